@@ -14,6 +14,7 @@ export type RouterEvent =
   | HoldExpired
   | ClaimLost
   | UsageImplausible
+  | ReplyMended
   | RequestTrimmed
   | CallAbandoned
   | StoreFault
@@ -133,6 +134,24 @@ export interface UsageImplausible {
   readonly field: string
   /** As JSON, cut to 256 characters. */
   readonly value: string
+}
+
+/**
+ * A reply had odd elements and was good all the same: they were skipped or converted. Each kind of mend, and each name of
+ * what was left out, is reported once for each route.
+ */
+export interface ReplyMended {
+  readonly type: 'reply-mended'
+  readonly requestId: string
+  readonly model: string
+  readonly routeId: string
+  readonly provider: string
+  /** The kinds of mends that are reported for the first time, such as `frame-skipped`. */
+  readonly kinds: readonly string[]
+  /** How many times this reply was mended in these ways. */
+  readonly times: number
+  /** The names of members, types or words that were left out; at most 20 for each kind. */
+  readonly dropped: readonly string[]
 }
 
 /**

@@ -123,6 +123,13 @@ export interface Meter {
   token(): void
 }
 
+/** The mends of one kind in a reply. */
+export interface Mended {
+  times: number
+  /** The names of what was left out. */
+  readonly dropped: Set<string>
+}
+
 /** Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on. */
 export interface Reply {
   /** Whether a token has arrived, so that a stream can be opened. */
@@ -144,6 +151,8 @@ export interface Reply {
   readonly nativeFinishReason: string | undefined
   /** The provider's own id of the reply. */
   readonly upstreamId: string | undefined
+  /** The odd elements that were mended, by the kind of mend. Undefined if there were none. */
+  readonly mends: ReadonlyMap<string, Mended> | undefined
   /**
    * Accepts the events of one network read.
    *

@@ -165,6 +165,11 @@ export type ProviderEvent =
    * and must not quote the reply.
    */
   | { readonly type: 'unreadable'; readonly why: string }
+  /**
+   * An odd element of a good reply was mended: skipped or converted without a loss. `kind` is a word for the way, such as
+   * `frame-skipped`, and `dropped` names what was left out. Both are for the host, and must not quote the reply.
+   */
+  | { readonly type: 'mended'; readonly kind: string; readonly dropped?: string }
 
 /** Creates an adapter from settings in a row or a file. A durable registry has one for each kind of adapter. */
 export type AdapterFactory<Settings = never> = (settings: Settings) => ProviderAdapter

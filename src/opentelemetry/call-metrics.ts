@@ -14,6 +14,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'hold-expired': true,
   'claim-lost': true,
   'usage-implausible': true,
+  'reply-mended': true,
   'request-trimmed': true,
   'call-abandoned': true,
   'store-fault': true,

@@ -1,10 +1,18 @@
 import { ProviderError } from '../base/errors.js'
+import type { ProviderEvent } from '../contracts/providers.js'
 import { keepExactArguments } from '../protocol/exact-data.js'
 import { hasManyBrackets } from '../protocol/json-body.js'
 import { isObject, isTooDeep, type JsonObject } from '../protocol/json-values.js'
 
 /** Parses a provider's text as one JSON object of any depth. Throws an `invalid-response` error for anything else. */
 export function parseProviderObject(text: string): JsonObject {
+  const value = parseProviderJson(text)
+  if (!isObject(value))
+    throw new ProviderError('invalid-response', 'The reply contains JSON that is not an object.')
+  return value
+}
+
+function parseProviderJson(text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -13,11 +21,31 @@ export function parseProviderObject(text: string): JsonObject {
       cause: error,
     })
   }
-  if (!isObject(value))
-    throw new ProviderError('invalid-response', 'The reply contains JSON that is not an object.')
-  keepExactArguments(value, text)
+  if (isObject(value)) keepExactArguments(value, text)
   return value
 }
+
+/** Types of events, and words sent as data, that only keep a stream alive. */
+const SIGN_OF_LIFE = /^\W*(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive)\W*$/i
+
+/**
+ * Returns the objects in one event of a stream. JSON that is not an object carries nothing and is skipped, and so is a
+ * sign of life; the objects of a list are returned each. Throws an `invalid-response` error for any other text.
+ */
+export function readFrame(
+  text: string,
+  type: string | undefined,
+  events: ProviderEvent[],
+): readonly JsonObject[] {
+  const isAlive = SIGN_OF_LIFE.test(text) || (type !== undefined && SIGN_OF_LIFE.test(type))
+  const value = isAlive ? parseLoosely(text) : parseProviderJson(text)
+  if (isObject(value)) return [value]
+  const objects = Array.isArray(value) ? value.filter(isObject) : []
+  if (objects.length === 0) events.push(FRAME_SKIPPED)
+  return objects
+}
+
+const FRAME_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'frame-skipped' })
 
 /** Whether the value parsed from `text` is nested too deeply to be processed. */
 export function isTooDeepAs(text: string, value: object): boolean {

@@ -100,6 +100,7 @@ class EitherReader implements ReplyReader {
     return new SseReader({
       eventBytes: this.eventBytes,
       fastPaths,
+      separates: true,
       onEvent: (data, type) => {
         if (!this.#done) this.#done = onEvent(data, type, this.#sink)
       },

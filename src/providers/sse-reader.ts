@@ -13,12 +13,21 @@ export interface SseReaderOptions {
   readonly onEvent: (data: string, type: string | undefined) => void
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
+  /**
+   * Whether a `data:` line that begins a JSON document ends an event whose last line ends an object, as if there were a
+   * blank line between them, which some servers omit. No JSON document has both lines.
+   */
+  readonly separates?: boolean
 }
 
 const LINE_FEED = 10
 const DATA = 'data: '
 /** A line consists of its field's name and its value; only the value counts against the limit. */
 const FIELD_NAME_BYTES = 64
+/** The place between two events without a blank line. */
+const JOINED = /\}\n(?=data: ?[{[])/g
+/** The start of such a place, at the end of a piece. */
+const MAY_BE_JOINED = /\}(?:\n(?:d(?:a(?:t(?:a(?:: ?)?)?)?)?)?)?$/
 const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 
 /**
@@ -33,6 +42,8 @@ export class SseReader {
   /** The parser holds no part of the next event. */
   #isBetweenEvents = true
   #hasEnded = false
+  /** Text that the parser gets with the next piece. */
+  #heldBack = ''
   /** Created for the first event that is not read as a single line. */
   #parser: EventSourceParser | undefined
   /** Created for the first line that is no field. */
@@ -51,9 +62,18 @@ export class SseReader {
       if (read === text.length) return
       text = text.slice(read)
     }
+    if (this.options.separates === true) text = this.#separate(text)
     this.#parser ??= this.#createParser()
     this.#parser.feed(text)
-    this.#isBetweenEvents = text.endsWith('\n\n')
+    this.#isBetweenEvents = this.#heldBack === '' && text.endsWith('\n\n')
+  }
+
+  /** Ends the events that lack a blank line. Holds back the end of the text if the next piece decides. */
+  #separate(text: string): string {
+    const all = this.#heldBack + text
+    const place = all.search(MAY_BE_JOINED)
+    this.#heldBack = place < 0 ? '' : all.slice(place)
+    return (place < 0 ? all : all.slice(0, place)).replace(JOINED, '}\n\n')
   }
 
   /**
@@ -63,7 +83,7 @@ export class SseReader {
    */
   end(): void {
     this.#hasEnded = true
-    this.#parser?.feed('\n\n')
+    this.#parser?.feed(`${this.#heldBack}\n\n`)
     this.#strayLines?.check()
   }
 

@@ -2,6 +2,13 @@ import type { Dispatcher } from 'undici'
 import { isProviderError, ProviderError, replyTooLong } from '../base/errors.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { ProviderEvent } from '../contracts/providers.js'
+import {
+  BodyDecoder,
+  type Compression,
+  decodeWhole,
+  mayBeCompressed,
+  readContentEncoding,
+} from './content-encoding.js'
 import { HandOver } from './hand-over.js'
 import { valuesOf } from './header-values.js'
 import type { HeaderList, UpstreamCall } from './upstream-call.js'
@@ -26,6 +33,7 @@ export interface Sender {
 interface ErrorReply {
   readonly status: number
   readonly retryAfter: string | undefined
+  readonly compression: Compression | undefined
   readonly pieces: Buffer[]
 }
 
@@ -45,6 +53,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   readonly #events: ProviderEvent[] = []
   #bytes = 0
   #errorReply: ErrorReply | undefined
+  /** Set until the first byte of a body that is said to be compressed. */
+  #compression: Compression | undefined
+  #decoder: BodyDecoder | undefined
   /** `done`: nothing more is read, but the last events are still to be handed over. */
   #state: 'open' | 'done' | 'settled' = 'open'
   #ended = false
@@ -105,22 +116,24 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   #readHead(status: number, headers: readonly Buffer[]): void {
-    const encodings = valuesOf('content-encoding', headers)
-    const encoded = encodings.some((encoding) => !/^(identity)?$/i.test(encoding))
+    const { compression, ignored, isUnknown } = readContentEncoding(valuesOf('content-encoding', headers))
     if (status >= 400) {
-      const reply: ErrorReply = { status, retryAfter: valuesOf('retry-after', headers)[0], pieces: [] }
+      const retryAfter = valuesOf('retry-after', headers)[0]
+      const reply: ErrorReply = { status, retryAfter, compression, pieces: [] }
       this.#errorReply = reply
-      if (encoded) this.#fail(this.#statusError(reply))
+      if (isUnknown) this.#fail(this.#statusError(reply))
       else this.#bodyTimer = setTimeout(() => this.#fail(this.#statusError(reply)), ERROR_BODY_MS).unref()
       return
     }
     if (status >= 300) {
       this.#fail(new ProviderError('invalid-response', `The provider redirected the call (${status}).`))
-    } else if (encoded) {
+    } else if (isUnknown) {
       this.#fail(
         new ProviderError('invalid-response', 'The provider sent an encoded reply that was not requested.'),
       )
     } else {
+      this.#compression = compression
+      for (const word of ignored) this.#events.push(mended('encoding-ignored', word))
       this.#reportProgress()
     }
   }
@@ -132,8 +145,23 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onData(bytes: Buffer): true {
-    this.#readBytes(bytes)
+    if (this.#compression !== undefined && bytes.length > 0) this.#openDecoder(this.#compression, bytes[0]!)
+    if (this.#decoder === undefined || this.#state !== 'open') this.#readBytes(bytes)
+    // The bytes belong to undici, and the decoder reads them later.
+    else this.#decoder.write(Buffer.from(bytes))
     return GO_ON
+  }
+
+  #openDecoder(compression: Compression, firstByte: number): void {
+    this.#compression = undefined
+    if (this.#state !== 'open' || !mayBeCompressed(compression, firstByte)) return
+    this.#events.push(mended('encoding-decoded'))
+    this.#decoder = new BodyDecoder({
+      compression,
+      onBytes: (bytes) => this.#readBytes(bytes),
+      onEnd: () => this.#endBody(),
+      onFailure: (failure) => this.#fail(failure),
+    })
   }
 
   #readBytes(bytes: Buffer): void {
@@ -176,6 +204,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       this.#fail(this.#statusError(this.#errorReply))
       return
     }
+    if (this.#decoder === undefined) this.#endBody()
+    else this.#decoder.end()
+  }
+
+  #endBody(): void {
+    if (this.#state !== 'open') return
     try {
       this.#terminated = this.#call.reader.end(this.#events)
       this.#state = 'done'
@@ -216,13 +250,16 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     )
   }
 
-  #statusError({ status, retryAfter, pieces }: ErrorReply): ProviderError {
-    return statusError(status, Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES), retryAfter)
+  #statusError({ status, retryAfter, compression, pieces }: ErrorReply): ProviderError {
+    const sent = Buffer.concat(pieces).subarray(0, ERROR_BODY_BYTES)
+    const body = compression === undefined ? sent : decodeWhole(sent, compression, ERROR_BODY_BYTES)
+    return statusError(status, body, retryAfter)
   }
 
   /** Ends the reply with an error. Events read before are still handed over first. */
   #fail(error: ProviderError): void {
     clearTimeout(this.#bodyTimer)
+    this.#decoder?.close()
     this.#failure = error
     this.#state = 'done'
     this.#hangUp(error.message)
@@ -254,17 +291,24 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#waiting = true
-    if (this.#state === 'open') this.#connection?.hold()
+    if (this.#isReading) this.#connection?.hold()
+    this.#decoder?.pause()
     waiting.then(
       () => this.#onTaken(),
       (error) => this.#giveUp(error),
     )
   }
 
+  /** Whether the connection brings more of the reply. A decoder may still have some when it does not. */
+  get #isReading(): boolean {
+    return this.#state === 'open' && !this.#ended
+  }
+
   #onTaken(): void {
     this.#waiting = false
     // The connection certainly belongs to this call only while the reply is still being read.
-    if (this.#state === 'open') this.#connection?.release()
+    if (this.#isReading) this.#connection?.release()
+    this.#decoder?.resume()
     if (this.#events.length > 0) this.#handOver.now()
     else if (this.#state === 'done') this.#settle()
   }
@@ -292,10 +336,15 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     if (this.#state === 'settled') return false
     this.#state = 'settled'
     clearTimeout(this.#bodyTimer)
+    this.#decoder?.close()
     this.#turns.leave()
     this.#call.signal.removeEventListener('abort', this.#onAbort)
     return true
   }
+}
+
+function mended(kind: string, dropped?: string): ProviderEvent {
+  return dropped === undefined ? { type: 'mended', kind } : { type: 'mended', kind, dropped }
 }
 
 function abortedError(cause: unknown): ProviderError {

@@ -1,6 +1,6 @@
 import type { TokenCounter } from '../contracts/token-counter.js'
 import { ChoiceStream } from './choice-stream.js'
-import type { Losses } from './delta.js'
+import type { Losses } from './losses.js'
 
 export interface ChoiceListOptions {
   readonly counter: TokenCounter

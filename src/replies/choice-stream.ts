@@ -9,10 +9,11 @@ import {
   readFinishReason,
   shownFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, type JsonObject } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
 import { refuseFailed } from './choice-failure.js'
-import { DROPPED_BY_PROVIDER, eachText, hasToken, type Losses, mendText } from './delta.js'
+import { DROPPED_BY_PROVIDER, eachText, hasToken, legacyDelta, mendText } from './delta.js'
+import type { Losses } from './losses.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** The end that a provider gave a choice. It is sent only when nothing follows it any more. */
@@ -29,6 +30,8 @@ export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
+  /** Whether reasoning has arrived as text: details of it repeat the text. */
+  private hasReasoned = false
   private toolCalls: ToolCallStream | undefined
   private given: GivenEnd | undefined
   /** Whether output has arrived since the provider gave the end. */
@@ -59,8 +62,11 @@ export class ChoiceStream {
     return native !== undefined && isUnknownReason(native) ? native : undefined
   }
 
-  /** @returns the choices to send, in order, and whether they carry a token */
-  take(choice: JsonObject): { sent: JsonObject[]; token: boolean } {
+  /**
+   * @param lane the provider's choice, if its choices are parts of this one
+   * @returns the choices to send, in order, and whether they carry a token
+   */
+  take(choice: JsonObject, lane = 0): { sent: JsonObject[]; token: boolean } {
     refuseFailed(choice)
     const {
       delta: rawDelta,
@@ -71,19 +77,18 @@ export class ChoiceStream {
       native_finish_reason: _native,
       ...rest
     } = choice
-    const given = rawDelta ?? message ?? {}
+    const given = rawDelta ?? message ?? legacyDelta(rest, this.losses) ?? {}
     const lostBefore = this.losses.count
     const isReadable = isObject(given)
     if (!isReadable) this.losses.add('delta is not an object', given)
     const { role: _role, ...delta }: JsonObject = isReadable ? given : {}
-    mendText(delta, this.losses)
-    if (delta.tool_calls !== undefined) {
-      const calls = delta.tool_calls === null ? [] : this.takeToolCalls(delta.tool_calls)
-      if (calls.length > 0) delta.tool_calls = calls
-      else delete delta.tool_calls
-    }
-    const isSpoken = hasToken(delta)
+    if (isText(delta.reasoning) || isText(delta.reasoning_content)) this.hasReasoned = true
+    mendText(delta, this.losses, !this.hasReasoned)
+    const { tool_calls: calls } = delta
+    if (calls !== undefined) delete delta.tool_calls
+    let isSpoken = hasToken(delta)
     if (isSpoken) eachText(delta, (text) => this.tally.add(text))
+    if (calls !== undefined && calls !== null) isSpoken = this.takeToolCalls(calls, lane, delta) || isSpoken
     const token = isSpoken || this.losses.count > lostBefore
     if (token) this.cancelEnd()
 
@@ -91,7 +96,8 @@ export class ChoiceStream {
     const isEnd = reason !== undefined && (this.given === undefined || this.isContinued)
     if (isEnd) this.giveEnd(reason, choice, token ? {} : delta, token ? {} : rest)
     // Without a token, the members of the event go with the end. After the end, all but tokens is dropped.
-    const isWorthSending = this.given === undefined ? Object.keys(delta).length > 0 : token
+    // Of a tool call that is held back, nothing is left to send.
+    const isWorthSending = Object.keys(delta).length > 0 && (this.given === undefined || token)
     const isSent = isWorthSending || (!this.started && this.given === undefined)
     return { sent: isSent ? [this.choice(delta, rest, null)] : [], token }
   }
@@ -131,21 +137,24 @@ export class ChoiceStream {
     this.isContinued = false
   }
 
-  private takeToolCalls(deltas: unknown): JsonObject[] {
-    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses)
-    return this.toolCalls.take(deltas)
+  /** Puts the calls to send into `delta`. Returns whether they carry a token, held back or not. */
+  private takeToolCalls(calls: unknown, lane: number, delta: JsonObject): boolean {
+    this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses, this.tally)
+    const sent: JsonObject[] = []
+    const token = this.toolCalls.take(calls, lane, sent)
+    if (sent.length > 0) delta.tool_calls = sent
+    return token
   }
 
   private finish({ reason, native, delta, rest }: GivenEnd): JsonObject[] {
     const mapped = mapFinishReason(reason)
-    const missing = mapped === 'length' ? [] : (this.toolCalls?.missingArguments() ?? [])
+    const missing = this.toolCalls?.end(mapped === 'length') ?? []
     this.finishReason = finishReasonFor(mapped, this.toolCalls?.any === true, this.toolCalls !== undefined)
     if (isDroppedOutput(reason)) this.losses.add(DROPPED_BY_PROVIDER, undefined)
     const nativeField = native === undefined ? {} : { native_finish_reason: native }
     if (missing.length === 0) return [this.choice(delta, { ...rest, ...nativeField }, this.finishReason)]
     return [
-      this.choice(delta, rest, null),
-      this.choice({ tool_calls: missing }, {}, null),
+      this.choice({ ...delta, tool_calls: missing }, rest, null),
       this.choice({}, nativeField, this.finishReason),
     ]
   }

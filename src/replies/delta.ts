@@ -1,36 +1,112 @@
 import { ProviderError } from '../base/errors.js'
 import { isObject, isText, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-values.js'
+import { mendAnnotations } from './annotations.js'
+import { joinParts } from './content-parts.js'
+import type { Losses } from './losses.js'
+import { reasoningTextIn, signedDetail, textOfDetails } from './reasoning-shapes.js'
+import { scalarText } from './scalars.js'
 
 export function invalidReply(what: string): ProviderError {
   return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
 }
 
 /**
- * Collects unreadable pieces of the model's output. The rest of a reply is still read, because a caller can provoke such
- * pieces and the provider bills for them.
+ * Normalises the text of a delta or message in place. Content becomes a string or null; the parts that some providers
+ * send become text, reasoning and whatever else clients read. Reasoning gets both names that clients read, the provider's
+ * own name first: if a client sends both back, their order shows which one the provider knows.
  *
- * It is an object and not a function: with a closure for each choice, whole calls survived V8's minor collections, and a
- * call used a third more CPU.
+ * @param readsDetails whether reasoning that arrives only in details is read from them
  */
-export interface Losses {
-  readonly count: number
-  add(what: string, piece: unknown): void
+export function mendText(fields: JsonObject, losses: Losses, readsDetails: boolean): void {
+  const { content } = fields
+  if (typeof content !== 'string' && content !== undefined && content !== null) mendContent(fields, losses)
+  if (typeof fields.refusal === 'number' || typeof fields.refusal === 'boolean') {
+    fields.refusal = String(fields.refusal)
+    losses.mend('text-coerced')
+  }
+  if (fields.annotations !== undefined) mendAnnotations(fields, losses)
+  for (const name of OTHER_NAMES) {
+    if (fields[name] !== undefined && fields[name] !== null) mendThinking(fields, name, losses)
+  }
+  if (readsDetails && fields.reasoning_details !== undefined) mendDetails(fields, losses)
+  if ('reasoning' in fields || 'reasoning_content' in fields) mendReasoning(fields, losses)
 }
 
-/**
- * Normalises the text of a delta or message in place. Content becomes a string or null; the parts that some providers
- * send become text and reasoning. Reasoning gets both names that clients read, the provider's own name first: if a client
- * sends both back, their order shows which one the provider knows.
- */
-export function mendText(fields: JsonObject, losses: Losses): void {
+function mendContent(fields: JsonObject, losses: Losses): void {
   const { content } = fields
-  if (Array.isArray(content)) {
-    const parts = joinParts(content, losses)
-    fields.content = parts.text
-    if (parts.reasoning !== '') fields.reasoning = parts.reasoning
-  } else if (content !== undefined && content !== null && typeof content !== 'string') {
+  const scalar = scalarText(content)
+  if (scalar !== undefined) {
+    fields.content = scalar
+    losses.mend('text-coerced')
+    return
+  }
+  const isPart = isObject(content) && (content.type !== undefined || content.text !== undefined)
+  if (!Array.isArray(content) && !isPart) {
     losses.add('content is neither text nor parts', content)
     fields.content = null
+    return
+  }
+  const parts = joinParts(Array.isArray(content) ? content : [content], losses)
+  losses.mend('content-mapped')
+  fields.content = parts.text
+  if (parts.reasoning !== '') {
+    if (isText(fields.reasoning)) fields.reasoning += parts.reasoning
+    else fields.reasoning = parts.reasoning
+  }
+  if (parts.refusal !== '') fields.refusal = (isText(fields.refusal) ? fields.refusal : '') + parts.refusal
+  append(fields, 'images', parts.images)
+  append(fields, 'tool_calls', parts.toolCalls)
+  append(fields, 'reasoning_details', parts.reasoningDetails)
+  append(fields, 'annotations', parts.annotations)
+  append(fields, 'content_parts', parts.others)
+}
+
+function append(fields: JsonObject, name: string, items: readonly unknown[]): void {
+  if (items.length === 0) return
+  const known = fields[name]
+  fields[name] = Array.isArray(known) ? [...known, ...items] : items
+}
+
+/** Further names of reasoning. Copilot has the second. */
+const OTHER_NAMES = ['thinking', 'reasoning_text']
+
+/** Moves reasoning from another name to one that clients read. */
+function mendThinking(fields: JsonObject, name: string, losses: Losses): void {
+  const thinking = fields[name]
+  if (typeof thinking !== 'string' && typeof thinking !== 'object') return
+  const text = reasoningTextIn(thinking)
+  const detail = isObject(thinking) ? signedDetail(thinking, text) : undefined
+  if (text === '' && detail === undefined) return
+  delete fields[name]
+  if (detail !== undefined) append(fields, 'reasoning_details', [detail])
+  if (text !== '' && !hasReasoning(fields)) fields.reasoning = text
+  losses.mend('reasoning-mapped')
+}
+
+/** Gives reasoning that came only in details a name that clients read. */
+function mendDetails(fields: JsonObject, losses: Losses): void {
+  if (hasReasoning(fields)) return
+  const text = textOfDetails(fields.reasoning_details)
+  if (text === '') return
+  fields.reasoning = text
+  losses.mend('reasoning-mapped')
+}
+
+function hasReasoning({ reasoning, reasoning_content: content }: JsonObject): boolean {
+  return reasoningTextIn(reasoning) !== '' || reasoningTextIn(content) !== ''
+}
+
+function mendReasoning(fields: JsonObject, losses: Losses): void {
+  for (const name of ['reasoning', 'reasoning_content'] as const) {
+    const value = fields[name]
+    if (value === undefined || value === null || typeof value === 'string') continue
+    const text = reasoningTextIn(value)
+    const detail = isObject(value) ? signedDetail(value, text) : undefined
+    if (detail !== undefined) append(fields, 'reasoning_details', [detail])
+    if (text === '' && detail === undefined) losses.mend('member-dropped', name)
+    else losses.mend(scalarText(value) === undefined ? 'reasoning-mapped' : 'text-coerced')
+    if (text === '') delete fields[name]
+    else fields[name] = text
   }
   const [own, other] = isText(fields.reasoning)
     ? (['reasoning', 'reasoning_content'] as const)
@@ -39,6 +115,15 @@ export function mendText(fields: JsonObject, losses: Losses): void {
   if (other in fields && !isText(fields[other])) delete fields[other]
   if (isText(reasoning)) fields[other] = reasoning
   else if (own in fields) delete fields[own]
+}
+
+/** Returns the delta of a choice of the older completions API, which some servers send. Removes its text from `rest`. */
+export function legacyDelta(rest: JsonObject, losses: Losses): JsonObject | undefined {
+  const { text } = rest
+  if (typeof text !== 'string') return undefined
+  delete rest.text
+  losses.mend('content-mapped')
+  return { content: text }
 }
 
 /** Whether a delta or message contains more than a role and empty strings. */
@@ -50,6 +135,7 @@ export function hasToken(fields: JsonObject): boolean {
     isFilled(fields.tool_calls) ||
     isFilled(fields.images) ||
     isFilled(fields.reasoning_details) ||
+    isFilled(fields.content_parts) ||
     isObject(fields.audio) ||
     isObject(fields.function_call)
   )
@@ -100,18 +186,6 @@ export function withoutDepths(choices: readonly unknown[], losses: Losses): unkn
     return Object.fromEntries(members.filter(([, member]) => fits(member, levels - 1)))
   }
   return choices.map((choice) => shallow(choice, CHOICE_LEVELS))
-}
-
-function joinParts(parts: readonly unknown[], losses: Losses): { text: string; reasoning: string } {
-  let text = ''
-  let reasoning = ''
-  for (const part of parts) {
-    if (!isObject(part)) losses.add('a part of the content is not an object', part)
-    else if (typeof part.text === 'string') text += part.text
-    else if (typeof part.thinking === 'string') reasoning += part.thinking
-    else if (Array.isArray(part.thinking)) reasoning += joinParts(part.thinking, losses).text
-  }
-  return { text, reasoning }
 }
 
 function isFilled(value: unknown): boolean {

@@ -4,6 +4,7 @@ import type { ProviderEvent } from '../contracts/providers.js'
 import type { JsonObject } from '../protocol/json-values.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
+import { MendBook } from './mends.js'
 
 /** A reply that is never streamed, for operations without streams. */
 export abstract class JsonReply implements Reply {
@@ -14,6 +15,7 @@ export abstract class JsonReply implements Reply {
   readonly finishReason = undefined
   readonly nativeFinishReason = undefined
   private hasArrived = false
+  private book: MendBook | undefined
 
   constructor(private readonly parts: ReplyParts) {}
 
@@ -25,6 +27,10 @@ export abstract class JsonReply implements Reply {
 
   /** Returns the usage to charge. It has both counts; otherwise the charge would be an estimate. */
   protected abstract usage(report: UsageReport): UsageReport
+
+  get mends(): Reply['mends'] {
+    return this.book?.kinds
+  }
 
   get begun(): boolean {
     return this.hasArrived
@@ -68,6 +74,9 @@ export abstract class JsonReply implements Reply {
       this.read(event.completion as JsonObject)
       this.hasArrived = true
       this.parts.meter.token()
+    } else if (event.type === 'mended') {
+      this.book ??= new MendBook()
+      this.book.add(event.kind, event.dropped)
     } else throw unreadable(event.type === 'unreadable' ? event.why : `it has an event of type ${event.type}`)
   }
 }

@@ -1,13 +1,20 @@
 import type { ProviderError } from '../base/errors.js'
+import type { Reply } from '../contracts/operation.js'
 import type { TokenCounter, TokenTally } from '../contracts/token-counter.js'
-import { eachTextIn, invalidReply, type Losses } from './delta.js'
+import { eachTextIn, invalidReply } from './delta.js'
+import type { Losses } from './losses.js'
+import { MendBook } from './mends.js'
 
-/** The unreadable pieces of a reply: the error for the first one, and the tokens of the text in all of them. */
+/**
+ * The unreadable pieces of a reply: the error for the first one, and the tokens of the text in all of them. Also counts the
+ * odd elements that were mended.
+ */
 export class LostPieces implements Losses {
   count = 0
   /** Undefined if there is no such piece. */
   why: ProviderError | undefined
   private tally: TokenTally | undefined
+  private book: MendBook | undefined
 
   constructor(private readonly counter: TokenCounter) {}
 
@@ -17,6 +24,26 @@ export class LostPieces implements Losses {
     this.tally ??= this.counter.tally()
     const { tally } = this
     eachTextIn(piece, (text) => tally.add(text))
+  }
+
+  mend(kind: string, dropped?: string): void {
+    this.book ??= new MendBook()
+    this.book.add(kind, dropped)
+  }
+
+  /** How many odd elements were mended. */
+  get mendCount(): number {
+    return this.book?.count ?? 0
+  }
+
+  /** Undefined if there were none. */
+  get mends(): Reply['mends'] {
+    return this.book?.kinds
+  }
+
+  /** Counts a member that is left out, once for each name. */
+  drop(name: string): void {
+    if (this.book?.hasDropped('member-dropped', name) !== true) this.mend('member-dropped', name)
   }
 
   tokensAtLeast(): number {

@@ -1,6 +1,8 @@
+import type { TokenTally } from '../contracts/token-counter.js'
 import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
-import type { Losses } from './delta.js'
+import { CallArguments } from './call-arguments.js'
+import type { Losses } from './losses.js'
 
 const MAX_TOOL_CALLS = 1_024
 const TOO_MANY = `there are more than ${MAX_TOOL_CALLS} tool calls`
@@ -9,22 +11,40 @@ interface ToolCallState {
   readonly kind: 'function' | 'custom'
   /** The provider's own index: several calls may share one. */
   readonly providerIndex: number
-  /** Assigned when its first delta is sent. */
+  /** The provider's choice: its choices may each number their calls. */
+  readonly lane: number
+  /** Given out when its first delta is sent. */
   index: number | undefined
   /** The provider's own id: several calls may share one. */
   id: string | undefined
   name: string | undefined
-  argumentsSoFar: string
-  /** Whether a piece could not be read. Without it, the rest would be a different call from the model's. */
+  readonly args: CallArguments
+  /** Other members of the function. */
+  details: JsonObject
+  /** A piece of it could not be read: the rest would be another call than the model's. */
   isLost: boolean
-  readonly brackets: Brackets
-  /** The provider's own fields, such as the signature that Gemini expects back. */
+  /** Fields of the provider's own, as the signature that Gemini wants back. */
   readonly own: JsonObject
 }
 
+/** What one delta says of a call. */
+interface CallDelta {
+  readonly kind: ToolCallState['kind']
+  readonly details: JsonObject
+  readonly id: string | undefined
+  readonly name: string | undefined
+  /** Undefined if they cannot be read. */
+  readonly args: string | undefined
+  readonly providerIndex: number | undefined
+  readonly lane: number
+}
+
 /**
- * Normalises the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
- * has a unique id, a type and a name, later deltas add only to the arguments or the name, and arguments are text.
+ * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
+ * has an id of its own, its type and its whole name, later ones only more of the arguments, and arguments are text.
+ *
+ * A name may come in pieces, so a call is held back until more of its arguments, another call or the end of the choice
+ * shows that its name is whole.
  */
 export class ToolCallStream {
   private readonly calls: ToolCallState[] = []
@@ -34,95 +54,192 @@ export class ToolCallStream {
   constructor(
     private readonly newId: () => string,
     private readonly losses: Losses,
+    private readonly tally: TokenTally,
   ) {}
 
-  /** Whether at least one call is readable. */
+  /** Whether there is a call that can be read. */
   get any(): boolean {
-    return this.calls.some(({ index, isLost }) => index !== undefined && !isLost)
+    return this.calls.some(({ isLost, name }) => name !== undefined && !isLost)
   }
 
-  /** The indexes of calls with an unreadable piece after their first delta was sent. */
+  /** Indexes of calls of which something was sent before a piece of them could not be read. */
   get lost(): readonly number[] {
     return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
   }
 
-  /** @returns the deltas to send, possibly none */
-  take(deltas: unknown): JsonObject[] {
+  /**
+   * Adds the deltas to send to `sent`, possibly none.
+   *
+   * @param lane the provider's choice, of the one choice that was asked for
+   * @returns whether they carry a token, held back or not
+   */
+  take(given: unknown, lane: number, sent: JsonObject[]): boolean {
+    const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
+    if (isSingle) this.losses.mend('tool-call-mapped')
+    const deltas = isSingle ? [given] : given
     if (!Array.isArray(deltas)) {
-      this.losses.add('tool_calls is not a list', deltas)
-      return []
+      if (saysNothing(deltas)) this.losses.mend('tool-call-skipped')
+      else this.losses.add('tool_calls is not a list', deltas)
+      return false
     }
-    const sent: JsonObject[] = []
+    let token = false
     for (const delta of deltas) {
-      const out = isObject(delta) ? this.takeOne(delta) : undefined
-      if (!isObject(delta)) this.losses.add('a tool call is not an object', delta)
-      if (out !== undefined) sent.push(out)
+      if (isObject(delta)) token = this.takeOne(delta, lane, sent) || token
+      else if (saysNothing(delta)) this.losses.mend('tool-call-skipped')
+      else this.losses.add('a tool call is not an object', delta)
     }
-    return sent
+    return token
   }
 
-  /** Returns the deltas that complete calls when the choice ends: `{}` for each call without arguments. */
-  missingArguments(): JsonObject[] {
+  /**
+   * Ends each call when the choice ends: returns what was held back of it, and `{}` for calls without arguments unless
+   * the reply was cut off.
+   */
+  end(isCut: boolean): JsonObject[] {
     const sent: JsonObject[] = []
-    for (const call of this.calls) {
-      if (call.isLost) continue
-      if (call.index === undefined) {
-        this.lose(call, 'a tool call has no name', call.argumentsSoFar)
-        continue
-      }
-      if (call.argumentsSoFar !== '' || call.kind === 'custom') continue
-      call.argumentsSoFar = '{}'
-      sent.push({ index: call.index, function: { arguments: '{}' } })
-    }
+    // Calls that are split off here are complete.
+    for (const call of [...this.calls]) this.endOne(call, isCut, sent)
     return sent
   }
 
-  private takeOne(delta: JsonObject): JsonObject | undefined {
-    const kind = isObject(delta.custom) || delta.type === 'custom' ? 'custom' : 'function'
-    const details = isObject(delta[kind]) ? (delta[kind] as JsonObject) : {}
-    const argumentsField = kind === 'custom' ? 'input' : 'arguments'
-    const id = textOf(delta.id)
-    const name = textOf(details.name)
-    const given = argumentText(details[argumentsField])
-    const providerIndex = readIndex(delta.index)
-    if (Number.isNaN(providerIndex)) {
-      this.losses.add('the index of a tool call is not a number', details)
-      return undefined
+  private endOne(call: ToolCallState, isCut: boolean, sent: JsonObject[]): void {
+    if (call.isLost) return
+    const { args, details, kind, name } = call
+    if (name === undefined) {
+      if (args.soFar === '' && call.id === undefined) this.losses.mend('tool-call-skipped')
+      else this.lose(call, 'a tool call has no name', undefined)
+      return
     }
-    const known = this.find(providerIndex, id)
-    const args = known !== undefined && isReplay(known, id, name, given ?? '') ? '' : (given ?? '')
-    const call =
-      known === undefined || beginsAnother(known, id, name, args) ? this.add(kind, providerIndex) : known
+    const rest = args.end(isCut)
+    if (call.index === undefined) sent.push(this.begin(call, rest))
+    else if (rest !== '') sent.push(more(call, rest))
+    for (const text of args.further()) {
+      const another = this.add(kind, call.providerIndex, call.lane)
+      if (another === undefined) {
+        this.losses.add(TOO_MANY, text)
+        return
+      }
+      another.name = name
+      another.details = details
+      another.args.take(text)
+      sent.push(this.begin(another, another.args.end()))
+    }
+  }
+
+  /** Returns whether the delta carries a token. */
+  private takeOne(given: JsonObject, lane: number, sent: JsonObject[]): boolean {
+    const delta = this.read(given, lane)
+    if (delta === undefined) return false
+    const known = this.find(delta)
+    const isKnown = known !== undefined && !this.beginsAnother(known, delta)
+    const isEmpty = delta.id === undefined && delta.name === undefined && delta.args === ''
+    if (!isKnown && isEmpty && !hasOwn(given)) {
+      this.losses.mend('tool-call-skipped')
+      return false
+    }
+    const call = isKnown ? known : this.add(delta.kind, delta.providerIndex, lane)
+    if (!isKnown) this.showNames(sent, call)
     this.last = call
     if (call === undefined) {
-      this.losses.add(TOO_MANY, details)
-      return undefined
+      this.losses.add(TOO_MANY, delta.details)
+      return false
     }
-    if (given === undefined || call.isLost) {
-      this.lose(call, 'the arguments of a tool call are not text', details)
-      return undefined
+    const args = delta.args ?? (call.args.isOpen ? pieceOf(delta) : undefined)
+    if (args === undefined || call.isLost) {
+      this.lose(call, 'the arguments of a tool call are not text', delta.details)
+      return false
     }
-    call.argumentsSoFar += args
-    call.brackets.take(args)
-    const own = takeOwnFields(call.own, delta)
+    call.id ??= delta.id
+    const wasNamed = call.name !== undefined
+    const isMoreOfName = this.takeName(call, delta.name)
+    const own = takeOwnFields(call.own, given)
+    if (args !== '') {
+      this.tally.add(args)
+      call.args.take(args)
+    }
     if (call.index !== undefined) {
-      const moreOfName = name === call.name ? undefined : name
-      if (moreOfName !== undefined) call.name += moreOfName
-      else if (args === '' && own === undefined) return undefined
-      const named = moreOfName === undefined ? {} : { name: moreOfName }
-      const more = call.kind === 'custom' ? { input: args } : { arguments: args }
-      return { ...own, index: call.index, [call.kind]: { ...named, ...more } }
+      const piece = call.args.unsent()
+      if (piece !== '' || own !== undefined) sent.push({ ...own, ...more(call, piece) })
+    } else {
+      call.details = { ...call.details, ...delta.details }
+      // More of the arguments without more of the name: the name is whole.
+      const isNamed = wasNamed && !isMoreOfName && args !== ''
+      if (call.name !== undefined && (isNamed || call.args.isClosed)) {
+        const piece = call.args.unsent()
+        if (piece !== '') sent.push(this.begin(call, piece))
+      }
     }
-    call.id ??= id
-    call.name ??= name
-    if (call.name === undefined) return undefined
+    return args !== '' || isMoreOfName || own !== undefined
+  }
+
+  /** Returns undefined if nothing says which call a delta belongs to. */
+  private read(given: JsonObject, lane: number): CallDelta | undefined {
+    const kind = isObject(given.custom) || given.type === 'custom' ? 'custom' : 'function'
+    const details = this.detailsOf(given, kind)
+    const index = readIndex(given.index)
+    const id = textOf(given.id)
+    const name = textOf(details.name)
+    let providerIndex = index
+    if (Number.isNaN(index)) {
+      // Its id or its name says which call it is.
+      if (id === undefined && name === undefined) {
+        this.losses.add('the index of a tool call is not a number', details)
+        return undefined
+      }
+      this.losses.mend('tool-call-renumbered')
+      providerIndex = undefined
+    }
+    const args = argumentText(kind === 'custom' ? details.input : details.arguments)
+    return { kind, details, id, name, args, providerIndex, lane }
+  }
+
+  private detailsOf(given: JsonObject, kind: ToolCallState['kind']): JsonObject {
+    const details = given[kind]
+    if (isObject(details)) return details
+    const flat = flatDetails(given)
+    if (flat === undefined) return {}
+    this.losses.mend('tool-call-mapped')
+    return flat
+  }
+
+  /** Returns whether the delta has more of the name. */
+  private takeName(call: ToolCallState, name: string | undefined): boolean {
+    if (name === undefined || name === call.name) return false
+    if (call.name === undefined) {
+      call.name = name
+      this.tally.add(name)
+      return true
+    }
+    if (call.index !== undefined) {
+      // Clients have its name already.
+      this.losses.mend('member-dropped', 'tool_calls.function.name')
+      return false
+    }
+    // Some send all of the name that has come so far.
+    const piece = name.startsWith(call.name) ? name.slice(call.name.length) : name
+    call.name += piece
+    this.tally.add(piece)
+    this.losses.mend('tool-name-joined')
+    return true
+  }
+
+  /** Sends the names of calls before another: no more of them comes. Placeholders of arguments are still held back. */
+  private showNames(sent: JsonObject[], another: ToolCallState | undefined): void {
+    for (const call of this.calls) {
+      if (call === another || call.index !== undefined || call.isLost || call.name === undefined) continue
+      sent.push(this.begin(call, call.args.unsent()))
+    }
+  }
+
+  private begin(call: ToolCallState, args: string): JsonObject {
     call.index = this.started++
+    const argumentsField = call.kind === 'custom' ? 'input' : 'arguments'
     return {
       ...call.own,
       index: call.index,
       id: this.idFor(call),
       type: call.kind,
-      [call.kind]: { ...details, name: call.name, [argumentsField]: call.argumentsSoFar },
+      [call.kind]: { ...call.details, name: call.name, [argumentsField]: args },
     }
   }
 
@@ -131,12 +248,37 @@ export class ToolCallStream {
     this.losses.add(why, piece)
   }
 
-  private find(index: number | undefined, id: string | undefined): ToolCallState | undefined {
-    if (index === undefined && id === undefined) return this.last
-    const hasIndex = (call: ToolCallState) => index === undefined || call.providerIndex === index
+  private find({ id, lane, name, providerIndex: index }: CallDelta): ToolCallState | undefined {
+    if (index === undefined && id === undefined) {
+      return name === undefined || this.last?.lane === lane ? this.last : undefined
+    }
+    const hasIndex = (call: ToolCallState) =>
+      call.lane === lane && (index === undefined || call.providerIndex === index)
     const same =
       id === undefined ? undefined : this.calls.findLast((call) => call.id === id && hasIndex(call))
-    return same ?? this.calls.findLast((call) => call.providerIndex === index)
+    const found = same ?? this.calls.findLast((call) => call.lane === lane && call.providerIndex === index)
+    // A choice whose number changes within one call.
+    return found ?? (name === undefined && this.last?.lane !== lane ? this.last : undefined)
+  }
+
+  /**
+   * Whether what a delta says begins another call where one is known already: some providers give calls one index, or
+   * none, and no ids, or one. Others repeat the name with each piece of one call, send it in pieces, or make up an id for
+   * each piece.
+   */
+  private beginsAnother(known: ToolCallState, delta: CallDelta): boolean {
+    const { args = '', id, name, providerIndex } = delta
+    if (name === undefined || known.name === undefined) return false
+    const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
+    const { isClosed, isOpen, isPlaceholder, soFar } = known.args
+    if (name !== known.name) {
+      const mayBeMore = known.index === undefined && (soFar === '' || isOpen)
+      return hasOtherId || !mayBeMore
+    }
+    const begins = args.trimStart().startsWith('{')
+    if (hasOtherId) return !isOpen && (args === '' || begins)
+    if (!begins || !isClosed || isPlaceholder || id !== undefined) return false
+    return providerIndex === undefined || args.trim() !== soFar.trim()
   }
 
   /** Returns a unique id, because clients match results to calls only by id. */
@@ -146,17 +288,22 @@ export class ToolCallStream {
   }
 
   /** Returns undefined if the maximum number of calls is reached. */
-  private add(kind: ToolCallState['kind'], providerIndex = this.calls.length): ToolCallState | undefined {
+  private add(
+    kind: ToolCallState['kind'],
+    providerIndex = this.calls.length,
+    lane = 0,
+  ): ToolCallState | undefined {
     if (this.calls.length >= MAX_TOOL_CALLS) return undefined
     const call: ToolCallState = {
       kind,
       providerIndex,
+      lane,
       index: undefined,
       id: undefined,
       name: undefined,
-      argumentsSoFar: '',
+      args: new CallArguments(kind === 'function', this.losses),
+      details: {},
       isLost: false,
-      brackets: new Brackets(),
       own: {},
     }
     this.calls.push(call)
@@ -164,14 +311,38 @@ export class ToolCallStream {
   }
 }
 
+function more(call: ToolCallState, piece: string): JsonObject {
+  return { index: call.index, [call.kind]: call.kind === 'custom' ? { input: piece } : { arguments: piece } }
+}
+
 const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__'])
+/** Where some providers have what belongs into `function`. */
+const FLAT_FIELDS = new Set(['name', 'arguments'])
+
+function hasOwn(delta: JsonObject): boolean {
+  return Object.keys(delta).some((field) => !COMMON_FIELDS.has(field) && delta[field] !== null)
+}
+
+/** Returns the function of a call whose name and arguments stand beside its id. */
+function flatDetails({
+  arguments: args,
+  function: nested,
+  custom,
+  name,
+}: JsonObject): JsonObject | undefined {
+  if (nested !== undefined && nested !== null) return undefined
+  if (custom !== undefined && custom !== null) return undefined
+  if (textOf(name) === undefined && textOf(args) === undefined && !isObject(args)) return undefined
+  return { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) }
+}
 
 /** @returns the new values of the provider's own fields, undefined if there are none */
 function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undefined {
   let found: JsonObject | undefined
+  const isFlat = delta.function === undefined || delta.function === null
   for (const field of Object.keys(delta)) {
     const value = delta[field]
-    if (value === null || COMMON_FIELDS.has(field)) continue
+    if (value === null || COMMON_FIELDS.has(field) || (isFlat && FLAT_FIELDS.has(field))) continue
     if (JSON.stringify(value) === JSON.stringify(known[field])) continue
     known[field] = value
     found ??= {}
@@ -180,57 +351,10 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
   return found
 }
 
-/**
- * Whether a delta begins another call instead of continuing the known one. Some providers give all calls the same index
- * or id, or none. Others repeat the name with each piece of a call, or make up a new id for each piece.
- */
-function beginsAnother(known: ToolCallState, id: string | undefined, name: string | undefined, args: string) {
-  if (name === undefined || known.name === undefined) return false
-  const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
-  if (name !== known.name) return hasOtherId || known.argumentsSoFar !== ''
-  return (args.startsWith('{') || (args === '' && hasOtherId)) && known.brackets.closed
-}
-
-/** Some providers send a call in pieces and then the whole call again. */
-function isReplay(
-  known: ToolCallState,
-  id: string | undefined,
-  name: string | undefined,
-  args: string,
-): boolean {
-  return (
-    id !== undefined &&
-    id === known.id &&
-    (name === undefined || name === known.name) &&
-    args !== '' &&
-    args === known.argumentsSoFar &&
-    known.brackets.closed
-  )
-}
-
-/** Tracks the brackets of JSON text that arrives in pieces. Parsing all of it after each piece would take quadratic time. */
-class Brackets {
-  private depth = 0
-  private any = false
-  private inString = false
-  private escaped = false
-
-  /** Whether there were any brackets and none is open. */
-  get closed(): boolean {
-    return this.any && this.depth === 0
-  }
-
-  take(text: string): void {
-    for (const character of text) {
-      if (this.escaped) this.escaped = false
-      else if (character === '"') this.inString = !this.inString
-      else if (this.inString) this.escaped = character === '\\'
-      else if (character === '{' || character === '[') {
-        this.any = true
-        this.depth++
-      } else if (character === '}' || character === ']') this.depth--
-    }
-  }
+/** Whether an entry carries nothing: null, an empty text, list or object. */
+function saysNothing(value: unknown): boolean {
+  if (value === null || value === undefined || value === '' || value === false) return true
+  return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 /** Returns undefined if there is no index, NaN if it is not an integer. */
@@ -240,32 +364,84 @@ function readIndex(given: unknown): number | undefined {
   return Number.isInteger(index) ? (index as number) : Number.NaN
 }
 
+/** A piece of arguments that is a digit or a word of JSON. */
+function pieceOf({ details }: CallDelta): string | undefined {
+  const { arguments: args } = details
+  return typeof args === 'number' || typeof args === 'boolean' ? String(args) : undefined
+}
+
 /** Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text. */
-export function mendToolCalls(calls: unknown, newId: () => string, losses: Losses): JsonObject[] {
+export function mendToolCalls(given: unknown, newId: () => string, losses: Losses): JsonObject[] {
+  const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
+  if (isSingle) losses.mend('tool-call-mapped')
+  const calls = isSingle ? [given] : given
   if (!Array.isArray(calls)) {
-    losses.add('tool_calls is not a list', calls)
+    if (saysNothing(calls)) losses.mend('tool-call-skipped')
+    else losses.add('tool_calls is not a list', calls)
     return []
   }
   if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
-  const ids = new Set<string>()
-  return calls.slice(0, MAX_TOOL_CALLS).flatMap((call: unknown): JsonObject[] => {
-    const unreadable = (what: string): [] => {
-      losses.add(what, outputIn(call))
-      return []
-    }
-    if (!isObject(call)) return unreadable('a tool call is not an object')
-    const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
-    const details = call[kind]
-    if (!isObject(details) || textOf(details.name) === undefined) return unreadable('a tool call has no name')
-    const { index: _index, ...rest } = call
-    const text = argumentText(kind === 'custom' ? details.input : details.arguments)
-    if (text === undefined) return unreadable('the arguments of a tool call are not text')
-    const args = kind === 'custom' ? { input: text } : { arguments: text || '{}' }
-    const own = textOf(call.id)
-    const id = own === undefined || ids.has(own) ? newId() : own
-    ids.add(id)
-    return [{ ...rest, id, type: kind, [kind]: { ...details, ...args } }]
+  const mended: JsonObject[] = []
+  const ids = new Map<string, string>()
+  for (const call of calls.slice(0, MAX_TOOL_CALLS)) mendOne(call, { mended, ids, newId, losses })
+  return mended
+}
+
+interface WholeCalls {
+  readonly mended: JsonObject[]
+  /** The call of each id as JSON. */
+  readonly ids: Map<string, string>
+  readonly newId: () => string
+  readonly losses: Losses
+}
+
+function mendOne(call: unknown, { ids, losses, mended, newId }: WholeCalls): void {
+  if (!isObject(call)) {
+    if (saysNothing(call)) losses.mend('tool-call-skipped')
+    else losses.add('a tool call is not an object', outputIn(call))
+    return
+  }
+  const kind = isObject(call.custom) || call.type === 'custom' ? 'custom' : 'function'
+  const flat = isObject(call[kind]) ? undefined : flatDetails(call)
+  if (flat !== undefined) losses.mend('tool-call-mapped')
+  const details = flat ?? call[kind]
+  if (!isObject(details) || textOf(details.name) === undefined) {
+    const args = isObject(details) ? (details.arguments ?? details.input) : undefined
+    if (saysNothing(args) && textOf(call.id) === undefined) losses.mend('tool-call-skipped')
+    else losses.add('a tool call has no name', outputIn(call))
+    return
+  }
+  const text = argumentText(kind === 'custom' ? details.input : details.arguments)
+  if (text === undefined) {
+    losses.add('the arguments of a tool call are not text', outputIn(call))
+    return
+  }
+  const args = new CallArguments(kind === 'function', losses)
+  args.take(text)
+  const own = textOf(call.id)
+  const whole = args.end()
+  const json = JSON.stringify([details.name, whole])
+  if (own !== undefined && ids.get(own) === json) {
+    losses.mend('arguments-repeated')
+    return
+  }
+  const id = own === undefined || ids.has(own) ? newId() : own
+  ids.set(id, json)
+  const rest = restOf(call, flat !== undefined)
+  const made = (callId: string, written: string) => ({
+    ...rest,
+    id: callId,
+    type: kind,
+    [kind]: { ...details, ...(kind === 'custom' ? { input: written } : { arguments: written }) },
   })
+  mended.push(made(id, whole))
+  for (const further of args.further()) mended.push(made(newId(), further))
+}
+
+function restOf(call: JsonObject, isFlat: boolean): JsonObject {
+  const { index: _index, ...rest } = call
+  if (isFlat) for (const field of [...FLAT_FIELDS, 'function']) delete rest[field]
+  return rest
 }
 
 /** Returns the output in a tool call of any shape. */
@@ -273,7 +449,7 @@ function outputIn(call: unknown): unknown {
   return isObject(call) ? (call.function ?? call.custom) : call
 }
 
-/** Returns undefined if the arguments cannot be read. */
+/** Returns undefined if the value is neither text nor an object. */
 function argumentText(value: unknown): string | undefined {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return value

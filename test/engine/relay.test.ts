@@ -153,8 +153,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
     expect(chunks.flatMap(({ choices }) => choices).flatMap(({ delta }) => delta.tool_calls ?? [])).toEqual([
       { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } },
-      { index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '{"x"' } },
-      { index: 1, function: { arguments: ':1}' } },
+      { index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '{"x":1}' } },
       { index: 0, function: { arguments: '{}' } },
     ])
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls')
@@ -163,7 +162,9 @@ describe('a stream, whatever the provider sends', () => {
   it('numbers the tool calls of each choice from 0, in the order in which they begin', () => {
     const call = (index: number, tool: number, name: string) => ({
       index,
-      delta: { tool_calls: [{ index: tool, id: `${index}-${name}`, function: { name, arguments: '{}' } }] },
+      delta: {
+        tool_calls: [{ index: tool, id: `${index}-${name}`, function: { name, arguments: '{"a":1}' } }],
+      },
     })
     const { chunks } = play(
       [
@@ -200,7 +201,7 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('sends the name of a tool call in the pieces in which it arrives, and joins them in JSON', () => {
+  it('joins a name that arrives in pieces, and sends it once', () => {
     const events = [
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'get_' } }] }),
       chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'weather', arguments: '' } }] }),
@@ -210,9 +211,7 @@ describe('a stream, whatever the provider sends', () => {
     ]
     const { chunks } = play(events)
     expect(chunks.flatMap(({ choices }) => choices).flatMap(({ delta }) => delta.tool_calls ?? [])).toEqual([
-      { index: 0, id: 'a', type: 'function', function: { name: 'get_', arguments: '' } },
-      { index: 0, function: { name: 'weather', arguments: '' } },
-      { index: 0, function: { arguments: '{"x"' } },
+      { index: 0, id: 'a', type: 'function', function: { name: 'get_weather', arguments: '{"x"' } },
       { index: 0, function: { arguments: ':1}' } },
     ])
     expect(body(events).choices[0].message.tool_calls).toEqual([
@@ -359,10 +358,10 @@ describe('a stream, whatever the provider sends', () => {
 
   it.each([
     ['a choice that is not an object', { choices: [7] }],
-    ['an index that is out of range', { choices: [{ index: 1, delta: { content: 'x' } }] }],
+    ['an index that is out of range', { choices: [{ index: 2, delta: { content: 'x' } }] }],
     ['a negative index', { choices: [{ index: -1, delta: { content: 'x' } }] }],
     ['a delta of another type', { choices: [{ index: 0, delta: 'x' }] }],
-    ['content that is a number', { choices: [{ index: 0, delta: { content: 5 } }] }],
+    ['content that is an object', { choices: [{ index: 0, delta: { content: { a: 1 } } }] }],
     [
       'arguments that are a number',
       { choices: [{ index: 0, delta: { tool_calls: [{ function: { name: 'f', arguments: 5 } }] } }] },
@@ -382,11 +381,13 @@ describe('a stream, whatever the provider sends', () => {
     ],
     [
       'an index of a tool call that is not a number',
-      { choices: [{ index: 0, delta: { tool_calls: [{ index: 'first', function: { name: 'f' } }] } }] },
+      {
+        choices: [{ index: 0, delta: { tool_calls: [{ index: 'first', function: { arguments: '{}' } }] } }],
+      },
     ],
     ['deep nesting', { choices: [{ index: 0, delta: { deep: nested(140) } }] }],
   ])('after %s sends nothing more, but reads on for the finish and the usage', (_what, event) => {
-    const { meter, relay: read } = relay()
+    const { meter, relay: read } = relay({ n: 2 })
     const bytes = read.take([
       chunk({ content: 'before' }),
       data(event),
@@ -481,7 +482,7 @@ describe('a stream for a client that gets JSON', () => {
       chunk({ content: 'Calling. ' }),
       call(0, { id: 'a', function: { name: 'f', arguments: '{"a":' } }),
       call(1, { id: 'b', function: { name: 'g', arguments: '{}' } }),
-      call(0, { function: { arguments: 5 } }),
+      call(0, { function: { arguments: [5] } }),
       call(0, { function: { arguments: '}' } }),
       call(2, { function: { arguments: '{}' } }),
       chunk({}, 'tool_calls'),
@@ -530,7 +531,7 @@ describe('a JSON reply', () => {
     ])
     expect(reply.choices).toHaveLength(1)
     const { message, finish_reason } = reply.choices[0]
-    expect(message.content).toBe('Hi')
+    expect(message.content).toBe('Hithere')
     expect(message.tool_calls).toMatchObject([{ id: 'b', function: { arguments: '{"x":1}' } }])
     expect(finish_reason).toBe('tool_calls')
   })
@@ -740,6 +741,50 @@ describe('splicing', () => {
     const spliced = splice.mock.results.filter(({ value }) => value !== undefined)
     splice.mockRestore()
     expect(spliced.length).toBeGreaterThan(300)
+  })
+
+  it('gives the same bytes, facts and mends as parsing, however odd the events between the text are', () => {
+    const call = (fields: object) => ({ choices: [{ index: 0, delta: { tool_calls: [fields] } }] })
+    const odd = fc.constantFrom<object>(
+      { choices: [{ index: 0, delta: { content: 5 } }] },
+      { choices: [{ index: 1, delta: { content: 'one' } }] },
+      { choices: [], citations: ['a'] },
+      { choices: [{ index: 0, delta: { content: 'cited' } }], citations: ['b'] },
+      { choices: [{ index: 0, delta: { content: 'timed' } }], timings: { n: 1 } },
+      { choices: [{ index: 0, delta: { content: ['in', 'parts'] } }] },
+      { choices: [{ index: 0, delta: { reasoning: { text: 'hm' } } }] },
+      { choices: [{ index: 0, delta: { reasoning_details: [{ type: 'reasoning.text', text: 'hm' }] } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      call({ index: 0, id: 'a', function: { name: 'get_', arguments: '' } }),
+      call({ index: 0, id: 'a', function: { name: 'weather', arguments: '' } }),
+      call({ index: 0, function: { arguments: '{"a":' } }),
+      call({ index: 0, function: { arguments: '1}' } }),
+      call({ index: 1, id: 'b', function: { name: 'now', arguments: '{}' } }),
+    )
+    const plainText = text.map((content) => ({ choices: [{ index: 0, delta: { content } }] }))
+    const stream = fc.array(fc.oneof({ weight: 3, arbitrary: plainText }, { weight: 1, arbitrary: odd }), {
+      maxLength: 30,
+    })
+    fc.assert(
+      fc.property(stream, fc.constantFrom(1, 2), (values, n) => {
+        const [fast, plain] = [true, false].map((splice) => {
+          const { relay: played } = relay({ n, splice })
+          let bytes = played.take(values.map(data))
+          if (played.failure === undefined) {
+            played.endChoices('stop')
+            bytes += played.closing(CHARGE)
+          }
+          return {
+            bytes,
+            mends: played.mends,
+            tokens: [played.tokenEvents, played.completionAtLeast(Infinity)],
+            finished: played.finished,
+          }
+        })
+        expect(fast).toEqual(plain)
+      }),
+      { seed: 20_261_126, numRuns: 3_000 },
+    )
   })
 
   it('does not trust a line whose text is ambiguous', () => {

@@ -47,7 +47,16 @@ const delta = z.looseObject({
   tool_calls: z.array(toolCallDelta).min(1).optional(),
 })
 
-const head = { id: filled, created: z.int(), model: z.literal(MODEL), service_tier: filled.optional() }
+/** Lists of sources, which some clients show. */
+const sources = z.array(z.unknown()).min(1).optional()
+const lists = { citations: sources, search_results: sources, related_questions: sources, images: sources }
+const head = {
+  ...lists,
+  id: filled,
+  created: z.int(),
+  model: z.literal(MODEL),
+  service_tier: filled.optional(),
+}
 
 /**
  * The key `finish_reason` in every choice, no null at the top level, and only two strings from the provider.

@@ -69,7 +69,7 @@ describe.each([true, false])('requested as a stream: %s; the provider replies wi
 
   test.each([
     ['choices that are numbers', { choices: [5] }],
-    ['content that is a number', message({ content: 5 })],
+    ['content that is an object without text', message({ content: { a: 5 } })],
     ['a tool call without a name', message({ tool_calls: [{ id: 'a', function: {} }] })],
     [
       'a finish reason that reports a dropped tool call',

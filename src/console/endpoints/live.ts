@@ -136,6 +136,10 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return `The charge of ${event.holdId} was posted although another call had taken its Idempotency-Key`
     case 'usage-implausible':
       return `${event.routeId} reported ${event.value} as ${event.field}, which is not a plausible token count`
+    case 'reply-mended': {
+      const left = event.dropped.length > 0 ? `; left out: ${event.dropped.join(', ')}` : ''
+      return `A reply of ${event.routeId} was mended (${event.kinds.join(', ')})${left}`
+    }
     case 'request-trimmed':
       return `Removed from a request for ${event.model}, since unknown members are not sent to providers: ${event.members.join(', ')}`
     case 'store-fault':

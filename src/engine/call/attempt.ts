@@ -11,6 +11,7 @@ import { price } from '../charging/price.js'
 import type { Quote } from '../charging/quote.js'
 import { type ResolvedUsage, type TokenEstimates, UsageMeter } from '../charging/usage-meter.js'
 import { eventError } from '../events/event-error.js'
+import { newMends } from '../events/new-mends.js'
 import { brokenOff } from '../failures/broken-off.js'
 import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
 import type { CallResult, RouteVisit } from '../routing/route-health.js'
@@ -177,6 +178,7 @@ export class Attempt implements Watched {
 
   /** Reports the result to the log. Call it once, when {@link run} is over. */
   report(): void {
+    if (this.reply.mends !== undefined) this.reportMends(this.reply.mends)
     if (this.result === undefined) return
     const { end, failure } = this.result
     const { unreadable } = this.reply
@@ -426,6 +428,24 @@ export class Attempt implements Watched {
       routeId: this.route.id,
       field,
       value: cleanLabel(typeof value === 'bigint' ? `${value}n` : String(JSON.stringify(value))),
+    })
+  }
+
+  private reportMends(mends: NonNullable<Reply['mends']>): void {
+    const { options, route } = this
+    const { call, parts } = options
+    const news = newMends(mends, route.id, parts.firstTimes)
+    if (news === undefined) return
+    const { dropped, kinds, times } = news
+    parts.options.emit({
+      type: 'reply-mended',
+      requestId: call.requestId,
+      model: call.model.id,
+      routeId: route.id,
+      provider: route.provider,
+      kinds,
+      times,
+      dropped,
     })
   }
 

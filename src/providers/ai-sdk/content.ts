@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { urlCitation } from '../../protocol/url-citation.js'
 
 /** Converts a generated image to the form that clients read. Other files have no place in a reply. */
 export function toImage(file: JsonObject): JsonObject | undefined {
@@ -18,8 +19,7 @@ const inline = (mediaType: string, base64: string) => `data:${mediaType};base64,
 export function toAnnotation(source: JsonObject): JsonObject | undefined {
   const url = textOf(source.url)
   if (url === undefined) return undefined
-  const title = textOf(source.title)
-  return { type: 'url_citation', url_citation: { url, ...(title === undefined ? {} : { title }) } }
+  return urlCitation(url, { title: source.title })
 }
 
 /** Returns the arguments of a call as JSON text. Never empty, since clients expect an object. */

@@ -1,17 +1,9 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { urlCitation } from '../../protocol/url-citation.js'
 
 /** Converts a citation of the API to an annotation. Returns undefined if it has no URL. */
 export function toAnnotation(citation: unknown): JsonObject | undefined {
   const url = isObject(citation) ? textOf(citation.url) : undefined
   if (!isObject(citation) || url === undefined) return undefined
-  const title = textOf(citation.title)
-  const content = textOf(citation.cited_text)
-  return {
-    type: 'url_citation',
-    url_citation: {
-      url,
-      ...(title === undefined ? {} : { title }),
-      ...(content === undefined ? {} : { content }),
-    },
-  }
+  return urlCitation(url, { title: citation.title, content: citation.cited_text })
 }

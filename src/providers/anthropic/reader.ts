@@ -1,6 +1,6 @@
 import { usesFastPath } from '../../base/fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
-import { isTooDeepAs, parseLoosely, parseProviderObject } from '../provider-json.js'
+import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { createReplyReader, type ReplyReader } from '../reply-reader.js'
 import { readOrPassOver, unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
@@ -16,9 +16,10 @@ export function createReader(eventBytes: number): ReplyReader {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.trim() === '') return false
       const text = fromLatin1(data)
-      const event = parseProviderObject(text)
-      if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
-      else events.push(...readOrPassOver(() => stream.read(event)))
+      for (const event of readFrame(text, type, events)) {
+        if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
+        else events.push(...readOrPassOver(() => stream.read(event)))
+      }
       return stream.terminated
     },
     onBody(json, events) {

@@ -3,7 +3,7 @@ import type { ProviderEvent } from '../../contracts/providers.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
-import { parseLoosely, parseProviderObject } from '../provider-json.js'
+import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
@@ -23,7 +23,11 @@ export function readEvent(
   }
   // Vertex AI keeps streams of its partners' models alive with comments sent as data.
   if (data.trim() === '' || data.startsWith(':')) return false
-  const reply = parseProviderObject(fromLatin1(data))
+  for (const reply of readFrame(fromLatin1(data), type, events)) readChunk(reply, events, unlistedTokens)
+  return false
+}
+
+function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
   const report = readUsage(usageOf(reply), unlistedTokens)
   const failure = failureIn(reply)
   if (failure !== undefined) {
@@ -32,7 +36,6 @@ export function readEvent(
   }
   events.push({ type: 'chunk', chunk: withLabels(reply, readChoices(reply.choices)?.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
-  return false
 }
 
 /** Reads a reply in one body. */
@@ -53,22 +56,44 @@ function readChoices(choices: unknown): readonly unknown[] | undefined {
   throw new ProviderError('invalid-response', 'The choices of the reply are not a list.')
 }
 
-/** Groq repeats its usage in `x_groq`, or sends it only there. Moonshot puts it in the last choice. */
+/** Groq repeats its usage in `x_groq`, or sends it only there. Others put it in a choice or its message. */
 function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   const stated = usage ?? (isObject(groq) ? groq.usage : undefined)
   if (stated !== undefined && stated !== null) return stated
-  const only = Array.isArray(choices) && choices.length === 1 ? choices[0] : undefined
-  return isObject(only) ? only.usage : undefined
+  if (!Array.isArray(choices)) return undefined
+  const found = choices.flatMap(usagesIn)
+  // If each choice has a usage of its own, none is that of the reply.
+  return found.length === 1 ? found[0] : undefined
 }
 
-/** Returns the choices with all other fields that describe a reply, except its usage. */
-function withLabels<Choices>({ id, system_fingerprint, service_tier }: JsonObject, choices: Choices) {
-  return { id, system_fingerprint, service_tier, choices }
+function usagesIn(choice: unknown): readonly unknown[] {
+  if (!isObject(choice)) return []
+  const { delta, message, usage } = choice
+  const places = [
+    usage,
+    isObject(delta) ? delta.usage : undefined,
+    isObject(message) ? message.usage : undefined,
+  ]
+  const stated = places.find((place) => place !== undefined && place !== null)
+  return stated === undefined ? [] : [stated]
 }
 
+/** Returns the choices with all other members of a reply, except its usage and an empty error. */
+function withLabels<Choices>(reply: JsonObject, choices: Choices) {
+  const { error: _error, usage: _usage, x_groq: _groq, ...labels } = reply
+  return Object.assign(labels, { choices })
+}
+
+/** Returns a choice without usages, which may state the provider's own cost. */
 function withoutUsage(choice: unknown): unknown {
-  if (!isObject(choice) || !('usage' in choice)) return choice
+  if (!isObject(choice) || usagesIn(choice).length === 0) return choice
   const { usage: _, ...rest } = choice
+  for (const name of ['delta', 'message']) {
+    const said = rest[name]
+    if (!isObject(said) || !('usage' in said)) continue
+    const { usage: __, ...members } = said
+    rest[name] = members
+  }
   return rest
 }
 

@@ -4,22 +4,63 @@ import { unreadCounts } from '../unread-counts.js'
 
 export type UnlistedTokens = 'output' | undefined
 
-/** The names that providers use for one count, in `usage` itself or in its details. */
+/** The names that providers use for one count. */
+const PROMPT = ['prompt_tokens', 'input_tokens', 'promptTokens', 'inputTokens', 'promptTokenCount']
+const COMPLETION = [
+  'completion_tokens',
+  'output_tokens',
+  'completionTokens',
+  'outputTokens',
+  'candidatesTokenCount',
+]
+const TOTAL = ['total_tokens', 'totalTokens', 'totalTokenCount']
+const REASONING = ['reasoning_tokens', 'thinking_tokens', 'reasoningTokens', 'thoughtsTokenCount']
+const PROMPT_DETAILS = [
+  'prompt_tokens_details',
+  'input_tokens_details',
+  'prompt_token_details',
+  'input_token_details',
+  'promptTokensDetails',
+  'inputTokensDetails',
+]
+const COMPLETION_DETAILS = [
+  'completion_tokens_details',
+  'output_tokens_details',
+  'completion_token_details',
+  'output_token_details',
+  'completionTokensDetails',
+  'outputTokensDetails',
+]
+/** In `usage` itself or in its details. */
 const CACHED = [
   'cached_tokens',
+  'num_cached_tokens',
   'cache_read_input_tokens',
   'cache_read_tokens',
+  'cache_read',
   'cached_input_tokens',
   'prompt_cache_hit_tokens',
+  'cachedTokens',
+  'cacheReadInputTokens',
+  'cachedInputTokens',
+  'cachedContentTokenCount',
 ]
 const CACHE_WRITE = [
   'cache_write_tokens',
   'cache_write_input_tokens',
   'cache_creation_input_tokens',
   'cache_creation_tokens',
+  'cache_write',
+  'cacheWriteInputTokens',
+  'cacheCreationInputTokens',
 ]
-/** Anthropic's names. Its `input_tokens` excludes these counts. */
-const ANTHROPICS = ['cache_read_input_tokens', 'cache_creation_input_tokens']
+/** Names of Anthropic and Bedrock. Their prompt excludes these counts. */
+const ANTHROPICS = [
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cacheReadInputTokens',
+  'cacheWriteInputTokens',
+]
 /** Counted in the prompt, at the prompt's price. */
 const NOT_CACHED = ['prompt_cache_miss_tokens', 'cache_miss_tokens']
 const KNOWN = new Set([...CACHED, ...CACHE_WRITE, ...NOT_CACHED])
@@ -28,22 +69,23 @@ const KNOWN = new Set([...CACHED, ...CACHE_WRITE, ...NOT_CACHED])
  * Converts a provider's `usage` to a `UsageReport`. Invalid counts are returned as they are, for the caller to judge.
  * Returns `undefined` if there is neither a prompt nor a completion count. A cost sent by the provider is never read.
  */
-export function readUsage(usage: unknown, unlistedTokens: UnlistedTokens): UsageReport | undefined {
-  if (!isObject(usage)) return undefined
-  const prompt = usage.prompt_tokens ?? usage.input_tokens ?? undefined
-  const listed = usage.completion_tokens ?? usage.output_tokens ?? undefined
+export function readUsage(given: unknown, unlistedTokens: UnlistedTokens): UsageReport | undefined {
+  const usage = countsIn(given)
+  if (usage === undefined) return undefined
+  const prompt = first(usage, PROMPT)
+  const listed = first(usage, COMPLETION)
   if (prompt === undefined && listed === undefined) return undefined
-  const inputDetails = detailsOf(usage, 'prompt_tokens_details', 'input_tokens_details')
+  const inputDetails = detailsOf(usage, PROMPT_DETAILS)
   const inputs = [inputDetails, usage]
-  const outputs = detailsOf(usage, 'completion_tokens_details', 'output_tokens_details')
+  const outputs = detailsOf(usage, COMPLETION_DETAILS)
   const cached = largest(inputs, CACHED)
   const cacheWrite = largest(inputs, CACHE_WRITE) ?? sumOf(usage.cache_creation)
-  const reasoning = outputs.reasoning_tokens ?? outputs.thinking_tokens ?? usage.reasoning_tokens ?? undefined
-  const total = usage.total_tokens ?? undefined
+  const reasoning = first(outputs, REASONING) ?? first(usage, REASONING)
+  const total = first(usage, TOTAL)
   const counts = { prompt, cached, cacheWrite, completion: listed, reasoning, total }
   const isAnthropics = usage.prompt_tokens == null && ANTHROPICS.some((name) => isCount(usage[name]))
   const unread = unreadCounts(inputs, KNOWN)
-  const all = withAllOutput(withAllInput(counts, isAnthropics), unlistedTokens)
+  const all = withAllOutput(withMissing(withAllInput(counts, isAnthropics)), unlistedTokens)
   // Written out: copies made by a spread survive V8's minor garbage collections.
   const report = {
     prompt: all.prompt,
@@ -87,6 +129,15 @@ function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   return isApart ? { ...counts, prompt: prompt + apart } : counts
 }
 
+/** A call has a prompt, so a prompt of 0 is a missing one if the total says so. So is an output of 0. */
+function withMissing(counts: Counts): Counts {
+  const { completion, prompt, total } = counts
+  if (!isCount(total) || !isCount(prompt) || !isCount(completion) || total <= prompt + completion)
+    return counts
+  if (prompt === 0) return { ...counts, prompt: total - completion }
+  return completion === 0 ? { ...counts, completion: total - prompt } : counts
+}
+
 /** Some providers list reasoning beside the completion, and some omit part of the output. The total shows it. */
 function withAllOutput(
   { completion: listed, prompt, reasoning, total }: Counts,
@@ -100,7 +151,23 @@ function withAllOutput(
   return { prompt, completion: output, total }
 }
 
-function detailsOf(usage: JsonObject, ...names: readonly string[]): JsonObject {
+/** Returns the object with the counts: Cohere has them in `tokens`, and some servers send a list of snapshots. */
+function countsIn(given: unknown): JsonObject | undefined {
+  const usage: unknown = Array.isArray(given) ? given.at(-1) : given
+  if (!isObject(usage)) return undefined
+  return isObject(usage.tokens) && first(usage, PROMPT) === undefined ? usage.tokens : usage
+}
+
+/** Returns the first value under any of the names. */
+function first(object: JsonObject, names: readonly string[]): unknown {
+  for (const name of names) {
+    const value = object[name]
+    if (value !== undefined && value !== null) return value
+  }
+  return undefined
+}
+
+function detailsOf(usage: JsonObject, names: readonly string[]): JsonObject {
   for (const name of names) {
     const details = usage[name]
     if (isObject(details)) return details

@@ -5,6 +5,7 @@ import {
   answerJson,
   finishChunk,
   type ScriptedRequest,
+  sse,
   textChunk,
 } from '../../helpers/scripted-upstream.js'
 import { openVisit, say, streamOf, type Visit } from './visit.js'
@@ -167,7 +168,8 @@ describe('a tool call without an answer', { timeout: 120_000 }, () => {
     visit.upstream.scriptOnce(
       async (reply) => {
         reply.head(200, { 'content-type': 'text/event-stream' })
-        await reply.write(`data: ${JSON.stringify(deltaOf(0, callOf('{ "zone": "Eur')))}\n\n`)
+        const more = { tool_calls: [{ index: 0, function: { arguments: '"Eur' } }] }
+        await reply.write(sse([deltaOf(0, callOf('{ "zone": ')), deltaOf(0, more)]))
         await reply.closed
       },
       streamOf(['Well.']),

@@ -47,7 +47,7 @@ const MESSAGES: Readonly<Record<string, object>> = {
   'the input of a custom tool call is a number': {
     tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'f', input: 5 } }],
   },
-  'a part of the content is not an object': { content: ['text'] },
+  'a part of the content is a list': { content: [['text']] },
   'a field of the message is nested too deeply': { extra: nested(200) },
 }
 
@@ -98,11 +98,11 @@ export const unreadable: readonly Fault[] = [
   }),
   ...scripted({
     row: 'unreadable',
-    name: 'the content is a number',
+    name: 'the content is an object of no known shape',
     options: withRoutes(),
     scripts: {
-      stream: [streamOf({ content: 5 }), OTHER_ROUTE],
-      json: [wholeBody(body({ usage: COUNTS }, { role: 'assistant', content: 5 })), OTHER_ROUTE],
+      stream: [streamOf({ content: { a: 5 } }), OTHER_ROUTE],
+      json: [wholeBody(body({ usage: COUNTS }, { role: 'assistant', content: { a: 5 } })), OTHER_ROUTE],
     },
     due: REPORTED,
     answer: { stream: UNREADABLE, json: 'whole' },
@@ -112,12 +112,13 @@ export const unreadable: readonly Fault[] = [
     row: 'unreadable',
     name: 'there is one choice more than requested',
     options: withRoutes(),
+    body: { n: 2 },
     scripts: {
       stream: [
         [
           HEAD,
           TOKENS,
-          events({ choices: [{ ...choice({ content: TEXT }), index: 1 }] }),
+          events({ choices: [{ ...choice({ content: TEXT }), index: 2 }] }),
           FINISH,
           USAGE,
           DONE,
@@ -128,7 +129,7 @@ export const unreadable: readonly Fault[] = [
       json: [
         wholeBody({
           ...body({ usage: COUNTS }),
-          choices: [0, 1].map((index) => ({
+          choices: [0, 1, 2].map((index) => ({
             index,
             message: { role: 'assistant', content: TEXT },
             finish_reason: 'stop',

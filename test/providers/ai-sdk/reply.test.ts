@@ -107,7 +107,12 @@ describe('a stream', () => {
     expect(deltas).toEqual([
       {
         role: 'assistant',
-        annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A' } }],
+        annotations: [
+          {
+            type: 'url_citation',
+            url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 0 },
+          },
+        ],
       },
       inline,
       inline,
@@ -391,7 +396,17 @@ describe('a result', () => {
                 reasoning: 'Hm',
                 reasoning_content: 'Hm',
                 tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
-                annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }],
+                annotations: [
+                  {
+                    type: 'url_citation',
+                    url_citation: {
+                      url: 'https://a.example',
+                      title: 'https://a.example',
+                      start_index: 0,
+                      end_index: 0,
+                    },
+                  },
+                ],
                 images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAEC' } }],
               },
             },

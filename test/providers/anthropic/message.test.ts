@@ -70,7 +70,17 @@ describe('a whole message', () => {
           { id: 'toolu_1', type: 'function', function: { name: 'look', arguments: '{"at":"sky"}' } },
           { id: 'toolu_2', type: 'function', function: { name: 'refresh', arguments: '{}' } },
         ],
-        annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }],
+        annotations: [
+          {
+            type: 'url_citation',
+            url_citation: {
+              url: 'https://a.example',
+              title: 'https://a.example',
+              start_index: 0,
+              end_index: 0,
+            },
+          },
+        ],
       },
     })
   })

@@ -91,7 +91,10 @@ describe('a streamed message', () => {
 
   it('reports citations with a URL as annotations', () => {
     expect(deltasOf(events).flatMap((delta) => delta.annotations ?? [])).toEqual([
-      { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A', content: 'said' } },
+      {
+        type: 'url_citation',
+        url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 0, content: 'said' },
+      },
     ])
   })
 

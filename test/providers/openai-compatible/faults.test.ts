@@ -101,7 +101,7 @@ describe('an HTTP error status', () => {
     })
     const encoded = await runScript([
       { head: 404, headers: { 'content-encoding': 'gzip' } },
-      { write: 'x' },
+      { write: '\u001fx' },
       'stall',
     ])
     expect(encoded.error).toMatchObject({ reason: 'status', status: 404, providerMessage: undefined })
@@ -121,7 +121,6 @@ describe('an invalid reply', () => {
     'choices that are not a list': answerJson({ choices: {} }),
     'choices of an event that are not a list': answerEvents([{ choices: 'x', usage: {} }]),
     'an event that is not JSON': answerEvents(['hello']),
-    'an event that is JSON but not an object': answerEvents(['[1]']),
     'a chunk without a length': [
       { raw: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n' },
       'stall',

@@ -9,6 +9,8 @@ import type { ReplyTop } from './chunk-writer.js'
 export interface WrittenLabels {
   readonly system_fingerprint: string | undefined
   readonly service_tier: string | undefined
+  /** Lists that are passed on as they came. */
+  readonly kept: JsonObject | undefined
 }
 
 /** Writes a client's JSON reply, as latin1, from a provider's body or from the choices of its stream. */
@@ -48,7 +50,7 @@ export class BodyWriter {
 
   /** Returns the reply. Its choices must have ended. */
   body({ id, created, model }: ReplyTop, labels: WrittenLabels, charge: WireCharge): string {
-    const { system_fingerprint, service_tier } = labels
+    const { kept, system_fingerprint, service_tier } = labels
     const json = JSON.stringify({
       id,
       object: 'chat.completion',
@@ -56,6 +58,7 @@ export class BodyWriter {
       model,
       system_fingerprint: system_fingerprint ?? null,
       service_tier,
+      ...kept,
     })
     const top = toLatin1(json)
     return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`

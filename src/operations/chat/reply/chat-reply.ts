@@ -24,6 +24,8 @@ import {
   type WholeChoice,
 } from './whole-reply.js'
 
+const NO_LABELS: JsonObject = Object.freeze({})
+
 /** The part of a request that its reply depends on. */
 export interface AskedReply {
   /** The model key of the request. */
@@ -58,6 +60,9 @@ export class ChatReply implements Reply {
   /** Whether the end of the choices could not be sent. */
   private lostItsEnd = false
   private readonly labels = new ReplyLabels()
+  /** Lists of an event without choices, for the next chunk. Undefined if there are none. */
+  private waitingLabels: JsonObject | undefined
+  private hasRenumbered = false
 
   constructor(
     private readonly parts: ReplyParts,
@@ -109,6 +114,10 @@ export class ChatReply implements Reply {
     return this.labels.upstreamId
   }
 
+  get mends(): Reply['mends'] {
+    return this.lost.mends
+  }
+
   get gaveReason(): boolean {
     return this.choices.all.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
@@ -154,7 +163,7 @@ export class ChatReply implements Reply {
     if (reason === 'stop') this.refuseUnknownEnd()
     if (this.bodyWriter.isWhole) return
     if (this.choices.all.length === 0) this.choices.at(0)
-    const labels = writeLabels({ ...this.labels.forBody })
+    const labels = this.labels.forEnd
     for (const choice of this.choices.all) this.pending += this.write(choice.end(reason), labels)
     if (this.chunkWriter !== undefined) return
     this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
@@ -162,7 +171,8 @@ export class ChatReply implements Reply {
 
   /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
   closing(charge: WireCharge): string {
-    return this.pending + this.chunkWriter!.closing(charge)
+    const labels = this.waitingLabels === undefined ? '' : writeLabels(this.waitingLabels)
+    return this.pending + this.chunkWriter!.closing(charge, labels)
   }
 
   /** Returns the JSON reply as latin1. Its choices must have ended. */
@@ -194,6 +204,9 @@ export class ChatReply implements Reply {
       case 'unreadable':
         this.lose(event.why, undefined)
         return ''
+      case 'mended':
+        this.lost.mend(event.kind, event.dropped)
+        return ''
       default:
         throw invalidReply('an event has an unknown type')
     }
@@ -201,7 +214,7 @@ export class ChatReply implements Reply {
 
   private takeData(bytes: string): string {
     const { splicer } = this
-    if (splicer !== undefined) {
+    if (splicer !== undefined && this.waitingLabels === undefined) {
       const spliced = splicer.splice(bytes)
       if (spliced !== undefined) {
         this.templateChoice!.takeText(splicer.text)
@@ -211,10 +224,14 @@ export class ChatReply implements Reply {
       }
     }
     const chunk = parseEvent(bytes)
+    const { mendCount } = this.lost
+    const wasWaiting = this.waitingLabels !== undefined
     const sent = this.takeChunk(chunk)
-    if (sent !== '' && splicer?.learn(bytes, chunk, sent) === true) {
-      const [choice] = chunk.choices as { index?: number }[]
-      this.templateChoice = this.choices.at(choice?.index ?? 0)
+    // A mend is counted each time, so events like a mended one are parsed.
+    const isPlain = !wasWaiting && this.lost.mendCount === mendCount
+    if (sent !== '' && isPlain && splicer?.learn(bytes, chunk, sent) === true) {
+      const [choice] = chunk.choices as { index?: unknown }[]
+      this.templateChoice = this.choices.at(choiceIndex(choice?.index, 0, this.asked.n) ?? 0)
     }
     return sent
   }
@@ -228,7 +245,9 @@ export class ChatReply implements Reply {
     const labels = this.takeLabels(chunk)
     const { finished } = this
     try {
-      return this.takeChoices(isTooDeep(chunk) ? this.shallow(choices) : choices, labels)
+      const sent = this.takeChoices(isTooDeep(chunk) ? this.shallow(choices) : choices, labels)
+      if (sent === '') this.keepLabels(labels)
+      return sent
     } catch (error) {
       this.lostItsEnd = !finished
       throw error
@@ -242,32 +261,49 @@ export class ChatReply implements Reply {
     return shallow
   }
 
-  private takeChoices(choices: readonly unknown[], labels: string): string {
+  private takeChoices(choices: readonly unknown[], labels: JsonObject): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
+      if (raw === null) {
+        this.lost.mend('choice-skipped')
+        continue
+      }
       const index = isObject(raw) ? choiceIndex(raw.index, position, this.asked.n) : undefined
       if (!isObject(raw) || index === undefined) {
         this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', saidIn(raw))
         continue
       }
       const choice = this.choices.at(index)
-      const { sent: shaped, token } = choice.take(raw)
+      const lane = this.asked.n === 1 ? this.laneOf(raw.index, position) : 0
+      const { sent: shaped, token } = choice.take(raw, lane)
       if (token) this.sawToken()
       sent += this.write(shaped, labels)
     }
     return sent
   }
 
+  /** The provider's own choice of an event. If one choice was asked for, they are all parts of it. */
+  private laneOf(given: unknown, position: number): number {
+    const lane = Number.isInteger(given) ? (given as number) : position
+    if (lane !== 0 && !this.hasRenumbered) {
+      this.hasRenumbered = true
+      this.lost.mend('choice-renumbered')
+    }
+    return lane
+  }
+
   private takeCompletion(completion: JsonObject): string {
-    this.takeLabels(completion)
-    const { choices, lost } = readChoices(completion, this.asked.n, this.newToolCallId)
+    const { choices, lost } = readChoices(completion, this.asked.n, this.newToolCallId, this.lost)
     let sent = ''
     if (this.chunkWriter !== undefined) {
-      const { system_fingerprint, service_tier } = completion
-      sent = this.takeChunk({ system_fingerprint, service_tier, choices: asChunkChoices(choices) })
+      sent = this.takeChunk(
+        Object.assign({}, completion, { choices: asChunkChoices(choices), error: undefined }),
+      )
+    } else {
+      this.takeLabels(completion)
+      // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
+      if (choices.length > 0) this.takeBody(choices)
     }
-    // A reply without choices gets an empty one at its end, because clients read the first choice without a check.
-    else if (choices.length > 0) this.takeBody(choices)
     this.cameWhole = true
     // A stream sends all readable content of a JSON reply before it reports an unreadable piece.
     for (const [what, piece] of lost) this.lose(what, piece)
@@ -297,24 +333,30 @@ export class ChatReply implements Reply {
   }
 
   /** @returns the fields of the provider's top level that a chunk has too */
-  private takeLabels(top: JsonObject): string {
+  private takeLabels(top: JsonObject): JsonObject {
     // Labels after a JSON reply do not replace its own.
-    if (this.chunkWriter === undefined && this.cameWhole) return ''
-    this.labels.take(top)
-    const { system_fingerprint: fingerprint, service_tier: tier } = top
-    if (this.chunkWriter === undefined) return ''
-    return writeLabels({
-      system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
-      service_tier: typeof tier === 'string' ? tier : undefined,
-    })
+    if (this.chunkWriter === undefined && this.cameWhole) return NO_LABELS
+    return this.labels.take(top, this.lost)
+  }
+
+  /** Keeps the lists of an event for which no chunk was sent. */
+  private keepLabels({ system_fingerprint: _, service_tier: __, ...lists }: JsonObject): void {
+    if (this.chunkWriter === undefined || Object.keys(lists).length === 0) return
+    this.waitingLabels = Object.assign({}, this.waitingLabels, lists)
   }
 
   private readonly newToolCallId = (): string => `call_${this.parts.newId()}`
 
   /** Returns a chunk for each choice, or an empty string if the client gets a JSON reply. */
-  private write(choices: readonly JsonObject[], labels = ''): string {
+  private write(choices: readonly JsonObject[], labels = NO_LABELS): string {
     if (this.chunkWriter !== undefined) {
-      return this.lost.why === undefined ? this.chunkWriter.chunks(choices, labels) : ''
+      if (this.lost.why !== undefined || choices.length === 0) return ''
+      const { waitingLabels } = this
+      this.waitingLabels = undefined
+      return this.chunkWriter.chunks(
+        choices,
+        writeLabels(waitingLabels ? { ...waitingLabels, ...labels } : labels),
+      )
     }
     this.bodyWriter.add(choices)
     return ''

@@ -28,8 +28,8 @@ export class ChunkWriter {
   }
 
   /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
-  closing(charge: WireCharge): string {
-    return `${this.head}[],"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
+  closing(charge: WireCharge, labels = ''): string {
+    return `${this.head}[]${labels},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
   }
 }
 

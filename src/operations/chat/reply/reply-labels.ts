@@ -1,18 +1,51 @@
-import { isText, type JsonObject } from '../../../protocol/json-values.js'
+import { isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import type { WrittenLabels } from './body-writer.js'
+
+/** Lists beside the choices that belong to the reply, such as the sources of a search. Passed on as they come. */
+const KEPT = new Set(
+  'citations search_results related_questions images videos prompt_filter_results'.split(' '),
+)
+/** Members that the router has values of its own for, or that say nothing of the reply. */
+const REPLACED = new Set(
+  'id object created model choices usage error obfuscation system_fingerprint service_tier'.split(' '),
+)
+
+/** Counts members that are left out. */
+interface LeftOut {
+  drop(name: string): void
+}
 
 /** The fields of a provider's reply other than its choices. */
 export class ReplyLabels {
   private providerId: string | undefined
   private fingerprint: string | undefined
   private serviceTier: string | undefined
+  /** Undefined while there are none, as in most replies. */
+  private kept: Record<string, readonly unknown[]> | undefined
 
-  take({ id, system_fingerprint: fingerprint, service_tier: tier }: JsonObject): void {
+  /** Returns the labels of one chunk or body. Members that are left out are counted in `mends`. */
+  take(top: JsonObject, mends: LeftOut): JsonObject {
+    const { id, system_fingerprint: fingerprint, service_tier: tier } = top
+    const labels: JsonObject = {
+      system_fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
+      service_tier: typeof tier === 'string' ? tier : undefined,
+    }
     // Azure starts a stream with an empty id.
     if (isText(id)) this.providerId ??= id
     if (typeof fingerprint === 'string') this.fingerprint = fingerprint
     if (typeof tier === 'string') this.serviceTier = tier
+    for (const name of Object.keys(top)) {
+      const value = top[name]
+      if (REPLACED.has(name) || value === undefined || value === null) continue
+      if (!KEPT.has(name) || !Array.isArray(value) || isTooDeep(value)) mends.drop(name)
+      else if (value.length > 0) {
+        labels[name] = value
+        this.kept ??= {}
+        this.kept[name] = value
+      }
+    }
+    return labels
   }
 
   /** The provider's own id of the reply. */
@@ -20,10 +53,16 @@ export class ReplyLabels {
     return this.providerId === undefined ? undefined : cleanLabel(this.providerId)
   }
 
+  /** For the chunks that end the choices. Lists have been sent before. */
+  get forEnd(): JsonObject {
+    return { system_fingerprint: this.fingerprint, service_tier: this.serviceTier }
+  }
+
   get forBody(): WrittenLabels {
     return {
       system_fingerprint: this.fingerprint,
       service_tier: this.serviceTier,
+      kept: this.kept,
     }
   }
 }

@@ -8,17 +8,20 @@ import {
   readFinishReason,
   shownFinishReason,
 } from '../../../protocol/finish-reason.js'
-import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import { refuseFailed } from '../../../replies/choice-failure.js'
 import {
   DROPPED_BY_PROVIDER,
   hasToken,
   invalidReply,
-  type Losses,
+  legacyDelta,
   mendText,
   withoutDepths,
 } from '../../../replies/delta.js'
+import { orderChoices } from '../../../replies/joined-choices.js'
+import type { Losses } from '../../../replies/losses.js'
+import type { MendKind } from '../../../replies/mends.js'
 import { mendToolCalls } from '../../../replies/tool-calls.js'
 
 type LostPiece = readonly [what: string, piece: unknown]
@@ -27,12 +30,18 @@ type LostPiece = readonly [what: string, piece: unknown]
 class GatheredLosses implements Losses {
   readonly pieces: LostPiece[] = []
 
+  constructor(private readonly mends: Pick<Losses, 'mend'>) {}
+
   get count(): number {
     return this.pieces.length
   }
 
   add(what: string, piece: unknown): void {
     this.pieces.push([what, piece])
+  }
+
+  mend(kind: MendKind, dropped?: string): void {
+    this.mends.mend(kind, dropped)
   }
 }
 
@@ -41,12 +50,14 @@ export function readChoices(
   completion: JsonObject,
   n: number,
   newToolCallId: () => string,
+  mends: Pick<Losses, 'mend'>,
 ): { choices: WholeChoice[]; lost: readonly LostPiece[] } {
-  const losses = new GatheredLosses()
+  const losses = new GatheredLosses(mends)
   const given = completion.choices
   if (!Array.isArray(given)) throw invalidReply('choices is not a list')
   const shallow = isTooDeep(completion) ? withoutDepths(given, losses) : given
-  return { choices: mendChoices(shallow, { n, newToolCallId, losses }), lost: losses.pieces }
+  const ordered = orderChoices(shallow, n, losses)
+  return { choices: mendChoices(ordered, { n, newToolCallId, losses }), lost: losses.pieces }
 }
 
 export const OUT_OF_RANGE = 'a choice has an index that was not requested'
@@ -91,9 +102,13 @@ export interface WholeChoice extends JsonObject {
   readonly native_finish_reason: string | undefined
 }
 
-/** Returns a choice's index, by default its position. Returns undefined if the index is not from 0 to `n - 1`. */
+/**
+ * Returns a choice's index, by default its position, and 0 if one choice was requested. Returns undefined if the index is
+ * not from 0 to `n - 1`.
+ */
 export function choiceIndex(index: unknown, position: number, n: number): number | undefined {
-  const given = index ?? position
+  if (n === 1) return 0
+  const given = typeof index === 'string' && index !== '' ? Number(index) : (index ?? position)
   const isOne = typeof given === 'number' && Number.isInteger(given) && given >= 0 && given < n
   return isOne ? given : undefined
 }
@@ -115,29 +130,28 @@ export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
 }
 
 function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }: MendOptions): WholeChoice {
-  const { delta, message: given } = choice
+  const { delta, message: given, ...rest } = choice
   refuseFailed(choice)
   const native = ownFinishReason(choice)
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
   // Gemini omits the message of a reply that it filtered, or whose tool call it could not read.
   const mayLackMessage = mapped === 'content_filter' || isDroppedOutput(native)
-  const said = given ?? delta ?? (mayLackMessage ? {} : undefined)
+  const said = given ?? delta ?? legacyDelta(rest, losses) ?? (mayLackMessage ? {} : undefined)
   if (said === undefined) throw invalidReply('a choice has no message')
   const raw = isObject(said) ? said : {}
   if (raw !== said) losses.add('the message of a choice is not an object', said)
   const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }
-  mendText(message, losses)
-  const rawCalls = raw.tool_calls ?? undefined
+  mendText(message, losses, !isText(raw.reasoning) && !isText(raw.reasoning_content))
+  const rawCalls = message.tool_calls ?? undefined
   const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, losses)
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
   if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
   const shown = reason === undefined ? undefined : shownFinishReason(choice, reason)
-  return Object.assign({}, choice, {
+  return Object.assign({}, rest, {
     index,
     message,
-    delta: undefined,
     finish_reason: finishReasonFor(mapped, calls.length > 0, rawCalls !== undefined),
     native_finish_reason: shown === undefined || isKnownReason(shown) ? shown : cleanLabel(shown),
   })

@@ -1,0 +1,53 @@
+import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
+import { urlCitation } from '../protocol/url-citation.js'
+import type { Losses } from './losses.js'
+
+/** Members that some providers put beside the type of a citation instead of into it. */
+const FLAT = new Set(['url', 'title', 'content', 'start_index', 'end_index'])
+
+/**
+ * Completes the citations of a delta or message, and drops entries without a source. Entries of other types stay as they
+ * are.
+ */
+export function mendAnnotations(fields: JsonObject, losses: Losses): void {
+  const { annotations } = fields
+  if (annotations === null) {
+    delete fields.annotations
+    return
+  }
+  const given = Array.isArray(annotations) ? annotations : []
+  const kept = given.filter(hasSource)
+  if (kept.length < given.length || given !== annotations) losses.mend('member-dropped', 'annotations')
+  if (kept.length === 0) delete fields.annotations
+  else fields.annotations = kept.map((annotation) => complete(annotation, losses))
+}
+
+function isCitation({ type }: JsonObject): boolean {
+  return type === undefined || type === null || type === 'url_citation'
+}
+
+function hasSource(annotation: unknown): annotation is JsonObject {
+  if (!isObject(annotation)) return false
+  return !isCitation(annotation) || isText(sourceOf(annotation).url)
+}
+
+function sourceOf(annotation: JsonObject): JsonObject {
+  return isObject(annotation.url_citation) ? annotation.url_citation : annotation
+}
+
+function complete(annotation: JsonObject, losses: Losses): JsonObject {
+  if (!isCitation(annotation)) return annotation
+  const source = sourceOf(annotation)
+  const { end_index: end, start_index: start, title, url } = source
+  const isNested = source !== annotation
+  const isWhole = typeof title === 'string' && typeof start === 'number' && typeof end === 'number'
+  if (isNested && isWhole && annotation.type === 'url_citation') return annotation
+  losses.mend('annotation-completed')
+  const { url_citation: citation, ...made } = urlCitation(url as string, source)
+  const others = Object.entries(annotation).filter(([name]) => isNested || !FLAT.has(name))
+  return {
+    ...Object.fromEntries(others),
+    ...made,
+    url_citation: isNested ? { ...source, ...(citation as JsonObject) } : citation,
+  }
+}

@@ -1,0 +1,136 @@
+import { isObject } from '../protocol/json-values.js'
+import { JsonBrackets } from './json-brackets.js'
+import type { Losses } from './losses.js'
+
+/** Arguments that some providers send first, before those that the model writes. */
+const PLACEHOLDERS = new Set(['{}', 'null'])
+const LONGEST_PLACEHOLDER = 16
+const MENDED_PLACE = 'tool_calls.function.arguments'
+
+/**
+ * The arguments of one call, which come in pieces. JSON ends where its brackets are closed: what follows is a repetition,
+ * which some providers send, or further arguments of the same tool.
+ */
+export class CallArguments {
+  /** What has come, to the end of the JSON. Long: only its pieces are read as they come. */
+  soFar = ''
+  private waiting = ''
+  private hasSent = false
+  /** Undefined until something but space has come. */
+  private isQuoted: boolean | undefined
+  private brackets = new JsonBrackets()
+  private afterEnd = ''
+
+  /** @param isJson false for the input of a custom tool, which is any text */
+  constructor(
+    private readonly isJson: boolean,
+    private readonly losses: Losses,
+  ) {}
+
+  get isClosed(): boolean {
+    return this.brackets.closed
+  }
+
+  /** Whether some of the JSON has come, but not all of it. */
+  get isOpen(): boolean {
+    return this.soFar !== '' && !this.isClosed && !this.isPlaceholder
+  }
+
+  /** Whether they may still be replaced. */
+  get isPlaceholder(): boolean {
+    if (!this.isJson || this.hasSent || this.soFar.length > LONGEST_PLACEHOLDER) return false
+    return PLACEHOLDERS.has(this.soFar.trim())
+  }
+
+  take(piece: string): void {
+    if (!this.isJson) {
+      this.add(piece)
+      return
+    }
+    let rest = piece
+    while (rest !== '') {
+      if (this.isPlaceholder && rest.trimStart().startsWith('{')) this.restart()
+      if (this.isClosed) {
+        this.afterEnd += rest
+        return
+      }
+      if (this.isQuoted === undefined && rest.trim() !== '') this.isQuoted = rest.trimStart().startsWith('"')
+      const end = this.brackets.take(rest)
+      this.add(rest.slice(0, end))
+      rest = rest.slice(end)
+    }
+  }
+
+  /** Returns what may be sent now: placeholders, and JSON inside a string, wait for {@link end}. */
+  unsent(): string {
+    return this.isPlaceholder || this.isQuoted === true ? '' : this.rest()
+  }
+
+  /** Ends the arguments, of a reply that was cut off or not. Returns what is still to be sent. */
+  end(isCut = false): string {
+    if (!this.isJson || isCut || this.hasSent) return this.rest()
+    const whole = this.soFar.trim()
+    const decoded = this.isQuoted === true ? unquoted(whole) : undefined
+    if (decoded !== undefined) {
+      this.waiting = decoded
+      this.losses.mend('arguments-decoded')
+    } else if (whole === '' || whole === 'null') this.waiting = '{}'
+    return this.rest()
+  }
+
+  /** Returns the arguments of further calls of the same tool, each complete, which came after the end of these. */
+  further(): string[] {
+    const found: string[] = []
+    let rest = this.afterEnd
+    this.afterEnd = ''
+    while (rest.trim() !== '') {
+      const brackets = new JsonBrackets()
+      const end = brackets.take(rest)
+      const text = rest.slice(0, end).trim()
+      rest = rest.slice(end)
+      if (text === this.soFar.trim() || PLACEHOLDERS.has(text)) this.losses.mend('arguments-repeated')
+      else if (isJsonObject(text)) found.push(text)
+      else this.losses.mend('arguments-cut', MENDED_PLACE)
+    }
+    if (found.length > 0) this.losses.mend('arguments-split')
+    return found
+  }
+
+  private add(text: string): void {
+    this.soFar += text
+    this.waiting += text
+  }
+
+  private rest(): string {
+    const { waiting } = this
+    this.waiting = ''
+    if (waiting !== '') this.hasSent = true
+    return waiting
+  }
+
+  private restart(): void {
+    this.soFar = ''
+    this.waiting = ''
+    this.isQuoted = undefined
+    this.brackets = new JsonBrackets()
+    this.losses.mend('arguments-repeated')
+  }
+}
+
+/** Returns the JSON object in a JSON string. */
+function unquoted(text: string): string | undefined {
+  try {
+    const inner: unknown = JSON.parse(text)
+    return typeof inner === 'string' && isJsonObject(inner) ? inner : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
+}

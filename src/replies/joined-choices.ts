@@ -1,0 +1,82 @@
+import {
+  isDroppedOutput,
+  isFailureReason,
+  mapFinishReason,
+  ownFinishReason,
+  readFinishReason,
+} from '../protocol/finish-reason.js'
+import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
+import type { Losses } from './losses.js'
+
+/**
+ * Returns the choices of a body by the number that was asked for. If one was asked for, several are its parts: some
+ * providers send the text and each tool call as a choice. Indexes that cannot be told apart are replaced by positions.
+ */
+export function orderChoices(choices: readonly unknown[], n: number, losses: Losses): readonly unknown[] {
+  const objects = choices.filter(isObject)
+  if (n === 1 && objects.length > 1) {
+    losses.mend('choices-joined')
+    return [joinChoices(objects), ...choices.filter((choice) => !isObject(choice))]
+  }
+  if (objects.length < choices.length || choices.length > n) return choices
+  const isClear = new Set(objects.map(({ index }) => index)).size === objects.length
+  if (isClear && objects.every(({ index }) => isWithin(index, n))) return choices
+  return objects.map((choice, position) => renumbered(choice, position, losses))
+}
+
+function isWithin(index: unknown, n: number): boolean {
+  return Number.isInteger(index) && (index as number) >= 0 && (index as number) < n
+}
+
+function renumbered(choice: JsonObject, index: number, losses: Losses): JsonObject {
+  if (choice.index === index || choice.index === undefined || choice.index === null) return choice
+  losses.mend('choice-renumbered')
+  return { ...choice, index }
+}
+
+function joinChoices(choices: readonly JsonObject[]): JsonObject {
+  const message: JsonObject = {}
+  const seen = new Set<string>()
+  for (const choice of choices) {
+    const said = choice.message ?? choice.delta
+    const text = JSON.stringify(said)
+    if (seen.has(text)) continue
+    seen.add(text)
+    for (const [name, value] of isObject(said) ? Object.entries(said) : []) {
+      if (value !== null && value !== undefined) message[name] = joined(name, message[name], value)
+    }
+  }
+  const joinedChoice: JsonObject = Object.assign({}, ...choices.toReversed(), { index: 0, message })
+  delete joinedChoice.delta
+  Object.assign(joinedChoice, endOf(choices))
+  return joinedChoice
+}
+
+const GROWING = new Set(['content', 'reasoning', 'reasoning_content', 'refusal'])
+
+function joined(name: string, known: unknown, more: unknown): unknown {
+  if (known === undefined) return more
+  if (Array.isArray(known) && Array.isArray(more)) return [...known, ...more]
+  if (!GROWING.has(name)) return known
+  if (isText(known) && isText(more)) return known === more ? known : known + more
+  if (!isText(known) && !Array.isArray(known)) return more
+  const partsOf = (value: unknown) => (Array.isArray(value) ? value : [value])
+  return more === '' ? known : [...partsOf(known), ...partsOf(more)]
+}
+
+/** The finish that says most: a failure, then whatever is not a plain stop. */
+function endOf(choices: readonly JsonObject[]): JsonObject {
+  const reasons = choices.map(ownFinishReason)
+  const isTelling = (reason: unknown): boolean => {
+    const word = readFinishReason(reason)
+    return word !== undefined && mapFinishReason(word) !== 'stop'
+  }
+  for (const test of [isFailureReason, isDroppedOutput, isTelling]) {
+    const place = reasons.findIndex((reason) => test(reason))
+    if (place < 0) continue
+    const { finish_reason, native_finish_reason } = choices[place]!
+    return { finish_reason, native_finish_reason }
+  }
+  const found = reasons.find((reason) => readFinishReason(reason) !== undefined)
+  return { finish_reason: found, native_finish_reason: undefined }
+}

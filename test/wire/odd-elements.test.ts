@@ -1,0 +1,268 @@
+import { describe, expect, test } from 'vitest'
+import { anthropic } from '../../src/index.js'
+import {
+  blockDelta,
+  blockStart,
+  blockStop,
+  frames,
+  messageDelta,
+  messageStart,
+  messageStop,
+} from '../providers/anthropic/replies.js'
+import {
+  calls,
+  END,
+  frame,
+  type OddReply,
+  startService,
+  testOddReplies,
+  text,
+  USAGE,
+  whole,
+} from './mends.js'
+import { ask, WireService } from './service.js'
+
+const HELLO = { text: 'Hello', finishReason: 'stop' }
+const ROME = { id: 'a', name: 'weather', arguments: '{"in":"Rome"}' }
+const PARIS = { id: 'b', name: 'time', arguments: '{"in":"Paris"}' }
+const call = ({ id, ...definition }: typeof ROME, more: object = {}) => ({
+  id,
+  type: 'function',
+  function: definition,
+  ...more,
+})
+const between = (odd: string): string => `${text('Hel')}${odd}${text('lo')}${END}`
+const skipped = (stream: string): OddReply => ({ stream, read: HELLO, kinds: ['frame-skipped'] })
+
+/** One choice for the text and for each call, though one was asked for. */
+const threeChoices = (...indexes: readonly (number | undefined)[]): OddReply => ({
+  body: {
+    choices: [{ content: 'Let me see.' }, { tool_calls: [call(ROME)] }, { tool_calls: [call(PARIS)] }].map(
+      (message, position) => ({
+        index: indexes[position],
+        message: { role: 'assistant', ...message },
+        finish_reason: position === 0 ? 'stop' : 'tool_calls',
+      }),
+    ),
+    usage: USAGE,
+  },
+  read: { text: 'Let me see.', toolCalls: [ROME, PARIS], finishReason: 'tool_calls' },
+  kinds: ['choices-joined'],
+})
+
+testOddReplies('a good reply with', {
+  'a frame of null': skipped(between('data: null\n\n')),
+  'a frame of null first': skipped(`data: null\n\n${between('')}`),
+  'a frame of text': skipped(between('data: "x"\n\n')),
+  'a frame of a number': skipped(between('data: 12\n\n')),
+  'a frame of an empty list': skipped(between('data: []\n\n')),
+  'a frame of a bare word': skipped(between('data: ping\n\n')),
+  'a frame of a bare word first': skipped(`data: ping\n\n${between('')}`),
+  'an event of type ping': skipped(between('event: ping\ndata: 2026-11-25 22:00:00\n\n')),
+  'an event of type ping with an object': {
+    stream: between('event: ping\ndata: {"type":"ping"}\n\n'),
+    read: HELLO,
+    kinds: ['member-dropped'],
+    dropped: ['type'],
+  },
+  'a list of frames': {
+    stream: between('').replace(/data: (\{.*?\})\n\n/s, 'data: [$1]\n\n'),
+    read: HELLO,
+  },
+  'content that is a digit': {
+    stream: `${text('4')}${text(2)}${text('!')}${END}`,
+    body: whole({ content: 42 }),
+    read: { finishReason: 'stop' },
+    kinds: ['text-coerced'],
+  },
+  'content that is 0': {
+    stream: `${text(1)}${text(0)}${END}`,
+    read: { text: '10' },
+    kinds: ['text-coerced'],
+  },
+  'content that is true': {
+    stream: `${text(true)}${END}`,
+    body: whole({ content: true }),
+    read: { text: 'true' },
+    kinds: ['text-coerced'],
+  },
+  'a refusal that is a number': {
+    stream: `${frame({ choices: [{ index: 0, delta: { refusal: 5 } }] })}${END}`,
+    body: whole({ refusal: 5 }),
+    read: {},
+    message: { refusal: '5' },
+    kinds: ['text-coerced'],
+  },
+  'three choices without indexes': threeChoices(),
+  'three choices that are all 0': threeChoices(0, 0, 0),
+  'three numbered choices': threeChoices(0, 1, 2),
+  'choices that count the chunks': {
+    stream: `${['Hel', 'lo'].map((content, index) => frame({ choices: [{ index, delta: { content } }] })).join('')}${END}`,
+    read: HELLO,
+    kinds: ['choice-renumbered'],
+  },
+  'a choice numbered from 1': {
+    stream: `${['Hel', 'lo'].map((content) => frame({ choices: [{ index: 1, delta: { content } }] })).join('')}${END}`,
+    body: { choices: [{ index: 1, message: { content: 'Hello' }, finish_reason: 'stop' }], usage: USAGE },
+    read: HELLO,
+    kinds: ['choice-renumbered'],
+  },
+  'a choice of null': {
+    stream: `${frame({ choices: [null, { index: 0, delta: { content: 'Hello' } }] })}${END}`,
+    read: HELLO,
+    kinds: ['choice-skipped'],
+  },
+  'entries of tool_calls that say nothing': {
+    stream: `${calls(null, {}, { index: 0 }, '')}${calls({ index: 0, id: '', function: { name: '', arguments: '' } })}${text('Hello')}${END}`,
+    body: whole({
+      content: 'Hello',
+      tool_calls: [null, {}, { id: '', function: { name: '', arguments: '' } }],
+    }),
+    read: HELLO,
+    kinds: ['tool-call-skipped'],
+  },
+  'tool_calls of an empty text': {
+    stream: `${frame({ choices: [{ index: 0, delta: { content: 'Hello', tool_calls: '' } }] })}${END}`,
+    body: whole({ content: 'Hello', tool_calls: '' }),
+    read: HELLO,
+    kinds: ['tool-call-skipped'],
+  },
+  'a tool call instead of a list': {
+    stream: `${frame({ choices: [{ index: 0, delta: { tool_calls: call(ROME) } }] })}${END}`,
+    body: whole({ content: null, tool_calls: call(ROME) }),
+    read: { toolCalls: [ROME], finishReason: 'tool_calls' },
+    kinds: ['tool-call-mapped'],
+  },
+  'tool calls without their function': {
+    stream: `${calls({ index: 0, id: 'a', name: 'weather', arguments: '{"in":"Rome"}' })}${END}`,
+    body: whole({ content: null, tool_calls: [{ id: 'a', name: 'weather', arguments: { in: 'Rome' } }] }),
+    read: { toolCalls: [ROME], finishReason: 'tool_calls' },
+    kinds: ['tool-call-mapped'],
+  },
+  'an index of a tool call that is a word': {
+    stream: `${calls({ index: 'first', ...call(ROME) })}${END}`,
+    read: { toolCalls: [ROME], finishReason: 'tool_calls' },
+    kinds: ['tool-call-renumbered'],
+  },
+  'annotations that strict clients reject': {
+    stream: `${frame({ choices: [{ index: 0, delta: { content: 'Hello', annotations: [null, { type: 'url_citation', url: 'https://a.example' }] } }] })}${END}`,
+    body: whole({
+      content: 'Hello',
+      annotations: [
+        null,
+        { type: 'url_citation', url_citation: { url: 'https://a.example', start_index: '0' } },
+      ],
+    }),
+    read: HELLO,
+    message: {
+      annotations: [
+        {
+          type: 'url_citation',
+          url_citation: {
+            url: 'https://a.example',
+            title: 'https://a.example',
+            start_index: 0,
+            end_index: 0,
+          },
+        },
+      ],
+    },
+    kinds: ['annotation-completed', 'member-dropped'],
+    dropped: ['annotations'],
+  },
+  'events joined by a single newline': {
+    stream: between('').replaceAll('\n\n', '\n'),
+    read: HELLO,
+  },
+  'events joined by a single newline and CR': {
+    stream: `${between('').replaceAll('\n\n', '\r\n')}\r\n`,
+    read: HELLO,
+  },
+})
+
+const native = (odd: string): string =>
+  frames([messageStart({ input_tokens: 11, output_tokens: 1 }), blockStart(0, { type: 'text', text: '' })]) +
+  frames([blockDelta(0, { type: 'text_delta', text: 'Hel' })]) +
+  odd +
+  frames([blockDelta(0, { type: 'text_delta', text: 'lo' }), blockStop(0)]) +
+  frames([messageDelta('end_turn', { output_tokens: 7 }), messageStop])
+
+testOddReplies(
+  'a good reply of the Messages API with',
+  {
+    'a frame of null': skipped(native('data: null\n\n')),
+    'a frame of a bare word': skipped(native('data: ping\n\n')),
+    'an event of type ping': skipped(native('event: ping\ndata: 1\n\n')),
+    'events joined by a single newline': {
+      stream: native('')
+        .replace(/event: .*\n/g, '')
+        .replaceAll('\n\n', '\n'),
+      read: HELLO,
+    },
+  },
+  (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-x' }),
+)
+
+describe('events joined by a single newline', () => {
+  test('are sent on as they come, wherever the bytes are cut', async () => {
+    const service = await startService()
+    const stream = Buffer.from(between('').replaceAll('\n\n', '\n'))
+    try {
+      for (let at = 1; at < stream.length; at += 7) {
+        service.upstream.scriptOnce([
+          { head: 200, headers: { 'content-type': 'text/event-stream' } },
+          { write: stream.subarray(0, at) },
+          { wait: new Promise((resolve) => setImmediate(resolve)) },
+          { write: stream.subarray(at) },
+          'end',
+        ])
+        const sent = await (await service.post(ask({ stream: true }))).text()
+        expect(sent).toContain('"content":"Hel"')
+        expect(sent).toContain('"content":"lo"')
+        expect(sent).toContain('data: [DONE]')
+      }
+    } finally {
+      await service.close()
+    }
+  })
+})
+
+describe('reply-mended', () => {
+  test('is reported once for each route and kind, with the number of mends and what was dropped', async () => {
+    const service = await WireService.start({ providers: 2 })
+    const odd = `${text(1, { timings: { n: 1 } })}${text(2, { timings: { n: 1 } })}${END}`
+    const script = [{ head: 200, headers: {} }, { write: odd }, 'end'] as const
+    try {
+      for (const upstream of service.upstreams) upstream.script(script)
+      const post = (provider: string) =>
+        service.post(ask({ stream: true, routing: { order: [provider] } })).then((reply) => reply.text())
+      for (const provider of ['p0', 'p0', 'p1']) await post(provider)
+      const [first] = service.upstreams
+      first!.script([{ head: 200, headers: {} }, { write: text('x', { eval: 1 }) + END }, 'end'])
+      await post('p0')
+      const events = service.events.filter(({ type }) => type === 'reply-mended')
+      const common = { type: 'reply-mended', requestId: expect.any(String), model: 'acme/fast' }
+      expect(events).toEqual([
+        {
+          ...common,
+          routeId: 'p0:acme/fast',
+          provider: 'p0',
+          kinds: ['member-dropped', 'text-coerced'],
+          times: 3,
+          dropped: ['timings'],
+        },
+        expect.objectContaining({ routeId: 'p1:acme/fast', kinds: ['member-dropped', 'text-coerced'] }),
+        {
+          ...common,
+          routeId: 'p0:acme/fast',
+          provider: 'p0',
+          kinds: ['member-dropped'],
+          times: 1,
+          dropped: ['eval'],
+        },
+      ])
+    } finally {
+      await service.close()
+    }
+  })
+})
