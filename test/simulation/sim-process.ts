@@ -65,6 +65,7 @@ export class SimProcess {
       limits: scenario.limits,
       emit: (event) => this.emit(event),
       traceContext: undefined,
+      reasoningName: undefined,
       clock: time.clock(this),
       wallClock: time.clock(this),
       newId: () => `${index}-${++this.ids}`,

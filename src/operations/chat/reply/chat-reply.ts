@@ -1,6 +1,7 @@
 import { isProviderError, ProviderError } from '../../../base/errors.js'
 import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
+import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { isCount } from '../../../protocol/usage.js'
@@ -13,6 +14,7 @@ import { LostPieces } from '../../../replies/lost-pieces.js'
 import { parseEvent, saysFailure } from '../../../replies/parse-event.js'
 import { BodyWriter } from './body-writer.js'
 import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
+import { nameReasoning } from './reasoning-name.js'
 import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
 import {
@@ -33,6 +35,7 @@ export interface AskedReply {
   readonly stream: boolean
   /** The number of choices requested. */
   readonly n: number
+  readonly reasoningName: ReasoningName
 }
 
 /**
@@ -311,6 +314,7 @@ export class ChatReply implements Reply {
   }
 
   private takeBody(choices: readonly WholeChoice[]): void {
+    nameReasoning(choices, this.asked.reasoningName)
     this.bodyWriter.takeWhole(choices)
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
@@ -349,6 +353,7 @@ export class ChatReply implements Reply {
 
   /** Returns a chunk for each choice, or an empty string if the client gets a JSON reply. */
   private write(choices: readonly JsonObject[], labels = NO_LABELS): string {
+    nameReasoning(choices, this.asked.reasoningName)
     if (this.chunkWriter !== undefined) {
       if (this.lost.why !== undefined || choices.length === 0) return ''
       const { waitingLabels } = this
