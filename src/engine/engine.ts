@@ -8,6 +8,7 @@ import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
+import type { Caller } from './admission/authenticate.js'
 import { InFlight } from './admission/in-flight.js'
 import { letIn } from './admission/let-in.js'
 import { LookUps } from './admission/look-ups.js'
@@ -27,8 +28,8 @@ import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { RouteHealthBook } from './routing/route-health.js'
 
-/** Makes the body of a reply that costs nothing, as latin1. */
-export type MakeBody = (context: LazyContext) => Promise<string>
+/** Makes the body of a reply that costs nothing, as latin1. The caller is undefined if anybody may ask. */
+export type MakeBody = (context: LazyContext, caller: Caller | undefined) => Promise<string>
 
 /** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
 export interface Engine {
@@ -140,14 +141,16 @@ export function createEngine(given: EngineOptions): Engine {
 
     answer: (name, call, writer, body) =>
       between(call, name, false, writer, (context, log) =>
-        letIn(parts, call, context, log, async () => writer.send(200, JSON_HEADERS, await body(context))),
+        letIn(parts, call, context, log, async (caller) =>
+          writer.send(200, JSON_HEADERS, await body(context, caller)),
+        ),
       ),
 
     answerPublic: async ({ requestId }, writer, body) => {
       const context = new LazyContext(requestId)
       writer.onLeave(() => context.end())
       try {
-        writer.send(200, JSON_HEADERS, await body(context))
+        writer.send(200, JSON_HEADERS, await body(context, undefined))
       } catch (caught) {
         refuse(requestId, writer, caught)
       }
