@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
 
   it('lists for the model endpoints only answers that they can give, without limits on calls', () => {
     const responses = responsesOf('/models', 'get')
-    expect(Object.keys(responses)).toEqual(['200', '401', '403', '500', '503'])
+    expect(Object.keys(responses)).toEqual(['200', '400', '401', '403', '500', '503'])
     const text = JSON.stringify(responses)
     for (const code of ['rate_limited', 'overloaded', 'price_missing']) expect(text).not.toContain(code)
   })

@@ -10,7 +10,7 @@ afterEach(async () => {
 })
 
 const PRICES = { input: '0.15', output: '0.6', cachedInput: '0.0375', request: '0.0002' }
-const NONE: ProviderAdapter = { chat: async () => {} } as never
+const CHATS: ProviderAdapter = { chat: async () => {} } as never
 const EMBEDS: ProviderAdapter = { embeddings: async () => {} } as never
 
 async function start(more: { publicModels?: boolean } = {}) {
@@ -29,12 +29,10 @@ async function start(more: { publicModels?: boolean } = {}) {
         { id: 'acme/embed', prices: PRICES, operations: ['embeddings'] },
         { id: 'acme/routed', prices: PRICES },
       ]),
-      providers: memoryProviders({
-        'acme/plain': [{ provider: 'p', adapter: NONE }],
-        'acme/strict': [{ provider: 'p', adapter: NONE }],
-        'acme/embed': [{ provider: 'p', adapter: EMBEDS }],
-        'acme/routed': [{ provider: 'p', adapter: EMBEDS }],
-      }),
+      providers: memoryProviders([
+        { id: 'chats', adapter: CHATS, models: { 'acme/plain': 'plain', 'acme/strict': 'strict' } },
+        { id: 'embeds', adapter: EMBEDS, models: { 'acme/embed': 'embed', 'acme/routed': 'routed' } },
+      ]),
     }),
   })
   return service
@@ -52,7 +50,7 @@ describe('the list of models', () => {
   it('is what the OpenRouter SDK reads', async () => {
     const { host } = await start()
     const client = new OpenRouter({ apiKey: API_KEY, serverURL: host.baseUrl })
-    const { data } = await client.models.list({})
+    const { data } = (await client.models.list({})).result
     expect(data.map(({ id }) => id)).toEqual(['acme/plain', 'acme/strict', 'acme/embed', 'acme/routed'])
     expect(data[0]).toMatchObject({
       canonicalSlug: 'acme/plain',
@@ -73,18 +71,18 @@ describe('the list of models', () => {
   it('has the markup of the app in each price that an access token sees', async () => {
     await start()
     const { body } = await listOf('/models', ACCESS_TOKEN)
-    // The app adds 20 % and 0.00001 a call.
+    // The app adds 33.33 % and 0.0005 a call.
     expect(body.data[0]!.pricing).toEqual({
-      prompt: '0.00000018',
-      completion: '0.00000072',
-      input: '0.18',
-      output: '0.72',
-      cachedInput: '0.045',
-      request: '0.00025',
+      prompt: '0.000000199995',
+      completion: '0.00000079998',
+      input: '0.199995',
+      output: '0.79998',
+      cachedInput: '0.04999875',
+      request: '0.00076666',
     })
     expect((await listOf('/models', API_KEY)).body.data[0]!.pricing).toMatchObject(PRICES)
     const one = await listOf('/models/acme/plain', ACCESS_TOKEN)
-    expect(one.body).toMatchObject({ pricing: { input: '0.18' } })
+    expect(one.body).toMatchObject({ pricing: { input: '0.199995' } })
   })
 
   it.each([
@@ -122,6 +120,6 @@ describe('the list of models', () => {
     expect((await listOf('/models/acme/plain')).status).toBe(200)
     expect((await listOf('/models/acme/none')).status).toBe(404)
     expect((await listOf('/models', 'sk-unknown')).status).toBe(401)
-    expect((await listOf('/models', ACCESS_TOKEN)).body.data[0]!.pricing.input).toBe('0.18')
+    expect((await listOf('/models', ACCESS_TOKEN)).body.data[0]!.pricing.input).toBe('0.199995')
   })
 })

@@ -1,3 +1,4 @@
+import type { Door } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
@@ -11,9 +12,10 @@ export async function letIn(
   context: LazyContext,
   log: CallLog,
   run: (caller: Caller) => Promise<void>,
+  { tokenHeader }: Door = {},
 ): Promise<void> {
   const { options } = parts
-  const caller = await authenticate(call, context, parts, log)
+  const caller = await authenticate(call, context, parts, log, tokenHeader)
   const leave = parts.inFlight.visit(caller.principal)
   try {
     await askLimiter(caller.principal, context, options)

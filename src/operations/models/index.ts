@@ -1,8 +1,10 @@
 import type { ErrorCode } from '../../base/errors.js'
+import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
-import type { Engine, MakeBody } from '../../engine/engine.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
+import type { Engine } from '../../engine/engine.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { ModelReplies } from './model-replies.js'
 import { modelListSchema, modelSchema } from './model-schemas.js'
@@ -19,6 +21,9 @@ const MODEL_CODES: readonly ErrorCode[] = [
   'shutting_down',
 ]
 
+/** Writes the answer for a caller, who is unknown if the models are public. */
+type AnswerModels = (context: LazyContext, principal?: Principal) => Promise<string>
+
 /**
  * `GET /models` and `GET /models/{model_key}`. If they are public, a request without a credential is answered too, with
  * prices before any markup.
@@ -29,7 +34,12 @@ export function modelEndpoints(
   { isPublic }: { readonly isPublic: boolean },
 ): readonly Endpoint[] {
   const replies = new ModelReplies(engine.options, operations)
-  const answer = (name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody): Promise<void> =>
+  const answer = (
+    name: string,
+    call: IncomingCall,
+    writer: ReplyWriter,
+    body: AnswerModels,
+  ): Promise<void> =>
     isPublic && call.authorizationLines === 0
       ? engine.answerPublic(call, writer, body)
       : engine.answer(name, call, writer, body)
@@ -68,7 +78,9 @@ export function modelEndpoints(
         schemas: { ModelList: modelListSchema },
       },
       answer: (call, writer) =>
-        answer('list-models', call, writer, (context, caller) => replies.list(call.query, context, caller)),
+        answer('list-models', call, writer, (context, principal) =>
+          replies.list(call.query, context, principal),
+        ),
     },
     {
       method: 'GET',
@@ -94,7 +106,7 @@ export function modelEndpoints(
         schemas: { Model: modelSchema },
       },
       answer: (call, writer, key) =>
-        answer('get-model', call, writer, (context, caller) => replies.one(key, context, caller)),
+        answer('get-model', call, writer, (context, principal) => replies.one(key, context, principal)),
     },
   ]
 }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import { type MarkupTerms, NO_MARKUP } from '../../base/prices.js'
+import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
+import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Operation } from '../../contracts/operation.js'
-import type { Caller } from '../../engine/admission/authenticate.js'
 import { lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
@@ -32,14 +32,14 @@ export class ModelReplies {
    * Writes the body once for each markup while the catalogue returns the same frozen list, as caches and the memory
    * catalogue do until it changes. A list that a query filters is written each time.
    */
-  async list(query: string, context: LazyContext, caller: Caller | undefined): Promise<string> {
+  async list(query: string, context: LazyContext, principal?: Principal): Promise<string> {
     const { options } = this
     const filter = readFilter(query, this.operations)
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
     if (!Array.isArray(models)) {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
     }
-    const markup = caller?.markup ?? NO_MARKUP
+    const markup = markupOf(principal)
     if (filter !== undefined) return bodyOf(await this.#matching(models, filter, context), markup)
     if (this.#listed !== models) {
       this.#bodies.clear()
@@ -57,10 +57,10 @@ export class ModelReplies {
   }
 
   /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
-  async one(key: string, context: LazyContext, caller: Caller | undefined): Promise<string> {
+  async one(key: string, context: LazyContext, principal?: Principal): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
-      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model, caller?.markup)))
+      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model, markupOf(principal))))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }
@@ -89,6 +89,10 @@ export class ModelReplies {
     }
     return routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
   }
+}
+
+function markupOf(principal: Principal | undefined): MarkupTerms {
+  return principal?.kind === 'access-token' ? parseMarkup(principal.app.markup) : NO_MARKUP
 }
 
 function bodyOf(models: readonly Model[], markup: MarkupTerms): string {
