@@ -48,6 +48,8 @@ export interface RouterOptions {
   readonly basePath?: string
   /** `false` turns `GET /openapi.json` off. */
   readonly openapi?: boolean
+  /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
+  readonly publicModels?: boolean
   readonly limits?: Partial<Limits>
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
@@ -159,6 +161,7 @@ const OPTIONS: readonly string[] = Object.keys({
   byokFee: true,
   basePath: true,
   openapi: true,
+  publicModels: true,
   limits: true,
   admit: true,
   onEvent: true,
@@ -192,6 +195,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   refuseMisspelt(options, OPTIONS, 'createCompatRouter')
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
+  requireBoolean('publicModels', options.publicModels)
   requireTraceContext(options.traceContext)
   requireFunction('createCompatRouter: admit', options.admit)
   requireFunction('createCompatRouter: onEvent', options.onEvent)
