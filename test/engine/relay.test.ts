@@ -30,6 +30,7 @@ function relay({
       counter: byteRatioCounter,
       meter,
       newId: () => String(++ids),
+      provider: 'acme',
       splice,
     },
     { stream, model: 'acme/fast', n, reasoningName },
