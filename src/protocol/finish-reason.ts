@@ -112,6 +112,7 @@ export function ownFinishReason(choice: JsonObject): unknown {
   const { native_finish_reason: native } = choice
   if (!isText(reason) || !isText(native)) return reason
   if (isFailureReason(reason)) return isDroppedOutput(native) ? native : reason
+  if (isDroppedOutput(reason)) return reason
   if (isUnknownReason(reason)) return native
   const saysMore = isFailureReason(native) || isDroppedOutput(native) || mapFinishReason(native) !== 'stop'
   return mapFinishReason(reason) === 'stop' && saysMore ? native : reason

@@ -1,10 +1,17 @@
 import { ProviderError } from '../base/errors.js'
-import { isObject, isText, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-values.js'
+import {
+  isObject,
+  isText,
+  isTooDeep,
+  type JsonObject,
+  MAX_DEPTH,
+  saysNothing,
+} from '../protocol/json-values.js'
+import { scalarText } from '../protocol/scalars.js'
 import { mendAnnotations } from './annotations.js'
 import { joinParts } from './content-parts.js'
 import type { Losses } from './losses.js'
 import { reasoningTextIn, signedDetail, textOfDetails } from './reasoning-shapes.js'
-import { scalarText } from './scalars.js'
 
 export function invalidReply(what: string): ProviderError {
   return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
@@ -20,10 +27,8 @@ export function invalidReply(what: string): ProviderError {
 export function mendText(fields: JsonObject, losses: Losses, readsDetails: boolean): void {
   const { content } = fields
   if (typeof content !== 'string' && content !== undefined && content !== null) mendContent(fields, losses)
-  if (typeof fields.refusal === 'number' || typeof fields.refusal === 'boolean') {
-    fields.refusal = String(fields.refusal)
-    losses.mend('text-coerced')
-  }
+  const { refusal } = fields
+  if (typeof refusal !== 'string' && refusal !== undefined && refusal !== null) mendRefusal(fields, losses)
   if (fields.annotations !== undefined) mendAnnotations(fields, losses)
   for (const name of OTHER_NAMES) {
     if (fields[name] !== undefined && fields[name] !== null) mendThinking(fields, name, losses)
@@ -38,6 +43,11 @@ function mendContent(fields: JsonObject, losses: Losses): void {
   if (scalar !== undefined) {
     fields.content = scalar
     losses.mend('text-coerced')
+    return
+  }
+  if (isObject(content) && saysNothing(content)) {
+    fields.content = null
+    losses.mend('part-skipped')
     return
   }
   const isPart = isObject(content) && (content.type !== undefined || content.text !== undefined)
@@ -59,6 +69,19 @@ function mendContent(fields: JsonObject, losses: Losses): void {
   append(fields, 'reasoning_details', parts.reasoningDetails)
   append(fields, 'annotations', parts.annotations)
   append(fields, 'content_parts', parts.others)
+}
+
+/** A refusal is text. Some providers send it in parts. */
+function mendRefusal(fields: JsonObject, losses: Losses): void {
+  const { refusal } = fields
+  const text = reasoningTextIn(refusal)
+  if (text === '') {
+    delete fields.refusal
+    losses.mend('member-dropped', 'refusal')
+    return
+  }
+  fields.refusal = text
+  losses.mend(scalarText(refusal) === undefined ? 'content-mapped' : 'text-coerced')
 }
 
 function append(fields: JsonObject, name: string, items: readonly unknown[]): void {
