@@ -44,6 +44,7 @@ export class Bench {
   private readonly clock = createSteppedClock()
   private readonly ledger = memoryLedger({ payer: '9000000000' }, { clock: this.clock })
   private readonly mutants = new Map<string, Mutant>()
+  private readonly asked = new Set<string>()
   private readonly ends = new Map<string, RequestEnd>()
   private readonly waiting = new Map<string, (end: RequestEnd) => void>()
   private adapters!: Record<Language, ChatAdapter>
@@ -107,8 +108,15 @@ export class Bench {
   async close(id: string): Promise<RequestEnd> {
     const end = this.ends.get(id) ?? (await this.ended(id))
     this.ends.delete(id)
+    this.asked.delete(id)
     this.mutants.delete(id)
     return end
+  }
+
+  /** Forgets a mutant whose request a client library may not even have sent. */
+  async forget(id: string): Promise<void> {
+    if (this.asked.delete(id)) await this.close(id)
+    else this.mutants.delete(id)
   }
 
   /** Ends everything. Returns how far the ledger differs from the sum of all reported charges, and what is on hold. */
@@ -181,6 +189,7 @@ export class Bench {
 
   private heard(event: RouterEvent): void {
     if (event.type.endsWith('fault') || event.type === 'charge-failed') this.faults.push(event)
+    if (event.type === 'request-start') this.asked.add(event.requestId)
     if (event.type !== 'request-end') return
     this.charged += event.charge?.cost ?? 0n
     const resolve = this.waiting.get(event.requestId)

@@ -35,7 +35,7 @@ export function saysFailure(choice: JsonObject): boolean {
 export function wordIn(choice: JsonObject): { word: string; native: string } | undefined {
   const word = deciding(choice)
   if (typeof word !== 'string' || NOT_YET.has(word)) return undefined
-  const shown = choice.native_finish_reason
+  const shown = meaningOf(word) === 'dropped' ? word : choice.native_finish_reason
   return { word, native: typeof shown === 'string' && !NOT_YET.has(shown) ? shown : word }
 }
 

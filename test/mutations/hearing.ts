@@ -24,6 +24,8 @@ export interface Expected {
   readonly finish: string | undefined
   /** The provider's own word for the end, undefined if it has none that counts. */
   readonly native: string | undefined
+  /** Whether reasoning came after text had begun. */
+  readonly isMixed: boolean
   readonly charge: ExpectedCharge
   /** The rules that do not decide this reply: several values are good. Empty for most. */
   readonly unsure: ReadonlySet<Unsure>
@@ -79,6 +81,7 @@ export class Hearing {
   private bytes = 0
   private lostBytes = 0
   private isLost = false
+  private isMixed = false
   /** The text before the first piece that cannot be read. */
   private beforeLoss = { text: '', reasoning: '', refusal: '' }
   private given: End | undefined
@@ -110,6 +113,7 @@ export class Hearing {
     lane = 0,
   ): void {
     const before = { text: this.text, reasoning: this.reasoning, refusal: this.refusal }
+    this.isMixed ||= reasoning !== '' && this.text + text !== ''
     this.text += text
     this.reasoning += reasoning
     this.refusal += refusal
@@ -210,6 +214,7 @@ export class Hearing {
       calls: [],
       finish: undefined,
       native: undefined,
+      isMixed: this.isMixed,
       charge,
       unsure: doubts,
     })
@@ -242,7 +247,16 @@ export class Hearing {
           : mapped === 'tool_calls' && hadCalls && calls.length === 0
             ? 'stop'
             : mapped
-      return { outcome: 'whole', ...said, calls, finish, native: this.given?.native, charge, unsure: doubts }
+      return {
+        outcome: 'whole',
+        ...said,
+        calls,
+        finish,
+        native: this.given?.native,
+        isMixed: this.isMixed,
+        charge,
+        unsure: doubts,
+      }
     }
     if (isReported) return whole(charged('reported'))
     if (hasToken) return whole(charged('estimated'))

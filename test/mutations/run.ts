@@ -1,3 +1,4 @@
+import { assembleMutant } from './assemble.js'
 import type { Bench } from './bench.js'
 import { check, type Violation } from './check.js'
 import type { Expected } from './hearing.js'
@@ -12,7 +13,7 @@ export interface Outcome {
 }
 
 /** Sends a mutant through the router, to a client that wants a stream and to one that wants a body. */
-export async function runMutant(bench: Bench, seed: string): Promise<Outcome> {
+export async function runMutant(bench: Bench, seed: string, withLibraries = false): Promise<Outcome> {
   const made = mutant(seed)
   const expected: Expected[] = []
   const violations: Violation[] = []
@@ -22,7 +23,9 @@ export async function runMutant(bench: Bench, seed: string): Promise<Outcome> {
     const due = expectedOf(made, stream)
     expected.push(due)
     const observed = await bench.ask(made, stream)
-    for (const { message, promise } of check(due, observed, stream)) {
+    const found = check(due, observed, stream)
+    if (withLibraries) found.push(...(await assembleMutant(bench, made, due, stream)))
+    for (const { message, promise } of found) {
       violations.push({ promise, message: `${stream ? 'stream' : 'body'}: ${message}` })
     }
   }
