@@ -22,6 +22,8 @@ interface Call {
   isNamed: boolean
 }
 
+/** An empty object before arguments that have something else in front: either may be meant. */
+const BROKEN_PLACEHOLDER = /^\s*\{\}\s*[^\s{][^]*\{/
 const PLACEHOLDER = /^\s*(?:\{\}|null)(?=\s*\{)/
 
 /** Puts the pieces of a reply's calls together once all have come. */
@@ -69,6 +71,7 @@ export class CallBook {
         if (call.args !== '' || call.id !== undefined) lost.push('')
         continue
       }
+      if (BROKEN_PLACEHOLDER.test(call.args)) this.isUnsure = true
       const [first = '', ...further] = argumentsIn(call.args, isCut)
       for (const args of [first, ...further]) calls.push({ name: call.name, arguments: args })
     }

@@ -379,6 +379,112 @@ const indexChange: Change = (draft, random) => {
   return `${at}.${name} = ${JSON.stringify(holder[name])}`
 }
 
+const RENAMED: readonly (readonly [name: string, other: string])[] = [
+  ['delta', 'message'],
+  ['reasoning', 'thinking'],
+  ['reasoning_content', 'reasoning_text'],
+  ['reasoning_content', 'reasoning'],
+  ['finish_reason', 'finishReason'],
+]
+
+/** Puts a member under another name that some provider uses for it. */
+const rename: Change = (draft, random) => {
+  const [name, other] = random.pick(RENAMED)
+  const holders = holdersOf(draft, (each) => each === name)
+  if (holders.length === 0 || isSdk(draft) || draft.recording.language === 'anthropic') return undefined
+  const { at, holder } = random.pick(holders)
+  holder[other] = holder[name]!
+  delete holder[name]
+  return `${at}.${name} renamed to ${other}`
+}
+
+/** Writes a tool call as some provider does. */
+const callChange: Change = (draft, random) => {
+  const holders = holdersOf(draft, (name, holder) => name === 'function' && isObject(holder[name]))
+  if (holders.length === 0) return undefined
+  const { at, holder } = random.pick(holders)
+  const details = holder.function as JsonObject
+  const args = typeof details.arguments === 'string' ? details.arguments : ''
+  switch (random.int(0, 5)) {
+    case 0:
+      Object.assign(holder, details)
+      delete holder.function
+      return `${at}: without its function`
+    case 1:
+      if (!isObject(parsed(args))) return undefined
+      details.arguments = parsed(args)!
+      return `${at}: arguments as an object`
+    case 2:
+      if (!isObject(parsed(args))) return undefined
+      details.arguments = JSON.stringify(args)
+      return `${at}: arguments in a string`
+    case 3:
+      details.arguments = `{}${args}`
+      return `${at}: arguments after {}`
+    case 4:
+      details.arguments = `${args}${args}`
+      return `${at}: arguments twice`
+    default:
+      delete holder.id
+      return `${at}: without an id`
+  }
+}
+
+/** Sends the name of a tool call in two events. */
+const splitName: Change = (draft, random) => {
+  const places = draft.frames.flatMap((frame, place) => {
+    const calls = 'event' in frame ? callsIn(frame.event) : []
+    return calls.length === 1 && isObject(calls[0]) && nameOf(calls[0]) !== undefined ? [place] : []
+  })
+  if (places.length === 0) return undefined
+  const place = random.pick(places)
+  const frame = draft.frames[place] as { event: Json }
+  const second = structuredClone(frame)
+  const details = (calls: Json[]): JsonObject => (calls[0] as JsonObject).function as JsonObject
+  const [one, other] = [details(callsIn(frame.event)), details(callsIn(second.event))]
+  const name = String(one.name)
+  one.name = name.slice(0, 3)
+  one.arguments = ''
+  other.name = name.slice(3)
+  draft.frames.splice(place + 1, 0, second)
+  return `frame ${place}: its name in two pieces`
+}
+
+function callsIn(event: Json): Json[] {
+  const [choice] = isObject(event) && Array.isArray(event.choices) ? event.choices : []
+  const delta = isObject(choice) ? choice.delta : undefined
+  return isObject(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : []
+}
+
+function nameOf(call: JsonObject): string | undefined {
+  const name = isObject(call.function) ? call.function.name : undefined
+  return typeof name === 'string' && name.length > 3 ? name : undefined
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+/** Puts the choices of two events into one. */
+const mergeFrames: Change = (draft, random) => {
+  const places = draft.frames.flatMap((_frame, place) => {
+    const [one, other] = [draft.frames[place], draft.frames[place + 1]].map((frame) =>
+      frame !== undefined && 'event' in frame && isObject(frame.event) ? frame.event.choices : undefined,
+    )
+    return Array.isArray(one) && Array.isArray(other) ? [place] : []
+  })
+  if (places.length === 0) return undefined
+  const place = random.pick(places)
+  const [one, other] = [draft.frames[place], draft.frames[place + 1]] as { event: JsonObject }[]
+  other!.event.choices = [...(one!.event.choices as Json[]), ...(other!.event.choices as Json[])]
+  draft.frames.splice(place, 1)
+  return `frames ${place} and ${place + 1} merged`
+}
+
 /** Changes a member anywhere in an event: the changes that need no knowledge of what it means. */
 const memberChange: Change = (draft, random) => {
   const roots = rootsOf(draft)
@@ -521,6 +627,10 @@ const STREAM_CHANGES: readonly (readonly [weight: number, change: Change])[] = [
   [3, usageChange],
   [3, errorInside],
   [4, indexChange],
+  [4, rename],
+  [5, callChange],
+  [3, splitName],
+  [3, mergeFrames],
   [24, memberChange],
 ]
 
@@ -532,5 +642,7 @@ const BODY_CHANGES: readonly (readonly [weight: number, change: Change])[] = [
   [4, usageChange],
   [4, errorInside],
   [3, indexChange],
+  [4, rename],
+  [8, callChange],
   [30, memberChange],
 ]
