@@ -23,7 +23,7 @@ interface Call {
 }
 
 /** An empty object before arguments that have something else in front: either may be meant. */
-const BROKEN_PLACEHOLDER = /^\s*\{\}\s*[^\s{][^]*\{/
+const BROKEN_PLACEHOLDER = /^\s*\{\}\s*[^\s{][\s\S]*\{/
 const PLACEHOLDER = /^\s*(?:\{\}|null)(?=\s*\{)/
 
 /** Puts the pieces of a reply's calls together once all have come. */

@@ -368,6 +368,16 @@ describe('the finish reason', () => {
     expect(sent.error?.metadata).toMatchObject({ usage: { cost: COST } })
   })
 
+  it('of a second choice whose message is text does not hide the text', async () => {
+    await start()
+    const body = whole('stop')
+    const second = { index: 1, message: 'and more', finish_reason: 'stop' }
+    service.upstream.script(answerJson({ ...body, choices: [...body.choices, second] }))
+    const streamed = await call(true)
+    expect([streamed.text, streamed.error?.code]).toEqual(['Half a text', 'provider_invalid_response'])
+    expect((await call(false)).text).toBe('Half a text')
+  })
+
   it('of calls is a stop if none of them can be read', async () => {
     await start()
     const said = { role: 'assistant', content: 'Half a text', tool_calls: [] }
