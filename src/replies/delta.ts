@@ -30,6 +30,10 @@ export function mendText(fields: JsonObject, losses: Losses, readsDetails: boole
   const { refusal } = fields
   if (typeof refusal !== 'string' && refusal !== undefined && refusal !== null) mendRefusal(fields, losses)
   if (fields.annotations !== undefined) mendAnnotations(fields, losses)
+  for (const name of LISTS) {
+    const value = fields[name]
+    if (value !== undefined && value !== null && !Array.isArray(value)) mendList(fields, name, losses)
+  }
   for (const name of OTHER_NAMES) {
     if (fields[name] !== undefined && fields[name] !== null) mendThinking(fields, name, losses)
   }
@@ -88,6 +92,21 @@ function append(fields: JsonObject, name: string, items: readonly unknown[]): vo
   if (items.length === 0) return
   const known = fields[name]
   fields[name] = Array.isArray(known) ? [...known, ...items] : items
+}
+
+/** Members that clients read as lists. */
+const LISTS = ['reasoning_details', 'images'] as const
+
+/** Puts a single item into a list. */
+function mendList(fields: JsonObject, name: (typeof LISTS)[number], losses: Losses): void {
+  const item = fields[name]
+  if (isObject(item) && !saysNothing(item)) {
+    fields[name] = [item]
+    losses.mend(name === 'images' ? 'content-mapped' : 'reasoning-mapped')
+    return
+  }
+  delete fields[name]
+  losses.mend('member-dropped', name)
 }
 
 /** Further names of reasoning. Copilot has the second. */

@@ -201,7 +201,19 @@ export const LIBRARIES: readonly Library[] = [
     ],
     assemble: openai,
   },
-  { name: 'LangChain', differences: [NO_REFUSAL], assemble: langchain },
+  {
+    name: 'LangChain',
+    differences: [
+      NO_REFUSAL,
+      {
+        part: 'calls',
+        why: 'it completes arguments of a stream that are not JSON',
+        when: ({ calls }, stream) =>
+          stream && calls.some(({ arguments: args }) => typeof read(args) === 'string'),
+      },
+    ],
+    assemble: langchain,
+  },
   {
     name: 'AI SDK',
     differences: [NO_REFUSAL],

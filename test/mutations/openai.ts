@@ -175,7 +175,7 @@ function saidIn(choice: JsonObject, state: { hasReasoned: boolean }): Said {
   const parts = content.reasoning ?? ''
   if (parts !== '') reasoning = typeof given.reasoning === 'string' ? given.reasoning + parts : parts
   if (reasoning === '') reasoning = others.find((text) => text !== '') ?? ''
-  const details = Array.isArray(given.reasoning_details) ? given.reasoning_details : []
+  const details = listOf(given.reasoning_details)
   if (reasoning === '' && !state.hasReasoned) reasoning = details.map(textOfDetail).join('')
   const older = isObject(given.function_call) ? given.function_call : undefined
   const calls = given.tool_calls
@@ -185,7 +185,7 @@ function saidIn(choice: JsonObject, state: { hasReasoned: boolean }): Said {
     reasoning,
     refusal: (given.refusal === undefined ? '' : refusalIn(given.refusal)) + (content.refusal ?? ''),
     isOther:
-      [given.images, given.reasoning_details].some((list) => Array.isArray(list) && list.length > 0) ||
+      [given.images, given.reasoning_details].some((list) => listOf(list).length > 0) ||
       isObject(given.audio) ||
       older !== undefined ||
       content.isOther === true,
@@ -195,6 +195,12 @@ function saidIn(choice: JsonObject, state: { hasReasoned: boolean }): Said {
     }),
     ...(lost.length > 0 && { lost: lost.join('') }),
   }
+}
+
+/** A list, or the list of a single item. */
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  return isObject(value) && !saysNothing(value) ? [value] : []
 }
 
 function textOfDetail(detail: unknown): string {
