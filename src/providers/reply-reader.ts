@@ -62,7 +62,7 @@ class EitherReader implements ReplyReader {
     else if (this.#stream === undefined) this.#detectFormat(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
-      this.#stream.read(bytes)
+      this.#readStream(this.#stream, bytes)
     }
     return this.#done
   }
@@ -78,6 +78,15 @@ class EitherReader implements ReplyReader {
     this.#body = undefined
     this.format.onBody(body.subarray(body.indexOf(OPENING_BRACE)), events)
     return true
+  }
+
+  /** Whatever follows the end in the same read is no part of the reply. */
+  #readStream(stream: SseReader, bytes: Buffer): void {
+    try {
+      stream.read(bytes)
+    } catch (error) {
+      if (!this.#done) throw error
+    }
   }
 
   /** Does nothing if the bytes do not show the format yet. */

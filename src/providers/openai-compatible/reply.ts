@@ -1,6 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, type JsonObject, saysNothing } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
@@ -61,8 +61,14 @@ function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: U
     if (report !== undefined) events.push({ type: 'usage', usage: report })
     throw failure
   }
-  events.push({ type: 'chunk', chunk: withLabels(reply, readChoices(reply.choices)?.map(withoutUsage)) })
+  const { choices } = reply
+  const isList = Array.isArray(choices)
+  if (isList || saysNothing(choices)) {
+    events.push({ type: 'chunk', chunk: withLabels(reply, isList ? choices.map(withoutUsage) : undefined) })
+    if (!isList && choices !== undefined && choices !== null) events.push(CHOICE_SKIPPED)
+  }
   if (report !== undefined) events.push({ type: 'usage', usage: report })
+  if (!isList && !saysNothing(choices)) throw noList()
 }
 
 /** Reads a reply in one body. */
@@ -70,18 +76,18 @@ function readBody(json: Buffer, events: ProviderEvent[], { reasoning, unlistedTo
   const reply = parseProviderObject(json.toString())
   const failure = failureIn(reply)
   if (failure !== undefined) throw failure
-  const choices = readChoices(reply.choices)
-  if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
+  const { choices } = reply
+  if (!Array.isArray(choices)) throw noList()
   reasoning.learn(choices)
   const report = readUsage(usageOf(reply), unlistedTokens)
   events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
 }
 
-function readChoices(choices: unknown): readonly unknown[] | undefined {
-  if (choices === undefined || choices === null) return undefined
-  if (Array.isArray(choices)) return choices
-  throw new ProviderError('invalid-response', 'The choices of the reply are not a list.')
+const CHOICE_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'choice-skipped' })
+
+function noList(): ProviderError {
+  return new ProviderError('invalid-response', 'The reply has no list of choices.')
 }
 
 /** Groq repeats its usage in `x_groq`, or sends it only there. Others put it in a choice or its message. */

@@ -3,7 +3,7 @@ import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
-import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
@@ -260,8 +260,7 @@ export class ChatReply implements Reply {
     if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
-    const choices = chunk.choices ?? []
-    if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
+    const choices = this.choicesIn(chunk)
     const labels = this.takeLabels(chunk)
     const { finished } = this
     try {
@@ -274,6 +273,13 @@ export class ChatReply implements Reply {
     }
   }
 
+  private choicesIn({ choices }: JsonObject): readonly unknown[] {
+    if (Array.isArray(choices)) return choices
+    if (!saysNothing(choices)) throw invalidReply('choices is not a list')
+    if (choices !== undefined && choices !== null) this.lost.mend('choice-skipped')
+    return []
+  }
+
   private shallow(choices: readonly unknown[]): readonly unknown[] {
     const { count } = this.lost
     const shallow = withoutDepths(choices, this.lost)
@@ -284,7 +290,7 @@ export class ChatReply implements Reply {
   private takeChoices(choices: readonly unknown[], labels: JsonObject): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
-      if (raw === null) {
+      if (!isObject(raw) && saysNothing(raw)) {
         this.lost.mend('choice-skipped')
         continue
       }
