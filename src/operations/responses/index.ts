@@ -4,6 +4,7 @@ import type { Operation } from '../../contracts/operation.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { errorReply } from '../../protocol/error-body.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { unsupportedFields } from '../chat/unsupported.js'
 import { responsesOpenApi } from './openapi.js'
 import { ResponsePlan } from './plan.js'
@@ -46,9 +47,12 @@ export const responses: Operation<AskedResponse> = {
     sessionId,
   }),
 
-  isServedBy: (adapter) => adapter.chat !== undefined,
+  isServedBy: (adapter) => adapter.chat !== undefined || adapter.responses !== undefined,
 
-  run: (adapter, call, take) => adapter.chat!(call as ProviderCall<ChatRequest>, take),
+  run: (adapter, call, take) =>
+    adapter.responses === undefined
+      ? adapter.chat!(call as ProviderCall<ChatRequest>, take)
+      : adapter.responses(call as unknown as ProviderCall<ResponsesRequest>, take),
 }
 
 /** The paths of a stored reply. All of them answer 404: no reply is stored. */

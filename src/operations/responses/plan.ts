@@ -8,6 +8,7 @@ import { ResponseBody } from './reply/response-body.js'
 import { ResponseStream } from './reply/response-stream.js'
 import { type AskedResponse, checkedMessages } from './request/read-request.js'
 import { haveReasoning } from './request/to-messages.js'
+import { toResponsesRequest } from './request/to-responses.js'
 
 /** The plan of one response with one model: that of a chat, with a reply of its own. */
 export class ResponsePlan extends ChatPlan {
@@ -24,6 +25,8 @@ export class ResponsePlan extends ChatPlan {
 
   override requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
     const request = super.requestFor(route, onCallersKey) as ChatRequest
+    if (route.adapter.responses !== undefined)
+      return toResponsesRequest(request, this.response, route.provider)
     if (!this.hasReasoning) return request
     const { items, settings } = this.response
     return Object.assign({}, request, {

@@ -34,6 +34,8 @@ export class OutputItems {
   private message: OpenMessage | undefined
   private reasoning: OpenReasoning | undefined
   private readonly calls = new Map<unknown, OpenCall>()
+  /** The place of each call among the items. */
+  private readonly places = new Map<unknown, number>()
 
   constructor(
     private readonly about: AboutResponse,
@@ -44,6 +46,20 @@ export class OutputItems {
   add({ delta, finish_reason: reason, logprobs }: JsonObject): void {
     if (isObject(delta)) this.addDelta(delta, logprobs)
     if (reason !== null && reason !== undefined) this.finishReason = reason
+  }
+
+  /** Accepts the message of a whole reply. */
+  addMessage(message: JsonObject, logprobs: unknown): void {
+    const { tool_calls: calls, ...rest } = message
+    this.addDelta(rest, logprobs)
+    if (Array.isArray(calls)) for (const [index, call] of calls.entries()) this.addCall({ ...call, index })
+  }
+
+  /** Returns the items except for some calls, by their indexes among all calls. */
+  without(lost: readonly number[]): readonly JsonObject[] {
+    if (lost.length === 0) return this.output
+    const left = new Set(lost.map((call) => this.places.get(call)))
+    return this.output.filter((_, index) => !left.has(index))
   }
 
   /** Why the response is incomplete, undefined if it is complete. */
@@ -64,6 +80,7 @@ export class OutputItems {
       annotations,
       content,
       images,
+      phase,
       reasoning,
       reasoning_details: details,
       refusal,
@@ -71,11 +88,12 @@ export class OutputItems {
     } = delta
     if (isText(reasoning)) this.addReasoning(reasoning)
     if (Array.isArray(details)) this.addDetails(details.filter(isObject))
+    if (PHASES.has(phase)) this.beginPhase(phase)
     if (isText(content)) this.addText(content, logprobs)
     if (isText(refusal)) this.addRefusal(refusal)
     if (Array.isArray(annotations)) for (const annotation of annotations) this.addAnnotation(annotation)
     if (Array.isArray(images)) for (const image of images) this.addImage(image)
-    if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) this.addCall(call, delta)
+    if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) this.addCall(call)
   }
 
   private begin(kind: string, fields: JsonObject): OpenItem {
@@ -141,6 +159,12 @@ export class OutputItems {
   }
 
   // Messages
+
+  /** A provider of this API says of each message whether it is the answer, or words on the way to it. */
+  private beginPhase(phase: unknown): void {
+    this.endMessage(false)
+    this.openMessage(phase)
+  }
 
   private openMessage(phase?: unknown): OpenMessage {
     if (this.message !== undefined) return this.message
@@ -232,10 +256,10 @@ export class OutputItems {
 
   // Calls
 
-  private addCall(call: JsonObject, delta: JsonObject): void {
+  private addCall(call: JsonObject): void {
     const details = (call.function ?? call.custom) as JsonObject
     const piece = String(details.arguments ?? details.input ?? '')
-    const open = this.calls.get(call.index) ?? this.openCall(call, details, delta)
+    const open = this.calls.get(call.index) ?? this.openCall(call, details.name)
     if (piece === '') return
     open.args += piece
     if (open.isCustom && !open.isText) return
@@ -245,20 +269,17 @@ export class OutputItems {
     this.emit(type, { ...itemPlace(open), delta: piece })
   }
 
-  private openCall(
-    { custom, id, index: key }: JsonObject,
-    { name }: JsonObject,
-    _delta: JsonObject,
-  ): OpenCall {
+  private openCall({ custom, id, index: key }: JsonObject, name: unknown): OpenCall {
     this.endReasoning(false)
     this.endMessage(false)
     this.endWholeCalls()
     const isText = isObject(custom)
-    const isCustom = isText || this.about.response.customTools.has(name as string)
+    const isCustom = isText || this.about.response.customTools.has(String(name))
     const kind = isCustom ? { type: 'custom_tool_call', input: '' } : { type: 'function_call', arguments: '' }
     const open = this.begin(isCustom ? 'ctc' : 'fc', { ...kind, status: 'in_progress', call_id: id, name })
     const call = { ...open, isCustom, isText, args: '' }
     this.calls.set(key, call)
+    this.places.set(key, open.index)
     this.emit('response.output_item.added', { output_index: open.index, item: open.item })
     return call
   }
@@ -297,6 +318,7 @@ export class OutputItems {
   }
 }
 
+const PHASES = new Set<unknown>(['commentary', 'final_answer'])
 const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
 
 function itemPlace({ index, item }: OpenItem): JsonObject {

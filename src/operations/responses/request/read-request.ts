@@ -35,7 +35,7 @@ export interface AskedResponse extends ParsedChatRequest {
 }
 
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
-const LOGPROBS = 'message.output_text.logprobs'
+export const LOGPROBS = 'message.output_text.logprobs'
 
 /** Fields with the name and the meaning that they have in a chat. */
 export const SHARED_FIELDS = new Set(

@@ -1,3 +1,4 @@
+import { CompatError } from '../../../base/errors.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import {
   asItCame,
@@ -13,6 +14,7 @@ import {
   type RequestReading,
   text,
 } from '../../../protocol/request-fields/reading.js'
+import { cleanLabel } from '../../../protocol/text.js'
 
 /** The tools of a request in both spellings. */
 export interface ReadTools {
@@ -25,6 +27,7 @@ export interface ReadTools {
 }
 
 const MAX_TOOLS = 1_024
+const SHOWN_CHARS = 64
 
 const functionTool = needing(['name'], {
   type: asItCame,
@@ -44,16 +47,17 @@ const tool: Member = (value, place, reading) => {
   const type = isObject(value) ? value.type : undefined
   if (type === 'function') return functionTool(value, place, reading)
   if (type === 'custom') return customTool(value, place, reading)
-  reading.faults.add(
-    `${place}.type`,
-    'must be function or custom: tools that the provider runs are not available here',
+  const named = typeof type === 'string' ? `tools.${cleanLabel(type, SHOWN_CHARS)}` : `${place}.type`
+  throw new CompatError(
+    'unsupported_parameter',
+    `${named} is not accepted. Only tools of the types function and custom are, which the client runs.`,
+    { param: named },
   )
-  return OMITTED
 }
 
 const tools = listOf(tool, MAX_TOOLS, 'tools')
 
-/** Reads the tools that the client runs itself. A tool that a provider would run, and bill apart, is a fault. */
+/** Reads the tools that the client runs itself. Throws 400 for a tool that a provider would run, and bill apart. */
 export function readTools(value: unknown, reading: RequestReading): ReadTools {
   const given = value === undefined || value === null ? [] : tools(value, 'tools', reading)
   const listed = Array.isArray(given) ? given.filter(isObject) : []
