@@ -219,7 +219,7 @@ describe.each(all)('a stream of $provider, as a response', (played) => {
       const { whole } = play(played, [bytes.subarray(0, cut), bytes.subarray(cut)])
       if (whole !== expected.whole) expect(`cut at ${cut}: ${whole}`).toBe(expected.whole)
     }
-  })
+  }, 120_000)
 
   it('is the same in one body, in small pieces', () => {
     const pieces = Array.from({ length: Math.ceil(bytes.length / 3) }, (_, at) =>
