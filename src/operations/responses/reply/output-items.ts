@@ -34,6 +34,8 @@ export class OutputItems {
   private message: OpenMessage | undefined
   private reasoning: OpenReasoning | undefined
   private readonly calls = new Map<unknown, OpenCall>()
+  /** The index of the call that began last. */
+  private lastCall: unknown
   /** The place of each call among the items. */
   private readonly places = new Map<unknown, number>()
 
@@ -194,7 +196,7 @@ export class OutputItems {
     const { part, place } = this.openPart('output_text')
     const listed = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
     part.text += text
-    if (listed.length > 0) part.logprobs = [...(part.logprobs as unknown[]), ...listed]
+    for (const logprob of listed) (part.logprobs as unknown[]).push(logprob)
     this.emit('response.output_text.delta', { ...place, delta: text, logprobs: listed })
   }
 
@@ -272,25 +274,26 @@ export class OutputItems {
   private openCall({ custom, id, index: key }: JsonObject, name: unknown): OpenCall {
     this.endReasoning(false)
     this.endMessage(false)
-    this.endWholeCalls()
+    this.endWholeCall()
     const isText = isObject(custom)
     const isCustom = isText || this.about.response.customTools.has(String(name))
     const kind = isCustom ? { type: 'custom_tool_call', input: '' } : { type: 'function_call', arguments: '' }
     const open = this.begin(isCustom ? 'ctc' : 'fc', { ...kind, status: 'in_progress', call_id: id, name })
     const call = { ...open, isCustom, isText, args: '' }
     this.calls.set(key, call)
+    this.lastCall = key
     this.places.set(key, open.index)
     this.emit('response.output_item.added', { output_index: open.index, item: open.item })
     return call
   }
 
-  /** Ends the calls before another one whose arguments are whole. Pieces of the others may still come. */
-  private endWholeCalls(): void {
-    for (const [key, call] of this.calls) {
-      if (call.isText || !isJson(call.args)) continue
-      this.calls.delete(key)
-      this.endCall(call, false)
-    }
+  /** Ends the call before another one if its arguments are whole. Pieces of others may still come. */
+  private endWholeCall(): void {
+    const key = this.lastCall
+    const call = this.calls.get(key)
+    if (call === undefined || call.isText || !isJson(call.args)) return
+    this.calls.delete(key)
+    this.endCall(call, false)
   }
 
   private endCalls(isCut: boolean): void {
