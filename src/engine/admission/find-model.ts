@@ -85,10 +85,17 @@ function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
+/** Whether a model's catalogue entry lists an operation. Undefined if it lists none. */
+export function listsOperation(
+  { operations }: Model,
+  { modelOperation, name }: Operation,
+): boolean | undefined {
+  return operations?.includes(modelOperation ?? name)
+}
+
 /** Refuses a model whose catalogue entry lists operations, and not this one. */
 export function checkOperation(operation: Operation, model: Model): void {
-  const name = operation.modelOperation ?? operation.name
-  if (model.operations?.includes(name) === false) throw notServed(operation, model)
+  if (listsOperation(model, operation) === false) throw notServed(operation, model)
 }
 
 /** The 400 for a model that does not serve an operation. */

@@ -4,6 +4,7 @@ import type { ChatRequest } from '../../protocol/chat-request.js'
 import { chatOpenApi } from './openapi.js'
 import { ChatPlan } from './plan.js'
 import { type ParsedChatRequest, parseChatRequest } from './read-request.js'
+import { reasoningNameFor } from './reply/reasoning-name.js'
 import { unsupportedFields } from './unsupported.js'
 
 /** `POST /chat/completions`. */
@@ -15,7 +16,8 @@ export const chat: Operation<ParsedChatRequest> = {
   openapi: chatOpenApi,
   read: ({ value, sentText }) => parseChatRequest(value, sentText),
   unsupported: unsupportedFields,
-  plan: (asked, model, options, reader) => new ChatPlan(asked, model, options, reader),
+  plan: (asked, model, options, reader) =>
+    new ChatPlan(asked, model, options, reasoningNameFor(options.reasoningName, reader)),
 
   // Labels cannot change the reply. Neither can the envelope of a provider key, which is different for each sealing.
   digest: ({ forward, own: { provider, routing, sessionId }, stream }) => ({

@@ -4,7 +4,7 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Operation } from '../../contracts/operation.js'
-import { lookUpModel } from '../../engine/admission/find-model.js'
+import { listsOperation, lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
@@ -79,7 +79,8 @@ export class ModelReplies {
 
   /** Whether a model serves an operation: as its catalogue says, otherwise if any of its routes does. */
   async #serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
-    if (model.operations !== undefined) return model.operations.includes(operation.name)
+    const isListed = listsOperation(model, operation)
+    if (isListed !== undefined) return isListed
     const { options } = this
     const routes = await askStore('providers', options, context, () =>
       options.providers.routes(model, context),
