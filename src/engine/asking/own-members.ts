@@ -47,6 +47,7 @@ const NO_PRINCIPAL: None<AccessPrincipal> = {
   credentialId: undefined,
   account: undefined,
   expiresAt: undefined,
+  limits: undefined,
   metadata: undefined,
   app: undefined,
   scopes: undefined,
