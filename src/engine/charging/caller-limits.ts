@@ -58,14 +58,14 @@ export class CallerLimits {
     this.hasBudget = limits.some(({ unit }) => unit === 'credits')
     this.countsTokens = limits.some(({ unit }) => unit === 'tokens')
     if (new Set(limits.map(({ id }) => id)).size < limits.length) {
-      throw new TypeError('limits must not have the same id twice')
+      throw new TypeError('limits: must not have the same id twice')
     }
     const now = clock.now()
     for (const [position, limit] of limits.entries()) {
       try {
         calendar.around(limit, now)
       } catch (cause) {
-        throw new TypeError(`limits.${position}.zone is not a known time zone`, { cause })
+        throw new TypeError(`limits.${position}.zone: is not a known time zone`, { cause })
       }
     }
   }
