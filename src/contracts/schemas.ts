@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseCredits } from '../base/money.js'
+import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
@@ -62,6 +62,35 @@ export const momentSchema = z.number(mustBe(TIME)).refine(isNotInSeconds, IN_SEC
 
 /** Milliseconds since the Unix epoch. */
 export const timeSchema = z.int(mustBe(TIME)).positive().max(LATEST_TIME).refine(isNotInSeconds, IN_SECONDS)
+
+/** A limit as a host defines it. */
+export const limitSchema = z.strictObject({
+  id: nameSchema,
+  unit: z.enum(['credits', 'requests', 'tokens']),
+  amount: z
+    .bigint(mustBe("a bigint, such as 60n, or parseCredits('20') for credits"))
+    .min(0n)
+    .max(MAX_CREDITS),
+  per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
+  zone: z.string().refine(isTimeZone, "must be a time zone, such as 'Europe/Paris'").optional(),
+  of: z.enum(['credential', 'account', 'app']).optional(),
+})
+
+/** The limits of one caller, of which two with one id would count each call twice. */
+export function haveOwnIds(limits: readonly { readonly id: string }[]): boolean {
+  return new Set(limits.map(({ id }) => id)).size === limits.length
+}
+
+export const SAME_ID = 'must not have the same id twice'
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** A list whose items are checked one by one later. */
 export const listSchema = z.array(z.unknown())

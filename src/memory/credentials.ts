@@ -10,7 +10,16 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { markupSchema, momentSchema, nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
+import {
+  haveOwnIds,
+  limitSchema,
+  markupSchema,
+  momentSchema,
+  nameSchema,
+  parseInput,
+  SAME_ID,
+  textsSchema,
+} from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */
@@ -142,6 +151,7 @@ const bearerFields = {
   credentialId: nameSchema.optional(),
   account: nameSchema,
   expiresAt: momentSchema.optional(),
+  limits: z.array(limitSchema.readonly()).refine(haveOwnIds, SAME_ID).readonly().optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

@@ -552,7 +552,7 @@ describe('limits that a credential store returns wrongly', () => {
     ['limits.0.amount: must be', [{ ...RATE, amount: 60 }]],
     ['limits.0.amount: must be at least 0', [{ ...RATE, amount: -1n }]],
     ['limits.0.per: must be', [{ ...RATE, per: 'week' }]],
-    ['limits.0.zone: is not a known time zone', [{ ...MONTHLY, zone: 'Mars/Phobos' }]],
+    ['limits.0.zone: must be a time zone', [{ ...MONTHLY, zone: 'Mars/Phobos' }]],
     ['limits: must not have the same id twice', [RATE, RATE]],
   ])('are a fault of the store, before any hold: %s', async (fault, limits) => {
     const { ask, balanceOf, caller, events, upstreams } = await start()
