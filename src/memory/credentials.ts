@@ -11,13 +11,11 @@ import type {
   Watch,
 } from '../contracts/index.js'
 import {
-  haveOwnIds,
-  limitSchema,
+  limitsSchema,
   markupSchema,
   momentSchema,
   nameSchema,
   parseInput,
-  SAME_ID,
   textsSchema,
 } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
@@ -151,7 +149,7 @@ const bearerFields = {
   credentialId: nameSchema.optional(),
   account: nameSchema,
   expiresAt: momentSchema.optional(),
-  limits: z.array(limitSchema.readonly()).refine(haveOwnIds, SAME_ID).readonly().optional(),
+  limits: limitsSchema.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

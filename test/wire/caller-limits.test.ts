@@ -550,10 +550,10 @@ describe('limits that a credential store returns wrongly', () => {
     ['limits.0.id: must be 1 to 256 bytes', [{ ...RATE, id: '' }]],
     ['limits.1.unit: must be "credits", "requests" or "tokens"', [RATE, { ...MONTHLY, unit: 'calls' }]],
     ['limits.0.amount: must be', [{ ...RATE, amount: 60 }]],
-    ['limits.0.amount: must be at least 0', [{ ...RATE, amount: -1n }]],
+    ['limits.0.amount: must be from 0n', [{ ...RATE, amount: -1n }]],
     ['limits.0.per: must be', [{ ...RATE, per: 'week' }]],
-    ['limits.0.zone: must be a time zone', [{ ...MONTHLY, zone: 'Mars/Phobos' }]],
-    ['limits: must not have the same id twice', [RATE, RATE]],
+    ['limits.0.zone: must be the name of a time zone', [{ ...MONTHLY, zone: 'Mars/Phobos' }]],
+    ['limits: must not have an id twice', [RATE, RATE]],
   ])('are a fault of the store, before any hold: %s', async (fault, limits) => {
     const { ask, balanceOf, caller, events, upstreams } = await start()
     caller.limits = limits

@@ -1,16 +1,12 @@
-import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
 import { PeriodCalendar } from '../../base/periods.js'
 import { bucketOf } from '../../contracts/bucket-of.js'
 import type { HoldLimit, LimitState, LimitUse } from '../../contracts/ledger.js'
 import { isOwnLimit } from '../../contracts/own-limit.js'
-import { haveOwnIds, limitSchema, parseInput, SAME_ID } from '../../contracts/schemas.js'
+import { limitsSchema, parseInput } from '../../contracts/schemas.js'
 import type { Limit } from '../../contracts/usage-limits.js'
 import { type LimitFigures, rateLimitHeaders, tighter } from '../../protocol/rate-limit-headers.js'
 import type { Usage } from '../../protocol/usage.js'
-
-/** A host's row may have more fields. */
-const limitsSchema = z.array(z.object(limitSchema.shape)).refine(haveOwnIds, SAME_ID)
 
 /** Reads the limits of a principal; frozen lists only once. Throws an error that names the fault. */
 export type LimitReader = (limits: readonly Limit[]) => CallerLimits
