@@ -199,24 +199,6 @@ export const PLANTS: readonly Plant[] = [
       },
   ),
   {
-    name: 'dearer-route-half-tested',
-    patch: () =>
-      patched(
-        LedgerClient.prototype,
-        'hold',
-        (original) =>
-          function (this: LedgerClient, request, requestId) {
-            const amountOf = (amount: bigint): bigint => (request.replaces ? amount / 2n : amount)
-            const limited = request.limits?.map((limit) => ({ ...limit, amount: amountOf(limit.amount) }))
-            return original.call(
-              this,
-              limited === undefined ? request : { ...request, limits: limited },
-              requestId,
-            )
-          },
-      ),
-  },
-  {
     name: 'use-one-too-many',
     patch: () =>
       patched(

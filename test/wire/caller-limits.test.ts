@@ -11,6 +11,7 @@ import {
 } from '../../src/index.js'
 import {
   answerEvents,
+  answerJson,
   finishChunk,
   type Script,
   type ScriptedReply,
@@ -613,6 +614,37 @@ describe('a ledger that does not answer the limits of a hold', () => {
       },
     }
   }
+})
+
+it('counts embeddings too, which have no output to shorten', async () => {
+  const { upstreams, url } = await start({ limits: [RATE, TOKENS, { ...MONTHLY, amount: 2_100_000n }] })
+  const data = [{ object: 'embedding', index: 0, embedding: [1] }]
+  upstreams[0]!.script(answerJson({ object: 'list', data, usage: { prompt_tokens: 7, total_tokens: 7 } }))
+  const embed = async (input: string) => {
+    const response = await fetch(`${url}/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ALICE}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: MODEL, input }),
+    })
+    const { error, usage } = (await response.json()) as {
+      error?: { message: string }
+      usage?: { cost: number }
+    }
+    return {
+      left: response.headers.get('x-ratelimit-remaining-requests'),
+      status: response.status,
+      error,
+      usage,
+    }
+  }
+  expect(await embed('Hello')).toMatchObject({ left: '2', status: 200, usage: { cost: 0.00007 } })
+  const refused = await embed('x'.repeat(200))
+  expect([refused.status, refused.error?.message]).toEqual([
+    402,
+    'This request needs 0.00208 credits on hold; the monthly budget of this key has 0.00203 of 0.0021 credits left. ' +
+      'It starts again in 24 hours.',
+  ])
+  expect(await embed('Hello')).toMatchObject({ left: '1', status: 200 })
 })
 
 it('is told of the balance before any limit', async () => {
