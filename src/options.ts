@@ -21,7 +21,7 @@ import type {
 import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
 import { isReasoningName, REASONING_NAMES } from './contracts/reasoning-name.js'
 import { describeFieldless } from './contracts/schema-faults.js'
-import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
+import { creditsSchema, labelSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
 import {
   byteCounter,
@@ -49,6 +49,11 @@ export interface RouterOptions {
   readonly neverOverdraw?: boolean
   /** The fee for a call on the caller's own provider key. Nothing by default. */
   readonly byokFee?: ByokFeeOptions
+  /**
+   * A sentence for callers who lack credits or have used up a budget, such as `'Top up at https://acme.example/credits.'`.
+   * The messages of 402 end with it.
+   */
+  readonly creditHelp?: string
   /** The mount path, if nothing strips it from `req.url`, as on a bare `http` server. */
   readonly basePath?: string
   /** `false` turns `GET /openapi.json` off. */
@@ -187,6 +192,7 @@ const OPTIONS: readonly string[] = Object.keys({
   platformAccount: true,
   neverOverdraw: true,
   byokFee: true,
+  creditHelp: true,
   basePath: true,
   openapi: true,
   publicModels: true,
@@ -248,6 +254,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
     platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
     neverOverdraw,
     byokFee: byokFee(options.byokFee),
+    creditHelp: read(labelSchema.optional(), options.creditHelp, 'creditHelp'),
     limits: limits(options.limits),
     admit: options.admit,
     reasoningName: options.reasoningName,

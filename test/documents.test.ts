@@ -21,6 +21,7 @@ const documents = [
   'SECURITY.md',
   'docs/charging.md',
   'docs/clients.md',
+  'docs/limits.md',
   'docs/stores.md',
   'docs/observability.md',
   'docs/request-fields.md',

@@ -10,7 +10,14 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { markupSchema, momentSchema, nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
+import {
+  limitsSchema,
+  markupSchema,
+  momentSchema,
+  nameSchema,
+  parseInput,
+  textsSchema,
+} from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */
@@ -142,6 +149,7 @@ const bearerFields = {
   credentialId: nameSchema.optional(),
   account: nameSchema,
   expiresAt: momentSchema.optional(),
+  limits: limitsSchema.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

@@ -1,5 +1,5 @@
 import type { Mutable } from '../base/mutable.js'
-import type { CallFacts, Charge, Credits, Entry, Posting } from '../contracts/index.js'
+import type { CallFacts, Charge, Credits, Entry, LimitUse, Posting } from '../contracts/index.js'
 import { addMediaCounts, mediaCount, type Usage } from '../protocol/usage.js'
 import {
   readBigint,
@@ -11,6 +11,7 @@ import {
   readText,
 } from './cells.js'
 import type { Parameter, Row } from './database.js'
+import { type LimitCells, readLimitCells, toLimitCells } from './limit-cells.js'
 import { checkOptionalText, checkText } from './text.js'
 
 const FIRST_COLUMN_TYPES = {
@@ -67,6 +68,7 @@ interface Details {
   readonly byok: boolean
   readonly priceVersion?: string
   readonly shortfall?: string
+  readonly limits?: LimitCells
 }
 
 type PostingCells = readonly (readonly [account: string, amount: string])[]
@@ -76,6 +78,7 @@ export function toEntryCells(
   charge: Charge,
   facts: CallFacts,
   postings: readonly Posting[],
+  limits: readonly LimitUse[],
 ): EntryCells {
   const { account, credentialId, model, appId, sessionId, provider, ...rest } = facts
   const details: Details = {
@@ -84,6 +87,7 @@ export function toEntryCells(
     byok: charge.byok,
     ...(charge.priceVersion === undefined ? {} : { priceVersion: charge.priceVersion }),
     ...(charge.shortfall === undefined ? {} : { shortfall: charge.shortfall.toString() }),
+    ...(limits.length === 0 ? {} : { limits: toLimitCells(limits) }),
   }
   const { usage } = charge
   const cells: Readonly<Record<EntryColumn, Parameter>> = {
@@ -154,6 +158,7 @@ export function readUsage(row: Row): Usage {
 
 export function readEntry(row: Row): Entry {
   const kind = readText(row, 'kind') as Entry['kind']
+  const limits = readOptionalJson<Partial<Pick<Details, 'limits'>>>(row, 'details')?.limits
   const common = {
     id: readBigint(row, 'id').toString(),
     at: readNumber(row, 'at'),
@@ -162,6 +167,7 @@ export function readEntry(row: Row): Entry {
       account,
       amount: BigInt(amount) as Credits,
     })),
+    ...(limits === undefined ? {} : { limits: readLimitCells(limits) }),
   }
   if (kind !== 'charge') {
     const memo = readOptionalJson<{ memo?: string }>(row, 'details')?.memo

@@ -46,7 +46,18 @@ export async function runOperation(
     const userAgent = textOf(call.headers['user-agent'])
     const facts = callFacts(requestId, principal, model.id, asked)
     log.begin(facts, asked, call.headers)
-    const accepted: AcceptedRequest = { requestId, operation, caller, userAgent, model, asked, facts, log }
+    const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
+    const accepted: AcceptedRequest = {
+      requestId,
+      operation,
+      caller,
+      userAgent,
+      model,
+      asked,
+      facts,
+      log,
+      neverOverdraw,
+    }
     reportLeftOut(accepted, parts)
 
     const key = idempotencyKey(call)
@@ -73,9 +84,10 @@ async function complete(
   writer: ReplyWriter,
   context: LazyContext,
 ): Promise<void> {
-  const { asked, caller, facts, log, model, operation, requestId, userAgent } = request
+  const { asked, caller, facts, log, model, neverOverdraw, operation, requestId, userAgent } = request
   const { options } = parts
-  const plan = operation.plan(asked, model, options, { principal: caller.principal, userAgent })
+  const planOptions = neverOverdraw ? parts.boundedPlan : options
+  const plan = operation.plan(asked, model, planOptions, { principal: caller.principal, userAgent })
   const { routes, explanation } = await findRoutes(
     { operation, asked, model, plan, account: facts.account },
     context,
@@ -102,6 +114,7 @@ async function complete(
     asked,
     facts,
     log,
+    neverOverdraw,
     plan,
     routes,
     providerKey,

@@ -34,6 +34,10 @@ export class ResponsePlan extends ChatPlan {
     })
   }
 
+  protected override get boundName(): string {
+    return 'max_output_tokens'
+  }
+
   override reply(parts: ReplyParts): Reply {
     const { response } = this
     const { model, stream } = response
