@@ -11,7 +11,7 @@ import type {
   Watch,
 } from '../contracts/index.js'
 import {
-  limitSchema,
+  limitsSchema,
   markupSchema,
   momentSchema,
   nameSchema,
@@ -144,11 +144,6 @@ function digestOf(token: string, what: string): string {
 }
 
 const tokensSchema = z.record(z.string(), z.unknown())
-
-const limitsSchema = z
-  .array(limitSchema)
-  .refine((limits) => new Set(limits.map(({ id }) => id)).size === limits.length, 'must not have an id twice')
-  .readonly()
 
 const bearerFields = {
   credentialId: nameSchema.optional(),
