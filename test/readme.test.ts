@@ -49,6 +49,7 @@ const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
   ...[
     'credentials',
+    'limits',
     'catalogue',
     'price-list',
     'providers',
@@ -347,6 +348,19 @@ describe('the README', () => {
     const token = (await complete(base, 'acme/fast', 'at-demo')).body.usage!.charge
     expect(key.markup_cost).toBe(0)
     expect(token.markup_cost).toBeGreaterThan(0.001)
+  })
+
+  it('has limits that replies show', async () => {
+    const { credentials } = await importBlock('limits', undefined, 'export { credentials }')
+    const base = await serveWith({ credentials, ledger: memoryLedger({ alice: '100' }) })
+    const { status, headers } = await fetch(`${base}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-demo', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/fast', messages: [{ role: 'user', content: 'Hello!' }] }),
+    })
+    expect(status).toBe(200)
+    expect(headers.get('x-ratelimit-limit-requests')).toBe('60')
+    expect(headers.get('x-ratelimit-remaining-requests')).toBe('59')
   })
 
   it('has a catalogue that lists and prices its model', async () => {
