@@ -1,5 +1,5 @@
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { COUNT_GROUPS, FIND_PERIODS, FIND_WITHIN, limitParts } from './ledger-function-limits.js'
+import { COUNT_GROUPS, FIND_PERIODS, FIND_WITHIN } from './ledger-function-limits.js'
 import { arrayOf, type FunctionVersion } from './ledger-parameters.js'
 
 /**
@@ -25,9 +25,9 @@ function takeGroups({ hasLimits }: FunctionVersion): string {
         ${hasLimits ? COUNT_GROUPS : ''}
         insert into {holds} (id, account, amount, state, expires_at, facts${hasLimits ? ', limits' : ''})
         select h.id, h.account, h.amount, ${HOLD_STATE.open}, v_now + h.ttl, h.facts
-          ${hasLimits ? `, ${limitParts('h.first_limit', 'h.last_limit')}` : ''}
-        from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups${hasLimits ? ', p_first_limits, p_last_limits' : ''})
-          h(id, account, amount, ttl, facts, place${hasLimits ? ', first_limit, last_limit' : ''})
+          ${hasLimits ? ", format(nullif(h.parts, ''), variadic v_limit_starts[h.first_limit:h.last_limit])" : ''}
+        from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups${hasLimits ? ', p_first_limits, p_last_limits, v_parts' : ''})
+          h(id, account, amount, ttl, facts, place${hasLimits ? ', first_limit, last_limit, parts' : ''})
         where v_covered[h.place];
         get diagnostics v_count = row_count;
         v_plain := v_plain + v_count;
@@ -66,7 +66,8 @@ const TAKE_WITH_LIMITS = `v_first := p_first_limits[v_place];
         array(select p_buckets[l.place] from unnest(p_limit_buckets[v_first:v_last]) l(place)),
         p_limit_units[v_first:v_last], p_limits[v_first:v_last], p_limit_amounts[v_first:v_last],
         array(select v_starts[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
-        array(select v_ends[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place))) t;
+        array(select v_ends[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
+        nullif(v_parts[v_place], '')) t;
       if kind = 'granted' and v_first <= v_last then
         v_limit_starts[v_first:v_last] := v_new_starts;
         v_limit_lefts[v_first:v_last] := v_new_lefts;
@@ -77,7 +78,12 @@ const TAKE_WITH_LIMITS = `v_first := p_first_limits[v_place];
 export function takeHolds(version: FunctionVersion): string {
   return `if cardinality(p_holds) > 0 then
     v_facts := ${arrayOf('facts')};
-    ${version.hasLimits ? FIND_PERIODS : ''}
+    ${
+      version.hasLimits
+        ? `v_parts := ${arrayOf('limit_parts')};
+    ${FIND_PERIODS}`
+        : ''
+    }
 
     ${takeGroups(version)}
 

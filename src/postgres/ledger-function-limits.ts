@@ -56,26 +56,36 @@ const LIMITS = `unnest(p_limit_holds, p_limit_buckets, p_limit_windows, p_limit_
           with ordinality l(hold, bucket, windows, unit, size, amount, place)`
 
 /**
- * Finds the groups of holds that would exceed a limit if all groups were taken. Their holds are checked one by one. Overdue
- * holds count as held here, too.
+ * Finds the groups of holds that would exceed a limit if all groups were taken, and the answers for all limits if they are.
+ * If a group is not taken, its holds are checked one by one. Overdue holds count as held here, too.
  */
 export const FIND_WITHIN = `v_within := array_fill(true, array[cardinality(p_group_accounts)]);
         if cardinality(p_limits) > 0 then
-          for v_place in
-            select distinct n.place from (
-              select p_hold_groups[l.hold] as place,
-                case when b.starts_at < v_starts[l.windows] then 0 else b.used::numeric + b.held end
-                  + sum(l.amount) over (partition by l.bucket)
-                  > min(l.size) filter (where l.amount > 0 or l.unit <> 'credits') over (partition by l.bucket) as is_over
-              from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
-              where p_hold_groups[l.hold] > 0
-            ) n where n.is_over
-          loop
-            v_within[v_place] := false;
+          select array_agg(n.starts_at order by n.place),
+            array_agg(greatest(n.size - n.present - n.running, 0)::bigint order by n.place),
+            array_agg(greatest(n.ends_at - v_now, 0) order by n.place),
+            coalesce(array_agg(n.hold_group) filter (where n.present + n.total > n.least), '{}')
+          into v_limit_starts, v_limit_lefts, v_limit_resets, v_places
+          from (
+            select l.place, l.size, p_hold_groups[l.hold] as hold_group,
+              greatest(b.starts_at, v_starts[l.windows]) as starts_at,
+              case when b.starts_at < v_starts[l.windows] then v_ends[l.windows] else b.ends_at end as ends_at,
+              case when b.starts_at < v_starts[l.windows] then 0 else b.used::numeric + b.held end as present,
+              sum(l.amount) filter (where p_hold_groups[l.hold] > 0) over w as total,
+              sum(l.amount) over (w order by l.place rows unbounded preceding) as running,
+              min(l.size) filter (where l.amount > 0 or l.unit <> 'credits') over w as least
+            from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
+            window w as (partition by l.bucket)
+          ) n;
+          foreach v_place in array v_places loop
+            if v_place > 0 then v_within[v_place] := false; end if;
           end loop;
         end if;`
 
-/** Counts the limits of the groups that are taken together. A later period resets a bucket. */
+/**
+ * Counts the limits of the groups that are taken together. A later period resets a bucket. If some groups are not taken,
+ * more is left after the others.
+ */
 export const COUNT_GROUPS = `if cardinality(p_limits) > 0 then
           update {limit_buckets} b set
             starts_at = greatest(b.starts_at, c.starts_at),
@@ -88,28 +98,17 @@ export const COUNT_GROUPS = `if cardinality(p_limits) > 0 then
               sum(case when l.unit = 'requests' then l.amount else 0 end)::bigint as used
             from ${LIMITS} where v_covered[p_hold_groups[l.hold]] group by l.bucket
           ) c where b.id = p_buckets[c.bucket];
-          -- What is left after each hold, although all of them have been counted.
-          select array_agg(s.starts_at order by s.place), array_agg(greatest(s.remains, 0)::bigint order by s.place),
-            array_agg(greatest(s.ends_at - v_now, 0) order by s.place)
-          into v_limit_starts, v_limit_lefts, v_limit_resets
-          from (
-            select l.place, b.starts_at, b.ends_at, l.size::numeric - b.used - b.held
-              + coalesce(sum(l.amount) filter (where v_covered[p_hold_groups[l.hold]]) over (
-                partition by l.bucket order by l.place rows between 1 following and unbounded following
-              ), 0) as remains
-            from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
-          ) s;
+          if false = any (v_covered) or 0 = any (p_hold_groups) then
+            select array_agg(greatest(n.size - n.present + n.later, 0)::bigint order by n.place) into v_limit_lefts
+            from (
+              select l.place, l.size, b.used::numeric + b.held as present,
+                coalesce(sum(l.amount) filter (where v_covered[p_hold_groups[l.hold]]) over (
+                  partition by l.bucket order by l.place rows between 1 following and unbounded following
+                ), 0) as later
+              from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
+            ) n;
+          end if;
         end if;`
-
-/** SQL for the parts of buckets that a hold accounts for, from the first to the last of its limits. */
-export function limitParts(first: string, last: string): string {
-  return `(
-          select json_agg(json_build_array(
-            p_buckets[p_limit_buckets[l.place]], p_limit_units[l.place], v_limit_starts[l.place], p_limit_amounts[l.place]::text
-          ) order by l.place)::text
-          from generate_series(${first}, ${last}) l(place)
-        )`
-}
 
 /** SQL for the credits and tokens that these JSON texts of open holds hold, by bucket and period. */
 export function heldParts(limits: string): string {

@@ -121,6 +121,7 @@ const LIMIT_VARIABLES = `v_buckets text[];
   v_limit_lefts bigint[];
   v_limit_resets bigint[];
   v_within boolean[];
+  v_parts text[];
   v_first int;
   v_last int;
   v_new_starts bigint[];

@@ -9,6 +9,8 @@ const LIMIT_PARAMETERS = {
   // For each hold, the places of the first and the last of its limits. The first is greater if it has none.
   first_limits: 'int',
   last_limits: 'int',
+  // For each hold, the parts of buckets that it will account for, with %s for the beginning of each period.
+  limit_parts: 'json',
   // Limits, in the order of their holds, with the places of the hold, the bucket and the windows.
   limit_holds: 'int',
   limit_buckets: 'int',

@@ -2,6 +2,7 @@ import type { HoldLimit } from '../contracts/index.js'
 import { readText } from '../sql/cells.js'
 import type { Parameter, Row } from '../sql/database.js'
 import type { HoldCommand, SettleCommand } from '../sql/ledger-commands.js'
+import type { LimitCells } from '../sql/limit-cells.js'
 import type { LimitParameter } from './ledger-parameters.js'
 
 /** Returns the limits of a batch as the arrays of the ledger function. */
@@ -14,6 +15,7 @@ export function toLimitArrays(
   const arrays = {
     first_limits: [] as number[],
     last_limits: [] as number[],
+    limit_parts: [] as string[],
     limit_holds: [] as number[],
     limit_buckets: [] as number[],
     limit_windows: [] as number[],
@@ -36,6 +38,7 @@ export function toLimitArrays(
       arrays.limit_amounts.push(limit.amount)
     }
     arrays.last_limits.push(arrays.limits.length)
+    arrays.limit_parts.push(toParts(hold.limits))
   }
   for (const [index, settlement] of settlements.entries()) {
     for (const { bucket, unit, from, used } of settlement.limits) {
@@ -57,6 +60,16 @@ export function toLimitArrays(
     period_starts: periods.map(({ start }) => start),
     period_ends: periods.map(({ end }) => end),
   }
+}
+
+/** Returns the JSON of {@link LimitCells} as a template of SQL's `format`. */
+function toParts(limits: readonly HoldLimit[]): string {
+  if (limits.length === 0) return ''
+  const parts = limits.map(
+    ({ bucket, unit, amount }) =>
+      `[${JSON.stringify(bucket).replaceAll('%', '%%')},"${unit}",%s,"${amount}"]`,
+  )
+  return `[${parts.join(',')}]`
 }
 
 /** Reads the column `counts`. An element is missing for a hold that was not granted. */

@@ -98,7 +98,7 @@ begin
   end if;
   ${hasLimits ? COUNT_LIMITS : ''}
   insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts${hasLimits ? ', limits' : ''})
-  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts${hasLimits ? ', v_parts' : ''});
+  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts${hasLimits ? ', format(p_parts, variadic v_froms)' : ''});
   update {accounts} set held = held + p_amount where id = p_account and p_amount > 0;
   return query select 'granted'::text, null::bigint, null::numeric, null::bigint${hasLimits ? ', null::bigint[], v_froms, v_lefts, v_resets' : ''};
 end
@@ -106,7 +106,7 @@ $function$`
 }
 
 const LIMIT_PARAMETERS = `,
-  p_buckets text[], p_units text[], p_limits bigint[], p_amounts bigint[], p_starts bigint[], p_ends bigint[]`
+  p_buckets text[], p_units text[], p_limits bigint[], p_amounts bigint[], p_starts bigint[], p_ends bigint[], p_parts text`
 
 const LIMIT_RESULTS = `,
   counts bigint[], limit_starts bigint[], limit_lefts bigint[], limit_resets bigint[]`
@@ -127,7 +127,6 @@ const LIMIT_VARIABLES = `v_bucket {limit_buckets}%rowtype;
   v_lefts bigint[];
   v_resets bigint[];
   v_refused bigint[];
-  v_parts text;
   v_is_same boolean;`
 
 /** Compares the limits of a repeated hold, and answers with the counts as they are now. */
@@ -206,10 +205,7 @@ const COUNT_LIMITS = `if v_old.limits is not null then
     select * into strict v_bucket from {limit_buckets} b where b.id = p_buckets[v_place];
     v_lefts[v_place] := greatest(p_limits[v_place]::numeric - v_bucket.used - v_bucket.held, 0)::bigint;
     v_resets[v_place] := greatest(v_bucket.ends_at - p_now, 0);
-  end loop;
-  select json_agg(json_build_array(p_buckets[l.place], p_units[l.place], v_froms[l.place], p_amounts[l.place]::text)
-    order by l.place)::text
-  into v_parts from generate_series(1, cardinality(p_buckets)) l(place);`
+  end loop;`
 
 /** The function of the first version. Earlier releases that run beside this one still call it. */
 export const takeHold1Function = takeHold('take_hold_1', false)
