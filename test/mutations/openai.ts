@@ -1,6 +1,6 @@
 import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
-import { saysFailure } from './finish-words.js'
+import { meaningOf, saysFailure, wordIn } from './finish-words.js'
 import type { Hearing, Said } from './hearing.js'
 import { isObject, type JsonObject } from './recordings.js'
 import { saysNothing, scalar, textsIn, textWithin } from './shapes.js'
@@ -81,6 +81,11 @@ function hearEvent(
     hearing.fail('error')
     return
   }
+  // What comes in one event with a failure may be lost with it.
+  if (Array.isArray(choices) && choices.some((choice) => isObject(choice) && saysFailure(choice))) {
+    hearing.fail('error')
+    return
+  }
   if (!saysNothing(choices) && !Array.isArray(choices)) {
     hearing.count(report)
     hearing.fail('invalid')
@@ -90,10 +95,6 @@ function hearEvent(
     if (!isObject(choice)) {
       if (!saysNothing(choice)) hearing.lose(textsIn(choice))
       continue
-    }
-    if (saysFailure(choice)) {
-      hearing.fail('error')
-      return
     }
     const lane = Number.isInteger(choice.index) ? (choice.index as number) : position
     hearing.say(saidIn(choice, state), lane)
@@ -148,8 +149,11 @@ export function hearBody(hearing: Hearing, body: unknown, countsThoughts: boolea
 }
 
 /** Of several ends, a plain stop says least. */
-function weightOfEnd({ finish_reason: word }: JsonObject): number {
-  return typeof word !== 'string' ? 0 : word === 'stop' ? 1 : 2
+function weightOfEnd(choice: JsonObject): number {
+  const word = wordIn(choice)?.word
+  if (word === undefined) return 0
+  const meaning = meaningOf(word)
+  return meaning === 'dropped' ? 3 : meaning === 'stop' || meaning === 'unknown' ? 1 : 2
 }
 
 /** Gemini omits the message of a reply that it filtered. */
