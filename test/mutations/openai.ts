@@ -81,11 +81,6 @@ function hearEvent(
     hearing.fail('error')
     return
   }
-  // What comes in one event with a failure may be lost with it.
-  if (Array.isArray(choices) && choices.some((choice) => isObject(choice) && saysFailure(choice))) {
-    hearing.fail('error')
-    return
-  }
   if (!saysNothing(choices) && !Array.isArray(choices)) {
     hearing.count(report)
     hearing.fail('invalid')
@@ -95,6 +90,12 @@ function hearEvent(
     if (!isObject(choice)) {
       if (!saysNothing(choice)) hearing.lose(textsIn(choice))
       continue
+    }
+    if (saysFailure(choice)) {
+      // Other choices in one event with a failure may be lost with it.
+      if (position > 0) hearing.doubt('sent')
+      hearing.fail('error')
+      return
     }
     const lane = Number.isInteger(choice.index) ? (choice.index as number) : position
     hearing.say(saidIn(choice, state), lane)
