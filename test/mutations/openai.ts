@@ -137,8 +137,9 @@ export function hearBody(hearing: Hearing, body: unknown, countsThoughts: boolea
     }
     const said = saidIn({ ...choice, message: message ?? {}, delta: null }, state)
     // Some providers send one text with each of several calls.
+    const isPlain = !isObject(message) || !Array.isArray(message.content)
     const fresh = (name: 'text' | 'reasoning' | 'refusal'): string =>
-      heard.some((other) => other[name] === said[name]) ? '' : (said[name] ?? '')
+      isPlain && heard.some((other) => other[name] === said[name]) ? '' : (said[name] ?? '')
     hearing.say({ ...said, text: fresh('text'), reasoning: fresh('reasoning'), refusal: fresh('refusal') })
     heard.push(said)
   }
