@@ -34,14 +34,15 @@ export function check(expected: Expected, observed: Observed, stream: boolean): 
     return found
   }
   const outcome = observed.status !== 200 ? 'refused' : reply.error === undefined ? 'whole' : 'broken'
-  const isEarly = outcome === 'refused' && isNothingSent(expected)
+  const isUnsure = expected.unsure.has('sent') && outcome !== 'whole'
+  const isEarly = isUnsure || (outcome === 'refused' && isNothingSent(expected))
   if (outcome !== expected.outcome && !isEarly) {
     const promise = outcome === 'whole' ? 'bad-reply-passed' : 'good-reply-failed'
     const why = observed.end.routing?.attempts[0]?.why ?? ''
     say(promise, `${expected.outcome} was expected, it was ${outcome}: ${reply.error?.message ?? ''} ${why}`)
   } else if (!isEarly) {
     for (const name of ['text', 'reasoning', 'refusal'] as const) {
-      if (reply[name] === expected[name] || expected.unsure.has(name as 'reasoning')) continue
+      if (reply[name] === expected[name]) continue
       say('lost-text', `${name} is ${JSON.stringify(reply[name])}, not ${JSON.stringify(expected[name])}`)
     }
     if (outcome === 'whole') checkEnd(expected, reply, say)

@@ -31,8 +31,11 @@ export interface Expected {
   readonly unsure: ReadonlySet<Unsure>
 }
 
-/** `calls`: how the pieces of calls belong together, and so also the estimate of their tokens. */
-export type Unsure = 'calls' | 'reasoning'
+/**
+ * - `calls`: how the pieces of calls belong together, and so also the estimate of their tokens
+ * - `sent`: how much of a reply that fails is sent before its error
+ */
+export type Unsure = 'calls' | 'sent'
 
 export interface ExpectedCharge {
   readonly due: 'nothing' | 'reported' | 'estimated'

@@ -1,6 +1,6 @@
 import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
-import { saysFailure } from './finish-words.js'
+import { meaningOf, saysFailure, wordIn } from './finish-words.js'
 import type { Hearing, Said } from './hearing.js'
 import { isObject, type JsonObject } from './recordings.js'
 import { saysNothing, scalar, textsIn, textWithin } from './shapes.js'
@@ -92,6 +92,8 @@ function hearEvent(
       continue
     }
     if (saysFailure(choice)) {
+      // Other choices in one event with a failure may be lost with it.
+      if (position > 0) hearing.doubt('sent')
       hearing.fail('error')
       return
     }
@@ -135,8 +137,9 @@ export function hearBody(hearing: Hearing, body: unknown, countsThoughts: boolea
     }
     const said = saidIn({ ...choice, message: message ?? {}, delta: null }, state)
     // Some providers send one text with each of several calls.
+    const isPlain = !isObject(message) || !Array.isArray(message.content)
     const fresh = (name: 'text' | 'reasoning' | 'refusal'): string =>
-      heard.some((other) => other[name] === said[name]) ? '' : (said[name] ?? '')
+      isPlain && heard.some((other) => other[name] === said[name]) ? '' : (said[name] ?? '')
     hearing.say({ ...said, text: fresh('text'), reasoning: fresh('reasoning'), refusal: fresh('refusal') })
     heard.push(said)
   }
@@ -148,8 +151,11 @@ export function hearBody(hearing: Hearing, body: unknown, countsThoughts: boolea
 }
 
 /** Of several ends, a plain stop says least. */
-function weightOfEnd({ finish_reason: word }: JsonObject): number {
-  return typeof word !== 'string' ? 0 : word === 'stop' ? 1 : 2
+function weightOfEnd(choice: JsonObject): number {
+  const word = wordIn(choice)?.word
+  if (word === undefined) return 0
+  const meaning = meaningOf(word)
+  return meaning === 'dropped' ? 3 : meaning === 'stop' || meaning === 'unknown' ? 1 : 2
 }
 
 /** Gemini omits the message of a reply that it filtered. */
