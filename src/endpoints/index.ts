@@ -27,11 +27,12 @@ export function createEndpoints(
 }
 
 function charged(operation: Operation, engine: Engine): Endpoint {
-  const { openapi, path } = operation
+  const { errors, openapi, path } = operation
   return {
     method: 'POST',
     path,
     openapi,
+    ...(errors !== undefined && { errors }),
     answer: (call, writer) => engine.run(operation, call, writer),
   }
 }

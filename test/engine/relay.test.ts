@@ -24,6 +24,7 @@ function relay({ stream = true, n = 1, splice = true } = {}) {
       counter: byteRatioCounter,
       meter,
       newId: () => String(++ids),
+      provider: 'acme',
       splice,
     },
     { stream, model: 'acme/fast', n },

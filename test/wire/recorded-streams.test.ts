@@ -40,6 +40,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
       counter: byteRatioCounter,
       meter,
       newId: () => String(++ids),
+      provider: 'acme',
       splice: true,
     },
     { stream, model: MODEL, n: 1 },

@@ -30,16 +30,18 @@ export interface Caller {
 }
 
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
+const BARE_TOKEN = /^[\x21-\x7e]{1,8192}$/
 const SCHEME = /^bearer(?: |$)/i
 
-/** Finds the payer by the bearer token alone, and notes the owner of a refused credential in the log. */
+/** Finds the payer by the token alone, and notes the owner of a refused credential in the log. */
 export async function authenticate(
   call: IncomingCall,
   context: LazyContext,
   { lookUps, options }: Pick<Admission, 'lookUps' | 'options'>,
   log: CallLog,
+  tokenHeader?: string,
 ): Promise<Caller> {
-  const token = bearerToken(call)
+  const token = bareToken(call, tokenHeader) ?? bearerToken(call)
   const result = await lookUps.run(token, context, () =>
     askStore('credentials', options, context, () => options.credentials.resolve(token, context)),
   )
@@ -67,6 +69,20 @@ function readCaller(
     throw refusal('expired')
   const appAccount = principal.kind === 'access-token' ? principal.app.account : undefined
   return { principal, markup, appAccount }
+}
+
+/** Returns the token of a header that contains nothing else, or undefined if the request has none, or an `Authorization`. */
+function bareToken(
+  { authorizationLines, headers }: IncomingCall,
+  name: string | undefined,
+): string | undefined {
+  const token = name === undefined || authorizationLines > 0 ? undefined : headers[name]
+  if (token === undefined) return undefined
+  if (typeof token === 'string' && BARE_TOKEN.test(token)) return token
+  throw new CompatError(
+    'invalid_api_key',
+    `The token in ${name} is malformed: it is one word of 1 to 8,192 visible ASCII characters.`,
+  )
 }
 
 function bearerToken(call: IncomingCall): string {

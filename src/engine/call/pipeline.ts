@@ -28,15 +28,15 @@ export async function runOperation(
   log: CallLog,
 ): Promise<void> {
   const { idempotency, inFlight, options } = parts
-  const caller = await authenticate(call, context, parts, log)
+  const caller = await authenticate(call, context, parts, log, operation.tokenHeader)
   const { principal } = caller
   const leave = inFlight.enter(principal)
   try {
     await askLimiter(principal, context, options)
     authoriseScope(principal, operation)
     const body = await inFlight.interruptible(call.readBody(principal.account))
-    const read = operation.read(body)
-    const asked = sessionFromHeader(read, call.headers)
+    const read = operation.read(body, call.headers)
+    const asked = sessionFromHeader(read, call.headers, operation.sessionHeaders)
     const model = await findModel(asked.model, context, options)
     checkOperation(operation, model)
     authoriseModel(principal, model.id, asked.own)
@@ -51,8 +51,11 @@ export async function runOperation(
     if (key === undefined) await complete(accepted, parts, undefined, writer, context)
     else {
       const content = { operation: operation.name, request: operation.digest(read) }
-      await idempotency.once(key, caller, content, writer, log, (claim, reply) =>
-        complete(accepted, parts, claim, reply, context),
+      await idempotency.once(
+        { key, caller, content, errors: operation.errors },
+        writer,
+        log,
+        (claim, reply) => complete(accepted, parts, claim, reply, context),
       )
     }
   } finally {
