@@ -3,6 +3,7 @@ import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
 import type { EmbeddingList, EmbeddingRequest } from '../protocol/embedding-request.js'
 import type { SentText } from '../protocol/request-body.js'
+import type { ResponsesRequest } from '../protocol/responses-request.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { Model, Prices } from './catalogue.js'
 import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
@@ -81,6 +82,11 @@ export interface ProviderAdapter {
    * {@link EmbeddingList}, in any order, as numbers or base64.
    */
   embeddings?: AdapterRun<EmbeddingRequest>
+  /**
+   * Creates a response, for a provider that has the Responses API. It passes the same events as `chat`, encrypted reasoning
+   * as `reasoning_details`. An adapter without it gets such requests as chats.
+   */
+  responses?: AdapterRun<ResponsesRequest>
   /**
    * The field for the output limit, unless `supportedParameters` of the route or model name one of the two. If absent:
    * the field that the client used, otherwise `max_tokens`.

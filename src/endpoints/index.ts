@@ -6,10 +6,10 @@ import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
-import { responsesEndpoint } from '../operations/responses/index.js'
+import { responses, storedResponseEndpoints } from '../operations/responses/index.js'
 
 /** Every charged operation. A new one is one more line. */
-const OPERATIONS: readonly Operation[] = [chat, embeddings]
+const OPERATIONS: readonly Operation[] = [chat, responses, embeddings]
 
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(
@@ -22,7 +22,7 @@ export function createEndpoints(
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))
-  endpoints.push(responsesEndpoint)
+  endpoints.push(...storedResponseEndpoints)
   return endpoints
 }
 

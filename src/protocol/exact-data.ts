@@ -10,9 +10,11 @@ interface WithText {
 /** The paths of the callers' own JSON, which is passed on digit for digit. `*` is every item of a list. */
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
+  ['tools', '*', 'parameters'],
   ['functions', '*', 'parameters'],
   ['response_format', 'schema'],
   ['response_format', 'json_schema', 'schema'],
+  ['text', 'format', 'schema'],
 ]
 
 /** Few bodies contain such a number, or a string with one. */
@@ -103,13 +105,14 @@ export function writeExactly(value: JsonObject, mark: () => string): string {
   return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)
 }
 
-/** Returns the schemas and arguments with a stored text in a request of OpenAI's or Anthropic's shape. */
+/** Returns the schemas and arguments with a stored text in a request of any of OpenAI's or Anthropic's shapes. */
 function exactDataOf({
   messages,
   tools,
   functions,
   response_format: format,
   output_config: output,
+  text,
 }: JsonObject): unknown[] {
   const found: unknown[] = []
   const add = (holder: unknown, ...names: readonly string[]): void => {
@@ -125,6 +128,7 @@ function exactDataOf({
   add(format, 'schema')
   add(isObject(format) ? format.json_schema : undefined, 'schema')
   add(isObject(output) ? output.format : undefined, 'schema')
+  add(isObject(text) ? text.format : undefined, 'schema')
   for (const message of listOf(messages)) {
     const content = isObject(message) && message.role === 'assistant' ? message.content : undefined
     for (const block of listOf(content)) add(block, 'input')

@@ -1,21 +1,72 @@
 import { CompatError } from '../../base/errors.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
+import type { Operation } from '../../contracts/operation.js'
+import type { ProviderCall } from '../../contracts/providers.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
 import { errorReply } from '../../protocol/error-body.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { unsupportedFields } from '../chat/unsupported.js'
+import { responsesOpenApi } from './openapi.js'
+import { ResponsePlan } from './plan.js'
+import { RESPONSES_ERRORS } from './reply/errors.js'
+import { type AskedResponse, parseResponseRequest } from './request/read-request.js'
 
-/**
- * `POST /responses`, which refuses with 400. Agents retry a 404 in silence, or take it for a missing model; at a 400 they
- * stop and show its message.
- */
-export const responsesEndpoint: Endpoint = {
-  method: 'POST',
+/** The names of the fields of a chat at this path. */
+const SPELT_HERE: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_output_tokens'],
+  ['response_format', 'text.format'],
+  ['verbosity', 'text.verbosity'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['logprobs', 'top_logprobs'],
+])
+
+/** `POST /responses`: OpenAI's Responses API without a store of replies. */
+export const responses: Operation<AskedResponse> = {
+  name: 'responses',
   path: '/responses',
-  async answer(_call, writer) {
-    const { status, headers, body } = errorReply(
-      new CompatError(
-        'invalid_request',
-        'The Responses API is not available here; use POST /chat/completions. Most clients have a setting for it.',
-      ),
-    )
-    writer.send(status, headers, body)
-  },
+  scope: 'models.run',
+  idPrefix: 'resp_',
+  modelOperation: 'chat',
+  sessionHeaders: ['x-session-id', 'x-session-affinity', 'session_id'],
+  openapi: responsesOpenApi,
+  errors: RESPONSES_ERRORS,
+  read: ({ value }) => parseResponseRequest(value),
+  unsupported: (asked, supported) =>
+    unsupportedFields(asked, supported).map((field) => SPELT_HERE.get(field) ?? field),
+  plan: (asked, model, options) => new ResponsePlan(asked, model, options),
+
+  // Labels cannot change the reply, and neither can the envelope of a provider key, which is different for each sealing.
+  digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream, forward }) => ({
+    forward: { ...forward, messages: items },
+    settings,
+    include: [...include],
+    model,
+    stream,
+    provider,
+    routing,
+    sessionId,
+  }),
+
+  isServedBy: (adapter) => adapter.chat !== undefined || adapter.responses !== undefined,
+
+  run: (adapter, call, take) =>
+    adapter.responses === undefined
+      ? adapter.chat!(call as ProviderCall<ChatRequest>, take)
+      : adapter.responses(call as unknown as ProviderCall<ResponsesRequest>, take),
 }
+
+/** The paths of a stored reply. All of them answer 404: no reply is stored. */
+export const storedResponseEndpoints: readonly Endpoint[] = (['GET', 'DELETE', 'POST'] as const).map(
+  (method) => ({
+    method,
+    path: '/responses/{response_id}',
+    async answer(_call, writer) {
+      const error = new CompatError(
+        'not_found',
+        'There is no response with this id: no reply is stored here. Send the whole conversation to POST /responses.',
+      )
+      const { status, headers, body } = errorReply(error)
+      writer.send(status, headers, body)
+    },
+  }),
+)

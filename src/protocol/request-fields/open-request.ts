@@ -2,7 +2,7 @@ import { CompatError } from '../../base/errors.js'
 import type { JsonObject } from '../json-values.js'
 import { OUTLINE_CODES, type OwnFields, ownFields, type RequestOutline, readOutline } from './own-fields.js'
 import { RequestReading, type Unlisted } from './reading.js'
-import { refuseFields, type Spellings } from './refused-fields.js'
+import { REFUSED_FIELDS, refuseFields, type Spellings } from './refused-fields.js'
 
 /** Every step of a call loops over the fields. No real client sends more than a hundred. */
 const MAX_FIELDS = 1_000
@@ -18,13 +18,19 @@ export interface OpenRequest {
 /**
  * Starts to read the request of any operation. Throws 400 if it has too many fields, a field that no host can allow, or a
  * different spelling of a known field.
+ *
+ * @param refused the fields that no host can allow, each with the reason
  */
-export function openRequest(body: JsonObject, spellings: Spellings): OpenRequest {
+export function openRequest(
+  body: JsonObject,
+  spellings: Spellings,
+  refused: ReadonlyMap<string, string> = REFUSED_FIELDS,
+): OpenRequest {
   const keys = Object.keys(body)
   if (keys.length > MAX_FIELDS) {
     throw new CompatError('invalid_request', 'The request body has more than 1,000 fields.')
   }
-  refuseFields(keys, spellings)
+  refuseFields(keys, spellings, refused)
   const reading = new RequestReading()
   return { keys, reading, outline: readOutline(body, keys, reading) }
 }

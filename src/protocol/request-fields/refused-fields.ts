@@ -51,10 +51,14 @@ function fold(name: string): string {
     .replace(/[-_\s\p{Cf}\p{Mn}]/gu, '')
 }
 
-/** Throws 400 for the first field that no host can allow, or that is a different spelling of a known field. */
-export function refuseFields(fields: readonly string[], spellings: Spellings): void {
+/** Throws 400 for the first field that is refused, or that is a different spelling of a known field. */
+export function refuseFields(
+  fields: readonly string[],
+  spellings: Spellings,
+  refused: ReadonlyMap<string, string>,
+): void {
   for (const field of fields) {
-    const why = REFUSED_FIELDS.get(field)
+    const why = refused.get(field)
     if (why !== undefined) {
       throw new CompatError('unsupported_parameter', `${field} is not accepted. ${why}.`, { param: field })
     }

@@ -6,6 +6,7 @@ import type {
   ProviderCall,
   ProviderRequest,
 } from '../../contracts/providers.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
@@ -13,11 +14,18 @@ import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import type { HeaderList, UpstreamCall } from '../upstream-call.js'
 import { buildEmbeddingsBody, embeddingsFormat } from './embeddings.js'
 import type { HistoryForm, ReasoningField } from './history.js'
-import { formAfter, hintAtUsage } from './omissions.js'
+import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
 import { readBody, readEvent } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
+import { createResponsesReader } from './responses-reply.js'
+import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
+  /**
+   * The API in which the provider gets chats and responses: `POST {baseUrl}/chat/completions` (`chat`, the default), or
+   * `POST {baseUrl}/responses`, which keeps encrypted reasoning in conversations. It is asked to store nothing.
+   */
+  readonly api?: 'chat' | 'responses'
   /** The host's own key, sent as a bearer token. A route's `secret` or a caller's own key replaces it. */
   readonly apiKey?: string
   /** Set to `output` if the provider's total includes output that it lists nowhere else (Gemini's thoughts). */
@@ -49,9 +57,10 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
 }
 
 const CHAT = '/chat/completions'
+const RESPONSES = '/responses'
 const EMBEDDINGS = '/embeddings'
 const SETTINGS = [
-  ...['baseUrl', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
+  ...['baseUrl', 'api', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
   ...['streamUsage', 'reasoningHistory', 'developerRole', 'dispatcher'],
 ]
 /** Providers that reject `stream_options`, but report the usage of each stream anyway. */
@@ -62,14 +71,17 @@ const WANT_SHORT_IDS = new Set(['api.mistral.ai'])
 const REASONING_NAMES: ReadonlySet<unknown> = new Set<ReasoningField>(['reasoning', 'reasoning_content'])
 
 /**
- * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions` or `POST {baseUrl}/embeddings`.
+ * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions`, `/responses` or `/embeddings`.
  *
  * Throws a `TypeError` if a setting is wrong. No error ever shows the key. Connections are reused. The time limit for
  * connecting is that of the first call.
  */
 export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
   refuseUnknown(settings, SETTINGS, 'openaiCompatible')
-  const { apiKey, outputBound, unlistedTokens } = settings
+  const { api = 'chat', apiKey, outputBound, unlistedTokens } = settings
+  if (api !== 'chat' && api !== 'responses') {
+    throw new TypeError("api must be 'chat' or 'responses', or left out.")
+  }
   if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
     throw new TypeError(
       'apiKey must be a string of visible ASCII characters. Leave it out for a provider that asks for none.',
@@ -92,7 +104,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
       "reasoningHistory must be true or false, 'reasoning' or 'reasoning_content', or left out.",
     )
   }
-  const upstream = createUpstream(settings, CHAT, EMBEDDINGS)
+  const upstream = createUpstream(settings, CHAT, RESPONSES, EMBEDDINGS)
   const { hostname } = new URL(settings.baseUrl)
   const { streamUsage = !REPORT_USAGE_UNASKED.has(hostname) } = settings
   const ownForm: HistoryForm = {
@@ -132,8 +144,31 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     },
   })
 
+  const prepareResponse = (
+    call: ProviderCall<ResponsesRequest>,
+    take: UpstreamCall['take'],
+    withReasoning: boolean,
+  ): UpstreamCall => ({
+    endpoint: RESPONSES,
+    headers: credentialOf(call),
+    onCallersKey: call.auth.kind === 'byok',
+    stream: call.stream,
+    limits: call.limits,
+    signal: call.signal,
+    trace: call.trace,
+    body: buildResponsesBody(call.request, call.stream, withReasoning),
+    reader: createResponsesReader(call.limits.eventBytes, unlistedTokens),
+    take,
+    instead: (failure) =>
+      withReasoning && rejectsReasoning(failure, call) ? prepareResponse(call, take, false) : undefined,
+  })
+  const respond = (call: ProviderCall<ResponsesRequest>, take: UpstreamCall['take']) =>
+    upstream.post(() => prepareResponse(call, take, reasoningHistory !== false))
+
   return {
+    ...(api === 'responses' && { responses: respond }),
     async chat(call, take) {
+      if (api === 'responses') return respond({ ...call, request: toResponsesRequest(call.request) }, take)
       try {
         return await upstream.post(() => prepare(call, take, ownForm))
       } catch (failure) {

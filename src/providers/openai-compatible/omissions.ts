@@ -1,5 +1,6 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { callsOf, type HistoryForm, hasExtras, hasReasoning } from './history.js'
 
 const LONGEST_WORDS = 4_096
@@ -43,6 +44,17 @@ export function formAfter(
   if (!form.shortIds && hasCalls && SAYS_CALL_ID.test(words)) return { ...form, shortIds: true }
   if (form.extras && SAYS_EXTRAS.test(words) && messages.some(hasExtras)) return { ...form, extras: false }
   return undefined
+}
+
+/** The words of OpenAI for reasoning of another account, another model or too long ago. */
+const SAYS_ENCRYPTED = /encrypted[ _]content|'reasoning'/
+
+/** Whether a provider rejected the reasoning of earlier replies. Without it, the conversation can go on. */
+export function rejectsReasoning(
+  failure: unknown,
+  { request }: Pick<ProviderCall<ResponsesRequest>, 'request'>,
+): boolean {
+  return SAYS_ENCRYPTED.test(refusalOf(failure)) && request.input.some(({ type }) => type === 'reasoning')
 }
 
 /**

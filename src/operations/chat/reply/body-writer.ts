@@ -64,13 +64,13 @@ export class BodyWriter {
     return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`
   }
 
-  /** Writes the choices of the whole reply as JSON, for {@link body}. */
+  /** Writes the choices of the whole reply, for {@link body}. */
   protected write(choices: readonly JsonObject[]): string {
     return JSON.stringify(choices)
   }
 
   /** An adapter may pass values that JSON cannot represent, such as a BigInt. */
-  private writeSafely(choices: readonly JsonObject[]): string {
+  protected writeSafely(choices: readonly JsonObject[]): string {
     try {
       return toLatin1(this.write(choices))
     } catch (cause) {

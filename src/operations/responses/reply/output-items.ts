@@ -1,0 +1,347 @@
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { ENCRYPTED_REASONING } from '../request/read-request.js'
+import { toCustomInput } from '../request/read-tools.js'
+import { sealReasoning } from '../request/sealed-reasoning.js'
+import { type AboutResponse, incompleteReason } from './response-object.js'
+
+/** Is handed each event of a response, without its sequence number. */
+export type EmitEvent = (type: string, fields: JsonObject) => void
+
+interface OpenItem {
+  readonly index: number
+  readonly item: JsonObject
+}
+interface OpenMessage extends OpenItem {
+  readonly content: JsonObject[]
+}
+interface OpenReasoning extends OpenItem {
+  text: string
+  readonly details: JsonObject[]
+}
+interface OpenCall extends OpenItem {
+  readonly isCustom: boolean
+  /** Whether the provider sends the input of the tool as text. Otherwise it is the argument of a function. */
+  readonly isText: boolean
+  args: string
+}
+
+/** Turns the deltas of one choice into the items of a response and their events. Items begin in the order of their deltas. */
+export class OutputItems {
+  /** Every item that has begun, in order. Those that have ended are whole. */
+  readonly output: JsonObject[] = []
+  /** Undefined while there is none. */
+  finishReason: unknown
+  private message: OpenMessage | undefined
+  private reasoning: OpenReasoning | undefined
+  private readonly calls = new Map<unknown, OpenCall>()
+  /** The place of each call among the items. */
+  private readonly places = new Map<unknown, number>()
+
+  constructor(
+    private readonly about: AboutResponse,
+    private readonly emit: EmitEvent,
+  ) {}
+
+  /** Accepts a choice of a chunk. */
+  add({ delta, finish_reason: reason, logprobs }: JsonObject): void {
+    if (isObject(delta)) this.addDelta(delta, logprobs)
+    if (reason !== null && reason !== undefined) this.finishReason = reason
+  }
+
+  /** Accepts the message of a whole reply. */
+  addMessage(message: JsonObject, logprobs: unknown): void {
+    const { tool_calls: calls, ...rest } = message
+    this.addDelta(rest, logprobs)
+    if (Array.isArray(calls)) for (const [index, call] of calls.entries()) this.addCall({ ...call, index })
+  }
+
+  /** Returns the items except for some calls, by their indexes among all calls. */
+  without(lost: readonly number[]): readonly JsonObject[] {
+    if (lost.length === 0) return this.output
+    const left = new Set(lost.map((call) => this.places.get(call)))
+    return this.output.filter((_, index) => !left.has(index))
+  }
+
+  /** Why the response is incomplete, undefined if it is complete. */
+  get incompleteReason(): string | undefined {
+    return incompleteReason(this.finishReason)
+  }
+
+  /** Ends every open item. `isWhole` is false if the reply failed. */
+  end(isWhole: boolean): void {
+    const isCut = !isWhole || this.incompleteReason !== undefined
+    this.endReasoning(isCut)
+    this.endMessage(isCut)
+    this.endCalls(isCut)
+  }
+
+  private addDelta(delta: JsonObject, logprobs: unknown): void {
+    const {
+      annotations,
+      content,
+      images,
+      phase,
+      reasoning,
+      reasoning_details: details,
+      refusal,
+      tool_calls: calls,
+    } = delta
+    if (isText(reasoning)) this.addReasoning(reasoning)
+    if (Array.isArray(details)) this.addDetails(details.filter(isObject))
+    if (PHASES.has(phase)) this.beginPhase(phase)
+    if (isText(content)) this.addText(content, logprobs)
+    if (isText(refusal)) this.addRefusal(refusal)
+    if (Array.isArray(annotations)) for (const annotation of annotations) this.addAnnotation(annotation)
+    if (Array.isArray(images)) for (const image of images) this.addImage(image)
+    if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) this.addCall(call)
+  }
+
+  private begin(kind: string, fields: JsonObject): OpenItem {
+    const index = this.output.length
+    const item: JsonObject = { id: `${kind}_${this.about.parts.newId()}`, ...fields }
+    this.output.push(item)
+    return { index, item }
+  }
+
+  private done({ index, item }: OpenItem): void {
+    this.output[index] = item
+    this.emit('response.output_item.done', { output_index: index, item })
+  }
+
+  // Reasoning
+
+  private openReasoning(): OpenReasoning {
+    if (this.reasoning !== undefined) return this.reasoning
+    this.endMessage(false)
+    const open = this.begin('rs', { type: 'reasoning', summary: [] })
+    this.reasoning = { ...open, text: '', details: [] }
+    this.emit('response.output_item.added', { output_index: open.index, item: open.item })
+    return this.reasoning
+  }
+
+  private addReasoning(text: string): void {
+    const reasoning = this.openReasoning()
+    const place = summaryPlace(reasoning)
+    if (reasoning.text === '') {
+      this.emit('response.reasoning_summary_part.added', {
+        ...place,
+        part: { type: 'summary_text', text: '' },
+      })
+    }
+    reasoning.text += text
+    this.emit('response.reasoning_summary_text.delta', { ...place, delta: text })
+  }
+
+  private addDetails(details: readonly JsonObject[]): void {
+    if (details.length === 0) return
+    // Pieces that only repeat the text begin no item of their own.
+    if (this.reasoning === undefined && !details.some(isSigned)) return
+    this.openReasoning().details.push(...details)
+  }
+
+  private endReasoning(isCut: boolean): void {
+    const { reasoning } = this
+    if (reasoning === undefined) return
+    this.reasoning = undefined
+    const { details, index, item, text } = reasoning
+    const { parts, response } = this.about
+    const summary = text === '' ? [] : [{ type: 'summary_text', text }]
+    if (text !== '') {
+      const place = summaryPlace(reasoning)
+      this.emit('response.reasoning_summary_text.done', { ...place, text })
+      this.emit('response.reasoning_summary_part.done', { ...place, part: summary[0] })
+    }
+    const whole: JsonObject = { ...item, summary }
+    if (response.include.has(ENCRYPTED_REASONING) && !isCut) {
+      whole.encrypted_content = sealReasoning({ provider: parts.provider, details })
+    }
+    this.done({ index, item: whole })
+  }
+
+  // Messages
+
+  /** A provider of this API says of each message whether it is the answer, or words on the way to it. */
+  private beginPhase(phase: unknown): void {
+    this.endMessage(false)
+    this.openMessage(phase)
+  }
+
+  private openMessage(phase?: unknown): OpenMessage {
+    if (this.message !== undefined) return this.message
+    this.endReasoning(false)
+    const fields = { type: 'message', role: 'assistant', status: 'in_progress', content: [] as JsonObject[] }
+    const open = this.begin('msg', phase === undefined ? fields : { ...fields, phase })
+    this.message = { ...open, content: [] }
+    this.emit('response.output_item.added', { output_index: open.index, item: open.item })
+    return this.message
+  }
+
+  /** Returns the last part of the message if it has a type, otherwise begins one. */
+  private openPart(type: 'output_text' | 'refusal'): { place: JsonObject; part: JsonObject } {
+    const message = this.openMessage()
+    const last = message.content.at(-1)
+    if (last?.type === type) return { place: partPlace(message), part: last }
+    if (last !== undefined) this.endPart(message)
+    const part: JsonObject =
+      type === 'refusal' ? { type, refusal: '' } : { type, text: '', annotations: [], logprobs: [] }
+    message.content.push(part)
+    const place = partPlace(message)
+    this.emit('response.content_part.added', { ...place, part: { ...part } })
+    return { place, part }
+  }
+
+  private addText(text: string, logprobs: unknown): void {
+    const { part, place } = this.openPart('output_text')
+    const listed = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
+    part.text += text
+    if (listed.length > 0) part.logprobs = [...(part.logprobs as unknown[]), ...listed]
+    this.emit('response.output_text.delta', { ...place, delta: text, logprobs: listed })
+  }
+
+  private addRefusal(refusal: string): void {
+    const { part, place } = this.openPart('refusal')
+    part.refusal += refusal
+    this.emit('response.refusal.delta', { ...place, delta: refusal })
+  }
+
+  private addAnnotation(given: unknown): void {
+    if (!isObject(given)) return
+    const { url_citation: citation, ...rest } = given
+    const annotation = isObject(citation) ? { ...rest, ...citation } : rest
+    const { part, place } = this.openPart('output_text')
+    const annotations = part.annotations as JsonObject[]
+    annotations.push(annotation)
+    this.emit('response.output_text.annotation.added', {
+      ...place,
+      annotation_index: annotations.length - 1,
+      annotation,
+    })
+  }
+
+  private endPart(message: OpenMessage): void {
+    const part = message.content.at(-1)
+    if (part === undefined) return
+    const place = partPlace(message)
+    if (part.type === 'refusal') this.emit('response.refusal.done', { ...place, refusal: part.refusal })
+    else this.emit('response.output_text.done', { ...place, text: part.text, logprobs: part.logprobs })
+    this.emit('response.content_part.done', { ...place, part })
+  }
+
+  private endMessage(isCut: boolean): void {
+    const { message } = this
+    if (message === undefined) return
+    this.message = undefined
+    this.endPart(message)
+    const { content, index, item } = message
+    this.done({ index, item: { ...item, status: isCut ? 'incomplete' : 'completed', content } })
+  }
+
+  // Images
+
+  /** An image that the model made. Only bytes fit into a response, which is how providers send them. */
+  private addImage(image: unknown): void {
+    const address = isObject(image) && isObject(image.image_url) ? image.image_url.url : undefined
+    const bytes = typeof address === 'string' ? BASE64_IMAGE.exec(address)?.[1] : undefined
+    if (bytes === undefined) return
+    this.endReasoning(false)
+    this.endMessage(false)
+    const { index, item } = this.begin('ig', {
+      type: 'image_generation_call',
+      status: 'in_progress',
+      result: null,
+    })
+    this.emit('response.output_item.added', { output_index: index, item })
+    this.done({ index, item: { ...item, status: 'completed', result: bytes } })
+  }
+
+  // Calls
+
+  private addCall(call: JsonObject): void {
+    const details = (call.function ?? call.custom) as JsonObject
+    const piece = String(details.arguments ?? details.input ?? '')
+    const open = this.calls.get(call.index) ?? this.openCall(call, details.name)
+    if (piece === '') return
+    open.args += piece
+    if (open.isCustom && !open.isText) return
+    const type = open.isCustom
+      ? 'response.custom_tool_call_input.delta'
+      : 'response.function_call_arguments.delta'
+    this.emit(type, { ...itemPlace(open), delta: piece })
+  }
+
+  private openCall({ custom, id, index: key }: JsonObject, name: unknown): OpenCall {
+    this.endReasoning(false)
+    this.endMessage(false)
+    this.endWholeCalls()
+    const isText = isObject(custom)
+    const isCustom = isText || this.about.response.customTools.has(String(name))
+    const kind = isCustom ? { type: 'custom_tool_call', input: '' } : { type: 'function_call', arguments: '' }
+    const open = this.begin(isCustom ? 'ctc' : 'fc', { ...kind, status: 'in_progress', call_id: id, name })
+    const call = { ...open, isCustom, isText, args: '' }
+    this.calls.set(key, call)
+    this.places.set(key, open.index)
+    this.emit('response.output_item.added', { output_index: open.index, item: open.item })
+    return call
+  }
+
+  /** Ends the calls before another one whose arguments are whole. Pieces of the others may still come. */
+  private endWholeCalls(): void {
+    for (const [key, call] of this.calls) {
+      if (call.isText || !isJson(call.args)) continue
+      this.calls.delete(key)
+      this.endCall(call, false)
+    }
+  }
+
+  private endCalls(isCut: boolean): void {
+    for (const call of this.calls.values()) this.endCall(call, isCut)
+    this.calls.clear()
+  }
+
+  private endCall(call: OpenCall, isCut: boolean): void {
+    const { args, index, isCustom, isText, item } = call
+    const status = isCut ? 'incomplete' : 'completed'
+    if (!isCustom) {
+      this.emit('response.function_call_arguments.done', {
+        ...itemPlace(call),
+        name: item.name,
+        arguments: args,
+      })
+      this.done({ index, item: { ...item, status, arguments: args } })
+      return
+    }
+    const input = isText ? args : toCustomInput(args)
+    if (!isText && input !== '')
+      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(call), delta: input })
+    this.emit('response.custom_tool_call_input.done', { ...itemPlace(call), input })
+    this.done({ index, item: { ...item, status, input } })
+  }
+}
+
+const PHASES = new Set<unknown>(['commentary', 'final_answer'])
+const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
+
+function itemPlace({ index, item }: OpenItem): JsonObject {
+  return { item_id: item.id, output_index: index }
+}
+
+function summaryPlace(reasoning: OpenReasoning): JsonObject {
+  return { ...itemPlace(reasoning), summary_index: 0 }
+}
+
+function partPlace(message: OpenMessage): JsonObject {
+  return { ...itemPlace(message), content_index: message.content.length - 1 }
+}
+
+function isSigned({ data, signature }: JsonObject): boolean {
+  return isText(data) || isText(signature)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from '../../../protocol/json-values.js'
+import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
+import type { WireCharge } from '../../../protocol/wire-usage.js'
+import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
+import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
+import { OutputItems } from './output-items.js'
+import { type AboutResponse, responseObject, responseUsage } from './response-object.js'
+
+/** Writes a response as one JSON body. */
+export class ResponseBody extends BodyWriter {
+  /** The items of a provider's stream, in its order. */
+  private items: OutputItems | undefined
+  private isDiscarded = false
+  private reason: string | undefined
+
+  constructor(private readonly about: AboutResponse) {
+    super()
+  }
+
+  override add(choices: readonly JsonObject[]): void {
+    if (this.isDiscarded) return
+    this.items ??= this.newItems()
+    for (const choice of choices) this.items.add(choice)
+  }
+
+  override discard(): void {
+    this.isDiscarded = true
+    this.items = undefined
+  }
+
+  override endChoices(lostToolCalls: (choice: number) => readonly number[]): void {
+    const items = this.items ?? this.newItems()
+    items.end(true)
+    this.reason = items.incompleteReason
+    this.choices = this.writeSafely(items.without(lostToolCalls(0)))
+  }
+
+  override body(_top: ReplyTop, _labels: WrittenLabels, charge: WireCharge): string {
+    const { reason } = this
+    const status = reason === undefined ? 'completed' : 'incomplete'
+    const output: readonly JsonObject[] = JSON.parse(fromLatin1(this.choices ?? '[]'))
+    const response = responseObject(this.about, { status, reason, output, usage: responseUsage(charge) })
+    return toLatin1(JSON.stringify(response))
+  }
+
+  /** Accepts the choices of a provider's body. */
+  override takeWhole(choices: readonly JsonObject[]): void {
+    const items = this.newItems()
+    for (const { finish_reason: reason, logprobs, message } of choices) {
+      items.addMessage(message as JsonObject, logprobs)
+      items.finishReason = reason
+    }
+    items.end(true)
+    this.reason = items.incompleteReason
+    this.choices = this.writeSafely(items.output)
+  }
+
+  private newItems(): OutputItems {
+    return new OutputItems(this.about, () => {})
+  }
+}

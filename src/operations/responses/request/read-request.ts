@@ -1,0 +1,221 @@
+import { CompatError } from '../../../base/errors.js'
+import type { ChatMessage, ChatRequest } from '../../../protocol/chat-request.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
+import { readMessages } from '../../../protocol/request-fields/messages.js'
+import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
+import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
+import { readParameters } from '../../../protocol/request-fields/parameters.js'
+import { RequestReading } from '../../../protocol/request-fields/reading.js'
+import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
+import type { ParsedChatRequest } from '../../chat/read-request.js'
+import { readInput } from './read-items.js'
+import { readText, readToolChoice, readTools, toChatChoice, toChatFormat } from './read-tools.js'
+import { toMessages } from './to-messages.js'
+
+/** The settings of a request that its reply repeats. */
+export interface RepeatedSettings {
+  readonly instructions: string | undefined
+  readonly tools: readonly JsonObject[]
+  readonly toolChoice: unknown
+  readonly text: JsonObject
+  readonly reasoning: JsonObject
+  readonly metadata: unknown
+  readonly maxOutputTokens: number | undefined
+  /** Those that a chat has under the same names. */
+  readonly parameters: JsonObject
+}
+
+export interface AskedResponse extends ParsedChatRequest {
+  readonly items: readonly JsonObject[]
+  readonly settings: RepeatedSettings
+  /** The names of the tools whose input is any text. */
+  readonly customTools: ReadonlySet<string>
+  readonly include: ReadonlySet<string>
+}
+
+export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
+export const LOGPROBS = 'message.output_text.logprobs'
+
+/** Fields with the name and the meaning that they have in a chat. */
+export const SHARED_FIELDS = new Set(
+  (
+    'stream temperature top_p frequency_penalty presence_penalty top_logprobs parallel_tool_calls prompt_cache_key ' +
+    'prompt_cache_retention metadata user safety_identifier service_tier stream_options'
+  ).split(' '),
+)
+/** Fields that are read here. */
+export const FIELDS = new Set(
+  (
+    'input instructions max_output_tokens tools tool_choice text reasoning include store truncation max_tool_calls ' +
+    'client_metadata previous_response_id conversation background prompt'
+  ).split(' '),
+)
+
+const NO_STATE = 'No reply is stored here. Send the whole conversation in `input`'
+/** Fields that need a store of replies, or work that goes on after the reply. */
+const STATEFUL: ReadonlyMap<string, string> = new Map([
+  ['previous_response_id', NO_STATE],
+  ['conversation', NO_STATE],
+  ['prompt', 'No prompts are stored here. Send its text in `instructions` or `input`'],
+])
+
+const ONE_BOUND = 'Use `max_output_tokens` to limit the output'
+const NOT_HERE = 'It is a field of POST /chat/completions'
+const BOUNDS = new Set(
+  'max_tokens max_completion_tokens max_new_tokens n_predict num_predict max_length options generation_config'.split(
+    ' ',
+  ),
+)
+
+/** Fields that no host can allow: those of a chat too, since a provider could read `n` or `max_tokens` in them. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...[...KNOWN_FIELDS.keys(), 'messages']
+    .filter((name) => !SHARED_FIELDS.has(name) && !FIELDS.has(name))
+    .map((name) => [name, NOT_HERE] as const),
+  ...[...REFUSED_FIELDS].filter(([name]) => name !== 'max_output_tokens'),
+  ...[...BOUNDS].map((name) => [name, ONE_BOUND] as const),
+])
+const SPELLINGS = new Spellings([...OUTLINE_NAMES, ...SHARED_FIELDS, ...FIELDS, ...REFUSED.keys()])
+
+const EFFORT = /^[a-z]{1,16}$/
+const MAX_INCLUDED = 64
+
+/**
+ * Checks a request body, and splits it into a chat for providers and the router's own fields. Throws a `CompatError` of
+ * status 400, or 404 if no model can have the name `model`. The body is not changed.
+ */
+export function parseResponseRequest(body: JsonObject): AskedResponse {
+  refuseState(body)
+  const request = openRequest(body, SPELLINGS, REFUSED)
+  const { keys, reading } = request
+  const names = keys.filter((key) => !OUTLINE_NAMES.has(key) && !FIELDS.has(key) && key !== '__proto__')
+  const parameters = readParameters(body, names, reading)
+  const items = readInput(body.input, reading)
+  const tools = readTools(body.tools, reading)
+  const toolChoice = readToolChoice(body.tool_choice, reading)
+  const text = readText(body.text, reading)
+  const reasoning = readReasoning(body.reasoning, reading)
+  const include = readInclude(body.include, reading)
+  const maxOutputTokens = readBound(body.max_output_tokens, reading)
+  const instructions = readInstructions(body.instructions, reading)
+  const { leftOut, model, own, unlisted } = closeRequest(request)
+  const { metadata, ...sent } = parameters
+  const settings = {
+    instructions,
+    tools: tools.given,
+    toolChoice,
+    text,
+    reasoning,
+    metadata,
+    maxOutputTokens,
+    parameters: sent,
+  }
+  const forward: ChatRequest = { model, messages: checkedMessages(instructions, items), ...sent }
+  if (tools.chat.length > 0) forward.tools = tools.chat
+  if (toolChoice !== undefined && tools.chat.length > 0) forward.tool_choice = toChatChoice(toolChoice)
+  const format = toChatFormat(text)
+  if (format !== undefined) forward.response_format = format
+  if (text.verbosity !== undefined) forward.verbosity = text.verbosity
+  if (reasoning.effort !== undefined) forward.reasoning_effort = reasoning.effort
+  if (maxOutputTokens !== undefined) forward.max_tokens = maxOutputTokens
+  if (include.has(LOGPROBS) || sent.top_logprobs !== undefined) forward.logprobs = true
+  return {
+    model,
+    stream: parameters.stream === true,
+    user: typeof parameters.user === 'string' ? parameters.user : undefined,
+    n: 1,
+    forward,
+    own,
+    unlisted,
+    leftOut,
+    marksCache: false,
+    items,
+    settings,
+    customTools: tools.custom,
+    include,
+  }
+}
+
+/**
+ * Returns the messages for a provider, or for all of them if it is undefined. What a client makes up as reasoning is
+ * checked as in a chat.
+ */
+export function checkedMessages(
+  instructions: string | undefined,
+  items: readonly JsonObject[],
+  provider?: string,
+): ChatMessage[] {
+  const reading = new RequestReading()
+  const messages = readMessages(toMessages(instructions, items, provider), reading)
+  const [fault] = reading.faults.list
+  if (fault === undefined) return messages as ChatMessage[]
+  throw new CompatError('invalid_request', 'input has an item that no provider can be sent.', {
+    param: 'input',
+  })
+}
+
+function refuseState(body: JsonObject): void {
+  for (const [name, why] of STATEFUL) {
+    if ((body[name] ?? undefined) !== undefined) throw refused(name, why)
+  }
+  if (body.store === true) throw refused('store: true', 'No reply is stored here', 'store')
+  if (body.background === true) throw refused('background: true', 'A reply is sent as it comes', 'background')
+}
+
+function refused(shown: string, why: string, param = shown): CompatError {
+  return new CompatError('unsupported_parameter', `${shown} is not accepted. ${why}.`, { param })
+}
+
+function readInstructions(value: unknown, { faults }: RequestReading): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined
+  if (typeof value === 'string') return value
+  faults.add('instructions', 'must be a string')
+  return undefined
+}
+
+function readBound(value: unknown, { faults }: RequestReading): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
+  faults.add('max_output_tokens', 'must be a positive integer')
+  return undefined
+}
+
+/** Reads the effort, and the wish for a summary, which a provider of chats cannot grant. */
+function readReasoning(value: unknown, reading: RequestReading): JsonObject {
+  if (value === undefined || value === null) return {}
+  if (!isObject(value)) {
+    reading.faults.add('reasoning', 'must be an object')
+    return {}
+  }
+  const { effort, generate_summary: older, summary = older } = value
+  const read: JsonObject = {}
+  if (typeof effort === 'string' && EFFORT.test(effort)) read.effort = effort
+  else if ((effort ?? undefined) !== undefined) {
+    reading.faults.add('reasoning.effort', 'must be a word of up to 16 lowercase letters')
+  }
+  if (summary === 'auto' || summary === 'concise' || summary === 'detailed') read.summary = summary
+  else if ((summary ?? undefined) !== undefined && summary !== 'none') {
+    reading.faults.add('reasoning.summary', 'must be auto, concise or detailed')
+  }
+  for (const name of Object.keys(value)) {
+    if (!REASONING_MEMBERS.has(name) && (value[name] ?? undefined) !== undefined)
+      reading.leaveOut('reasoning', name)
+  }
+  return read
+}
+
+const REASONING_MEMBERS = new Set(['effort', 'summary', 'generate_summary'])
+
+function readInclude(value: unknown, { faults }: RequestReading): ReadonlySet<string> {
+  if (value === undefined || value === null) return new Set()
+  if (
+    Array.isArray(value) &&
+    value.length <= MAX_INCLUDED &&
+    value.every((name) => typeof name === 'string')
+  ) {
+    return new Set(value)
+  }
+  faults.add('include', 'must be a list of up to 64 strings')
+  return new Set()
+}

@@ -1,0 +1,145 @@
+import type { ChatMessage } from '../../../protocol/chat-request.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { toCustomArguments } from './read-tools.js'
+import { openReasoning } from './sealed-reasoning.js'
+
+/**
+ * Returns the messages of a chat for checked items.
+ *
+ * @param provider the provider that gets them, and with them the reasoning of its own earlier replies; that of all
+ * providers if undefined
+ */
+export function toMessages(
+  instructions: string | undefined,
+  items: readonly JsonObject[],
+  provider: string | undefined,
+): ChatMessage[] {
+  const messages = new Messages(provider)
+  if (instructions !== undefined) messages.add({ role: 'system', content: instructions })
+  for (const item of items) messages.addItem(item)
+  return messages.finished()
+}
+
+/** Whether the messages for one provider may differ from those for another. */
+export function haveReasoning(items: readonly JsonObject[]): boolean {
+  return items.some(({ encrypted_content: sealed, type }) => type === 'reasoning' && sealed !== undefined)
+}
+
+/** Collects messages. Reasoning, text and calls of one reply are items of their own, and become one message. */
+class Messages {
+  private readonly all: ChatMessage[] = []
+  /** The reply that further items may belong to. */
+  private reply: ChatMessage | undefined
+
+  constructor(private readonly provider: string | undefined) {}
+
+  finished(): ChatMessage[] {
+    this.endReply()
+    return this.all
+  }
+
+  add(message: ChatMessage): void {
+    this.endReply()
+    this.all.push(message)
+  }
+
+  addItem(item: JsonObject): void {
+    switch (item.type) {
+      case 'reasoning':
+        this.addReasoning(item)
+        return
+      case 'function_call':
+        this.addCall(item, item.arguments as string)
+        return
+      case 'custom_tool_call':
+        this.addCall(item, toCustomArguments(item.input as string))
+        return
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        this.add({ role: 'tool', tool_call_id: item.call_id, content: toContent(item.output, 'tool') })
+        return
+    }
+    const role = item.role as string
+    if (role !== 'assistant') this.add({ role, content: toContent(item.content, role) })
+    else this.addText(toContent(item.content, role))
+  }
+
+  private addReasoning({ encrypted_content: sealed, summary }: JsonObject): void {
+    const opened = openReasoning(sealed)
+    if (opened === undefined || (this.provider !== undefined && opened.provider !== this.provider)) return
+    if (this.reply !== undefined && !isOnlyReasoning(this.reply)) this.endReply()
+    const reply = this.current()
+    const words = Array.isArray(summary) ? summary.filter(isObject).map(({ text }) => text) : []
+    const text = words.join('\n\n')
+    if (text !== '') {
+      reply.reasoning_content = isText(reply.reasoning_content)
+        ? `${reply.reasoning_content}\n\n${text}`
+        : text
+    }
+    const known = Array.isArray(reply.reasoning_details) ? reply.reasoning_details : []
+    if (opened.details.length > 0) reply.reasoning_details = [...known, ...opened.details]
+  }
+
+  private addText(content: unknown): void {
+    if (this.reply !== undefined && this.reply.content !== null) {
+      // Two messages in a row stay two, unless a call is between them: its result must follow the message of the call.
+      if (Array.isArray(this.reply.tool_calls)) {
+        this.reply.content = [...partsOf(this.reply.content), ...partsOf(content)]
+        return
+      }
+      this.endReply()
+    }
+    this.current().content = content
+  }
+
+  private addCall({ call_id: id, name }: JsonObject, args: string): void {
+    const reply = this.current()
+    const call = { id, type: 'function', function: { name, arguments: args } }
+    reply.tool_calls = [...(Array.isArray(reply.tool_calls) ? reply.tool_calls : []), call]
+  }
+
+  private current(): ChatMessage {
+    this.reply ??= { role: 'assistant', content: null }
+    return this.reply
+  }
+
+  private endReply(): void {
+    if (this.reply !== undefined) this.all.push(this.reply)
+    this.reply = undefined
+  }
+}
+
+function isOnlyReasoning({ content, tool_calls: calls }: ChatMessage): boolean {
+  return content === null && calls === undefined
+}
+
+function partsOf(content: unknown): readonly unknown[] {
+  return Array.isArray(content) ? content : [{ type: 'text', text: content }]
+}
+
+/** Returns content as one text if it is all text: many providers accept no parts except from a user. */
+function toContent(content: unknown, role: string): unknown {
+  if (!Array.isArray(content)) return content
+  const parts = content.filter(isObject).map(toPart)
+  const isText = parts.every(({ type }) => type === 'text')
+  if (!isText || (role === 'user' && parts.length > 1)) return parts
+  return parts.map(({ text }) => text).join(role === 'assistant' ? '' : '\n\n')
+}
+
+function toPart(part: JsonObject): JsonObject {
+  switch (part.type) {
+    case 'refusal':
+      return part
+    case 'input_image': {
+      const { detail, image_url: url } = part
+      return { type: 'image_url', image_url: detail === undefined ? { url } : { url, detail } }
+    }
+    case 'input_file': {
+      const { file_data: data, file_url: url, filename } = part
+      const file = { file_data: data ?? url }
+      return { type: 'file', file: filename === undefined ? file : { filename, ...file } }
+    }
+    default:
+      return { type: 'text', text: part.text }
+  }
+}

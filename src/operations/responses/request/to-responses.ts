@@ -1,0 +1,62 @@
+import type { ChatRequest } from '../../../protocol/chat-request.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { RESPONSES_FORMAT, type ResponsesRequest } from '../../../protocol/responses-request.js'
+import { type AskedResponse, ENCRYPTED_REASONING, LOGPROBS } from './read-request.js'
+import { openReasoning } from './sealed-reasoning.js'
+
+const INCLUDED = [ENCRYPTED_REASONING, LOGPROBS]
+
+/** Fields of a chat that have another name or another shape here. */
+const OF_CHATS = new Set(
+  (
+    'messages tools tool_choice response_format verbosity reasoning reasoning_effort max_tokens ' +
+    'max_completion_tokens logprobs stream'
+  ).split(' '),
+)
+
+/**
+ * Returns the request for a provider that has the Responses API itself, with the client's own items.
+ *
+ * @param chat the chat for the same route, within its limits
+ */
+export function toResponsesRequest(
+  chat: ChatRequest,
+  response: AskedResponse,
+  provider: string,
+): ResponsesRequest {
+  const { include, items, settings } = response
+  const { instructions, reasoning, text, toolChoice, tools } = settings
+  const request: ResponsesRequest = {
+    model: chat.model,
+    input: items.flatMap((item) => toItem(item, provider)),
+  }
+  if (instructions !== undefined) request.instructions = instructions
+  for (const [field, value] of Object.entries(chat)) if (!OF_CHATS.has(field)) request[field] = value
+  const maxTokens = chat.max_completion_tokens ?? chat.max_tokens
+  if (maxTokens !== undefined) request.max_output_tokens = maxTokens
+  if (tools.length > 0) request.tools = tools
+  if (toolChoice !== undefined) request.tool_choice = toolChoice
+  if (Object.keys(text).length > 0) request.text = text
+  if (Object.keys(reasoning).length > 0) request.reasoning = reasoning
+  const included = INCLUDED.filter((name) => include.has(name))
+  if (included.length > 0) request.include = included
+  return request
+}
+
+/** Ids are those of this service, and mean nothing to the provider. Reasoning goes back only to where it came from. */
+function toItem(item: JsonObject, provider: string): JsonObject[] {
+  if (item.type !== 'reasoning') {
+    const { id: _, ...sent } = item
+    return [sent]
+  }
+  const opened = openReasoning(item.encrypted_content)
+  if (opened?.provider !== provider) return []
+  const details = opened.details.filter(({ data, format }) => format === RESPONSES_FORMAT && isText(data))
+  return details.map(({ data, id }, position) => ({
+    type: 'reasoning',
+    ...(isText(id) && { id }),
+    // Several thoughts may have come as one item. Their summaries cannot be told apart.
+    summary: position === 0 && Array.isArray(item.summary) ? item.summary.filter(isObject) : [],
+    encrypted_content: data,
+  }))
+}

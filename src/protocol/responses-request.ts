@@ -1,0 +1,11 @@
+import type { JsonObject } from './json-values.js'
+
+/** A request of the Responses API as a provider gets it: without the router's own fields. */
+export interface ResponsesRequest {
+  model: string
+  input: readonly JsonObject[]
+  [field: string]: unknown
+}
+
+/** The format of `reasoning_details` from providers of the Responses API. */
+export const RESPONSES_FORMAT = 'openai-responses-v1'

@@ -1,0 +1,239 @@
+import { ProviderError } from '../../base/errors.js'
+import type { ProviderEvent } from '../../contracts/providers.js'
+import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
+import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
+import { urlCitation } from '../../protocol/url-citation.js'
+import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
+import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { readOrPassOver, UnreadableContent, unreadable } from '../unreadable.js'
+import { frameError } from '../upstream-errors.js'
+import { readUsage, type UnlistedTokens } from './usage.js'
+
+/** Returns a reader for one reply of the Responses API, streamed or whole. */
+export function createResponsesReader(eventBytes: number, unlistedTokens: UnlistedTokens): ReplyReader {
+  const stream = new ResponseReader(unlistedTokens)
+  return createReplyReader(eventBytes, {
+    fastPaths: false,
+    onEvent(data, type, events) {
+      if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+      if (data.trim() === '' || data.startsWith('[DONE]')) return stream.terminated
+      const text = fromLatin1(data)
+      for (const event of readFrame(text, type, events)) {
+        if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
+        else events.push(...readOrPassOver(() => stream.read(event, events)))
+      }
+      return stream.terminated
+    },
+    onBody(json, events) {
+      const response = parseProviderObject(json.toString())
+      if (response.object !== 'response' && !Array.isArray(response.output)) throw notAResponse(response)
+      stream.readWhole(response, events)
+    },
+  })
+}
+
+function notAResponse(body: JsonObject): ProviderError {
+  if (body.error !== undefined && body.error !== null) return frameError(body)
+  return new ProviderError('invalid-response', 'The reply is not a response.')
+}
+
+/** An item that has begun. */
+interface OpenItem {
+  /** The index of a call among all calls. */
+  readonly call: number | undefined
+  readonly isCustom: boolean
+  hasText: boolean
+  summaries: number
+}
+
+const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
+
+/** Turns the events of a response into chunks of a chat. Unknown events are skipped: the API often adds some. */
+class ResponseReader {
+  terminated = false
+  private id: string | undefined
+  private calls = 0
+  private readonly items = new Map<unknown, OpenItem>()
+
+  constructor(private readonly unlistedTokens: UnlistedTokens) {}
+
+  /** Reads one event. A failure throws, after its usage was added to `events`. */
+  read(event: JsonObject, events: ProviderEvent[]): ProviderEvent[] {
+    const { delta, item, output_index: index, response, type } = event
+    if (ENDS.has(type as string)) return this.readEnd(isObject(response) ? response : {}, events)
+    switch (type) {
+      case 'response.created':
+      case 'response.in_progress':
+        if (!isObject(response) || this.id !== undefined) return []
+        this.id = textOf(response.id)
+        return [this.chunk({ role: 'assistant', content: '' })]
+      case 'response.output_item.added':
+        return isObject(item) ? this.begin(index, item) : []
+      case 'response.output_item.done':
+        return isObject(item) ? this.finish(index, item) : []
+      case 'response.output_text.delta':
+        return this.text(index, 'content', delta, event.logprobs)
+      case 'response.refusal.delta':
+        return this.text(index, 'refusal', delta)
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return this.text(index, 'reasoning', delta)
+      case 'response.reasoning_summary_part.added':
+        return this.beginSummary(index)
+      case 'response.output_text.annotation.added':
+        return this.annotation(event.annotation)
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return this.argumentsOf(index, delta)
+      case 'error':
+        throw frameError(event)
+      default:
+        return []
+    }
+  }
+
+  /** Reads a whole response as the events that it would have come in. */
+  readWhole(response: JsonObject, events: ProviderEvent[]): void {
+    this.id = textOf(response.id)
+    const add = (read: () => ProviderEvent[]) => events.push(...readOrPassOver(read))
+    add(() => [this.chunk({ role: 'assistant', content: '' })])
+    add(() => this.readEnd(response, events))
+  }
+
+  private readEnd(response: JsonObject, events: ProviderEvent[]): ProviderEvent[] {
+    const { error, incomplete_details: incomplete, output, status } = response
+    const report = readUsage(response.usage, this.unlistedTokens)
+    const usage: ProviderEvent[] = report === undefined ? [] : [{ type: 'usage', usage: report }]
+    if (status === 'failed' || status === 'cancelled' || (error !== undefined && error !== null)) {
+      events.push(...usage)
+      throw frameError({ error: error ?? { message: `The response is ${status}.` } })
+    }
+    const read: ProviderEvent[] = []
+    for (const [index, item] of (Array.isArray(output) ? output : []).entries()) {
+      if (!isObject(item) || this.items.has(index)) continue
+      read.push(...readOrPassOver(() => [...this.begin(index, item), ...this.finish(index, item)]))
+    }
+    this.terminated = true
+    const reason = isObject(incomplete) ? textOf(incomplete.reason) : undefined
+    const ended = this.calls > 0 ? 'tool_calls' : 'stop'
+    return [...read, this.chunk({}, reason === undefined ? ended : (REASONS.get(reason) ?? reason)), ...usage]
+  }
+
+  private chunk(delta: JsonObject, finishReason: string | null = null, logprobs?: JsonObject): ProviderEvent {
+    const choice = { index: 0, delta, finish_reason: finishReason }
+    return {
+      type: 'chunk',
+      chunk: {
+        ...(this.id !== undefined && { id: this.id }),
+        object: 'chat.completion.chunk',
+        choices: [logprobs === undefined ? choice : { ...choice, logprobs }],
+      },
+    }
+  }
+
+  private begin(index: unknown, item: JsonObject): ProviderEvent[] {
+    const isCustom = item.type === 'custom_tool_call'
+    const isCall = isCustom || item.type === 'function_call'
+    const name = textOf(item.name)
+    this.items.set(index, {
+      call: isCall && name !== undefined ? this.calls : undefined,
+      isCustom,
+      hasText: false,
+      summaries: 0,
+    })
+    if (item.type === 'message' && isText(item.phase)) return [this.chunk({ content: '', phase: item.phase })]
+    if (!isCall) return []
+    if (name === undefined) throw new UnreadableContent('A call has no name.')
+    const call = isCustom
+      ? { type: 'custom', custom: { name, input: '' } }
+      : { type: 'function', function: { name, arguments: '' } }
+    return [this.chunk({ tool_calls: [{ index: this.calls++, id: item.call_id ?? item.id, ...call }] })]
+  }
+
+  /** Reads what did not come in deltas: all of an item in some cases, and always the encrypted reasoning. */
+  private finish(index: unknown, item: JsonObject): ProviderEvent[] {
+    const begun = this.items.has(index) ? [] : this.begin(index, item)
+    const open = this.items.get(index)!
+    switch (item.type) {
+      case 'function_call':
+        return [...begun, ...(open.hasText ? [] : this.argumentsOf(index, item.arguments))]
+      case 'custom_tool_call':
+        return [...begun, ...(open.hasText ? [] : this.argumentsOf(index, item.input))]
+      case 'message':
+        return [...begun, ...(open.hasText ? [] : this.wholeMessage(index, item.content))]
+      case 'reasoning':
+        return [...(open.hasText ? [] : this.wholeReasoning(index, item)), ...this.encrypted(item)]
+      default:
+        return begun
+    }
+  }
+
+  private wholeMessage(index: unknown, content: unknown): ProviderEvent[] {
+    const parts = Array.isArray(content) ? content.filter(isObject) : []
+    return parts.flatMap((part) => {
+      if (part.type === 'refusal') return this.text(index, 'refusal', part.refusal)
+      const annotations = Array.isArray(part.annotations) ? part.annotations : []
+      return [
+        ...this.text(index, 'content', part.text, part.logprobs),
+        ...annotations.flatMap((annotation) => this.annotation(annotation)),
+      ]
+    })
+  }
+
+  private wholeReasoning(index: unknown, { content, summary }: JsonObject): ProviderEvent[] {
+    const parts = [summary, content].map((list) => (Array.isArray(list) ? list.filter(isObject) : []))
+    const texts = (parts.find((list) => list.length > 0) ?? []).map(({ text }) => textOf(text) ?? '')
+    return this.text(index, 'reasoning', texts.join('\n\n'))
+  }
+
+  private encrypted({ encrypted_content: data, id }: JsonObject): ProviderEvent[] {
+    if (!isText(data)) return []
+    const named = isText(id) ? { id } : {}
+    return [
+      this.chunk({
+        reasoning_details: [{ type: 'reasoning.encrypted', data, ...named, format: RESPONSES_FORMAT }],
+      }),
+    ]
+  }
+
+  private beginSummary(index: unknown): ProviderEvent[] {
+    const open = this.items.get(index)
+    if (open === undefined || open.summaries++ === 0) return []
+    return [this.chunk({ reasoning: '\n\n' })]
+  }
+
+  private text(
+    index: unknown,
+    field: 'content' | 'refusal' | 'reasoning',
+    delta: unknown,
+    logprobs?: unknown,
+  ): ProviderEvent[] {
+    if (delta === undefined || delta === null || delta === '') return []
+    if (typeof delta !== 'string') throw new UnreadableContent('A delta is not text.')
+    const open = this.items.get(index)
+    if (open !== undefined) open.hasText = true
+    const listed = Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs } : undefined
+    return [this.chunk({ [field]: delta }, null, listed)]
+  }
+
+  private annotation(given: unknown): ProviderEvent[] {
+    if (!isObject(given) || given.type !== 'url_citation' || !isText(given.url)) return []
+    return [this.chunk({ annotations: [urlCitation(given.url, given)] })]
+  }
+
+  private argumentsOf(index: unknown, delta: unknown): ProviderEvent[] {
+    const open = this.items.get(index)
+    if (open?.call === undefined || delta === '' || delta === undefined || delta === null) return []
+    if (typeof delta !== 'string') throw new UnreadableContent('The arguments of a call are not text.')
+    open.hasText = true
+    const details = open.isCustom ? { custom: { input: delta } } : { function: { arguments: delta } }
+    return [this.chunk({ tool_calls: [{ index: open.call, ...details }] })]
+  }
+}
+
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['max_output_tokens', 'length'],
+  ['max_tokens', 'length'],
+  ['content_filter', 'content_filter'],
+])

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { writeExactly } from '../../protocol/exact-data.js'
+import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isNeutral, KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import { RESPONSES_FORMAT, type ResponsesRequest } from '../../protocol/responses-request.js'
+import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
+import { unsupported } from '../openai-input/unsupported.js'
+
+/** Returns the JSON body to post. Nothing is ever stored at the provider. */
+export function buildResponsesBody(
+  request: ResponsesRequest,
+  stream: boolean,
+  withReasoning: boolean,
+): string {
+  const input = withReasoning ? request.input : request.input.filter(({ type }) => type !== 'reasoning')
+  const body = Object.assign({}, request, { input, store: false, stream: stream ? true : undefined })
+  return writeExactly(body, randomUUID)
+}
+
+/** Fields of a chat that are read here. */
+const READ = new Set(
+  (
+    'model messages stream stream_options max_tokens max_completion_tokens tools tool_choice response_format ' +
+    'verbosity reasoning reasoning_effort logprobs metadata'
+  ).split(' '),
+)
+/** Fields with the same name and meaning. */
+const SAME = new Set(
+  'temperature top_p top_logprobs parallel_tool_calls prompt_cache_key prompt_cache_retention user safety_identifier'.split(
+    ' ',
+  ),
+)
+
+/**
+ * Converts a chat to a request of the Responses API. A field that it cannot express throws `unsupported-request`, unless
+ * its value asks for the default behaviour. Fields that only the host has allowed are passed on.
+ */
+export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
+  const converted: ResponsesRequest = { model: request.model, input: request.messages.flatMap(toItems) }
+  for (const [field, value] of Object.entries(request)) {
+    if (value === null || value === undefined || READ.has(field)) continue
+    const isRefused = KNOWN_FIELDS.has(field) && !SAME.has(field)
+    if (!isRefused) converted[field] = value
+    else if (!isNeutral(field, value)) {
+      throw unsupported(
+        field,
+        `${field}: this parameter, or this value of it, is not supported by this provider.`,
+      )
+    }
+  }
+  const { logprobs, response_format: format, tool_choice: choice, tools, verbosity } = request
+  const maxTokens = readMaxTokens(request)
+  if (maxTokens !== undefined) converted.max_output_tokens = maxTokens
+  if (Array.isArray(tools)) converted.tools = tools.filter(isObject).map(toTool)
+  if (choice !== undefined) converted.tool_choice = toChoice(choice)
+  const text = { ...toFormat(format), ...(verbosity !== undefined && { verbosity }) }
+  if (Object.keys(text).length > 0) converted.text = text
+  const reasoning = readReasoning(request)
+  if (reasoning?.maxTokens !== undefined) {
+    throw unsupported(reasoning.param, `${reasoning.param} is not supported by this provider; use an effort.`)
+  }
+  const include = logprobs === true ? ['message.output_text.logprobs'] : []
+  if (reasoning !== undefined) {
+    converted.reasoning = { effort: reasoning.effort, summary: 'auto' }
+    if (reasoning.effort !== 'none') include.push('reasoning.encrypted_content')
+  }
+  if (include.length > 0) converted.include = include
+  return converted
+}
+
+function toItems(message: ChatMessage, index: number): JsonObject[] {
+  const { content, role } = message
+  switch (role) {
+    case 'assistant':
+      return toReplyItems(message)
+    case 'tool':
+      return [
+        {
+          type: 'function_call_output',
+          call_id: message.tool_call_id,
+          output: toContent(content, 'input_text'),
+        },
+      ]
+    case 'system':
+    case 'developer':
+    case 'user':
+      return [{ type: 'message', role, content: toContent(content, 'input_text') }]
+  }
+  const param = `messages.${index}.role`
+  throw unsupported(
+    param,
+    `${param} must be "system", "developer", "user", "assistant" or "tool" with this provider.`,
+  )
+}
+
+/** Returns the items of an earlier reply: its reasoning, its text, and its calls. */
+function toReplyItems(message: ChatMessage): JsonObject[] {
+  const { content, reasoning_details: details, refusal, tool_calls: calls } = message
+  const items = Array.isArray(details) ? toReasoningItems(details) : []
+  const text = isText(content) || Array.isArray(content) ? content : textOf(refusal)
+  if (text !== undefined)
+    items.push({ type: 'message', role: 'assistant', content: toContent(text, 'output_text') })
+  for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
+    const { custom, function: called, id } = call
+    if (isObject(custom)) {
+      items.push({ type: 'custom_tool_call', call_id: id, name: custom.name, input: custom.input })
+    } else if (isObject(called)) {
+      items.push({ type: 'function_call', call_id: id, name: called.name, arguments: called.arguments })
+    }
+  }
+  return items
+}
+
+/** Returns the encrypted reasoning that came from this API. No other can be read there. */
+export function toReasoningItems(details: readonly unknown[]): JsonObject[] {
+  return details
+    .filter(isObject)
+    .filter(({ data, format }) => format === RESPONSES_FORMAT && isText(data))
+    .map(({ data, id }) => {
+      const item = { type: 'reasoning', summary: [], encrypted_content: data }
+      return isText(id) ? { id, ...item } : item
+    })
+}
+
+function toContent(content: unknown, textType: 'input_text' | 'output_text'): unknown {
+  if (!Array.isArray(content)) return content
+  return content.filter(isObject).map((part) => toPart(part, textType))
+}
+
+function toPart(part: JsonObject, textType: string): JsonObject {
+  switch (part.type) {
+    case 'text':
+      return { type: textType, text: part.text }
+    case 'image_url': {
+      const image = part.image_url
+      const { detail, url } = isObject(image) ? image : { url: image, detail: undefined }
+      return { type: 'input_image', image_url: url, ...(detail !== undefined && { detail }) }
+    }
+    case 'file': {
+      const { file_data: data, filename } = isObject(part.file) ? part.file : {}
+      const isUrl = typeof data === 'string' && /^https:/i.test(data)
+      return { type: 'input_file', ...(isUrl ? { file_url: data } : { filename, file_data: data }) }
+    }
+    case 'refusal':
+      return part
+  }
+  throw unsupported(
+    'messages',
+    `messages: this provider does not support parts of the type ${String(part.type)}.`,
+  )
+}
+
+function toTool(tool: JsonObject): JsonObject {
+  const { custom, function: definition, type } = tool
+  if (isObject(definition)) return { type, ...definition }
+  if (!isObject(custom)) return tool
+  const { format, ...rest } = custom
+  if (!isObject(format)) return { type, ...rest }
+  return {
+    type,
+    ...rest,
+    format: isObject(format.grammar) ? { type: format.type, ...format.grammar } : format,
+  }
+}
+
+function toChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice === 'any' ? 'required' : choice
+  const { allowed_tools: allowed, custom, function: called, type } = choice
+  if (!isObject(allowed)) return { type, ...(isObject(called) ? called : (custom as JsonObject)) }
+  const { mode, tools } = allowed
+  return { type, mode, tools: Array.isArray(tools) ? tools.map(toChoice) : [] }
+}
+
+function toFormat(format: unknown): JsonObject {
+  if (!isObject(format)) return {}
+  const { json_schema: schema, type } = format
+  if (type === 'json_object' && isObject(format.schema)) {
+    return { format: { type: 'json_schema', name: 'reply', schema: format.schema } }
+  }
+  return { format: isObject(schema) ? { type, name: 'reply', ...schema } : { type } }
+}
