@@ -4,12 +4,13 @@ import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
 import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
+import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
 import { responses, storedResponseEndpoints } from '../operations/responses/index.js'
 
 /** Every charged operation. A new one is one more line. */
-const OPERATIONS: readonly Operation[] = [chat, responses, embeddings]
+const OPERATIONS: readonly Operation[] = [chat, responses, messages, embeddings]
 
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(

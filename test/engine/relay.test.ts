@@ -24,7 +24,7 @@ function relay({ stream = true, n = 1, splice = true } = {}) {
       counter: byteRatioCounter,
       meter,
       newId: () => String(++ids),
-      provider: 'acme',
+      route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice,
     },
     { stream, model: 'acme/fast', n },

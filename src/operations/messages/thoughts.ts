@@ -45,7 +45,9 @@ export function markSignature(signature: string, { model, provider }: Thinker): 
 /** Returns the thought if this thinker may get it back, otherwise undefined. */
 export function readThought(signature: string, { model, provider }: Thinker): Thought | undefined {
   const marked = MARKED.exec(signature)
-  if (marked === null) return isClaude(model) ? { details: undefined, signature } : undefined
+  if (marked === null) {
+    return isClaude(model) && signature !== '' ? { details: undefined, signature } : undefined
+  }
   const [, mark, kind, rest = ''] = marked
   if (mark !== markOf(provider)) return undefined
   if (kind === 's') return isClaude(model) ? undefined : { details: undefined, signature: rest }

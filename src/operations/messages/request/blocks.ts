@@ -206,3 +206,9 @@ export function blocksOf(content: unknown): readonly JsonObject[] {
 export function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
 }
+
+/** Returns what the provider of a block of reasoning wants back. */
+export function signatureOf({ data: hidden, signature, type }: JsonObject): string {
+  const given = type === 'redacted_thinking' ? hidden : signature
+  return typeof given === 'string' ? given : ''
+}

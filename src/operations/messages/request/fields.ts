@@ -170,7 +170,9 @@ export function readFields(
     if (value === undefined) continue
     const member = FIELDS.get(name)
     if (member === undefined && KNOWN_FIELDS.has(name)) {
-      throw new CompatError('unsupported_parameter', `${name} is not a field of the Messages API.`, { param: name })
+      throw new CompatError('unsupported_parameter', `${name} is not a field of the Messages API.`, {
+        param: name,
+      })
     }
     if (name !== 'messages' && isEmpty(value)) continue
     if (member === undefined) {

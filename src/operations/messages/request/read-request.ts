@@ -1,13 +1,20 @@
+import type { Model } from '../../../contracts/catalogue.js'
 import type { Asked } from '../../../contracts/operation.js'
+import type { Route } from '../../../contracts/providers.js'
 import type { IncomingCall } from '../../../contracts/reply.js'
+import type { ChatRequest } from '../../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
 import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
+import { readThought } from '../thoughts.js'
 import { readBetas } from './betas.js'
+import { signatureOf } from './blocks.js'
 import { FIELD_NAMES, readFields } from './fields.js'
+import { namesReasoning } from './native-request.js'
+import { toChat } from './to-chat.js'
 
 export interface AskedMessages extends Asked {
   /** The request for providers that speak this API, with the model key as `model`. */
@@ -68,4 +75,18 @@ export function readRequest(
 function outputConfig({ output_config: config, output_format: format }: JsonObject): unknown {
   if (format === undefined) return config
   return { format, ...(isObject(config) && config) }
+}
+
+/** Returns the request as a chat with all that a provider could bill, to estimate its input. */
+export function wholeChat({ native }: AskedMessages): ChatRequest {
+  return toChat(native, (block) => ({ details: undefined, signature: signatureOf(block) }))
+}
+
+/** Returns the chat for a route that does not speak this API. Its provider gets its own reasoning alone. */
+export function chatFor({ native }: AskedMessages, model: Model, route: Route): ChatRequest {
+  const thinker = { provider: route.provider, model: route.upstreamModel }
+  const chat = toChat(native, (block) => readThought(signatureOf(block), thinker))
+  // Agents send an effort to every model.
+  if (!namesReasoning(model, route)) chat.reasoning_effort = undefined
+  return chat
 }

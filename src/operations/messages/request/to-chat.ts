@@ -2,6 +2,7 @@ import type { ChatMessage, ChatRequest } from '../../../protocol/chat-request.js
 import { exactTextOf } from '../../../protocol/exact-data.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
+import { signCalls } from '../call-signatures.js'
 import type { Thought } from '../thoughts.js'
 import { blocksOf, isThinking } from './blocks.js'
 import { FIELD_NAMES } from './fields.js'
@@ -24,7 +25,14 @@ const NOT_CHAT = new Set([...FIELD_NAMES, 'betas'])
  * - Fields that only the host has allowed keep their names.
  */
 export function toChat(request: MessagesRequest, readThought: ReadThought): ChatRequest {
-  const { max_tokens: limit, metadata, model, stop_sequences: stop, temperature, tool_choice: choice } = request
+  const {
+    max_tokens: limit,
+    metadata,
+    model,
+    stop_sequences: stop,
+    temperature,
+    tool_choice: choice,
+  } = request
   const { output_config: output, tools, top_k, top_p } = request
   const chat: ChatRequest = { model, messages: toChatMessages(request, readThought) }
   const set = (name: string, value: unknown): void => {
@@ -117,7 +125,8 @@ function addTurn(role: string, content: unknown, converted: ChatMessage[]): void
 function toToolMessage(block: JsonObject, media: JsonObject[]): ChatMessage {
   const parts = toContent(block.content)
   const found = parts.filter(({ type }) => type !== 'text')
-  if (found.length > 0) media.push(...toText(`Attached to the result of ${String(block.tool_use_id)}:`), ...found)
+  if (found.length > 0)
+    media.push(...toText(`Attached to the result of ${String(block.tool_use_id)}:`), ...found)
   const message: ChatMessage = {
     role: 'tool',
     tool_call_id: block.tool_use_id,
@@ -153,6 +162,7 @@ function toReply(blocks: readonly JsonObject[], readThought: ReadThought): ChatM
     message.reasoning_content = reasoning
   }
   if (details.length > 0) message.reasoning_details = details
+  signCalls(calls, details)
   if (calls.length > 0) message.tool_calls = calls
   if (mark !== undefined) message.cache_control = mark
   return message
