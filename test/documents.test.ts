@@ -23,6 +23,7 @@ const documents = [
   'docs/stores.md',
   'docs/observability.md',
   'docs/request-fields.md',
+  'docs/responses.md',
   'docs/performance.md',
   'test/bench/README.md',
 ]

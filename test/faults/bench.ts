@@ -16,6 +16,7 @@ import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
 import { listenHttp, type MountedHost } from '../helpers/hosts.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { createSteppedClock, type SteppedClock, turns } from '../helpers/stepped-clock.js'
+import { DOORS, type Door } from './doors.js'
 
 /** The package: its source or its build. */
 export type Library = typeof import('../../src/index.js')
@@ -96,6 +97,7 @@ export class Bench {
     readonly library: Library,
     options: BenchOptions,
     upstreams: readonly ScriptedUpstream[],
+    private readonly door: Door,
   ) {
     process.on('unhandledRejection', this.onRejection)
     this.upstreams = upstreams
@@ -141,9 +143,9 @@ export class Bench {
     this.router = library.createCompatRouter(options.wrap?.(made, this.clock) ?? made)
   }
 
-  static async start(library: Library, options: BenchOptions = {}): Promise<Bench> {
+  static async start(library: Library, options: BenchOptions = {}, door = DOORS[0]!): Promise<Bench> {
     const upstreams = await Promise.all((options.routes ?? [{}]).map(() => startScriptedUpstream()))
-    const bench = new Bench(library, options, upstreams)
+    const bench = new Bench(library, options, upstreams, door)
     const server = createServer((req, res) => {
       const id = String(req.headers['x-request-id'])
       bench.router(req, res)
@@ -167,7 +169,7 @@ export class Bench {
       ...(stream && { stream }),
       ...body,
     }
-    return this.post('/chat/completions', request, headers, stream)
+    return this.post(this.door.path, this.door.request(request), headers, stream)
   }
 
   /** Starts a call for the embedding of {@link PROMPT}. */

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FAULTS } from './catalogue.js'
+import { doorsOf } from './fault.js'
 import { ROWS, type Row } from './rows.js'
-import { type Score, scoreTable } from './score-table.js'
+import { type Column, type Score, scoreTable } from './score-table.js'
 
 const rows = Object.keys(ROWS) as Row[]
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -38,7 +39,11 @@ describe('the catalogue of faults', () => {
   })
 
   it('is the table in the README', () => {
-    const scores = FAULTS.map((fault): Score => ({ fault, charged: fault.due, due: fault.due }))
+    const scores = FAULTS.map((fault): Score => {
+      const doors = doorsOf(fault).map(({ name }): Column => name)
+      const columns = doors.length === 0 ? (['embeddings'] as const) : doors
+      return { fault, due: fault.due, charged: new Map(columns.map((column) => [column, fault.due])) }
+    })
     // If this fails, copy the output of `npm run faults` into the README.
     expect(tableLines(read('README.md'), 'Faults')).toEqual(scoreTable(scores).split('\n'))
   })
@@ -48,12 +53,23 @@ describe('the scoreboard', () => {
   it('shows the difference between charge and due to the last digit', () => {
     const [fault] = FAULTS
     const table = scoreTable([
-      { fault: fault!, charged: '0.002000001', due: '0.002' },
-      { fault: { ...fault!, stream: !fault!.stream }, charged: '0', due: '0.002' },
+      {
+        fault: fault!,
+        charged: new Map([
+          ['chat', '0.002'],
+          ['responses', '0.002000001'],
+        ] as const),
+        due: '0.002',
+      },
+      {
+        fault: { ...fault!, stream: !fault!.stream },
+        charged: new Map([['chat', '0']] as const),
+        due: '0.002',
+      },
     ])
     expect(table.split('\n').slice(2)).toEqual([
-      expect.stringMatching(/\| 0\.002000001 \| 0\.002 \| 0\.000000001 \|$/),
-      expect.stringMatching(/\| 0 \| 0\.002 \| -0\.002 \|$/),
+      expect.stringMatching(/\| 0\.002 \| 0\.002000001 \| +\| 0\.002 \| 0\.000000001 \|$/),
+      expect.stringMatching(/\| 0 \| +\| +\| 0\.002 \| -0\.002 \|$/),
     ])
   })
 })

@@ -3,6 +3,7 @@ import { assertBalance, assertOneCharge, wireCharge } from '../helpers/charge-as
 import { decimal, nanos } from '../helpers/decimals.js'
 import type { Script, ScriptedReply, Step } from '../helpers/scripted-upstream.js'
 import { Bench, type BenchCall, type BenchOptions, type Library, PAYER } from './bench.js'
+import { DOORS, type Door, type DoorName } from './doors.js'
 import type { Row } from './rows.js'
 import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
@@ -24,6 +25,8 @@ export interface Fault {
   /** Further conditions. */
   also?(bench: Bench, call: BenchCall): void | Promise<void>
   readonly left?: Parameters<Bench['finish']>[0]
+  /** The APIs through which it is played: all of those with chats by default. If empty, the fault calls another one. */
+  readonly doors?: readonly DoorName[]
 }
 
 /** The client's final reply. */
@@ -67,14 +70,14 @@ export interface Played {
 }
 
 /** Plays a fault against the package. Rejects if anything except the amount charged is wrong. */
-export async function playFault(library: Library, fault: Fault): Promise<Played> {
-  const bench = await Bench.start(library, fault.options)
+export async function playFault(library: Library, fault: Fault, door = DOORS[0]!): Promise<Played> {
+  const bench = await Bench.start(library, fault.options, door)
   let finished = false
   try {
     const call = await fault.play(bench)
     await call.client.over
     const charged = (await fault.charged?.(bench)) ?? (await assertEnd(bench, call, fault.answer))
-    assertAnswer(call, fault.answer)
+    assertAnswer(call, fault.answer, door)
     await fault.also?.(bench, call)
     const opening = bench.accounts[PAYER] ?? '0'
     await assertBalance(bench.ledger, PAYER, decimal(nanos(opening) - nanos(charged)))
@@ -92,10 +95,12 @@ async function assertEnd(bench: Bench, call: BenchCall, answer: Answer): Promise
   return assertOneCharge({ requestId: call.id, wire: call.client.text, end, ledger: bench.ledger })
 }
 
-/** The finish reason of a complete reply. */
-const REASONS = { whole: 'stop', calls: 'tool_calls', cut: 'length' } as const
+/** The APIs through which a fault is played. */
+export function doorsOf({ doors }: Fault): readonly Door[] {
+  return doors === undefined ? DOORS : DOORS.filter(({ name }) => doors.includes(name))
+}
 
-function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
+function assertAnswer({ client, stream }: BenchCall, answer: Answer, door: Door): void {
   const { complete, headers, status, text } = client
   if (answer === 'left') {
     assert.equal(complete, false, 'the client left before the end')
@@ -113,26 +118,9 @@ function assertAnswer({ client, stream }: BenchCall, answer: Answer): void {
     assert.equal(JSON.parse(text).data.length, 1)
     return
   }
-  if (!stream) {
-    const [choice] = JSON.parse(text).choices
-    assert.equal(choice.message.role, 'assistant')
-    assert.equal(choice.finish_reason, REASONS[answer as keyof typeof REASONS])
-    return
-  }
-  assert.match(String(headers['content-type']), /^text\/event-stream/)
-  const events = text.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'))
-  const last = events.at(-1)!
-  if (typeof answer === 'object') {
-    const frame = JSON.parse(last.slice('data: '.length))
-    assert.deepEqual([frame.error?.code, Object.keys(frame)], [answer.frame, ['error']])
-    assert.ok(!text.includes('[DONE]'), 'a stream that failed is never done')
-    return
-  }
-  assert.equal(last, 'data: [DONE]')
-  const usage = JSON.parse(events.at(-2)!.slice('data: '.length))
-  assert.deepEqual(usage.choices, [], 'the charge comes immediately before [DONE]')
-  const reasons = [...text.matchAll(/"finish_reason":"(\w+)"/g)].map(([, reason]) => reason)
-  assert.deepEqual(reasons, [REASONS[answer]], 'one finish reason')
+  if (stream) assert.match(String(headers['content-type']), /^text\/event-stream/)
+  if (typeof answer === 'object') door.assertFailed(text, answer.frame)
+  else door.assertWhole(text, stream, answer)
 }
 
 function outcomeOf(answer: Answer): string {

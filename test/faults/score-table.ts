@@ -1,18 +1,28 @@
 import { decimal, nanos } from '../helpers/decimals.js'
-import type { Fault, Played } from './fault.js'
+import { DOORS } from './doors.js'
+import type { Fault } from './fault.js'
 import { ROWS } from './rows.js'
 
-export interface Score extends Played {
+/** The name of a column: an API through which faults are played. */
+export type Column = (typeof COLUMNS)[number]
+
+export interface Score {
   readonly fault: Pick<Fault, 'row' | 'name' | 'stream'>
+  readonly due: string
+  /** The charge through each API. */
+  readonly charged: ReadonlyMap<Column, string>
 }
 
-const HEADS = ['how the call ends', 'fault', 'reply', 'charged', 'due', 'difference']
+export const COLUMNS = [...DOORS.map(({ name }) => name), 'embeddings'] as const
+const HEADS = ['how the call ends', 'fault', 'reply', ...COLUMNS, 'due', 'difference']
 
 /** The scores as a Markdown table. Both kinds of reply share a line if their results are equal. */
 export function scoreTable(scores: readonly Score[]): string {
   const lines = new Map<string, { cells: string[]; replies: string[] }>()
-  for (const { fault, charged, due } of scores) {
-    const cells = [ROWS[fault.row], fault.name, charged, due, difference({ charged, due })]
+  for (const score of scores) {
+    const { charged, due, fault } = score
+    const amounts = COLUMNS.map((column) => charged.get(column) ?? '')
+    const cells = [ROWS[fault.row], fault.name, ...amounts, due, difference(score)]
     const key = cells.join('|')
     const line = lines.get(key) ?? { cells, replies: [] }
     line.replies.push(fault.stream ? 'stream' : 'JSON')
@@ -29,7 +39,8 @@ export function scoreTable(scores: readonly Score[]): string {
     .join('\n')
 }
 
-/** The excess of the charge over the amount due, as a decimal. */
-export function difference({ charged, due }: Played): string {
-  return decimal(nanos(charged) - nanos(due))
+/** The excess of the charges over the amount due, as a decimal: the first that is not 0. */
+export function difference({ charged, due }: Pick<Score, 'charged' | 'due'>): string {
+  const differences = [...charged.values()].map((amount) => decimal(nanos(amount) - nanos(due)))
+  return differences.find((amount) => amount !== '0') ?? '0'
 }

@@ -79,6 +79,7 @@ describe('the OpenAPI document', () => {
     expect(document.servers).toEqual([{ url: '.' }])
     expect(Object.keys(document.paths)).toEqual([
       '/chat/completions',
+      '/responses',
       '/embeddings',
       '/models',
       '/models/{model_key}',

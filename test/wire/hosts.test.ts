@@ -400,21 +400,19 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       })
     })
 
-    test('POST /responses is 400 and names the endpoint to use', async () => {
+    test('POST /responses is a charged call', async () => {
       for (const path of ['/responses', '//responses/']) {
-        const response = await service.host.request(path, { method: 'POST', body: '{"model":"x"}' })
-        expect([response.status, response.headers['cache-control']]).toEqual([400, 'no-store'])
-        expect(await response.json()).toMatchObject({
-          error: {
-            code: 'invalid_request',
-            type: 'invalid_request_error',
-            param: null,
-            message: expect.stringContaining('use POST /chat/completions'),
-          },
+        service.upstream.scriptOnce(answerJson(providerReply()))
+        const response = await service.host.request(path, {
+          method: 'POST',
+          headers: { ...AS_ALICE, ...label(), 'content-type': 'application/json' },
+          body: JSON.stringify({ model: MODEL, input: 'Say hello.' }),
         })
+        expect(response.status).toBe(200)
+        expect(await response.json()).toMatchObject({ object: 'response' })
+        const entry = await entryAfter(requestIdOf(response))
+        expect(entry?.charge).toMatchObject({ cost: nanos(BASE_COST) })
       }
-      const unknown = await service.host.request('/completions', { method: 'POST' })
-      expect(await unknown.text()).not.toContain('/responses')
     })
 
     test.each(['//chat/completions', '/chat///completions', '///chat//completions/'])(

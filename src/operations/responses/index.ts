@@ -56,17 +56,15 @@ export const responses: Operation<AskedResponse> = {
 }
 
 /** The paths of a stored reply. All of them answer 404: no reply is stored. */
-export const storedResponseEndpoints: readonly Endpoint[] = (['GET', 'DELETE', 'POST'] as const).map(
-  (method) => ({
-    method,
-    path: '/responses/{response_id}',
-    async answer(_call, writer) {
-      const error = new CompatError(
-        'not_found',
-        'There is no response with this id: no reply is stored here. Send the whole conversation to POST /responses.',
-      )
-      const { status, headers, body } = errorReply(error)
-      writer.send(status, headers, body)
-    },
-  }),
-)
+export const storedResponseEndpoints: readonly Endpoint[] = (['GET', 'DELETE'] as const).map((method) => ({
+  method,
+  path: '/responses/{response_id}',
+  async answer(_call, writer) {
+    const error = new CompatError(
+      'not_found',
+      'There is no response with this id: no reply is stored here. Send the whole conversation to POST /responses.',
+    )
+    const { status, headers, body } = errorReply(error)
+    writer.send(status, headers, body)
+  },
+}))

@@ -16,8 +16,7 @@ const ERROR = { message: 'no' }
 
 const reply = (usage: object | null = USAGE) => ({ data: [{ index: 0, embedding: [0.5] }], usage })
 
-/** Embeddings are JSON, so most faults are HTTP errors. */
-export const embeddings: readonly Fault[] = [
+const EMBEDDINGS: readonly Fault[] = [
   fault('http-error', 'the embeddings provider dies before its headers', ['reset'], NOTHING, BROKEN),
   fault('http-error', 'the embeddings provider closes before its headers', ['hang-up'], NOTHING, BROKEN),
   fault(
@@ -181,3 +180,6 @@ async function played(bench: Bench, script: Script): Promise<BenchCall> {
   await call.client.over
   return call
 }
+
+/** Embeddings are JSON, so most faults are HTTP errors. */
+export const embeddings: readonly Fault[] = EMBEDDINGS.map((fault) => ({ ...fault, doors: [] }))

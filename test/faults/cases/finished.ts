@@ -48,6 +48,7 @@ export const finished: readonly Fault[] = [
     row: 'empty',
     name: 'the reply is empty, with a finish reason only in its second choice: no other route is tried',
     options: { routes: [{}, {}] },
+    doors: ['chat'],
     body: { n: 2 },
     scripts: {
       json: [

@@ -241,6 +241,7 @@ export const overdraw: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
     name: 'the request has two output limits: both stay unchanged',
+    doors: ['chat'],
     options: NEVER,
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])

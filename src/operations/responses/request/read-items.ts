@@ -122,6 +122,7 @@ const ITEMS: ReadonlyMap<unknown, Member> = new Map([
   ['reasoning', members([], { summary, content: summary, encrypted_content: ofReply })],
 ])
 
+const INPUT = 'input.'
 const KINDS = [...ITEMS.keys()].join(', ')
 const REFERENCE: Members = membersOf({ type: asItCame, id: text })
 /** Reasoning is not needed to go on, and its id begins with this. */
@@ -133,13 +134,9 @@ const item: Member = (value, place, reading) => {
     return OMITTED
   }
   const { type } = value
-  if (
-    type === 'item_reference' ||
-    (type === undefined && value.role === undefined && value.id !== undefined)
-  ) {
-    const { id } = readObject(value, REFERENCE, place, reading)
-    if (typeof id === 'string' && id.startsWith(REASONING_ID)) reading.leaveOut(place, 'item_reference')
-    else reading.faults.add(place, NOT_STORED)
+  if (isReference(value)) {
+    readObject(value, REFERENCE, place, reading)
+    reading.faults.add(place, NOT_STORED)
     return OMITTED
   }
   // Images of an earlier reply, which nobody reads again.
@@ -153,7 +150,27 @@ const item: Member = (value, place, reading) => {
   return OMITTED
 }
 
-const items = listOf(item, MAX_ITEMS, 'items')
+/** A reference may lack its type. */
+function isReference({ id, role, type }: JsonObject): boolean {
+  return type === 'item_reference' || (type === undefined && role === undefined && id !== undefined)
+}
+
+const CALLS = new Set<unknown>(['function_call', 'custom_tool_call'])
+
+/**
+ * Returns the positions of references without which the conversation can go on: those to reasoning, and to text that a
+ * model wrote before its tool calls. The AI SDK sends both in a tool loop, unless `store` is `false`.
+ */
+function missableReferences(list: readonly unknown[]): ReadonlySet<number> {
+  const found = new Set<number>()
+  let isBeforeCall = false
+  for (let position = list.length - 1; position >= 0; position--) {
+    const value = list[position]
+    if (!isObject(value) || !isReference(value)) isBeforeCall = isObject(value) && CALLS.has(value.type)
+    else if (isBeforeCall || String(value.id).startsWith(REASONING_ID)) found.add(position)
+  }
+  return found
+}
 
 /** Reads `input`: a text, or the items of the conversation so far. Returns items. */
 export function readInput(value: unknown, reading: RequestReading): readonly JsonObject[] {
@@ -167,5 +184,15 @@ export function readInput(value: unknown, reading: RequestReading): readonly Jso
     return []
   }
   if (value.length === 0) reading.faults.add('input', 'must have at least one item')
+  const missable = missableReferences(value)
+  const items = listOf(
+    (given, place, notes) => {
+      if (!missable.has(Number(place.slice(INPUT.length)))) return item(given, place, notes)
+      notes.leaveOut(place, 'item_reference')
+      return OMITTED
+    },
+    MAX_ITEMS,
+    'items',
+  )
   return items(value, 'input', reading) as readonly JsonObject[]
 }
