@@ -4,6 +4,7 @@ import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
 import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
+import { countEndpoint } from '../operations/messages/count.js'
 import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
@@ -19,6 +20,7 @@ export function createEndpoints(
 ): readonly Endpoint[] {
   const endpoints: Endpoint[] = [
     ...OPERATIONS.map((operation) => charged(operation, engine)),
+    countEndpoint(engine),
     ...modelEndpoints(engine),
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))

@@ -87,7 +87,8 @@ export function checkEvents(events: readonly MessageEvent[]): StreamedMessage {
         const known = DELTAS[open!.type as string]
         if (known !== undefined) expect(known).toContain(delta.type)
         if (delta.type === 'input_json_delta') input += delta.partial_json
-        else if (delta.type === 'citations_delta') open!.citations = [...((open!.citations as unknown[]) ?? []), delta.citation]
+        else if (delta.type === 'citations_delta')
+          open!.citations = [...((open!.citations as unknown[]) ?? []), delta.citation]
         else if (delta.type === 'signature_delta') open!.signature = delta.signature
         else {
           const name = delta.type === 'text_delta' ? 'text' : 'thinking'

@@ -17,7 +17,6 @@ export const messages: Operation<AskedMessages> = {
   idPrefix: 'msg_',
   modelOperation: 'chat',
   tokenHeader: 'x-api-key',
-  sessionHeaders: ['x-session-id', 'x-session-affinity', 'session_id'],
   errors: MESSAGES_ERRORS,
   keepAlive: PING,
   openapi: messagesOpenApi,

@@ -1,7 +1,12 @@
 import type { ErrorCode } from '../../base/errors.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
+import type { Door } from '../../contracts/operation.js'
+import type { IncomingCall } from '../../contracts/reply.js'
 import type { Engine } from '../../engine/engine.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
+import { messages } from '../messages/index.js'
+import { messageModel, messageModelList } from './message-models.js'
+import { modelList, modelObject } from './model-object.js'
 import { ModelReplies } from './model-replies.js'
 import { modelListSchema, modelSchema } from './model-schemas.js'
 
@@ -17,9 +22,25 @@ const MODEL_CODES: readonly ErrorCode[] = [
   'shutting_down',
 ]
 
-/** `GET /models` and `GET /models/{model_key}`. */
+/** One API's clients: how models are shown to them, and how they send their credential and read errors. */
+interface Audience {
+  readonly replies: ModelReplies
+  readonly door: Door
+}
+
+/** `GET /models` and `GET /models/{model_key}`. Clients of Anthropic's API send their version of it, and get its shapes. */
 export function modelEndpoints(engine: Engine): readonly Endpoint[] {
-  const replies = new ModelReplies(engine.options)
+  const { options } = engine
+  const usual: Audience = {
+    replies: new ModelReplies(options, { one: modelObject, list: modelList }),
+    door: {},
+  }
+  const ofMessages: Audience = {
+    replies: new ModelReplies(options, { one: messageModel, list: messageModelList }),
+    door: messages,
+  }
+  const audienceOf = ({ headers }: IncomingCall): Audience =>
+    headers['anthropic-version'] === undefined ? usual : ofMessages
   return [
     {
       method: 'GET',
@@ -35,8 +56,10 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
         },
         schemas: { ModelList: modelListSchema },
       },
-      answer: (call, writer) =>
-        engine.answer('list-models', call, writer, (context) => replies.list(context)),
+      answer: (call, writer) => {
+        const { door, replies } = audienceOf(call)
+        return engine.answer('list-models', call, writer, (context) => replies.list(context), door)
+      },
     },
     {
       method: 'GET',
@@ -61,8 +84,10 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
         },
         schemas: { Model: modelSchema },
       },
-      answer: (call, writer, key) =>
-        engine.answer('get-model', call, writer, (context) => replies.one(key, context)),
+      answer: (call, writer, key) => {
+        const { door, replies } = audienceOf(call)
+        return engine.answer('get-model', call, writer, (context) => replies.one(key, context), door)
+      },
     },
   ]
 }

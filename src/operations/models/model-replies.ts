@@ -6,23 +6,32 @@ import { askStore } from '../../engine/asking/stores.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
-import { modelList, modelObject } from './model-object.js'
+import type { ListedModel } from './model-object.js'
+
+/** How models are shown to the clients of one API. */
+export interface ModelShapes {
+  one(model: ListedModel): object
+  list(models: readonly ListedModel[]): object
+}
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
   #listed: { readonly models: readonly Model[]; readonly body: string } | undefined
 
-  constructor(private readonly options: EngineOptions) {}
+  constructor(
+    private readonly options: EngineOptions,
+    private readonly shapes: ModelShapes,
+  ) {}
 
   /** Writes the body once for each frozen list. Caches and the memory catalogue return the same list until it changes. */
   async list(context: LazyContext): Promise<string> {
-    const { options } = this
+    const { options, shapes } = this
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
     if (!Array.isArray(models)) {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
     }
     if (this.#listed?.models === models) return this.#listed.body
-    const body = toLatin1(JSON.stringify(modelList(models)))
+    const body = toLatin1(JSON.stringify(shapes.list(models)))
     if (isFixed(models)) this.#listed = { models, body }
     return body
   }
@@ -31,7 +40,7 @@ export class ModelReplies {
   async one(key: string, context: LazyContext): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
-      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model)))
+      if (model !== undefined) return toLatin1(JSON.stringify(this.shapes.one(model)))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }
