@@ -9,6 +9,7 @@ import type {
   CatalogueStore,
   CredentialStore,
   Envelopes,
+  EventError,
   IdempotencyStore,
   LedgerStore,
   Limits,
@@ -27,6 +28,7 @@ import {
 } from './engine/charging/token-counters.js'
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryIdempotency } from './memory/index.js'
+import { printFailures } from './print-failures.js'
 
 /** The options of a router. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {
@@ -48,11 +50,16 @@ export interface RouterOptions {
   readonly basePath?: string
   /** `false` turns `GET /openapi.json` off. */
   readonly openapi?: boolean
+  /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
+  readonly publicModels?: boolean
   readonly limits?: Partial<Limits>
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
-  /** Receives every event. Its errors are swallowed; the first one emits a warning. */
-  readonly onEvent?: (event: RouterEvent) => unknown
+  /**
+   * Receives every event. Its errors are swallowed; the first one emits a warning. If absent, failures are printed with
+   * `console.error`, each kind at most once in ten seconds. `false` prints nothing.
+   */
+  readonly onEvent?: ((event: RouterEvent) => unknown) | false
   /**
    * The use of a caller's `traceparent` and `tracestate`. `'read'`: they are in `request-start` events, for spans.
    * `'forward'`: providers get them too. By default they are ignored.
@@ -159,6 +166,7 @@ const OPTIONS: readonly string[] = Object.keys({
   byokFee: true,
   basePath: true,
   openapi: true,
+  publicModels: true,
   limits: true,
   admit: true,
   onEvent: true,
@@ -192,9 +200,10 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   refuseMisspelt(options, OPTIONS, 'createCompatRouter')
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
+  requireBoolean('publicModels', options.publicModels)
   requireTraceContext(options.traceContext)
   requireFunction('createCompatRouter: admit', options.admit)
-  requireFunction('createCompatRouter: onEvent', options.onEvent)
+  if (options.onEvent !== false) requireFunction('createCompatRouter: onEvent', options.onEvent)
   requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
@@ -215,17 +224,30 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
     admit: options.admit,
-    emit: createEmitter(options.onEvent, ({ message, name }) =>
-      process.emitWarning(`onEvent of compat-router failed: ${name}: ${message}`, {
-        code: 'COMPAT_ROUTER_ON_EVENT',
-      }),
-    ),
+    ...listener(options.onEvent, clock),
     traceContext: options.traceContext,
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
     ...counters(options.tokenCounter, neverOverdraw),
     splice: usesFastPath('splice'),
+  })
+}
+
+/** A host without a listener sees at least its failures. */
+function listener(onEvent: RouterOptions['onEvent'], clock: Clock): Pick<EngineOptions, 'emit' | 'heard'> {
+  if (onEvent === false) return { emit: createEmitter(undefined, warn), heard: 'none' }
+  if (onEvent !== undefined) return { emit: createEmitter(onEvent, warn), heard: 'all' }
+  const print = printFailures(
+    (line) => console.error(line),
+    () => clock.now(),
+  )
+  return { emit: createEmitter(print, warn), heard: 'failed' }
+}
+
+function warn({ message, name }: EventError): void {
+  process.emitWarning(`onEvent of compat-router failed: ${name}: ${message}`, {
+    code: 'COMPAT_ROUTER_ON_EVENT',
   })
 }
 

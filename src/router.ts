@@ -50,7 +50,10 @@ export function createCompatRouter(options: RouterOptions): CompatRouter {
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
   const engine = createEngine(checked)
-  const endpoints = createEndpoints(engine, { hasOpenApi: options.openapi !== false })
+  const endpoints = createEndpoints(engine, {
+    hasOpenApi: options.openapi !== false,
+    hasPublicModels: options.publicModels === true,
+  })
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,

@@ -30,6 +30,8 @@ export interface EngineOptions {
   readonly admit: Admit | undefined
   /** Never throws. */
   readonly emit: (event: RouterEvent) => void
+  /** The requests whose events `emit` wants. Other events are always wanted. */
+  readonly heard: 'all' | 'failed' | 'none'
   /** `read`: events contain the caller's trace context. `forward`: providers also receive it. */
   readonly traceContext: 'read' | 'forward' | undefined
   /** For deadlines and durations. Setting the machine's clock does not change it. */

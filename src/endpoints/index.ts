@@ -13,15 +13,22 @@ import { responses, storedResponseEndpoints } from '../operations/responses/inde
 /** Every charged operation. A new one is one more line. */
 const OPERATIONS: readonly Operation[] = [chat, responses, messages, embeddings]
 
+export interface EndpointOptions {
+  /** Whether there is `GET /openapi.json`. */
+  readonly hasOpenApi: boolean
+  /** Whether callers without a credential see the models. */
+  readonly hasPublicModels: boolean
+}
+
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(
   engine: Engine,
-  { hasOpenApi }: { readonly hasOpenApi: boolean },
+  { hasOpenApi, hasPublicModels }: EndpointOptions,
 ): readonly Endpoint[] {
   const endpoints: Endpoint[] = [
     ...OPERATIONS.map((operation) => charged(operation, engine)),
     countEndpoint(engine),
-    ...modelEndpoints(engine),
+    ...modelEndpoints(engine, OPERATIONS, { isPublic: hasPublicModels }),
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))

@@ -64,6 +64,7 @@ export class SimProcess {
       },
       limits: scenario.limits,
       emit: (event) => this.emit(event),
+      heard: 'all',
       traceContext: undefined,
       clock: time.clock(this),
       wallClock: time.clock(this),

@@ -165,6 +165,7 @@ export class World {
           ...(plan.retryCount > 0 && { 'x-stainless-retry-count': String(plan.retryCount) }),
         },
         authorizationLines: 1,
+        query: '',
         readBody: () => this.readBody(plan, process),
       },
       client,

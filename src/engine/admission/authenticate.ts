@@ -113,7 +113,7 @@ function refusal(reason: CredentialRefusal): CompatError | undefined {
     case 'suspended':
       return new CompatError('account_suspended', 'This account or app is suspended.')
     case 'unknown':
-      return new CompatError('invalid_api_key', 'This credential is not known here.')
+      return new CompatError('invalid_api_key', 'This API key is not known.')
   }
 }
 

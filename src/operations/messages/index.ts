@@ -1,7 +1,8 @@
 import type { Operation } from '../../contracts/operation.js'
-import type { ProviderCall } from '../../contracts/providers.js'
+import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { chatWithHints } from './hints.js'
 import { messagesOpenApi } from './openapi.js'
 import { MessagesPlan } from './plan.js'
 import { PING } from './reply/choice-stream-writer.js'
@@ -37,6 +38,6 @@ export const messages: Operation<AskedMessages> = {
 
   run: (adapter, call, take) =>
     adapter.messages === undefined
-      ? adapter.chat!(call as ProviderCall<ChatRequest>, take)
+      ? chatWithHints(adapter as ChatAdapter, call as ProviderCall<ChatRequest>, take)
       : adapter.messages(call as unknown as ProviderCall<MessagesRequest>, take),
 }

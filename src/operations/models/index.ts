@@ -1,7 +1,9 @@
 import type { ErrorCode } from '../../base/errors.js'
+import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
-import type { Door } from '../../contracts/operation.js'
-import type { IncomingCall } from '../../contracts/reply.js'
+import type { Door, Operation } from '../../contracts/operation.js'
+import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { messages } from '../messages/index.js'
@@ -22,25 +24,47 @@ const MODEL_CODES: readonly ErrorCode[] = [
   'shutting_down',
 ]
 
-/** One API's clients: how models are shown to them, and how they send their credential and read errors. */
+/** Writes the answer for a caller, who is unknown if the models are public. */
+type AnswerModels = (replies: ModelReplies, context: LazyContext, principal?: Principal) => Promise<string>
+
+/** The clients of one API: how models are shown to them, and how they send their credential and read errors. */
 interface Audience {
   readonly replies: ModelReplies
   readonly door: Door
 }
 
-/** `GET /models` and `GET /models/{model_key}`. Clients of Anthropic's API send their version of it, and get its shapes. */
-export function modelEndpoints(engine: Engine): readonly Endpoint[] {
+/**
+ * `GET /models` and `GET /models/{model_key}`. If they are public, a request without a credential is answered too, with
+ * prices before any markup. Clients of Anthropic's API send the version that they expect, and get its shapes.
+ */
+export function modelEndpoints(
+  engine: Engine,
+  operations: readonly Operation[],
+  { isPublic }: { readonly isPublic: boolean },
+): readonly Endpoint[] {
   const { options } = engine
   const usual: Audience = {
-    replies: new ModelReplies(options, { one: modelObject, list: modelList }),
+    replies: new ModelReplies(options, operations, { one: modelObject, list: modelList }),
     door: {},
   }
   const ofMessages: Audience = {
-    replies: new ModelReplies(options, { one: messageModel, list: messageModelList }),
+    replies: new ModelReplies(options, operations, { one: messageModel, list: messageModelList }),
     door: messages,
   }
-  const audienceOf = ({ headers }: IncomingCall): Audience =>
-    headers['anthropic-version'] === undefined ? usual : ofMessages
+  const answer = (
+    name: string,
+    call: IncomingCall,
+    writer: ReplyWriter,
+    body: AnswerModels,
+  ): Promise<void> => {
+    const { authorizationLines, headers } = call
+    const { door, replies } = headers['anthropic-version'] === undefined ? usual : ofMessages
+    const hasToken = authorizationLines > 0 || headers[door.tokenHeader ?? ''] !== undefined
+    const write = (context: LazyContext, principal?: Principal) => body(replies, context, principal)
+    return isPublic && !hasToken
+      ? engine.answerPublic(call, writer, write)
+      : engine.answer(name, call, writer, write, door)
+  }
   return [
     {
       method: 'GET',
@@ -49,17 +73,36 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
         operation: {
           operationId: 'listModels',
           summary: 'List the models',
+          parameters: [
+            {
+              name: 'supported_parameters',
+              in: 'query',
+              description: 'Only models that take all of these, with commas between them.',
+              schema: { type: 'string' },
+            },
+            {
+              name: 'operation',
+              in: 'query',
+              description: 'Only models that serve this operation.',
+              schema: { type: 'string', enum: operations.map((operation) => operation.name) },
+            },
+          ],
           responses: {
             200: success('All models that are currently available.', 'ModelList'),
-            ...errorResponses([...MODEL_CODES, 'catalogue_unavailable']),
+            ...errorResponses([
+              ...MODEL_CODES,
+              'invalid_request',
+              'catalogue_unavailable',
+              'provider_registry_unavailable',
+            ]),
           },
         },
         schemas: { ModelList: modelListSchema },
       },
-      answer: (call, writer) => {
-        const { door, replies } = audienceOf(call)
-        return engine.answer('list-models', call, writer, (context) => replies.list(context), door)
-      },
+      answer: (call, writer) =>
+        answer('list-models', call, writer, (replies, context, principal) =>
+          replies.list(call.query, context, principal),
+        ),
     },
     {
       method: 'GET',
@@ -84,10 +127,10 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
         },
         schemas: { Model: modelSchema },
       },
-      answer: (call, writer, key) => {
-        const { door, replies } = audienceOf(call)
-        return engine.answer('get-model', call, writer, (context) => replies.one(key, context), door)
-      },
+      answer: (call, writer, key) =>
+        answer('get-model', call, writer, (replies, context, principal) =>
+          replies.one(key, context, principal),
+        ),
     },
   ]
 }

@@ -1,49 +1,110 @@
+import { LRUCache } from 'lru-cache'
+import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
+import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
+import type { Operation } from '../../contracts/operation.js'
 import { lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
+import { type ModelFilter, readFilter, takesParameters } from './model-filter.js'
 import type { ListedModel } from './model-object.js'
 
-/** How models are shown to the clients of one API. */
+/** How many markups have a body of their own at a time. */
+const KEPT_MARKUPS = 100
+
+/** How models are shown to the clients of one API, with the prices that a caller pays. */
 export interface ModelShapes {
-  one(model: ListedModel): object
-  list(models: readonly ListedModel[]): object
+  one(model: ListedModel, markup: MarkupTerms): object
+  list(models: readonly ListedModel[], markup: MarkupTerms): object
 }
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
-  #listed: { readonly models: readonly Model[]; readonly body: string } | undefined
+  /** The list that the bodies show. */
+  #listed: readonly Model[] | undefined
+  /** By markup. */
+  readonly #bodies = new LRUCache<string, string>({ max: KEPT_MARKUPS })
 
   constructor(
     private readonly options: EngineOptions,
+    private readonly operations: readonly Operation[],
     private readonly shapes: ModelShapes,
   ) {}
 
-  /** Writes the body once for each frozen list. Caches and the memory catalogue return the same list until it changes. */
-  async list(context: LazyContext): Promise<string> {
-    const { options, shapes } = this
+  /**
+   * Writes the body once for each markup while the catalogue returns the same frozen list, as caches and the memory
+   * catalogue do until it changes. A list that a query filters is written each time.
+   */
+  async list(query: string, context: LazyContext, principal?: Principal): Promise<string> {
+    const { options } = this
+    const filter = readFilter(query, this.operations)
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
     if (!Array.isArray(models)) {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
     }
-    if (this.#listed?.models === models) return this.#listed.body
-    const body = toLatin1(JSON.stringify(shapes.list(models)))
-    if (isFixed(models)) this.#listed = { models, body }
+    const markup = markupOf(principal)
+    if (filter !== undefined) return this.#bodyOf(await this.#matching(models, filter, context), markup)
+    if (this.#listed !== models) {
+      this.#bodies.clear()
+      this.#listed = undefined
+    }
+    const key = `${markup.basisPoints} ${markup.flat}`
+    const kept = this.#bodies.get(key)
+    if (kept !== undefined) return kept
+    const body = this.#bodyOf(models, markup)
+    if (this.#listed === models || isFixed(models)) {
+      this.#listed = models
+      this.#bodies.set(key, body)
+    }
     return body
   }
 
   /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
-  async one(key: string, context: LazyContext): Promise<string> {
+  async one(key: string, context: LazyContext, principal?: Principal): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
-      if (model !== undefined) return toLatin1(JSON.stringify(this.shapes.one(model)))
+      if (model !== undefined) return toLatin1(JSON.stringify(this.shapes.one(model, markupOf(principal))))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }
+
+  #bodyOf(models: readonly Model[], markup: MarkupTerms): string {
+    return toLatin1(JSON.stringify(this.shapes.list(models, markup)))
+  }
+
+  async #matching(
+    models: readonly Model[],
+    filter: ModelFilter,
+    context: LazyContext,
+  ): Promise<readonly Model[]> {
+    const taking = models.filter((model) => takesParameters(model, filter))
+    const { operation } = filter
+    if (operation === undefined) return taking
+    const serves = await Promise.all(taking.map((model) => this.#serves(model, operation, context)))
+    return taking.filter((_model, position) => serves[position])
+  }
+
+  /** Whether a model serves an operation: as its catalogue says, otherwise if any of its routes does. */
+  async #serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
+    const { modelOperation = operation.name } = operation
+    if (model.operations !== undefined) return model.operations.includes(modelOperation)
+    const { options } = this
+    const routes = await askStore('providers', options, context, () =>
+      options.providers.routes(model, context),
+    )
+    if (!Array.isArray(routes)) {
+      throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+    }
+    return routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
+  }
+}
+
+function markupOf(principal: Principal | undefined): MarkupTerms {
+  return principal?.kind === 'access-token' ? parseMarkup(principal.app.markup) : NO_MARKUP
 }
 
 /** Whether nothing that the list shows can change. */
@@ -52,9 +113,10 @@ function isFixed(models: readonly Model[]): boolean {
 }
 
 function partsOf(model: Model): readonly unknown[] {
-  const { modalities, prices, supportedParameters } = model
+  const { modalities, operations, prices, supportedParameters } = model
   const tiers: unknown = prices?.tiers
-  return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
+  const lists = [modalities, operations, supportedParameters]
+  return [model, ...lists, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
 }
 
 function spellingsOf(key: string): ReadonlySet<string> {
