@@ -6,7 +6,7 @@ import type { IncomingCall } from '../../contracts/reply.js'
 import { authoriseModel, authoriseScope } from '../../engine/admission/authorise.js'
 import { checkOperation, findModel } from '../../engine/admission/find-model.js'
 import { openEnvelope } from '../../engine/admission/open-envelope.js'
-import { checkParameters, servesParameters } from '../../engine/admission/parameters.js'
+import { checkParameters, servesParameters, unlistedParameters } from '../../engine/admission/parameters.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import type { Engine } from '../../engine/engine.js'
@@ -55,7 +55,11 @@ async function countTokens(
   authoriseModel(principal, model.id, asked.own)
   checkParameters(messages, asked, model)
   const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
-  const route = (Array.isArray(routes) ? routes : []).find((found: Route) => mayCount(found, asked, model))
+  const serving = (Array.isArray(routes) ? routes : []).filter((route: Route) =>
+    servesParameters(asked, model, route),
+  )
+  if (serving.length === 0 && asked.unlisted.length > 0) throw unlistedParameters(asked, model)
+  const route = serving.find((found) => mayCount(found, asked))
   const counted =
     route === undefined ? undefined : await askProvider(options, route, asked, model, context, principal)
   if (counted !== undefined) return JSON.stringify({ input_tokens: counted })
@@ -65,11 +69,9 @@ async function countTokens(
 }
 
 /** Whether a route may be asked to count: with the host's key, or with the caller's if the request brings one. */
-function mayCount(route: Route, asked: AskedMessages, model: Model): boolean {
+function mayCount(route: Route, { own }: AskedMessages): boolean {
   const { adapter, byok = 'no', enabled, provider } = route
-  const { own } = asked
   if (enabled === false || adapter.countMessageTokens === undefined) return false
-  if (!servesParameters(asked, model, route)) return false
   if (own.providerKey !== undefined) {
     return provider === own.provider && byok !== 'no' && adapter.takesKeys === true
   }
