@@ -76,6 +76,20 @@ export interface RouterOptions {
   readonly newId?: () => string
 }
 
+/** The stores of a router in one object, such as {@link RouterOptions.credentials} and those of `sqliteStores(…)`. */
+export interface RouterStores
+  extends Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'> {
+  /** Used unless `idempotency` of the options names a store. */
+  readonly idempotency?: IdempotencyStore
+}
+
+/** The options of a router whose stores come in one object. A store that is also given alone replaces that of the object. */
+export interface StoredRouterOptions
+  extends Omit<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'>,
+    Partial<Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'>> {
+  readonly stores: RouterStores
+}
+
 /** How replies are kept for requests with an `Idempotency-Key`. */
 export interface IdempotencyOptions {
   /** In memory by default, 64 MiB. */
@@ -159,6 +173,7 @@ const OPTIONS: readonly string[] = Object.keys({
   catalogue: true,
   ledger: true,
   providers: true,
+  stores: true,
   envelopes: true,
   idempotency: true,
   platformAccount: true,
@@ -174,7 +189,7 @@ const OPTIONS: readonly string[] = Object.keys({
   tokenCounter: true,
   clock: true,
   newId: true,
-} satisfies Record<keyof RouterOptions, true>)
+} satisfies Record<keyof StoredRouterOptions, true>)
 
 const STORE_METHODS = {
   credentials: ['resolve'],
@@ -184,13 +199,14 @@ const STORE_METHODS = {
 } as const
 
 /** Checks a host's options and adds the defaults. Throws a `TypeError` that names the fault and its place. */
-export function engineOptions(options: RouterOptions): EngineOptions {
-  if (typeof options !== 'object' || options === null) {
+export function engineOptions(given: RouterOptions | StoredRouterOptions): EngineOptions {
+  if (typeof given !== 'object' || given === null) {
     throw new TypeError(
-      'createCompatRouter takes an object with credentials, catalogue, ledger and providers.',
+      'createCompatRouter takes an object with credentials, catalogue, ledger and providers, or with stores.',
     )
   }
-  refuseFieldless(options, 'options')
+  refuseFieldless(given, 'options')
+  const options = withStores(given)
   for (const [name, methods] of Object.entries(STORE_METHODS)) {
     requireParts(name, options[name as keyof typeof STORE_METHODS], methods)
   }
@@ -232,6 +248,35 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     ...counters(options.tokenCounter, neverOverdraw),
     splice: usesFastPath('splice'),
   })
+}
+
+/** Takes each store that is not given alone from `stores`. */
+function withStores(options: RouterOptions | StoredRouterOptions): RouterOptions {
+  if (!('stores' in options) || options.stores === undefined) return options as RouterOptions
+  const { stores, ...rest } = options
+  if (typeof stores !== 'object' || stores === null) {
+    throw new TypeError(
+      'createCompatRouter: stores must be an object with credentials, catalogue, ledger and providers, such as sqliteStores(…).',
+    )
+  }
+  const { catalogue, credentials, idempotency, ledger, providers } = stores
+  return {
+    ...rest,
+    credentials: rest.credentials ?? credentials,
+    catalogue: rest.catalogue ?? catalogue,
+    ledger: rest.ledger ?? ledger,
+    providers: rest.providers ?? providers,
+    ...(idempotency !== undefined && { idempotency: withStore(rest.idempotency, idempotency) }),
+  }
+}
+
+function withStore(
+  given: RouterOptions['idempotency'],
+  store: IdempotencyStore,
+): NonNullable<RouterOptions['idempotency']> {
+  if (given === undefined) return store
+  if (typeof given !== 'object' || given === null || 'claim' in given) return given
+  return { ...given, store: given.store ?? store }
 }
 
 /** A host without a listener sees at least its failures. */

@@ -497,8 +497,8 @@ describe('the TypeScript of the README', () => {
     const keys = (list: string[]) => list.map((name) => `'${name}': true`).join(', ')
     await writeFile(
       join(folder, 'tables.ts'),
-      `import type { RouterEvent, RouterOptions } from 'compat-router'
-       export const options: Record<keyof RouterOptions, true> = { ${keys(names('Options'))} }
+      `import type { RouterEvent, StoredRouterOptions } from 'compat-router'
+       export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('Options'))} }
        export const events: Record<RouterEvent['type'], true> = { ${keys(names('Events'))} }\n`,
     )
     const files = ['tables.ts', 'options.ts', 'stores.ts'].map((name) => join(folder, name))
