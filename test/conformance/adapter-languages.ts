@@ -123,3 +123,77 @@ export const anthropicLanguage: Language = {
   errorFrame: (message) =>
     `event: error\n${sseData({ type: 'error', error: { type: 'overloaded_error', message } })}`,
 }
+
+const responsesUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
+  input_tokens: prompt,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: completion,
+  output_tokens_details: { reasoning_tokens: reasoning },
+  total_tokens: prompt + completion,
+})
+
+const INCOMPLETE = { incomplete_details: { reason: 'max_output_tokens' }, status: 'incomplete' }
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' }
+const itemOf = ({ id, name, arguments: text }: { id: string; name: string; arguments: string }) => ({
+  id: `fc_${id}`,
+  type: 'function_call',
+  status: 'completed',
+  call_id: id,
+  name,
+  arguments: text,
+})
+const responseEvents = (...events: readonly { readonly type: string }[]) =>
+  events.map((event) => `event: ${event.type}\n${sseData(event)}`).join('')
+const response = (more: object) => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1_700_000_000,
+  model: 'upstream-model',
+  status: 'completed',
+  output: [],
+  error: null,
+  ...more,
+})
+const part = (text: string) => ({ type: 'output_text', text, annotations: [] })
+
+/** OpenAI's Responses API. */
+export const responsesLanguage: Language = {
+  open: () =>
+    responseEvents(
+      { type: 'response.created', response: response({ status: 'in_progress' }) } as { type: string },
+      { type: 'response.output_item.added', output_index: 0, item: { ...MESSAGE, content: [] } } as {
+        type: string
+      },
+    ),
+  text: (delta) =>
+    responseEvents({ type: 'response.output_text.delta', output_index: 0, delta } as { type: string }),
+  close: ({ finish, text, toolCalls, usage }) =>
+    responseEvents(
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { ...MESSAGE, content: [part(text.join(''))] },
+      } as { type: string },
+      ...toolCalls.flatMap((call, index) => {
+        const place = { output_index: index + 1 }
+        return [
+          { type: 'response.output_item.added', ...place, item: { ...itemOf(call), arguments: '' } },
+          { type: 'response.function_call_arguments.delta', ...place, delta: call.arguments },
+          { type: 'response.output_item.done', ...place, item: itemOf(call) },
+        ]
+      }),
+      {
+        type: `response.${finish === 'length' ? 'incomplete' : 'completed'}`,
+        response: response({ usage: responsesUsage(usage), ...(finish === 'length' && INCOMPLETE) }),
+      } as { type: string },
+    ),
+  body: ({ finish, text, toolCalls, usage }) =>
+    response({
+      output: [{ ...MESSAGE, content: [part(text.join(''))] }, ...toolCalls.map(itemOf)],
+      usage: responsesUsage(usage),
+      ...(finish === 'length' && INCOMPLETE),
+    }),
+  errorBody: openAiLanguage.errorBody,
+  errorFrame: (message) =>
+    `event: error\n${sseData({ type: 'error', code: 'server_error', message, param: null })}`,
+}

@@ -10,7 +10,7 @@ import {
   type AdapterUnderTest,
   adapterCases,
 } from '../../src/testing/adapter/index.js'
-import { anthropicLanguage, openAiLanguage } from './adapter-languages.js'
+import { anthropicLanguage, openAiLanguage, responsesLanguage } from './adapter-languages.js'
 import { openAdapter } from './adapter-upstream.js'
 
 const HOST_HEADERS = { 'x-proxy-token': ADAPTER_HOST_CREDENTIAL }
@@ -53,6 +53,12 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
     open: (scenario) =>
       openAdapter(scenario, openAiLanguage, (baseUrl) =>
         openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY, headers: HOST_HEADERS }),
+      ),
+  },
+  'openaiCompatible, over the Responses API': {
+    open: (scenario) =>
+      openAdapter(scenario, responsesLanguage, (baseUrl) =>
+        openaiCompatible({ baseUrl, apiKey: ADAPTER_HOST_KEY, headers: HOST_HEADERS, api: 'responses' }),
       ),
   },
   'anthropic, opened as a class instance': {

@@ -60,7 +60,7 @@ const CHAT = '/chat/completions'
 const RESPONSES = '/responses'
 const EMBEDDINGS = '/embeddings'
 const SETTINGS = [
-  ...['baseUrl', 'api', 'apiKey', 'headers', 'unlistedTokens', 'outputBound'],
+  ...['baseUrl', 'apiKey', 'api', 'headers', 'unlistedTokens', 'outputBound'],
   ...['streamUsage', 'reasoningHistory', 'developerRole', 'dispatcher'],
 ]
 /** Providers that reject `stream_options`, but report the usage of each stream anyway. */

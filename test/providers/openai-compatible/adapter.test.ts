@@ -110,6 +110,7 @@ describe('settings', () => {
       ['https://example.com/v1#x', 'fragment'],
       ['https://example.com/v1/chat/completions', 'must end before /chat/completions'],
       ['https://example.com/chat/completions//', 'must end before /chat/completions'],
+      ['https://example.com/v1/responses', 'must end before /responses'],
     ] as const) {
       expect(() => openaiCompatible({ baseUrl })).toThrow(TypeError)
       expect(() => openaiCompatible({ baseUrl })).toThrow(why)
@@ -146,13 +147,21 @@ describe('settings', () => {
     for (const name of ['proxy', 'fetch', 'agent', 'timeout', 'keyName']) {
       expect(() => openaiCompatible({ baseUrl, [name]: undefined })).toThrow(
         new TypeError(
-          `${name} is not an option of openaiCompatible; its options are baseUrl, apiKey, headers, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, dispatcher`,
+          `${name} is not an option of openaiCompatible; its options are baseUrl, apiKey, api, headers, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, dispatcher`,
         ),
       )
     }
     expect(() => openaiCompatible(undefined as never)).toThrow(
       /^openaiCompatible takes an object with baseUrl, apiKey/,
     )
+  })
+
+  it('reject an API that is not known', () => {
+    for (const api of ['completions', '', null]) {
+      expect(() => openaiCompatible({ baseUrl: 'https://example.com', api: api as never })).toThrow(
+        new TypeError("api must be 'chat' or 'responses', or left out."),
+      )
+    }
   })
 
   it('reject a key that is not a valid header value, without showing it', () => {
