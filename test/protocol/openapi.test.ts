@@ -80,6 +80,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.paths)).toEqual([
       '/chat/completions',
       '/responses',
+      '/messages',
       '/embeddings',
       '/models',
       '/models/{model_key}',
