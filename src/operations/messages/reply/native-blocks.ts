@@ -2,7 +2,7 @@ import { exactTextOf } from '../../../protocol/exact-data.js'
 import { isObject, isText, isTooDeep, type JsonObject, textOf } from '../../../protocol/json-values.js'
 import { eachTextIn } from '../../../replies/delta.js'
 import type { Losses } from '../../../replies/losses.js'
-import { markSignature, type Thinker } from '../thoughts.js'
+import { markSignature, type Thinker } from '../reasoning/thoughts.js'
 
 /** The destination of the blocks of a reply: a stream, or one body. */
 export interface BlockSink {

@@ -2,7 +2,7 @@ import type { Model, Prices } from '../../../contracts/catalogue.js'
 import type { Route } from '../../../contracts/providers.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
-import { readThought, type Thinker } from '../thoughts.js'
+import { readThought, type Thinker } from '../reasoning/thoughts.js'
 import { isThinking, signatureOf } from './blocks.js'
 
 /** The parts of a request that this file reads. */

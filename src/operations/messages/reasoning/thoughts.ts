@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 
 /**
  * Whose thoughts a block contains. Claude signs its own, on every platform alike, and gets them back as they are. Those of

@@ -1,4 +1,4 @@
-import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 
 /** The format of `reasoning_details` from Google's models. */
 const GOOGLE_FORMAT = 'google-gemini-v1'
