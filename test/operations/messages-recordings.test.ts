@@ -6,7 +6,8 @@ import { MessagesPlan } from '../../src/operations/messages/plan.js'
 import { readRequest } from '../../src/operations/messages/request/read-request.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createNativeReader } from '../../src/providers/anthropic/native-reader.js'
-import { readBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
+import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
+import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { createReplyReader } from '../../src/providers/reply-reader.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { frames, richStream } from '../providers/anthropic/replies.js'
@@ -54,11 +55,7 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
   const reader =
     kind === 'anthropic'
       ? createNativeReader(EVENT_BYTES)
-      : createReplyReader(EVENT_BYTES, {
-          fastPaths: splice,
-          onEvent: (data, type, events) => readEvent(data, type, events, undefined),
-          onBody: (json, events) => readBody(json, events, undefined),
-        })
+      : createReplyReader(EVENT_BYTES, new ReplyReading(splice, undefined, new ProviderReasoning()))
   let sent = ''
   for (const piece of pieces) {
     const events: ProviderEvent[] = []

@@ -50,7 +50,7 @@ export class MessagesPlan implements Plan {
     if (route.adapter.messages !== undefined) return new NativeReply(parts, { id: parts.id, model }, stream)
     return new ChatReply(
       parts,
-      { model, stream, n: 1 },
+      { model, stream, n: 1, reasoningName: 'both' },
       {
         stream: (top) => new ChoiceStreamWriter(top, route.provider),
         body: () => new ChoiceBodyWriter(route.provider),
