@@ -46,7 +46,7 @@ export type { EmbeddingInput, EmbeddingList, EmbeddingRequest } from './protocol
 export type { RequestBody, SentText } from './protocol/request-body.js'
 export type { ResponsesRequest } from './protocol/responses-request.js'
 export type { Usage, UsageReport } from './protocol/usage.js'
-export { type AnthropicSettings, anthropic } from './providers/anthropic/index.js'
+export { type AnthropicSettings, anthropic, type MessagesAdapter } from './providers/anthropic/index.js'
 export type { HostDispatcher } from './providers/dispatcher.js'
 export { type OpenAiCompatibleSettings, openaiCompatible } from './providers/openai-compatible/index.js'
 export type { UpstreamSettings } from './providers/upstream.js'

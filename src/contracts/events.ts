@@ -27,7 +27,7 @@ export type RouterEvent =
 export interface RequestStart {
   readonly type: 'request-start'
   readonly requestId: string
-  /** The requested operation: `chat`, `embeddings`, `list-models` or `get-model`. */
+  /** The requested operation, such as `chat`, `messages`, `embeddings` or `list-models`. */
   readonly operation: string
   readonly at: number
   /** The caller's trace context, if the option `traceContext` is set and the headers are well-formed. */

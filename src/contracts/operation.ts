@@ -44,11 +44,8 @@ export interface Operation<A extends Asked = Asked> extends Door {
    * name of the first one here.
    */
   readonly modelOperation?: string
-  /**
-   * The headers, in lower case, that may contain the session if the body has no `session_id`. The first one in a request
-   * counts. `x-session-id` alone by default.
-   */
-  readonly sessionHeaders?: readonly string[]
+  /** The bytes that keep a silent stream alive, as latin1. A comment by default. */
+  readonly keepAlive?: string
   /** Reads a request. Throws a `CompatError` if it is wrong. Does not change the body. */
   read(body: RequestBody, headers: IncomingCall['headers']): A
   /**
@@ -134,8 +131,8 @@ export interface ReplyParts {
   readonly counter: TokenCounter
   readonly meter: Meter
   readonly newId: () => string
-  /** The provider of the route that is tried. */
-  readonly provider: string
+  /** The route that is tried. */
+  readonly route: Route
   /** Whether fast paths may be used. */
   readonly splice: boolean
 }

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
 import type { EmbeddingList, EmbeddingRequest } from '../protocol/embedding-request.js'
+import type { MessagesRequest } from '../protocol/messages-request.js'
 import type { SentText } from '../protocol/request-body.js'
 import type { ResponsesRequest } from '../protocol/responses-request.js'
 import type { UsageReport } from '../protocol/usage.js'
@@ -88,6 +89,13 @@ export interface ProviderAdapter {
    */
   responses?: AdapterRun<ResponsesRequest>
   /**
+   * Creates a message, for a provider that has Anthropic's Messages API. The reply comes as `native` events. An adapter
+   * without it gets such requests as chats.
+   */
+  messages?: AdapterRun<MessagesRequest>
+  /** Counts the input tokens of a message, for free. They come as one `usage` event with `prompt`. */
+  countMessageTokens?: AdapterRun<MessagesRequest>
+  /**
    * The field for the output limit, unless `supportedParameters` of the route or model name one of the two. If absent:
    * the field that the client used, otherwise `max_tokens`.
    */
@@ -163,6 +171,13 @@ export type ProviderEvent =
       readonly type: 'completion'
       readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
     }
+  /**
+   * An event of a stream, or a whole reply, in the API of the request. Only methods that say so pass it. The router ignores
+   * its usage.
+   */
+  | { readonly type: 'native'; readonly value: Readonly<Record<string, unknown>> }
+  /** The same as unparsed JSON in latin1. It has no usage. */
+  | { readonly type: 'native-data'; readonly bytes: string }
   /** May come more than once. For each field, the largest value counts. */
   | { readonly type: 'usage'; readonly usage: UsageReport }
   /**

@@ -4,12 +4,14 @@ import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
 import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
+import { countEndpoint } from '../operations/messages/count.js'
+import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
 import { responses, storedResponseEndpoints } from '../operations/responses/index.js'
 
 /** Every charged operation. A new one is one more line. */
-const OPERATIONS: readonly Operation[] = [chat, responses, embeddings]
+const OPERATIONS: readonly Operation[] = [chat, responses, messages, embeddings]
 
 export interface EndpointOptions {
   /** Whether there is `GET /openapi.json`. */
@@ -25,6 +27,7 @@ export function createEndpoints(
 ): readonly Endpoint[] {
   const endpoints: Endpoint[] = [
     ...OPERATIONS.map((operation) => charged(operation, engine)),
+    countEndpoint(engine),
     ...modelEndpoints(engine, OPERATIONS, { isPublic: hasPublicModels }),
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))

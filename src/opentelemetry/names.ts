@@ -1,3 +1,5 @@
+import { isChargedOperation } from '../contracts/free-operations.js'
+
 /** The name of the instrumentation scope of all instruments and spans. */
 export const SCOPE = 'compat-router'
 
@@ -9,6 +11,4 @@ export const TOKEN_TYPE = 'gen_ai.token.type'
 export const ERROR_TYPE = 'error.type'
 
 /** Whether an operation calls a model, and therefore has a span and the metrics of calls. */
-export const callsModel = (operation: string): boolean => !LISTINGS.has(operation)
-
-const LISTINGS: ReadonlySet<string> = new Set(['list-models', 'get-model'])
+export const callsModel = (operation: string): boolean => isChargedOperation(operation)

@@ -11,10 +11,14 @@ interface WithText {
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
   ['tools', '*', 'parameters'],
+  ['tools', '*', 'input_schema'],
   ['functions', '*', 'parameters'],
   ['response_format', 'schema'],
   ['response_format', 'json_schema', 'schema'],
   ['text', 'format', 'schema'],
+  ['output_config', 'format', 'schema'],
+  ['output_format', 'schema'],
+  ['messages', '*', 'content', '*', 'input'],
 ]
 
 /** Few bodies contain such a number, or a string with one. */

@@ -63,10 +63,14 @@ export const CALL_HEADERS = [
     maxLength: 255,
     pattern: '^[\\x21-\\x7e]+$',
   }),
-  header('x-session-id', 'Replaces `session_id` if a client cannot set the field.', {
-    type: 'string',
-    minLength: 1,
-    maxLength: 1_024,
-    pattern: '^[\\x21-\\x7e]+$',
-  }),
+  header(
+    'x-session-id',
+    'Replaces `session_id` if a client cannot set the field. So do `x-session-affinity` and `session_id`.',
+    {
+      type: 'string',
+      minLength: 1,
+      maxLength: 1_024,
+      pattern: '^[\\x21-\\x7e]+$',
+    },
+  ),
 ]

@@ -23,6 +23,7 @@ export interface SseReaderOptions {
 
 const LINE_FEED = 10
 const DATA = 'data: '
+const EVENT = 'event: '
 /** A line consists of its field's name and its value; only the value counts against the limit. */
 const FIELD_NAME_BYTES = 64
 /** The place between two events without a blank line. */
@@ -108,15 +109,24 @@ export class SseReader {
   }
 
   /**
-   * Reads the events at the start of a text for as long as each is one `data:` line and a blank line, the usual form.
-   * Returns the number of characters read; the rest is left to the parser.
+   * Reads the events at the start of a text for as long as each is one `data:` line and a blank line, perhaps after an
+   * `event:` line: the usual forms. Returns the number of characters read; the rest is left to the parser.
    */
   #readOneLineEvents(text: string): number {
     let from = 0
-    while (text.slice(from, from + DATA.length) === DATA) {
-      const end = text.indexOf('\n', from)
+    for (;;) {
+      let at = from
+      let type: string | undefined
+      if (text.startsWith(EVENT, from)) {
+        const end = text.indexOf('\n', from)
+        if (end <= from + EVENT.length) break
+        type = text.slice(from + EVENT.length, end)
+        at = end + 1
+      }
+      if (!text.startsWith(DATA, at)) break
+      const end = text.indexOf('\n', at)
       if (end < 0 || text.charCodeAt(end + 1) !== LINE_FEED) break
-      this.#takeEvent(text.slice(from + DATA.length, end), undefined)
+      this.#takeEvent(text.slice(at + DATA.length, end), type)
       from = end + 2
     }
     return from

@@ -167,7 +167,6 @@ const part = (text: string) => ({ type: 'output_text', text, annotations: [] })
 
 /** OpenAI's Responses API. */
 export const responsesLanguage: Language = {
-  noise: `: keep-alive\n\n${responseEvents({ type: 'response.queued' }, { type: 'response.later' })}`,
   open: () =>
     responseEvents(
       { type: 'response.created', response: response({ status: 'in_progress' }) } as { type: string },
@@ -204,6 +203,7 @@ export const responsesLanguage: Language = {
       ...(finish === 'length' && INCOMPLETE),
     }),
   errorBody: openAiLanguage.errorBody,
+  noise: `: keep-alive\n\n${responseEvents({ type: 'response.later' })}`,
   errorFrame: (message) =>
     `event: error\n${sseData({ type: 'error', code: 'server_error', message, param: null })}`,
 }

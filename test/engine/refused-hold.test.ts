@@ -59,7 +59,9 @@ describe('a call that a limit refuses', () => {
   })
 
   it('is told of what its user has granted to the app', () => {
-    expect(refuse({}, { isGrant: true }).message).toContain('the monthly budget of your grant to this app has')
+    expect(refuse({}, { isGrant: true }).message).toContain(
+      'the monthly budget of your grant to this app has',
+    )
   })
 
   it('can try again soon if only other calls stand in the way', () => {

@@ -30,7 +30,7 @@ function relay({
       counter: byteRatioCounter,
       meter,
       newId: () => String(++ids),
-      provider: 'acme',
+      route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice,
     },
     { stream, model: 'acme/fast', n, reasoningName },

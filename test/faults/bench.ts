@@ -97,7 +97,7 @@ export class Bench {
     readonly library: Library,
     options: BenchOptions,
     upstreams: readonly ScriptedUpstream[],
-    private readonly door: Door,
+    readonly door: Door,
   ) {
     process.on('unhandledRejection', this.onRejection)
     this.upstreams = upstreams

@@ -68,8 +68,8 @@ describe('the scoreboard', () => {
       },
     ])
     expect(table.split('\n').slice(2)).toEqual([
-      expect.stringMatching(/\| 0\.002 \| 0\.002000001 \| +\| 0\.002 \| 0\.000000001 \|$/),
-      expect.stringMatching(/\| 0 \| +\| +\| 0\.002 \| -0\.002 \|$/),
+      expect.stringMatching(/\| 0\.002 \| 0\.002000001 \| +\| +\| 0\.002 \| 0\.000000001 \|$/),
+      expect.stringMatching(/\| 0 \| +\| +\| +\| 0\.002 \| -0\.002 \|$/),
     ])
   })
 })

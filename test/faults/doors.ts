@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { readResponseStream } from '../helpers/response-events.js'
 import type { Answer } from './fault.js'
 
@@ -6,6 +7,8 @@ import type { Answer } from './fault.js'
 export interface Door {
   readonly name: DoorName
   readonly path: string
+  /** The bytes that keep a silent stream alive begin with this. */
+  readonly alive: string
   /** The body that asks for the same as the body of a chat. */
   request(chat: Readonly<Record<string, unknown>>): object
   /** Fails unless a reply of status 200 is complete, in the way that the answer says. */
@@ -14,7 +17,7 @@ export interface Door {
   assertFailed(text: string, code: string): void
 }
 
-export type DoorName = 'chat' | 'responses'
+export type DoorName = 'chat' | 'responses' | 'messages'
 
 /** The finish reason of a complete reply. */
 const REASONS = { whole: 'stop', calls: 'tool_calls', cut: 'length' } as const
@@ -23,6 +26,7 @@ const reasonOf = (answer: Answer) => REASONS[answer as keyof typeof REASONS]
 const chat: Door = {
   name: 'chat',
   path: '/chat/completions',
+  alive: ': keep-alive',
   request: (body) => body,
   assertWhole(text, stream, answer) {
     if (!stream) {
@@ -48,6 +52,7 @@ const chat: Door = {
 const responses: Door = {
   name: 'responses',
   path: '/responses',
+  alive: ': keep-alive',
   request({ messages, max_tokens: most, max_completion_tokens: _most, ...rest }) {
     return {
       ...rest,
@@ -67,7 +72,32 @@ const responses: Door = {
   },
 }
 
-export const DOORS: readonly Door[] = [chat, responses]
+const STOPS = { whole: 'end_turn', calls: 'tool_use', cut: 'max_tokens' } as const
+
+const messages: Door = {
+  name: 'messages',
+  path: '/messages',
+  alive: 'event: ping',
+  request({ max_tokens: older, max_completion_tokens: newer, n: _n, ...rest }) {
+    const most = [older, newer].find((bound) => typeof bound === 'number' && bound > 0)
+    return { ...rest, max_tokens: most ?? 4_096 }
+  },
+  assertWhole(text, stream, answer) {
+    const reason = STOPS[answer as keyof typeof STOPS]
+    if (!stream) {
+      const message = JSON.parse(text)
+      assert.deepEqual([message.type, message.role, message.stop_reason], ['message', 'assistant', reason])
+      return
+    }
+    const { error, stopReason } = checkEvents(readEvents(text))
+    assert.deepEqual([error, stopReason], [undefined, reason])
+  },
+  assertFailed(text, code) {
+    assert.equal(checkEvents(readEvents(text)).error?.code, code)
+  },
+}
+
+export const DOORS: readonly Door[] = [chat, responses, messages]
 
 /** The events of a stream without comments. */
 function eventsOf(text: string): string[] {

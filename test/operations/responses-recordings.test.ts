@@ -178,7 +178,7 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
     counter: byteRatioCounter,
     meter,
     newId: () => String(++ids),
-    provider: 'acme',
+    route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
     splice: true,
   })
   const reader = open()

@@ -80,7 +80,9 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(document.paths)).toEqual([
       '/chat/completions',
       '/responses',
+      '/messages',
       '/embeddings',
+      '/messages/count_tokens',
       '/models',
       '/models/{model_key}',
       '/envelope-keys',
@@ -150,10 +152,27 @@ describe('a real answer', () => {
   it('with a minimal model contains only what the client may see', () => {
     const row = { id: 'm', created: 0, ownedBy: 'acme', root: 'acme/m', parent: 'p', costPrice: '0.01' }
     const shown = JSON.parse(JSON.stringify(modelObject(row)))
-    expect(shown).toMatchObject({ id: 'm', created: 0, owned_by: 'acme', root: 'acme/m', parent: 'p', name: 'm' })
+    expect(shown).toMatchObject({
+      id: 'm',
+      created: 0,
+      owned_by: 'acme',
+      root: 'acme/m',
+      parent: 'p',
+      name: 'm',
+    })
     expect(shown.supported_parameters).toEqual(expect.arrayContaining(['tools', 'temperature', 'max_tokens']))
     expect(Object.keys(shown)).toEqual([
-      ...['id', 'object', 'created', 'owned_by', 'root', 'parent', 'canonical_slug', 'name', 'context_length'],
+      ...[
+        'id',
+        'object',
+        'created',
+        'owned_by',
+        'root',
+        'parent',
+        'canonical_slug',
+        'name',
+        'context_length',
+      ],
       ...['supported_parameters', 'architecture', 'top_provider', 'per_request_limits', 'default_parameters'],
       ...['supported_voices', 'links'],
     ])
@@ -168,7 +187,9 @@ describe('a real answer', () => {
 
   it('with a list matches the document', () => {
     expect(modelListSchema.parse(modelList([MODEL])).data).toHaveLength(1)
-    expect(JSON.stringify(modelList([]))).toBe('{"object":"list","data":[],"links":{"next":null},"total_count":0}')
+    expect(JSON.stringify(modelList([]))).toBe(
+      '{"object":"list","data":[],"links":{"next":null},"total_count":0}',
+    )
   })
 
   it('with a usage matches the document', () => {

@@ -40,7 +40,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
       counter: byteRatioCounter,
       meter,
       newId: () => String(++ids),
-      provider: 'acme',
+      route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice: true,
     },
     { stream, model: MODEL, n: 1, reasoningName: 'reasoning_content' },

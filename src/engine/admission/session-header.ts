@@ -4,16 +4,13 @@ import type { IncomingCall } from '../../contracts/reply.js'
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
-const USUAL = ['x-session-id'] as const
+/** The names that agents send. */
+const NAMES = ['x-session-id', 'x-session-affinity', 'session_id'] as const
 
-/** The session in the first of some headers, for clients that cannot set the body's field. The body wins. */
-export function sessionFromHeader<A extends Asked>(
-  asked: A,
-  headers: IncomingCall['headers'],
-  names: readonly string[] = USUAL,
-): A {
+/** The session in the first header that a request has, for clients that cannot set the body's field. The body wins. */
+export function sessionFromHeader<A extends Asked>(asked: A, headers: IncomingCall['headers']): A {
   if (asked.own.sessionId !== undefined) return asked
-  const name = names.find((header) => headers[header] !== undefined)
+  const name = NAMES.find((header) => headers[header] !== undefined)
   if (name === undefined) return asked
   const sessionId = headers[name]
   if (typeof sessionId !== 'string' || !VISIBLE_ASCII.test(sessionId)) {

@@ -64,7 +64,7 @@ export class Call implements LiveCall {
     private readonly writer: ReplyWriter,
   ) {
     const { options } = parts
-    this.client = new ClientReply(writer, options.clock)
+    this.client = new ClientReply(writer, options.clock, call.operation.keepAlive)
     this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim, call.caller.limits)
     this.replyId = `${call.operation.idPrefix}${options.newId()}`
     this.created = Math.floor(options.wallClock.now() / 1_000)

@@ -18,6 +18,7 @@ export class ClientReply {
   constructor(
     readonly writer: ReplyWriter,
     private readonly clock: Clock,
+    private readonly aliveBytes = KEEP_ALIVE,
   ) {
     this.lastWriteAt = clock.now()
   }
@@ -62,6 +63,6 @@ export class ClientReply {
   }
 
   keepAlive(): void {
-    if (this.blockedSince === undefined && !this.gone) void this.write(KEEP_ALIVE)
+    if (this.blockedSince === undefined && !this.gone) void this.write(this.aliveBytes)
   }
 }

@@ -37,7 +37,7 @@ export async function runOperation(
     authoriseScope(principal, operation)
     const body = await inFlight.interruptible(call.readBody(principal.account))
     const read = operation.read(body, call.headers)
-    const asked = sessionFromHeader(read, call.headers, operation.sessionHeaders)
+    const asked = sessionFromHeader(read, call.headers)
     const model = await findModel(asked.model, context, options)
     checkOperation(operation, model)
     authoriseModel(principal, model.id, asked.own)

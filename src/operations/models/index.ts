@@ -1,11 +1,14 @@
 import type { ErrorCode } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
-import type { Operation } from '../../contracts/operation.js'
+import type { Door, Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
+import { messages } from '../messages/index.js'
+import { messageModel, messageModelList } from './message-models.js'
+import { modelList, modelObject } from './model-object.js'
 import { ModelReplies } from './model-replies.js'
 import { modelListSchema, modelSchema } from './model-schemas.js'
 
@@ -22,27 +25,46 @@ const MODEL_CODES: readonly ErrorCode[] = [
 ]
 
 /** Writes the answer for a caller, who is unknown if the models are public. */
-type AnswerModels = (context: LazyContext, principal?: Principal) => Promise<string>
+type AnswerModels = (replies: ModelReplies, context: LazyContext, principal?: Principal) => Promise<string>
+
+/** The clients of one API: how models are shown to them, and how they send their credential and read errors. */
+interface Audience {
+  readonly replies: ModelReplies
+  readonly door: Door
+}
 
 /**
  * `GET /models` and `GET /models/{model_key}`. If they are public, a request without a credential is answered too, with
- * prices before any markup.
+ * prices before any markup. Clients of Anthropic's API send the version that they expect, and get its shapes.
  */
 export function modelEndpoints(
   engine: Engine,
   operations: readonly Operation[],
   { isPublic }: { readonly isPublic: boolean },
 ): readonly Endpoint[] {
-  const replies = new ModelReplies(engine.options, operations)
+  const { options } = engine
+  const usual: Audience = {
+    replies: new ModelReplies(options, operations, { one: modelObject, list: modelList }),
+    door: {},
+  }
+  const ofMessages: Audience = {
+    replies: new ModelReplies(options, operations, { one: messageModel, list: messageModelList }),
+    door: messages,
+  }
   const answer = (
     name: string,
     call: IncomingCall,
     writer: ReplyWriter,
     body: AnswerModels,
-  ): Promise<void> =>
-    isPublic && call.authorizationLines === 0
-      ? engine.answerPublic(call, writer, body)
-      : engine.answer(name, call, writer, body)
+  ): Promise<void> => {
+    const { authorizationLines, headers } = call
+    const { door, replies } = headers['anthropic-version'] === undefined ? usual : ofMessages
+    const hasToken = authorizationLines > 0 || headers[door.tokenHeader ?? ''] !== undefined
+    const write = (context: LazyContext, principal?: Principal) => body(replies, context, principal)
+    return isPublic && !hasToken
+      ? engine.answerPublic(call, writer, write)
+      : engine.answer(name, call, writer, write, door)
+  }
   return [
     {
       method: 'GET',
@@ -78,7 +100,7 @@ export function modelEndpoints(
         schemas: { ModelList: modelListSchema },
       },
       answer: (call, writer) =>
-        answer('list-models', call, writer, (context, principal) =>
+        answer('list-models', call, writer, (replies, context, principal) =>
           replies.list(call.query, context, principal),
         ),
     },
@@ -106,7 +128,9 @@ export function modelEndpoints(
         schemas: { Model: modelSchema },
       },
       answer: (call, writer, key) =>
-        answer('get-model', call, writer, (context, principal) => replies.one(key, context, principal)),
+        answer('get-model', call, writer, (replies, context, principal) =>
+          replies.one(key, context, principal),
+        ),
     },
   ]
 }

@@ -11,10 +11,16 @@ import { faultyStore } from '../../engine/failures/store-failures.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
 import { type ModelFilter, readFilter, takesParameters } from './model-filter.js'
-import { modelList, modelObject } from './model-object.js'
+import type { ListedModel } from './model-object.js'
 
 /** How many markups have a body of their own at a time. */
 const KEPT_MARKUPS = 100
+
+/** How models are shown to the clients of one API, with the prices that a caller pays. */
+export interface ModelShapes {
+  one(model: ListedModel, markup: MarkupTerms): object
+  list(models: readonly ListedModel[], markup: MarkupTerms): object
+}
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
@@ -26,6 +32,7 @@ export class ModelReplies {
   constructor(
     private readonly options: EngineOptions,
     private readonly operations: readonly Operation[],
+    private readonly shapes: ModelShapes,
   ) {}
 
   /**
@@ -40,7 +47,7 @@ export class ModelReplies {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
     }
     const markup = markupOf(principal)
-    if (filter !== undefined) return bodyOf(await this.#matching(models, filter, context), markup)
+    if (filter !== undefined) return this.#bodyOf(await this.#matching(models, filter, context), markup)
     if (this.#listed !== models) {
       this.#bodies.clear()
       this.#listed = undefined
@@ -48,7 +55,7 @@ export class ModelReplies {
     const key = `${markup.basisPoints} ${markup.flat}`
     const kept = this.#bodies.get(key)
     if (kept !== undefined) return kept
-    const body = bodyOf(models, markup)
+    const body = this.#bodyOf(models, markup)
     if (this.#listed === models || isFixed(models)) {
       this.#listed = models
       this.#bodies.set(key, body)
@@ -60,9 +67,13 @@ export class ModelReplies {
   async one(key: string, context: LazyContext, principal?: Principal): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
-      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model, markupOf(principal))))
+      if (model !== undefined) return toLatin1(JSON.stringify(this.shapes.one(model, markupOf(principal))))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
+  }
+
+  #bodyOf(models: readonly Model[], markup: MarkupTerms): string {
+    return toLatin1(JSON.stringify(this.shapes.list(models, markup)))
   }
 
   async #matching(
@@ -94,10 +105,6 @@ export class ModelReplies {
 
 function markupOf(principal: Principal | undefined): MarkupTerms {
   return principal?.kind === 'access-token' ? parseMarkup(principal.app.markup) : NO_MARKUP
-}
-
-function bodyOf(models: readonly Model[], markup: MarkupTerms): string {
-  return toLatin1(JSON.stringify(modelList(models, markup)))
 }
 
 /** Whether nothing that the list shows can change. */

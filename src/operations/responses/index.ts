@@ -27,7 +27,6 @@ export const responses: Operation<AskedResponse> = {
   scope: 'models.run',
   idPrefix: 'resp_',
   modelOperation: 'chat',
-  sessionHeaders: ['x-session-id', 'x-session-affinity', 'session_id'],
   openapi: responsesOpenApi,
   errors: RESPONSES_ERRORS,
   read: ({ value }) => parseResponseRequest(value),

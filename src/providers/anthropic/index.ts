@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import { createSecret } from '../../base/secret.js'
-import type { ChatAdapter, ProviderCall } from '../../contracts/index.js'
+import type { ChatAdapter, ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { refuseUnknown } from '../../contracts/option-checks.js'
 import { writeExactly } from '../../protocol/exact-data.js'
+import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import type { HostDispatcher } from '../dispatcher.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
 import type { HeaderList, UpstreamCall } from '../upstream-call.js'
+import { countBody, nativeBody } from './native-body.js'
+import { createCountReader, createNativeReader } from './native-reader.js'
 import { createReader } from './reader.js'
 import { thinkingAfter } from './refusals.js'
 import { ALL_THINKING, type SentThinking, toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
 const ENDPOINT = '/messages'
+const COUNT_ENDPOINT = '/messages/count_tokens'
+const BETA = 'anthropic-beta'
 const VERSION = '2023-06-01'
 /**
  * Claude's tokenizers make up to a third more tokens from a text than OpenAI's do, and the latest one another third.
@@ -39,13 +44,16 @@ export interface AnthropicSettings {
   readonly dispatcher?: HostDispatcher | undefined
 }
 
+/** An adapter that serves chat completions and messages. */
+export type MessagesAdapter = ChatAdapter & Required<Pick<ProviderAdapter, 'messages' | 'countMessageTokens'>>
+
 /**
  * An adapter to Anthropic's Messages API, or to any server that speaks it.
  *
  * Throws a `TypeError` at once if a setting is invalid. If the API cannot express a field of a request, the request
  * is rejected with the field's name before anything is sent; `toNativeRequest` lists how each field is converted.
  */
-export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
+export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
   refuseUnknown(settings, SETTINGS, 'anthropic')
   const { apiKey, version = VERSION, headers = {} } = settings
   for (const [name, value] of Object.entries({ apiKey, version })) {
@@ -53,8 +61,9 @@ export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
       throw new TypeError(`${name} must be a string of visible ASCII characters.`)
     }
   }
+  const { betas, others } = splitBetas(headers)
   const upstream = createUpstream(
-    { baseUrl: settings.baseUrl ?? BASE_URL, headers, dispatcher: settings.dispatcher },
+    { baseUrl: settings.baseUrl ?? BASE_URL, headers: others, dispatcher: settings.dispatcher },
     ENDPOINT,
   )
   for (const name of Object.keys(headers)) {
@@ -65,34 +74,88 @@ export function anthropic(settings: AnthropicSettings = {}): ChatAdapter {
   warnOfUnsetKey(settings, 'anthropic')
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
-  const credentialOf = ({ auth }: ProviderCall): HeaderList => {
+  /** The headers of a call: a feature of the caller's is added to those of the host. */
+  const headersOf = ({ auth }: AnyCall, ofCaller: readonly string[] = []): HeaderList => {
+    const list = ['anthropic-version', version]
+    const names = [...new Set([...betas, ...ofCaller])]
+    if (names.length > 0) list.push(BETA, names.join(','))
     const secret = auth.kind === 'byok' ? auth.secret : (auth.secret ?? ownKey)
-    return secret === undefined ? [] : ['x-api-key', secret.reveal()]
+    if (secret !== undefined) list.push('x-api-key', secret.reveal())
+    return list
   }
 
   const prepare = (call: ProviderCall, take: UpstreamCall['take'], thinking: SentThinking): UpstreamCall => ({
-    endpoint: ENDPOINT,
-    headers: ['anthropic-version', version, ...credentialOf(call)],
+    ...common(call, take),
+    headers: headersOf(call),
     body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
-    onCallersKey: call.auth.kind === 'byok',
-    stream: call.stream,
-    limits: call.limits,
-    signal: call.signal,
-    trace: call.trace,
     reader: createReader(call.limits.eventBytes),
-    take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)
       return other === undefined ? undefined : prepare(call, take, other)
     },
   })
 
+  const prepareNative = (
+    call: ProviderCall<MessagesRequest>,
+    take: UpstreamCall['take'],
+    thinking: SentThinking,
+  ): UpstreamCall => ({
+    ...common(call, take),
+    headers: headersOf(call, call.request.betas),
+    body: writeExactly(nativeBody(call.request, call.stream, thinking), randomUUID),
+    reader: createNativeReader(call.limits.eventBytes),
+    instead(failure) {
+      const other = thinkingAfter(failure, thinking)
+      return other === undefined ? undefined : prepareNative(call, take, other)
+    },
+  })
+
+  const prepareCount = (call: ProviderCall<MessagesRequest>, take: UpstreamCall['take']): UpstreamCall => ({
+    ...common(call, take),
+    endpoint: COUNT_ENDPOINT,
+    headers: headersOf(call, call.request.betas),
+    body: writeExactly(countBody(call.request), randomUUID),
+    reader: createCountReader(call.limits.eventBytes),
+  })
+
   return {
     chat: (call, take) => upstream.post(() => prepare(call, take, ALL_THINKING)),
+    messages: (call, take) => upstream.post(() => prepareNative(call, take, ALL_THINKING)),
+    countMessageTokens: (call, take) => upstream.post(() => prepareCount(call, take)),
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
     needsBound: true,
     close: () => upstream.close(),
+  }
+}
+
+type AnyCall = Pick<ProviderCall, 'auth' | 'stream' | 'limits' | 'signal' | 'trace'>
+
+function common(call: AnyCall, take: UpstreamCall['take']) {
+  return {
+    endpoint: ENDPOINT,
+    onCallersKey: call.auth.kind === 'byok',
+    stream: call.stream,
+    limits: call.limits,
+    signal: call.signal,
+    trace: call.trace,
+    take,
+  }
+}
+
+const VISIBLE_LINE = /^[\x20-\x7e]*$/
+
+/** Takes the host's `anthropic-beta` out of its headers, since a call may add features to it. */
+function splitBetas(headers: Readonly<Record<string, string>>) {
+  const isBeta = (name: string) =>
+    name.toLowerCase() === BETA && typeof headers[name] === 'string' && VISIBLE_LINE.test(headers[name])
+  const names = Object.keys(headers ?? {})
+  const found = names.filter(isBeta)
+  // Other headers are checked as they were given.
+  if (found.length === 0) return { betas: [], others: headers }
+  return {
+    betas: found.flatMap((name) => headers[name]!.split(',').map((beta) => beta.trim())),
+    others: Object.fromEntries(names.filter((name) => !isBeta(name)).map((name) => [name, headers[name]!])),
   }
 }

@@ -105,7 +105,7 @@ export const broken: readonly Fault[] = [
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await bench.clock.elapse(1_000)
-      await call.client.receives(': keep-alive')
+      await call.client.receives(bench.door.alive)
       reply.reset()
       return call
     },

@@ -227,6 +227,8 @@ export const overdraw: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
     name: 'the request has no effective output limit: the provider gets that of the hold',
+    // The Messages API requires one.
+    doors: ['chat', 'responses'],
     options: { ...NEVER, limits: { holdOutputTokens: 50 } },
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])

@@ -41,7 +41,7 @@ export const stopped: readonly Fault[] = [
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, COMMENT)
       await bench.clock.elapse(2_000)
-      await call.client.receives(': keep-alive')
+      await call.client.receives(bench.door.alive)
       await bench.clock.elapse(8_000)
       await reply.closed
       return call

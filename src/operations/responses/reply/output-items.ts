@@ -155,7 +155,7 @@ export class OutputItems {
     }
     const whole: JsonObject = { ...item, summary }
     if (response.include.has(ENCRYPTED_REASONING) && !isCut) {
-      whole.encrypted_content = sealReasoning({ provider: parts.provider, details })
+      whole.encrypted_content = sealReasoning({ provider: parts.route.provider, details })
     }
     this.done({ index, item: whole })
   }

@@ -1,0 +1,120 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { Principal } from '../../contracts/credentials.js'
+import type { Endpoint } from '../../contracts/endpoint.js'
+import type { ProviderCall, Route } from '../../contracts/providers.js'
+import type { IncomingCall } from '../../contracts/reply.js'
+import { authoriseModel, authoriseScope } from '../../engine/admission/authorise.js'
+import { checkOperation, findModel } from '../../engine/admission/find-model.js'
+import { openEnvelope } from '../../engine/admission/open-envelope.js'
+import { checkParameters, servesParameters, unlistedParameters } from '../../engine/admission/parameters.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
+import { askStore } from '../../engine/asking/stores.js'
+import type { Engine } from '../../engine/engine.js'
+import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { isCount } from '../../protocol/usage.js'
+import { estimatePrompt } from '../chat/prompt-estimate.js'
+import { messages } from './index.js'
+import { countOpenApi } from './openapi.js'
+import { nativeRequest } from './request/native-request.js'
+import { type AskedMessages, readRequest, wholeChat } from './request/read-request.js'
+
+/** The name of the operation in events. */
+const NAME = 'count-message-tokens'
+/** A provider has this long to count. After it, the count is an estimate. */
+const COUNT_MS = 10_000
+
+/** `POST /messages/count_tokens`. It costs nothing, and passes the same gates as a call. */
+export function countEndpoint(engine: Engine): Endpoint {
+  return {
+    method: 'POST',
+    path: '/messages/count_tokens',
+    ...(messages.errors && { errors: messages.errors }),
+    openapi: countOpenApi,
+    answer: (call, writer) =>
+      engine.answer(
+        NAME,
+        call,
+        writer,
+        (context, principal) => countTokens(engine, call, context, principal),
+        messages,
+      ),
+  }
+}
+
+async function countTokens(
+  { options }: Engine,
+  call: IncomingCall,
+  context: LazyContext,
+  principal: Principal,
+): Promise<string> {
+  authoriseScope(principal, messages)
+  const body = await call.readBody(principal.account)
+  const asked = readRequest(body.value, call.headers, false)
+  const model = await findModel(asked.model, context, options)
+  checkOperation(messages, model)
+  authoriseModel(principal, model.id, asked.own)
+  checkParameters(messages, asked, model)
+  const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
+  const serving = (Array.isArray(routes) ? routes : []).filter((route: Route) =>
+    servesParameters(asked, model, route),
+  )
+  if (serving.length === 0 && asked.unlisted.length > 0) throw unlistedParameters(asked, model)
+  const route = serving.find((found) => mayCount(found, asked))
+  const counted =
+    route === undefined ? undefined : await askProvider(options, route, asked, model, context, principal)
+  if (counted !== undefined) return JSON.stringify({ input_tokens: counted })
+  // Not the upper bound of `neverOverdraw`, which says little about the tokens of a text.
+  const estimate = estimatePrompt(wholeChat(asked), model, { ...options, neverOverdraw: false })
+  return JSON.stringify({ input_tokens: estimate.atMost(route?.adapter.tokenFactor), estimated: true })
+}
+
+/** Whether a route may be asked to count: with the host's key, or with the caller's if the request brings one. */
+function mayCount(route: Route, { own }: AskedMessages): boolean {
+  const { adapter, byok = 'no', enabled, provider } = route
+  if (enabled === false || adapter.countMessageTokens === undefined) return false
+  if (own.providerKey !== undefined) {
+    return provider === own.provider && byok !== 'no' && adapter.takesKeys === true
+  }
+  const { ignore, only } = own.routing ?? {}
+  if (ignore?.includes(provider) === true || only?.includes(provider) === false) return false
+  return byok !== 'only'
+}
+
+/** Returns undefined if the provider does not count, for whatever reason. */
+async function askProvider(
+  options: Engine['options'],
+  route: Route,
+  asked: AskedMessages,
+  model: Model,
+  context: LazyContext,
+  { account }: Principal,
+): Promise<number | undefined> {
+  const { clock, limits } = options
+  const { providerKey } = asked.own
+  const binding = { provider: route.provider, account }
+  const auth: ProviderCall['auth'] =
+    providerKey === undefined
+      ? { kind: 'host', secret: route.secret || undefined }
+      : { kind: 'byok', secret: await openEnvelope(providerKey, binding, context, options) }
+  const tooLate = new AbortController()
+  const cancel = clock.after(COUNT_MS, () => tooLate.abort())
+  let prompt: unknown
+  const request: ProviderCall<MessagesRequest> = {
+    request: nativeRequest(asked, model, route, undefined, auth.kind === 'byok'),
+    stream: false,
+    auth,
+    limits,
+    signal: AbortSignal.any([context.signal, tooLate.signal]),
+    requestId: context.requestId,
+  }
+  try {
+    await route.adapter.countMessageTokens!(request, (events) => {
+      for (const event of events) if (event.type === 'usage') prompt = event.usage.prompt
+    })
+  } catch {
+    return undefined
+  } finally {
+    cancel()
+  }
+  return isCount(prompt) ? prompt : undefined
+}

@@ -1,0 +1,43 @@
+import type { Operation } from '../../contracts/operation.js'
+import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { chatWithHints } from './hints.js'
+import { messagesOpenApi } from './openapi.js'
+import { MessagesPlan } from './plan.js'
+import { PING } from './reply/choice-stream-writer.js'
+import { MESSAGES_ERRORS } from './reply/errors.js'
+import { type AskedMessages, readRequest } from './request/read-request.js'
+import { unsupportedFields } from './unsupported.js'
+
+/** `POST /messages`: Anthropic's Messages API. */
+export const messages: Operation<AskedMessages> = {
+  name: 'messages',
+  path: '/messages',
+  scope: 'models.run',
+  idPrefix: 'msg_',
+  modelOperation: 'chat',
+  tokenHeader: 'x-api-key',
+  errors: MESSAGES_ERRORS,
+  keepAlive: PING,
+  openapi: messagesOpenApi,
+  read: ({ value }, headers) => readRequest(value, headers),
+  unsupported: ({ native }, supported) => unsupportedFields(native, supported),
+  plan: (asked, model, options) => new MessagesPlan(asked, model, options),
+
+  // Labels cannot change the reply, and neither can the envelope of a provider key, which is different for each sealing.
+  digest: ({ native, own: { provider, routing, sessionId }, stream }) => ({
+    native,
+    stream,
+    provider,
+    routing,
+    sessionId,
+  }),
+
+  isServedBy: (adapter) => adapter.messages !== undefined || adapter.chat !== undefined,
+
+  run: (adapter, call, take) =>
+    adapter.messages === undefined
+      ? chatWithHints(adapter as ChatAdapter, call as ProviderCall<ChatRequest>, take)
+      : adapter.messages(call as unknown as ProviderCall<MessagesRequest>, take),
+}

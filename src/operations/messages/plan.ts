@@ -1,0 +1,65 @@
+import type { Model } from '../../contracts/catalogue.js'
+import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
+import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import { type OutputBounds, outputBounds } from '../chat/output-bounds.js'
+import { estimatePrompt } from '../chat/prompt-estimate.js'
+import { ChatReply } from '../chat/reply/chat-reply.js'
+import { routeParameters } from '../chat/route-parameters.js'
+import { upstreamRequest } from '../chat/upstream-request.js'
+import { ChoiceBodyWriter } from './reply/choice-body-writer.js'
+import { ChoiceStreamWriter } from './reply/choice-stream-writer.js'
+import { NativeReply } from './reply/native-reply.js'
+import { nativeRequest } from './request/native-request.js'
+import { type AskedMessages, chatFor, wholeChat } from './request/read-request.js'
+
+/** The plan of one message with one model. Its input and output are estimated as those of a chat. */
+export class MessagesPlan implements Plan {
+  readonly choices = 1
+  readonly outputTokens: number
+  private readonly bounds: OutputBounds
+  private estimate: InputEstimate | undefined
+
+  constructor(
+    private readonly asked: AskedMessages,
+    private readonly model: Model,
+    private readonly options: PlanOptions,
+  ) {
+    const { max_tokens, thinking } = asked.native
+    const bounded = { model: asked.model, messages: [], max_tokens, thinking }
+    this.bounds = outputBounds(bounded, model, options.limits, options.neverOverdraw)
+    this.outputTokens = this.bounds.tokens + this.bounds.thinking
+  }
+
+  get input(): InputEstimate {
+    this.estimate ??= estimatePrompt(wholeChat(this.asked), this.model, this.options)
+    return this.estimate
+  }
+
+  shortened(outputTokens: number): string | undefined {
+    const tokens = outputTokens - this.bounds.thinking
+    return tokens < 1 ? undefined : `max_tokens: ${tokens}`
+  }
+
+  requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
+    const { asked, bounds, model } = this
+    if (route.adapter.messages !== undefined) {
+      return nativeRequest(asked, model, route, bounds, onCallersKey)
+    }
+    const chat = { forward: chatFor(asked, model, route), marksCache: asked.marksCache }
+    return upstreamRequest(routeParameters(chat, model, route, onCallersKey), model, route, bounds)
+  }
+
+  reply(parts: ReplyParts): Reply {
+    const { model, stream } = this.asked
+    const { route } = parts
+    if (route.adapter.messages !== undefined) return new NativeReply(parts, { id: parts.id, model }, stream)
+    return new ChatReply(
+      parts,
+      { model, stream, n: 1, reasoningName: 'both' },
+      {
+        stream: (top) => new ChoiceStreamWriter(top, route.provider),
+        body: () => new ChoiceBodyWriter(route.provider),
+      },
+    )
+  }
+}

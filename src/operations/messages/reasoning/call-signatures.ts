@@ -1,0 +1,19 @@
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+
+/** The format of `reasoning_details` from Google's models. */
+const GOOGLE_FORMAT = 'google-gemini-v1'
+
+/** Returns Google's signature of a tool call as a reasoning detail. A block of a call has no place for it. */
+export function signedCallDetail({ extra_content: extra, id }: JsonObject): JsonObject | undefined {
+  const google = isObject(extra) ? extra.google : undefined
+  const data = isObject(google) ? google.thought_signature : undefined
+  return isText(data) ? { type: 'reasoning.encrypted', id, data, format: GOOGLE_FORMAT } : undefined
+}
+
+/** Puts the signatures of calls back, from the details that {@link signedCallDetail} made. */
+export function signCalls(calls: readonly JsonObject[], details: readonly JsonObject[]): void {
+  for (const call of calls) {
+    const signed = details.find(({ format, id }) => format === GOOGLE_FORMAT && id === call.id)
+    if (signed !== undefined) call.extra_content = { google: { thought_signature: signed.data } }
+  }
+}

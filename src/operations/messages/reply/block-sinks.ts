@@ -1,0 +1,84 @@
+import { mendArguments } from '../../../protocol/call-arguments.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { type EventWriter, writeToolUse } from './event-writer.js'
+import type { BlockSink } from './native-blocks.js'
+
+/** Writes the blocks of a reply as the events of a stream. */
+export class StreamSink implements BlockSink {
+  constructor(private readonly events: EventWriter) {}
+
+  open(block: JsonObject): string {
+    return this.events.open(block)
+  }
+
+  delta(delta: JsonObject): string {
+    return this.events.delta(delta)
+  }
+
+  spliced(index: number, text: string, bytes: string): string {
+    // A block that could not be read changes the indexes.
+    if (index !== this.events.index) return this.events.delta({ type: 'text_delta', text })
+    return `event: content_block_delta\ndata: ${bytes}\n\n`
+  }
+
+  close(): string {
+    return this.events.close()
+  }
+}
+
+interface Gathered {
+  readonly block: JsonObject
+  input: string
+}
+
+/** Gathers the blocks of a reply for one body. */
+export class BodySink implements BlockSink {
+  private readonly blocks: Gathered[] = []
+  private isUnread = false
+
+  open(block: JsonObject): string {
+    if (!this.isUnread) this.blocks.push({ block: Object.assign({}, block), input: '' })
+    return ''
+  }
+
+  delta(delta: JsonObject): string {
+    const last = this.blocks.at(-1)
+    if (last === undefined) return ''
+    const { block } = last
+    if (isText(delta.partial_json)) last.input += delta.partial_json
+    else if (isText(delta.text)) block.text = `${String(block.text ?? '')}${delta.text}`
+    else if (isText(delta.thinking)) block.thinking = `${String(block.thinking ?? '')}${delta.thinking}`
+    else if (isText(delta.signature)) block.signature = delta.signature
+    else if (isObject(delta.citation)) {
+      block.citations = Array.isArray(block.citations)
+        ? [...block.citations, delta.citation]
+        : [delta.citation]
+    }
+    return ''
+  }
+
+  spliced(_index: number, text: string): string {
+    return this.delta({ text })
+  }
+
+  close(): string {
+    return ''
+  }
+
+  /** Stops gathering, since nobody reads the reply any more. */
+  discard(): void {
+    this.isUnread = true
+    this.blocks.length = 0
+  }
+
+  /** Returns the JSON of the blocks. */
+  content(): string {
+    return `[${this.blocks.map(writeBlock).join(',')}]`
+  }
+}
+
+function writeBlock({ block, input }: Gathered): string {
+  if (block.type !== 'tool_use' && input === '') return JSON.stringify(block)
+  const { input: _, ...call } = block
+  return writeToolUse(call, mendArguments(input))
+}

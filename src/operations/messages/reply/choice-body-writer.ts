@@ -1,0 +1,59 @@
+import { mendArguments } from '../../../protocol/call-arguments.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import type { WireCharge } from '../../../protocol/wire-usage.js'
+import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
+import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
+import { signedCallDetail } from '../reasoning/call-signatures.js'
+import { markDetails } from '../reasoning/thoughts.js'
+import { imageText, joinDetails } from './choice-parts.js'
+import { writeMessage, writeToolUse } from './event-writer.js'
+import { type Stop, stopReason } from './stop.js'
+
+/** Writes a whole message from the choice of a chat. */
+export class ChoiceBodyWriter extends BodyWriter {
+  private stop: Stop = { reason: 'end_turn', sequence: null }
+
+  constructor(private readonly provider: string) {
+    super()
+  }
+
+  override body(top: ReplyTop, _labels: WrittenLabels, charge: WireCharge): string {
+    return writeMessage(top, this.choices ?? '[]', this.stop, charge)
+  }
+
+  protected override write([choice]: readonly JsonObject[]): string {
+    const message = isObject(choice?.message) ? choice.message : {}
+    this.stop = {
+      reason: stopReason(choice?.finish_reason, choice?.native_finish_reason),
+      sequence: null,
+    }
+    return `[${this.blocks(message).join(',')}]`
+  }
+
+  private blocks(message: JsonObject): string[] {
+    const { content, images, reasoning, reasoning_details: given, refusal, tool_calls: calls } = message
+    const details = Array.isArray(given) ? given.filter(isObject) : []
+    const blocks: string[] = []
+    if (isText(reasoning)) {
+      const signature = markDetails(joinDetails(details, true), this.provider)
+      blocks.push(JSON.stringify({ type: 'thinking', thinking: reasoning, signature }))
+    } else if (details.length > 0) blocks.push(this.hidden(details))
+    const shown = Array.isArray(images) ? images.map(imageText) : []
+    const text = [content, refusal, ...shown].filter(isText).join('')
+    if (text !== '') blocks.push(JSON.stringify({ type: 'text', text }))
+    for (const call of Array.isArray(calls) ? (calls as JsonObject[]) : []) {
+      const signed = signedCallDetail(call)
+      if (signed !== undefined && !details.some(({ id }) => id === call.id))
+        blocks.push(this.hidden([signed]))
+      const { arguments: args, name } = isObject(call.function) ? call.function : {}
+      const block = { type: 'tool_use', id: call.id, name }
+      blocks.push(writeToolUse(block, mendArguments(isText(args) ? args : '')))
+    }
+    return blocks
+  }
+
+  private hidden(details: readonly JsonObject[]): string {
+    const data = markDetails(joinDetails(details, false), this.provider)
+    return JSON.stringify({ type: 'redacted_thinking', data })
+  }
+}

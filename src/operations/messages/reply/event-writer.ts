@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../../protocol/json-values.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
+import type { WireCharge } from '../../../protocol/wire-usage.js'
+import type { Stop } from './stop.js'
+import { wireUsage } from './usage.js'
+
+/** The members of a message that do not come from its provider. */
+export interface MessageTop {
+  readonly id: string
+  /** The model key of the request. */
+  readonly model: string
+}
+
+/** The counts in the first event of a stream. The last event has the ones that are charged. */
+export type FirstUsage = Readonly<Record<string, number>>
+
+const NO_TOKENS: FirstUsage = Object.freeze({ input_tokens: 0, output_tokens: 0 })
+
+/**
+ * Writes the events of a stream in their order, as latin1: the start of the message, each block with its start, deltas and
+ * stop, one block after the other, and the end of the message with the charge.
+ */
+export class EventWriter {
+  /** The index of the last block that was begun. */
+  index = -1
+  private isOpen = false
+  private hasStarted = false
+
+  constructor(private readonly top: MessageTop) {}
+
+  /** Begins the message, if that is still to be done. */
+  start(usage = NO_TOKENS): string {
+    if (this.hasStarted) return ''
+    this.hasStarted = true
+    const { id, model } = this.top
+    const message = {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage,
+    }
+    return event('message_start', { type: 'message_start', message })
+  }
+
+  /** Begins a block after the end of the one before it. */
+  open(block: JsonObject): string {
+    const before = this.start() + this.close()
+    this.isOpen = true
+    this.index++
+    return (
+      before +
+      event('content_block_start', {
+        type: 'content_block_start',
+        index: this.index,
+        content_block: block,
+      })
+    )
+  }
+
+  delta(delta: JsonObject): string {
+    return event('content_block_delta', { type: 'content_block_delta', index: this.index, delta })
+  }
+
+  /** Ends the block that is open, if there is one. */
+  close(): string {
+    if (!this.isOpen) return ''
+    this.isOpen = false
+    return event('content_block_stop', { type: 'content_block_stop', index: this.index })
+  }
+
+  /** Ends the message. `more` are further members of the event. */
+  end({ details, reason, sequence }: Stop, charge: WireCharge, more: JsonObject = {}): string {
+    const delta = {
+      stop_reason: reason,
+      stop_sequence: sequence,
+      ...(details !== undefined && { stop_details: details }),
+    }
+    const end = { type: 'message_delta', delta, usage: wireUsage(charge), ...more }
+    return `${this.start()}${this.close()}${event('message_delta', end)}${event('message_stop', { type: 'message_stop' })}`
+  }
+}
+
+function event(name: string, data: JsonObject): string {
+  return `event: ${name}\ndata: ${toLatin1(JSON.stringify(data))}\n\n`
+}
+
+/** Returns a whole message as JSON in latin1. `content` is the JSON of its blocks, also in latin1. */
+export function writeMessage(
+  { id, model }: MessageTop,
+  content: string,
+  { details, reason, sequence }: Stop,
+  charge: WireCharge,
+  more: JsonObject = {},
+): string {
+  const start = JSON.stringify({ id, type: 'message', role: 'assistant', model })
+  const end = JSON.stringify({
+    stop_reason: reason,
+    stop_sequence: sequence,
+    ...(details !== undefined && { stop_details: details }),
+    usage: wireUsage(charge),
+    ...more,
+  })
+  return `${toLatin1(start.slice(0, -1))},"content":${content},${toLatin1(end.slice(1))}`
+}
+
+/** Returns the JSON of a tool call with its arguments as JSON text, digit for digit. */
+export function writeToolUse(block: JsonObject, input: string): string {
+  return `${JSON.stringify(block).slice(0, -1)},"input":${input}}`
+}

@@ -1,0 +1,116 @@
+import type { Model, Prices } from '../../../contracts/catalogue.js'
+import type { Route } from '../../../contracts/providers.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import type { MessagesRequest } from '../../../protocol/messages-request.js'
+import { readThought, type Thinker } from '../reasoning/thoughts.js'
+import { isThinking, signatureOf } from './blocks.js'
+
+/** The parts of a request that this file reads. */
+interface Asked {
+  readonly native: MessagesRequest
+  readonly marksCache: boolean
+}
+
+/** The output limits of a call. Absent if its tokens are only counted. */
+interface Bounds {
+  readonly tokens: number
+  readonly thinking: number
+}
+
+const REASONING = ['reasoning', 'reasoning_effort', 'thinking']
+
+/** Whether a route may be sent a setting of reasoning that only asks the model to decide by itself. */
+export function namesReasoning(model: Model, route: Route): boolean {
+  const supported = route.supportedParameters ?? model.supportedParameters
+  return supported === undefined || REASONING.some((name) => supported.includes(name))
+}
+
+/**
+ * Returns the request for a route that speaks this API: as it came, with the provider's name of the model, for no more
+ * output than the hold covers, and without thinking of other providers. Prompt cache marks are removed if nobody would pay
+ * for the cache write.
+ */
+export function nativeRequest(
+  { marksCache, native }: Asked,
+  model: Model,
+  route: Route,
+  bounds: Bounds | undefined,
+  onCallersKey: boolean,
+): MessagesRequest {
+  const thinker = { provider: route.provider, model: route.upstreamModel }
+  let request: MessagesRequest = Object.assign({}, native, {
+    model: route.upstreamModel,
+    messages: withOwnThinking(native.messages, thinker),
+  })
+  if (bounds !== undefined) {
+    const { thinking } = native
+    request.max_tokens = bounds.tokens
+    if (isObject(thinking) && Number(thinking.budget_tokens) > bounds.thinking) {
+      request.thinking = { ...thinking, budget_tokens: bounds.thinking }
+    }
+  }
+  if (!namesReasoning(model, route)) request = withoutHints(request)
+  const paysForWrites = onCallersKey || pricesCacheWrites(route.prices ?? model.prices)
+  return marksCache && !paysForWrites ? withoutMarks(request) : request
+}
+
+/** Removes the settings by which a model decides about reasoning itself. */
+function withoutHints(request: MessagesRequest): MessagesRequest {
+  const { output_config: output, thinking, ...rest } = request
+  const { effort: _, ...config } = isObject(output) ? output : {}
+  const left: MessagesRequest = rest
+  if (isObject(thinking) && thinking.type === 'enabled') left.thinking = thinking
+  if (Object.keys(config).length > 0) left.output_config = config
+  return left
+}
+
+/** Returns the same list if it has no thinking of others. */
+function withOwnThinking(
+  messages: MessagesRequest['messages'],
+  thinker: Thinker,
+): MessagesRequest['messages'] {
+  if (!messages.some(({ content }) => Array.isArray(content) && content.some(isThinking))) return messages
+  return messages.flatMap((message): readonly JsonObject[] => {
+    const { content } = message
+    if (!Array.isArray(content) || !content.some(isThinking)) return [message]
+    const own = content.flatMap((block: JsonObject) =>
+      isThinking(block) ? ownThinking(block, thinker) : block,
+    )
+    // The API accepts no message without content.
+    return own.length === 0 ? [] : [{ ...message, content: own }]
+  })
+}
+
+function ownThinking(block: JsonObject, thinker: Thinker): JsonObject[] {
+  const given = signatureOf(block)
+  const thought = readThought(given, thinker)
+  // Reasoning of a chat cannot be sent in this API.
+  if (thought === undefined || thought.details !== undefined) return []
+  if (thought.signature === given) return [block]
+  return [{ ...block, [block.type === 'thinking' ? 'signature' : 'data']: thought.signature }]
+}
+
+function pricesCacheWrites(prices: Prices | undefined): boolean {
+  if (prices === undefined) return false
+  return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)
+}
+
+/** Removes the marks of the request, its system prompt, its tools, its blocks, and the blocks in those. */
+function withoutMarks({ cache_control: _, ...request }: MessagesRequest): MessagesRequest {
+  const { messages, system, tools } = request
+  return {
+    ...request,
+    model: request.model,
+    messages: unmarked(messages),
+    ...(Array.isArray(system) && { system: unmarked(system) }),
+    ...(Array.isArray(tools) && { tools: unmarked(tools) }),
+  }
+}
+
+function unmarked<Item>(items: readonly Item[]): Item[] {
+  return items.map((item) => {
+    if (!isObject(item)) return item
+    const { cache_control: _, ...rest } = item
+    return (Array.isArray(item.content) ? { ...rest, content: unmarked(item.content) } : rest) as Item
+  })
+}

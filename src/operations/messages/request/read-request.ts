@@ -1,0 +1,92 @@
+import type { Model } from '../../../contracts/catalogue.js'
+import type { Asked } from '../../../contracts/operation.js'
+import type { Route } from '../../../contracts/providers.js'
+import type { IncomingCall } from '../../../contracts/reply.js'
+import type { ChatRequest } from '../../../protocol/chat-request.js'
+import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import type { MessagesRequest } from '../../../protocol/messages-request.js'
+import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
+import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
+import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
+import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
+import { readThought } from '../reasoning/thoughts.js'
+import { readBetas } from './betas.js'
+import { signatureOf } from './blocks.js'
+import { FIELD_NAMES, readFields } from './fields.js'
+import { namesReasoning } from './native-request.js'
+import { toChat } from './to-chat.js'
+
+export interface AskedMessages extends Asked {
+  /** The request for providers that speak this API, with the model key as `model`. */
+  readonly native: MessagesRequest
+  /** Whether the request has a prompt cache mark. */
+  readonly marksCache: boolean
+}
+
+const NOT_PARAMETERS: ReadonlySet<string> = new Set([...OUTLINE_NAMES, '__proto__'])
+const SPELLINGS = new Spellings([
+  ...OUTLINE_NAMES,
+  ...FIELD_NAMES,
+  ...KNOWN_FIELDS.keys(),
+  ...REFUSED_FIELDS.keys(),
+])
+
+const CONVERTED = new Set(['stream', 'metadata', 'output_config', 'output_format'])
+
+/**
+ * Checks a request and splits it into the part for providers and the router's own fields. The body is not changed.
+ *
+ * Throws a `CompatError` of status 400, or 404 if no model can have the name `model`.
+ *
+ * @param requiresLimit whether `max_tokens` is required
+ */
+export function readRequest(
+  body: JsonObject,
+  headers: IncomingCall['headers'],
+  requiresLimit = true,
+): AskedMessages {
+  const request = openRequest(body, SPELLINGS)
+  const { keys, reading } = request
+  const names = keys.filter((key) => !NOT_PARAMETERS.has(key))
+  const fields = readFields(body, names, requiresLimit, reading)
+  const { leftOut, model, own, unlisted } = closeRequest(request)
+  const { metadata } = fields
+  const userId = isObject(metadata) ? metadata.user_id : undefined
+  const native: MessagesRequest = { model, messages: fields.messages as JsonObject[] }
+  for (const name of Object.keys(fields)) if (!CONVERTED.has(name)) native[name] = fields[name]
+  const config = outputConfig(fields)
+  if (config !== undefined) native.output_config = config
+  if (isText(userId)) native.metadata = { user_id: userId }
+  const betas = readBetas(headers)
+  if (betas.length > 0) native.betas = betas
+  return {
+    model,
+    stream: fields.stream === true,
+    user: isText(userId) ? userId : undefined,
+    own,
+    unlisted,
+    leftOut,
+    native,
+    marksCache: reading.marksCache,
+  }
+}
+
+/** `output_format` is the older name of `output_config.format`. */
+function outputConfig({ output_config: config, output_format: format }: JsonObject): unknown {
+  if (format === undefined) return config
+  return { format, ...(isObject(config) && config) }
+}
+
+/** Returns the request as a chat with all that a provider could bill, to estimate its input. */
+export function wholeChat({ native }: AskedMessages): ChatRequest {
+  return toChat(native, (block) => ({ details: undefined, signature: signatureOf(block) }))
+}
+
+/** Returns the chat for a route that does not speak this API. Its provider gets its own reasoning alone. */
+export function chatFor({ native }: AskedMessages, model: Model, route: Route): ChatRequest {
+  const thinker = { provider: route.provider, model: route.upstreamModel }
+  const chat = toChat(native, (block) => readThought(signatureOf(block), thinker))
+  // Agents send an effort to every model.
+  if (!namesReasoning(model, route)) chat.reasoning_effort = undefined
+  return chat
+}

@@ -1,0 +1,84 @@
+import { ProviderError } from '../../base/errors.js'
+import { usesFastPath } from '../../base/fast-paths.js'
+import type { ProviderEvent } from '../../contracts/index.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { fromLatin1 } from '../../protocol/latin1.js'
+import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
+import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { unreadable } from '../unreadable.js'
+import { frameError } from './errors.js'
+import { createUsageReader, type UsageReader } from './usage.js'
+
+/** The start of an event that has no usage, and that a client can get unparsed. */
+const DELTA = '{"type":"content_block_delta",'
+
+/** Returns a reader that passes on one reply of the Messages API in the terms of the API. */
+export function createNativeReader(eventBytes: number): ReplyReader {
+  const usage = createUsageReader()
+  return createReplyReader(eventBytes, {
+    fastPaths: usesFastPath('lines'),
+    onEvent(data, type, events) {
+      if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+      if (data.startsWith(DELTA)) {
+        events.push({ type: 'native-data', bytes: data })
+        return false
+      }
+      if (data.trim() === '') return false
+      const text = fromLatin1(data)
+      let isLast = false
+      for (const event of readFrame(text, type, events)) {
+        if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
+        else isLast = readEvent(event, usage, events) || isLast
+      }
+      return isLast
+    },
+    onBody(json, events) {
+      const body = parseProviderObject(json.toString())
+      if (body.type === 'error') throw frameError(body)
+      if (!Array.isArray(body.content)) {
+        throw new ProviderError('invalid-response', 'The reply is not a message of the API.')
+      }
+      // Some servers omit the type.
+      const value = body.type === 'message' ? body : Object.assign({}, body, { type: 'message' })
+      events.push({ type: 'native', value })
+      addUsage(body.usage, usage, events)
+    },
+  })
+}
+
+/** Returns whether the event is the last one. */
+function readEvent(event: JsonObject, usage: UsageReader, events: ProviderEvent[]): boolean {
+  switch (event.type) {
+    case 'error':
+      throw frameError(event)
+    case 'ping':
+      return false
+    case 'message_stop':
+      return true
+  }
+  events.push({ type: 'native', value: event })
+  if (event.type === 'message_start' && isObject(event.message)) addUsage(event.message.usage, usage, events)
+  if (event.type === 'message_delta') addUsage(event.usage, usage, events)
+  return false
+}
+
+function addUsage(given: unknown, usage: UsageReader, events: ProviderEvent[]): void {
+  const report = usage.read(given)
+  if (report !== undefined) events.push({ type: 'usage', usage: report })
+}
+
+/** Returns a reader for the answer to a request that counts tokens. */
+export function createCountReader(eventBytes: number): ReplyReader {
+  const wrong = () => new ProviderError('invalid-response', 'The answer is not a count of tokens.')
+  return createReplyReader(eventBytes, {
+    fastPaths: false,
+    onEvent() {
+      throw wrong()
+    },
+    onBody(json, events) {
+      const { input_tokens: prompt } = parseProviderObject(json.toString())
+      if (prompt === undefined) throw wrong()
+      events.push({ type: 'usage', usage: { prompt } })
+    },
+  })
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
+import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
+import { anthropic, type ProviderEvent } from '../../src/index.js'
+import { MessagesPlan } from '../../src/operations/messages/plan.js'
+import { readRequest } from '../../src/operations/messages/request/read-request.js'
+import { fromLatin1 } from '../../src/protocol/latin1.js'
+import { createNativeReader } from '../../src/providers/anthropic/native-reader.js'
+import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
+import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
+import { createReplyReader } from '../../src/providers/reply-reader.js'
+import { checkEvents, readEvents } from '../helpers/message-events.js'
+import { frames, richStream } from '../providers/anthropic/replies.js'
+import { recordings } from '../wire/recordings.js'
+
+const EVENT_BYTES = 1_048_576
+const MODEL = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
+const OPTIONS = {
+  counter: byteRatioCounter,
+  upperCounter: byteRatioCounter,
+  neverOverdraw: false,
+  limits: { holdOutputTokens: 100, replyBytes: 1_000_000 },
+} as unknown as ConstructorParameters<typeof MessagesPlan>[2]
+
+const ADAPTERS = [anthropic({ apiKey: 'k' }), { chat: async () => ({ terminated: true }) }] as const
+
+const STREAMS = [
+  ...recordings.map(({ kind, provider, stream }) => ({ provider, kind, stream })),
+  { provider: 'a provider with all kinds of blocks', kind: 'anthropic' as const, stream: frames(richStream) },
+]
+
+/** The message of a client that gets these pieces of a provider's stream, each read on its own. */
+function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
+  const meter = new UsageMeter(
+    { contextLength: 10_000, maxOutputTokens: 10_000, n: 1 },
+    () => {},
+    () => {},
+  )
+  const body = { model: MODEL.id, max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'a' }] }
+  let ids = 0
+  const reply = new MessagesPlan(readRequest(body, {}), MODEL, OPTIONS).reply({
+    id: 'msg_1',
+    created: 7,
+    counter: byteRatioCounter,
+    meter,
+    newId: () => String(++ids),
+    route: {
+      id: 'r',
+      provider: 'acme',
+      upstreamModel: 'claude',
+      adapter: ADAPTERS[kind === 'anthropic' ? 0 : 1],
+    },
+    splice,
+  })
+  const reader =
+    kind === 'anthropic'
+      ? createNativeReader(EVENT_BYTES)
+      : createReplyReader(EVENT_BYTES, new ReplyReading(splice, undefined, new ProviderReasoning()))
+  let sent = ''
+  for (const piece of pieces) {
+    const events: ProviderEvent[] = []
+    reader.read(piece, events)
+    sent += reply.take(events)
+  }
+  const last: ProviderEvent[] = []
+  reader.end(last)
+  sent += reply.take(last)
+  reply.endChoices('stop')
+  const { basis, usage } = meter.asReported({ prompt: 0, completion: reply.completionAtLeast(Infinity) })
+  sent += reply.closing({ cost: 0n, base: 0n, markup: 0n, basis, byok: false, usage })
+  return { sent, usage, tokens: reply.completionAtLeast(Infinity) }
+}
+
+describe.each(STREAMS)('a stream of $provider', ({ kind, stream }) => {
+  const bytes = Buffer.from(stream)
+  const expected = play(kind, [bytes], true)
+
+  test('has content, and an end', () => {
+    const { content, error, stopReason } = checkEvents(readEvents(fromLatin1(expected.sent)))
+    expect(content.length).toBeGreaterThan(0)
+    expect(error).toBeUndefined()
+    expect(stopReason).not.toBeNull()
+  })
+
+  test('means the same without fast paths', () => {
+    expect(play(kind, [bytes], false)).toEqual(expected)
+  })
+
+  test('means the same wherever it is cut', () => {
+    for (let cut = 1; cut < bytes.length; cut++) {
+      expect(play(kind, [bytes.subarray(0, cut), bytes.subarray(cut)], true), `cut at ${cut}`).toEqual(
+        expected,
+      )
+    }
+  })
+})
