@@ -28,6 +28,7 @@ export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalog
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
+  BearerRequest,
   CredentialsAdmin,
   IssuedCredential,
   KeyRequest,

@@ -74,8 +74,8 @@ export interface CompatErrorFields {
 const BRAND = Symbol.for('compat-router.error')
 
 /**
- * An error reply to the client. Its message is sent unchanged, so it must contain nothing internal. A host's store may
- * throw one, except a ledger: whatever a ledger throws becomes a 503. The constructor throws a `TypeError` if
+ * An error reply to the client. Its message is sent unchanged, so it must contain nothing internal. A host's store and
+ * its `admit` may throw one, but not a ledger: whatever a ledger throws becomes a 503. The constructor throws a `TypeError` if
  * {@link errorCodes} does not contain the code.
  */
 export class CompatError extends Error {

@@ -1,6 +1,7 @@
 import { isCompatError } from '../base/errors.js'
 import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
+import type { Principal } from '../contracts/credentials.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
 import type { Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
@@ -27,8 +28,11 @@ import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { RouteHealthBook } from './routing/route-health.js'
 
+/** Makes the body of a reply to anybody, as latin1. */
+export type MakePublicBody = (context: LazyContext) => Promise<string>
+
 /** Makes the body of a reply that costs nothing, as latin1. */
-export type MakeBody = (context: LazyContext) => Promise<string>
+export type MakeBody = (context: LazyContext, principal: Principal) => Promise<string>
 
 /** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
 export interface Engine {
@@ -37,7 +41,7 @@ export interface Engine {
   /** Answers a free request of a known caller, between two events, with a body in JSON. */
   answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody): Promise<void>
   /** Answers a request of anybody, without events, with a body in JSON. */
-  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakeBody): Promise<void>
+  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody): Promise<void>
   /** The options, made safe against members on `Object.prototype`. */
   readonly options: EngineOptions
   readonly inFlight: number
@@ -140,7 +144,9 @@ export function createEngine(given: EngineOptions): Engine {
 
     answer: (name, call, writer, body) =>
       between(call, name, false, writer, (context, log) =>
-        letIn(parts, call, context, log, async () => writer.send(200, JSON_HEADERS, await body(context))),
+        letIn(parts, call, context, log, async (principal) =>
+          writer.send(200, JSON_HEADERS, await body(context, principal)),
+        ),
       ),
 
     answerPublic: async ({ requestId }, writer, body) => {

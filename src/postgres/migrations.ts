@@ -1,5 +1,12 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
+import {
+  allowedModelsColumn,
+  countReplies,
+  firstTables,
+  mediaColumns,
+  replyTotalsTable,
+  type SchemaWords,
+} from '../sql/tables.js'
 import { expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
 import { applyLedger1Function, applyLedger2Function } from './ledger-function.js'
@@ -69,6 +76,7 @@ export const postgresMigrations: readonly Migration[] = [
     name: 'audio and image tokens',
     statements: [...mediaColumns(WORDS), applyLedger2Function],
   },
+  { version: 5, name: 'allowed models of keys', statements: [allowedModelsColumn] },
 ]
 
 /** Migrates the schema. If several processes do so at once, the first one migrates it, and the others find it done. */

@@ -166,3 +166,6 @@ export const countReplies = `insert into {reply_totals} (account, size_bytes)
 export function mediaColumns({ integer }: SchemaWords): readonly string[] {
   return MEDIA_COLUMNS.map((name) => `alter table {entries} add column ${name} ${integer}`)
 }
+
+/** Adds the models that an API key may use, as JSON. The cell is null if it may use all. */
+export const allowedModelsColumn = 'alter table {credentials} add column allowed_models text'

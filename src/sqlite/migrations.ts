@@ -1,5 +1,12 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import { countReplies, firstTables, mediaColumns, replyTotalsTable, type SchemaWords } from '../sql/tables.js'
+import {
+  allowedModelsColumn,
+  countReplies,
+  firstTables,
+  mediaColumns,
+  replyTotalsTable,
+  type SchemaWords,
+} from '../sql/tables.js'
 import { type Connection, retryWhileBusy, tableName } from './connection.js'
 
 const subtract = `update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;`
@@ -52,6 +59,7 @@ export const sqliteMigrations: readonly Migration[] = [
     ],
   },
   { version: 3, name: 'audio and image tokens', statements: mediaColumns(WORDS) },
+  { version: 4, name: 'allowed models of keys', statements: [allowedModelsColumn] },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

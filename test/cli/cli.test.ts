@@ -59,6 +59,17 @@ describe('the command line', () => {
     await stores.close()
   })
 
+  it('issues a key for some models, and lists them', async () => {
+    const issued = JSON.parse((await run('--json keys issue alice --allow a/b --allow c')).out)
+    const listed = await run('--json credentials list --account alice')
+    const row = JSON.parse(listed.out).find(
+      ({ credentialId }: { credentialId: string }) => credentialId === issued.credentialId,
+    )
+    expect(row.allowedModels).toEqual(['a/b', 'c'])
+    expect((await run('credentials list --account alice')).out).toContain('a/b c')
+    await run(`credentials revoke ${issued.credentialId}`)
+  })
+
   it('registers apps, issues their tokens, and suspends', async () => {
     expect((await run('apps put writer --markup 2000 --flat 0.001 --allow a/b --allow c')).exitCode).toBe(0)
     expect((await run('apps list')).out).toContain('a/b c')

@@ -271,6 +271,17 @@ describe('a user', () => {
     expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
   })
 
+  it('may restrict a key to some models, and sees them', async () => {
+    const ask = { account: 'alice', allowedModels: ['acme/fast'] }
+    const { json: made } = await user().post<IssuedReply>('api/credentials/issue-key', ask)
+    const { json } = await user().get<CredentialsReply>('api/credentials')
+    const row = json.credentials.find(({ credentialId }) => credentialId === made.credentialId)
+    expect(row?.allowedModels).toEqual(['acme/fast'])
+    await user().post('api/credentials/revoke', { credentialId: made.credentialId })
+    const { status } = await user().post('api/credentials/issue-token', { ...ask, appId: 'notes' })
+    expect(status).toBe(400)
+  })
+
   it('may not grant an access token any scope except the one that calls need', async () => {
     const ask = { account: 'alice', appId: 'notes', scopes: ['models.run', 'admin'] }
     const refused = await user().post('api/credentials/issue-token', ask)

@@ -14,7 +14,7 @@ const PLAYGROUND_REACH_MS = PLAYGROUND_MS + 60_000
 const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
 
-const keyFields = {
+const bearerFields = {
   account: nameSchema,
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),
@@ -63,7 +63,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-key',
     'both',
-    z.strictObject(keyFields),
+    z.strictObject({ ...bearerFields, allowedModels: textsSchema.optional() }),
     async (key, { viewer }, { admin, clock }) => {
       checkEnd(key.expiresAt, clock)
       await checkAccount(key.account, viewer, admin)
@@ -75,7 +75,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-token',
     'both',
-    z.strictObject({ ...keyFields, appId: nameSchema, scopes: textsSchema.default(RUN_SCOPES) }),
+    z.strictObject({ ...bearerFields, appId: nameSchema, scopes: textsSchema.default(RUN_SCOPES) }),
     async (grant, { viewer }, { admin, clock }) => {
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)

@@ -21,6 +21,8 @@ export interface CredentialView {
   readonly account: string
   readonly appId?: string
   readonly label?: string
+  /** The models that an API key may use; all if absent. */
+  readonly allowedModels?: readonly string[]
   readonly scopes?: readonly string[]
   /** The first and last characters of the newest token. */
   readonly prefix: string
@@ -40,7 +42,7 @@ export interface PlaygroundBody {
   readonly appId?: string
 }
 
-export interface IssueKeyBody {
+interface IssueBody {
   readonly account: string
   readonly label?: string
   readonly expiresAt?: number
@@ -48,7 +50,12 @@ export interface IssueKeyBody {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-export interface IssueTokenBody extends IssueKeyBody {
+export interface IssueKeyBody extends IssueBody {
+  /** All models by default. An empty list allows nothing. */
+  readonly allowedModels?: readonly string[]
+}
+
+export interface IssueTokenBody extends IssueBody {
   readonly appId: string
   /** `['models.run']` by default. Only an operator may grant others. */
   readonly scopes?: readonly string[]

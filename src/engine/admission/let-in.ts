@@ -1,3 +1,4 @@
+import type { Principal } from '../../contracts/credentials.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
@@ -10,14 +11,14 @@ export async function letIn(
   call: IncomingCall,
   context: LazyContext,
   log: CallLog,
-  run: () => Promise<void>,
+  run: (principal: Principal) => Promise<void>,
 ): Promise<void> {
   const { options } = parts
   const caller = await authenticate(call, context, parts, log)
   const leave = parts.inFlight.visit(caller.principal)
   try {
     await askLimiter(caller.principal, context, options)
-    await run()
+    await run(caller.principal)
   } finally {
     leave()
   }

@@ -29,14 +29,14 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
           operationId: 'listModels',
           summary: 'List the models',
           responses: {
-            200: success('All models that are currently available.', 'ModelList'),
+            200: success('All models that are currently available to the API key.', 'ModelList'),
             ...errorResponses([...MODEL_CODES, 'catalogue_unavailable']),
           },
         },
         schemas: { ModelList: modelListSchema },
       },
       answer: (call, writer) =>
-        engine.answer('list-models', call, writer, (context) => replies.list(context)),
+        engine.answer('list-models', call, writer, (context, principal) => replies.list(context, principal)),
     },
     {
       method: 'GET',
@@ -56,13 +56,20 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
           ],
           responses: {
             200: success('The model.', 'Model'),
-            ...errorResponses([...MODEL_CODES, 'model_not_found', 'catalogue_unavailable']),
+            ...errorResponses([
+              ...MODEL_CODES,
+              'model_not_allowed',
+              'model_not_found',
+              'catalogue_unavailable',
+            ]),
           },
         },
         schemas: { Model: modelSchema },
       },
       answer: (call, writer, key) =>
-        engine.answer('get-model', call, writer, (context) => replies.one(key, context)),
+        engine.answer('get-model', call, writer, (context, principal) =>
+          replies.one(key, context, principal),
+        ),
     },
   ]
 }

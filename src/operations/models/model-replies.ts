@@ -1,5 +1,7 @@
 import type { Model } from '../../contracts/catalogue.js'
+import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
+import { authoriseKeyModel, isHiddenFrom } from '../../engine/admission/authorise.js'
 import { lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
@@ -14,12 +16,19 @@ export class ModelReplies {
 
   constructor(private readonly options: EngineOptions) {}
 
-  /** Writes the body once for each frozen list. Caches and the memory catalogue return the same list until it changes. */
-  async list(context: LazyContext): Promise<string> {
+  /**
+   * Writes the body once for each frozen list. Caches and the memory catalogue return the same list until it changes. An
+   * API key with a list of models gets a body of its own.
+   */
+  async list(context: LazyContext, principal: Principal): Promise<string> {
     const { options } = this
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
     if (!Array.isArray(models)) {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
+    }
+    if (principal.kind === 'api-key' && principal.allowedModels !== undefined) {
+      const shown = models.filter(({ id }) => !isHiddenFrom(principal, id))
+      return toLatin1(JSON.stringify(modelList(shown)))
     }
     if (this.#listed?.models === models) return this.#listed.body
     const body = toLatin1(JSON.stringify(modelList(models)))
@@ -28,10 +37,12 @@ export class ModelReplies {
   }
 
   /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
-  async one(key: string, context: LazyContext): Promise<string> {
+  async one(key: string, context: LazyContext, principal: Principal): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
-      if (model !== undefined) return toLatin1(JSON.stringify(modelObject(model)))
+      if (model === undefined) continue
+      authoriseKeyModel(principal, model.id)
+      return toLatin1(JSON.stringify(modelObject(model)))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }

@@ -7,6 +7,7 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
+import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { needed, optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
@@ -190,16 +191,3 @@ export function Apps({ query }: { query: Place['query'] }) {
 }
 
 const nameOf = ({ id, name }: AppView): string => name ?? id
-
-const SHOWN_MODELS = 3
-
-function ModelList({ ids }: { ids: readonly string[] }) {
-  if (ids.length === 0) return <Badge tone="warn">none</Badge>
-  const rest = ids.length - SHOWN_MODELS
-  return (
-    <span title={ids.join(', ')}>
-      {ids.slice(0, SHOWN_MODELS).join(', ')}
-      {rest > 0 && ` and ${rest} more`}
-    </span>
-  )
-}
