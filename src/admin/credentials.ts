@@ -10,7 +10,8 @@ import {
   timeSchema,
 } from '../contracts/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
-import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
+import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
 import { createToken } from '../sql/tokens.js'
 import {
@@ -101,7 +102,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
     const credentialId = newId()
     const token = createToken(kind)
     const results = await database.batch([
-      ...lockKeys(database, request.account),
+      ...lockName(database, `compat_router.keys:${request.account}`),
       {
         text: `insert into {credentials}
             (id, kind, account, app_id, label, scopes, metadata, allowed_models, created_at)
@@ -191,13 +192,6 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
 
     listCredentials: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),
   }
-}
-
-/** Serializes issues for one account. SQLite has one writer at a time anyway. */
-function lockKeys({ engine }: SqlDatabase, account: string): readonly Statement[] {
-  if (engine === 'sqlite') return []
-  const text = 'select pg_advisory_xact_lock(hashtextextended(?1, 0))'
-  return [{ text, parameters: [`compat_router.keys:${account}`] }]
 }
 
 function tooManyKeys(account: string, keysPerAccount: number): Refusal {

@@ -1,4 +1,5 @@
 import type { Awaitable, CallContext, Watch } from './context.js'
+import type { Limit } from './usage-limits.js'
 
 /** Maps tokens to the accounts that pay. */
 export interface CredentialStore {
@@ -55,6 +56,11 @@ export interface Bearer {
   readonly account: string
   /** Milliseconds since the Unix epoch. From then on the credential is refused, even if it is cached. */
   readonly expiresAt?: number
+  /**
+   * All limits that a call must keep: the credential's own, and those of its account and app (see `of`). Each has an id of
+   * its own.
+   */
+  readonly limits?: readonly Limit[]
   /** For the host's own `admit` hook; the router does not read it. */
   readonly metadata?: Readonly<Record<string, string>>
 }

@@ -1,5 +1,7 @@
+import type { PeriodWindow } from '../base/periods.js'
 import type { Usage } from '../protocol/usage.js'
 import type { Awaitable, CallContext, Credits } from './context.js'
+import type { LimitUnit } from './usage-limits.js'
 
 /**
  * Keeps the balances. Every operation is atomic, and durable once it has answered. A rejection means that the store
@@ -7,7 +9,7 @@ import type { Awaitable, CallContext, Credits } from './context.js'
  * may answer holds, settlements and releases without a promise; a throw counts as a rejection.
  *
  * The store also rejects impossible input, and then changes nothing: an amount, cost, base or markup below zero, postings
- * that do not add up to zero, a balance beyond 64 bits. It copies its input and its output.
+ * that do not add up to zero, a balance beyond 64 bits, limits outside of their periods. It copies its input and its output.
  *
  * The effect of each operation on a hold in each state:
  *
@@ -60,10 +62,57 @@ export interface HoldRequest {
    * settled, the answer is `closed`.
    */
   readonly replaces?: string
+  /** Conditions of the hold, in the same atomic step, after the balance. No bucket occurs twice. */
+  readonly limits?: readonly HoldLimit[]
+}
+
+/**
+ * A limit that a hold must keep: its bucket's `used + held + amount` may be at most `limit`. Credits and tokens are then
+ * held until the settlement says how much was used. A request is used at once, and never given back.
+ *
+ * A bucket counts one period, which the store chooses from `windows` by its own clock. A hold in a later period starts the
+ * bucket again from 0; the period never goes back, even if the clock does. If none of the windows contains the store's
+ * time, it rejects the request. An `amount` of 0 credits is always granted.
+ *
+ * A hold that replaces another one is tested without the part of the bucket that the other one accounts for, keeps its
+ * period, and is no second request. If the bucket's period has ended in the meantime, its credits and tokens are held in
+ * the bucket's present period.
+ */
+export interface HoldLimit {
+  /** The limit's id, its unit and its period. A bucket that the store does not know is empty. */
+  readonly bucket: string
+  readonly unit: LimitUnit
+  readonly limit: bigint
+  /** 1 for requests. */
+  readonly amount: bigint
+  /** Periods in order, without gaps: the router's present one, the one before and the next. */
+  readonly windows: readonly PeriodWindow[]
+}
+
+/** A bucket after a hold. */
+export interface LimitState {
+  readonly bucket: string
+  /** The beginning of the period in which the hold counts, for {@link LimitUse}. */
+  readonly from: number
+  /** The part of the limit that is neither used nor held, at least 0. */
+  readonly left: bigint
+  /** Time until the bucket's period ends. Relative, since clocks differ. At least 0. */
+  readonly resetMs: number
+}
+
+/** The actual use of a bucket by a call. */
+export interface LimitUse {
+  readonly bucket: string
+  readonly unit: LimitUnit
+  /** From the {@link LimitState} of the call's last hold. If the bucket counts another period, it does not change. */
+  readonly from: number
+  /** 1 for requests, which the hold has counted already. */
+  readonly used: bigint
 }
 
 export type HoldResult =
-  | { readonly ok: true }
+  /** The `limits` of the request in the same order. A router releases a hold with limits that are not answered. */
+  | { readonly ok: true; readonly limits?: readonly LimitState[] }
   /** Both amounts are 0 for an unknown account. */
   | {
       readonly ok: false
@@ -74,6 +123,20 @@ export type HoldResult =
   | { readonly ok: false; readonly reason: 'conflict' | 'closed' }
   /** Another hold has the claim. It is settled if there is a `charge`, otherwise still open. */
   | { readonly ok: false; readonly reason: 'claimed'; readonly charge?: Charge }
+  | HoldLimited
+
+/** A limit does not allow the hold. If several do not, the one whose period ends last. */
+export interface HoldLimited {
+  readonly ok: false
+  readonly reason: 'limited'
+  readonly bucket: string
+  /** See {@link LimitState}. Never enough for the amount. */
+  readonly left: bigint
+  /** See {@link LimitState}. */
+  readonly resetMs: number
+  /** Whether the amount would fit if all open holds ended without a charge: `used + amount` is at most the limit. */
+  readonly onlyHeld: boolean
+}
 
 /** Contains everything to post, whether or not the store still knows the hold. */
 export interface SettleRequest {
@@ -82,6 +145,8 @@ export interface SettleRequest {
   /** They add up to zero. Several may name the same account, and are then summed. */
   readonly postings: readonly Posting[]
   readonly facts: CallFacts
+  /** What to count, whether or not the store still knows the hold. Unknown buckets are not created. No bucket twice. */
+  readonly limits?: readonly LimitUse[]
   /** Defaults to the claim of the hold. If no other hold has it, this one keeps it: see `claimed` of {@link HoldResult}. */
   readonly claim?: string
 }
@@ -182,14 +247,27 @@ export interface EntryQuery {
   readonly limit?: number
 }
 
+/** The part of a charge that a refund gives back. */
+export interface Refund {
+  /** The id of the charge's entry. */
+  readonly of: string
+  /** The part of its cost. Each of its postings is reversed in this proportion. */
+  readonly amount: Credits
+}
+
 export interface Entry {
   readonly id: string
   /** Milliseconds since the Unix epoch. */
   readonly at: number
-  readonly kind: 'grant' | 'charge' | 'correction'
+  readonly kind: 'grant' | 'charge' | 'correction' | 'refund'
   readonly postings: readonly Posting[]
   readonly holdId?: string
   readonly charge?: Charge
+  /** Only for a refund. */
+  readonly refund?: Refund
+  /** The call that was charged or refunded. */
   readonly facts?: CallFacts
   readonly memo?: string
+  /** The use of each bucket. */
+  readonly limits?: readonly LimitUse[]
 }

@@ -1,8 +1,8 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
-  allowedModelsColumn,
   countReplies,
   firstTables,
+  keyModelsAndRefunds,
   mediaColumns,
   replyTotalsTable,
   type SchemaWords,
@@ -76,7 +76,7 @@ export const postgresMigrations: readonly Migration[] = [
     name: 'audio and image tokens',
     statements: [...mediaColumns(WORDS), applyLedger2Function],
   },
-  { version: 5, name: 'allowed models of keys', statements: [allowedModelsColumn] },
+  { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
 ]
 
 /** Migrates the schema. If several processes do so at once, the first one migrates it, and the others find it done. */

@@ -1,5 +1,5 @@
 import type { Mutable } from '../base/mutable.js'
-import type { CallFacts, Charge, Credits, Entry, Posting } from '../contracts/index.js'
+import type { CallFacts, Charge, Credits, Entry, LimitUse, Posting } from '../contracts/index.js'
 import { addMediaCounts, mediaCount, type Usage } from '../protocol/usage.js'
 import {
   readBigint,
@@ -11,6 +11,7 @@ import {
   readText,
 } from './cells.js'
 import type { Parameter, Row } from './database.js'
+import { type LimitCells, readLimitCells, toLimitCells } from './limit-cells.js'
 import { checkOptionalText, checkText } from './text.js'
 
 const FIRST_COLUMN_TYPES = {
@@ -60,13 +61,23 @@ export const MEDIA_COLUMNS = Object.keys(MEDIA_COLUMN_TYPES) as readonly (keyof 
 /** A cell for each of {@link ENTRY_COLUMNS}, in the same order. */
 export type EntryCells = readonly Parameter[]
 
-/** The details that an entry contains as JSON. Amounts are text. */
+/** The details of a refund's entry. */
+export interface RefundDetails {
+  readonly facts: Details['facts']
+  /** The part of the cost of the charge that `refund_of` names. */
+  readonly amount: string
+  readonly memo?: string
+  readonly limits?: LimitCells
+}
+
+/** The details that a charge's entry contains as JSON. Amounts are text. */
 interface Details {
   readonly facts: Omit<CallFacts, 'account' | 'credentialId' | 'model' | 'appId' | 'sessionId' | 'provider'>
   readonly basis: Charge['basis']
   readonly byok: boolean
   readonly priceVersion?: string
   readonly shortfall?: string
+  readonly limits?: LimitCells
 }
 
 type PostingCells = readonly (readonly [account: string, amount: string])[]
@@ -76,6 +87,7 @@ export function toEntryCells(
   charge: Charge,
   facts: CallFacts,
   postings: readonly Posting[],
+  limits: readonly LimitUse[],
 ): EntryCells {
   const { account, credentialId, model, appId, sessionId, provider, ...rest } = facts
   const details: Details = {
@@ -84,6 +96,7 @@ export function toEntryCells(
     byok: charge.byok,
     ...(charge.priceVersion === undefined ? {} : { priceVersion: charge.priceVersion }),
     ...(charge.shortfall === undefined ? {} : { shortfall: charge.shortfall.toString() }),
+    ...(limits.length === 0 ? {} : { limits: toLimitCells(limits) }),
   }
   const { usage } = charge
   const cells: Readonly<Record<EntryColumn, Parameter>> = {
@@ -154,6 +167,7 @@ export function readUsage(row: Row): Usage {
 
 export function readEntry(row: Row): Entry {
   const kind = readText(row, 'kind') as Entry['kind']
+  const limits = readOptionalJson<Partial<Pick<Details, 'limits'>>>(row, 'details')?.limits
   const common = {
     id: readBigint(row, 'id').toString(),
     at: readNumber(row, 'at'),
@@ -162,16 +176,21 @@ export function readEntry(row: Row): Entry {
       account,
       amount: BigInt(amount) as Credits,
     })),
+    ...(limits === undefined ? {} : { limits: readLimitCells(limits) }),
   }
-  if (kind !== 'charge') {
-    const memo = readOptionalJson<{ memo?: string }>(row, 'details')?.memo
-    return memo === undefined ? common : { ...common, memo }
+  if (kind === 'charge') {
+    return { ...common, holdId: readText(row, 'hold_id'), charge: readCharge(row), facts: readFacts(row) }
   }
-  return { ...common, holdId: readText(row, 'hold_id'), charge: readCharge(row), facts: readFacts(row) }
+  const memo = readOptionalJson<{ memo?: string }>(row, 'details')?.memo
+  const noted = memo === undefined ? common : { ...common, memo }
+  if (kind !== 'refund') return noted
+  const { amount } = readJson<RefundDetails>(row, 'details')
+  const refund = { of: readBigint(row, 'refund_of').toString(), amount: BigInt(amount) }
+  return { ...noted, refund, facts: readFacts(row) }
 }
 
 function readFacts(row: Row): CallFacts {
-  const { facts } = readJson<Details>(row, 'details')
+  const { facts } = readJson<Pick<Details, 'facts'>>(row, 'details')
   const appId = readOptionalText(row, 'app_id')
   const sessionId = readOptionalText(row, 'session_id')
   const provider = readOptionalText(row, 'provider')

@@ -1,4 +1,15 @@
-import type { Charge, HoldRequest, Posting, ReleaseRequest, SettleRequest } from '../contracts/index.js'
+import type {
+  Charge,
+  HoldLimit,
+  HoldLimited,
+  HoldRequest,
+  LimitState,
+  LimitUse,
+  Posting,
+  ReleaseRequest,
+  SettleRequest,
+} from '../contracts/index.js'
+import { checkHoldLimits, checkLimitUses } from '../contracts/limit-checks.js'
 import { checkAmount, checkNotNegative } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
@@ -15,6 +26,7 @@ export interface HoldCommand {
   readonly claim: string | null
   readonly replaces: string | null
   readonly facts: string
+  readonly limits: readonly HoldLimit[]
 }
 
 export interface SettleCommand {
@@ -25,6 +37,7 @@ export interface SettleCommand {
   /** One posting for each account. */
   readonly postings: readonly Posting[]
   readonly entry: EntryCells
+  readonly limits: readonly LimitUse[]
 }
 
 export interface ReleaseCommand {
@@ -38,10 +51,11 @@ export type LedgerOutcome = HoldOutcome | SettleOutcome | ReleaseOutcome
 
 /** See `HoldResult` in the contracts. `claimed` has an entry if the hold with the claim is settled. */
 export type HoldOutcome =
-  | { readonly kind: 'granted' }
+  | { readonly kind: 'granted'; readonly limits?: readonly LimitState[] }
   | { readonly kind: 'insufficient'; readonly posted: bigint; readonly available: bigint }
   | { readonly kind: 'conflict' | 'closed' }
   | { readonly kind: 'claimed'; readonly entryId: bigint | null }
+  | ({ readonly kind: 'limited' } & Pick<HoldLimited, 'bucket' | 'left' | 'resetMs' | 'onlyHeld'>)
 
 /** `balance` is the payer's balance. It may be 0 for any balance of zero or more. */
 export type SettleOutcome =
@@ -70,12 +84,14 @@ export function toHoldCommand(request: HoldRequest): HoldCommand {
     claim: checkOptionalText(request.claim, 'claim'),
     replaces: checkOptionalText(request.replaces, 'replaces'),
     facts: JSON.stringify(request.facts),
+    limits: toHoldLimits(request.limits),
   }
 }
 
 export function toSettleCommand(request: SettleRequest): SettleCommand {
   const { charge, facts } = request
   checkCharge(charge)
+  const limits = toLimitUses(request.limits)
   const postings = sumByAccount(request.postings)
   return {
     kind: 'settle',
@@ -83,7 +99,8 @@ export function toSettleCommand(request: SettleRequest): SettleCommand {
     account: checkText(facts.account, 'account'),
     claim: checkOptionalText(request.claim, 'claim'),
     postings,
-    entry: toEntryCells(request.holdId, charge, facts, postings),
+    entry: toEntryCells(request.holdId, charge, facts, postings, limits),
+    limits,
   }
 }
 
@@ -100,6 +117,28 @@ export function accountsOf(command: LedgerCommand): readonly string[] {
   return command.kind === 'settle'
     ? [command.account, ...command.postings.map(({ account }) => account)]
     : [command.account]
+}
+
+const NO_HOLD_LIMITS: readonly HoldLimit[] = []
+const NO_LIMIT_USES: readonly LimitUse[] = []
+
+/** Copies nothing but the fields that a worker thread needs. */
+function toHoldLimits(limits = NO_HOLD_LIMITS): readonly HoldLimit[] {
+  if (limits.length === 0) return NO_HOLD_LIMITS
+  checkHoldLimits(limits)
+  return limits.map(({ bucket, unit, limit, amount, windows }) => {
+    checkText(bucket, 'bucket')
+    return { bucket, unit, limit, amount, windows }
+  })
+}
+
+function toLimitUses(limits = NO_LIMIT_USES): readonly LimitUse[] {
+  if (limits.length === 0) return NO_LIMIT_USES
+  checkLimitUses(limits)
+  return limits.map(({ bucket, unit, from, used }) => {
+    checkText(bucket, 'bucket')
+    return { bucket, unit, from, used }
+  })
 }
 
 function checkCharge(charge: Charge): void {

@@ -58,7 +58,11 @@ export function createSqlLedger({
       const outcome = await groupCommit.add(toHoldCommand(request), context.signal)
       switch (outcome.kind) {
         case 'granted':
-          return { ok: true }
+          return outcome.limits === undefined ? { ok: true } : { ok: true, limits: outcome.limits }
+        case 'limited': {
+          const { bucket, left, resetMs, onlyHeld } = outcome
+          return { ok: false, reason: 'limited', bucket, left, resetMs, onlyHeld }
+        }
         case 'insufficient':
           return { ok: false, reason: 'insufficient', posted: outcome.posted, available: outcome.available }
         case 'conflict':

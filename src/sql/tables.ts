@@ -167,5 +167,44 @@ export function mediaColumns({ integer }: SchemaWords): readonly string[] {
   return MEDIA_COLUMNS.map((name) => `alter table {entries} add column ${name} ${integer}`)
 }
 
-/** Adds the models that an API key may use, as JSON. The cell is null if it may use all. */
-export const allowedModelsColumn = 'alter table {credentials} add column allowed_models text'
+/**
+ * The host's limits, and the buckets that count them.
+ *
+ * - `limits` contains the host's definition as JSON. `owner_id` is the id of a credential, an account or an app.
+ * - `limit_buckets` has one row for each bucket, for the period from `starts_at` to `ends_at`. `held` caches the sum of the
+ *   open holds of that period, `used` that of its entries or, for requests, of its holds.
+ * - `holds.limits` contains the parts of buckets that a hold accounts for, as JSON, or null if there are none.
+ */
+export function limitTables({ name, integer, keyed, busy }: SchemaWords): readonly string[] {
+  return [
+    `create table {limits} (
+      id ${name} primary key,
+      owner_kind text not null,
+      owner_id ${name} not null,
+      definition text not null,
+      created_at ${integer} not null
+    ) ${keyed}`,
+    'create index compat_limits_owner on {limits} (owner_id, owner_kind)',
+    `create table {limit_buckets} (
+      id ${name} primary key,
+      starts_at ${integer} not null,
+      ends_at ${integer} not null,
+      held ${integer} not null,
+      used ${integer} not null
+    ) ${busy}`,
+    'create index compat_limit_buckets_end on {limit_buckets} (ends_at)',
+    'alter table {holds} add column limits text',
+  ]
+}
+
+/**
+ * Adds the models that an API key may use, as JSON; the cell is null if it may use all. Adds the charge that a refund
+ * reverses.
+ */
+export function keyModelsAndRefunds({ integer }: SchemaWords): readonly string[] {
+  return [
+    'alter table {credentials} add column allowed_models text',
+    `alter table {entries} add column refund_of ${integer}`,
+    'create index compat_entries_refund on {entries} (refund_of) where refund_of is not null',
+  ]
+}

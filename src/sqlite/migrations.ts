@@ -1,8 +1,9 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
-  allowedModelsColumn,
   countReplies,
   firstTables,
+  keyModelsAndRefunds,
+  limitTables,
   mediaColumns,
   replyTotalsTable,
   type SchemaWords,
@@ -59,7 +60,8 @@ export const sqliteMigrations: readonly Migration[] = [
     ],
   },
   { version: 3, name: 'audio and image tokens', statements: mediaColumns(WORDS) },
-  { version: 4, name: 'allowed models of keys', statements: [allowedModelsColumn] },
+  { version: 4, name: 'limits', statements: limitTables(WORDS) },
+  { version: 5, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

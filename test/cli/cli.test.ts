@@ -59,6 +59,27 @@ describe('the command line', () => {
     await stores.close()
   })
 
+  it('refunds a part of a charge, and then the rest', async () => {
+    const stores = sqliteStores({ file: testFile.file })
+    await stores.ledger.settle(createSettle('refundable', 'carl', 30n), context)
+    await stores.close()
+    const listed = JSON.parse((await run('--json entries --account carl')).out)
+    const [{ id }] = listed.entries
+    const part = await run(`refund ${id} 0.00000001 --reference ticket-7 --memo slow`)
+    expect(part).toMatchObject({ exitCode: 0, out: expect.stringContaining('refund'), said: '' })
+    expect((await run(`refund ${id} 0.00000001 --reference ticket-7`)).said).toMatch(
+      /^Nothing was posted: ticket-7 was already posted at 20/,
+    )
+    const rest = JSON.parse((await run(`--json refund ${id}`)).out)
+    expect(rest.refund).toEqual({ of: id, amount: '0.00000002' })
+    expect(await run(`refund ${id}`)).toMatchObject({
+      exitCode: 1,
+      said: `error: The charge ${id} of 0.00000003 credits has been refunded already\n`,
+    })
+    expect((await run('entries --account carl')).out).toMatch(/refund .*carl .*0.00000001 .*slow/)
+    expect((await run('--json balance carl')).out).toContain('"posted": "0"')
+  })
+
   it('issues a key for some models, and lists them', async () => {
     const issued = JSON.parse((await run('--json keys issue alice --allow a/b --allow c')).out)
     const listed = await run('--json credentials list --account alice')

@@ -31,6 +31,8 @@ interface Row {
 
 interface Ids {
   readonly credentialId: Readonly<Record<string, string>>
+  /** Of a charge. */
+  readonly entryId: Readonly<Record<string, string>>
 }
 
 const account: Row['ask'] = (name) => ({ account: name })
@@ -48,6 +50,10 @@ const rows: Readonly<Record<string, Row>> = {
   'GET spend.csv': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
   'GET statement': { user: 'own', ask: account, foreign: 'refused' },
   'GET calls': { user: 'own', ask: account, foreign: 'refused' },
+  'POST calls/refund': {
+    user: 'never',
+    ask: (name, { entryId }) => ({ entryId: entryId[name], amount: '0.000000001' }),
+  },
   'GET calls.csv': { user: 'own', ask: account, foreign: 'refused' },
   'GET accounts': { user: 'own', ask: account, foreign: 'refused' },
   'POST accounts/open': { user: 'never', ask: account },
@@ -103,7 +109,11 @@ beforeAll(async () => {
   )
   const credentials = await bench.admin.listCredentials()
   const idOf = (name: string) => credentials.find((row) => row.account === name)!.credentialId
-  ids = { credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' } }
+  const chargeOf = async (name: string) => (await bench.admin.entries({ payer: name })).entries[0]!.id
+  ids = {
+    credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' },
+    entryId: { alice: await chargeOf('alice'), bob: await chargeOf('bob'), nobody: '0' },
+  }
   const ofBob = credentials.filter((row) => row.account === 'bob')
   marks = ['of-bob', ...ofBob.flatMap(({ credentialId, lastFour }) => [credentialId, lastFour])]
 }, 60_000)
@@ -144,7 +154,7 @@ describe('the table of permissions', () => {
       expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(200)
       // The test above revoked the credential, so its owner cannot revoke it again.
       if (name.endsWith('revoke'))
-        ids = { credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
+        ids = { ...ids, credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
     })
 
     it(row.user === 'own' ? 'answers a user about its own account' : 'is refused to a user', async () => {

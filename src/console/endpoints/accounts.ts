@@ -73,9 +73,14 @@ async function reply(admin: Admin, account: string): Promise<AccountReply> {
   return { account: await viewOf(admin, account) }
 }
 
-async function posted(posting: PostedEntry, viewer: ConsoleViewer, admin: Admin): Promise<PostedReply> {
+/** Replies to a posting with its entry and the account that it was made to. */
+export async function posted(
+  posting: PostedEntry,
+  viewer: ConsoleViewer,
+  admin: Admin,
+): Promise<PostedReply> {
   const { isRepeat, ...entry } = posting
-  const { account } = entry.postings[0]!
+  const { account } = entry.facts ?? entry.postings[0]!
   return present({
     entry: entryView(entry, viewer, account, undefined),
     account: await viewOf(admin, account),

@@ -13,6 +13,7 @@
  * | GET `api/statement` | both | `AccountQuery` | `StatementReply` |
  * | GET `api/calls` | both | `CallsQuery` | `CallsReply` |
  * | GET `api/calls.csv` | both | `CallsQuery` without `after`, `limit` | a file |
+ * | POST `api/calls/refund` | operator | `RefundBody` | `PostedReply` |
  * | GET `api/events` | both | `EventsQuery` | `EventsReply` |
  * | GET `api/accounts` | both | `AccountsQuery` | `AccountsReply` |
  * | POST `api/accounts/open` | operator | `AccountBody` | `AccountReply` |

@@ -48,6 +48,7 @@ const NO_PRINCIPAL: None<AccessPrincipal> & None<KeyPrincipal> = {
   credentialId: undefined,
   account: undefined,
   expiresAt: undefined,
+  limits: undefined,
   metadata: undefined,
   allowedModels: undefined,
   app: undefined,

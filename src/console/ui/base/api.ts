@@ -19,6 +19,7 @@ interface Reads {
 }
 
 interface Writes {
+  'api/calls/refund': { body: protocol.RefundBody; reply: protocol.PostedReply }
   'api/accounts/open': { body: protocol.AccountBody; reply: protocol.AccountReply }
   'api/accounts/grant': { body: protocol.GrantBody; reply: protocol.PostedReply }
   'api/accounts/correct': { body: protocol.GrantBody; reply: protocol.PostedReply }
@@ -60,6 +61,7 @@ const MARKS: {
   'api/apps': 'apps',
   'api/models': 'models',
   'api/routes': 'routes',
+  'api/calls/refund': 'entry',
   'api/accounts/open': 'account',
   'api/accounts/grant': 'entry',
   'api/accounts/correct': 'entry',

@@ -230,9 +230,10 @@ function Statement({ account, onClose }: { account: string; onClose: () => void 
               of={[
                 ['Granted', <Amount key="granted" value={sums.granted} />],
                 ['Corrected', <Amount key="corrected" value={sums.corrected} />],
+                ['Refunded', <Amount key="refunded" value={sums.refunded} />],
                 ['Earned', <Amount key="earned" value={sums.earned} />],
                 ['Spent', <Amount key="spent" value={sums.spent} />],
-                ['Granted + corrected + earned − spent', <Amount key="sum" value={sums.sum} />],
+                ['Granted + corrected + refunded + earned − spent', <Amount key="sum" value={sums.sum} />],
                 ['Balance in the ledger', <Amount key="posted" value={sums.posted} />],
                 ['of this on hold', <Amount key="held" value={sums.held} />],
                 ['Available', <Amount key="available" value={sums.available} />],
