@@ -103,6 +103,7 @@ function fieldsOf(event: RequestEnd): object {
       byok: charge.byok,
       usage: charge.usage,
     }),
+    limitId: event.limit?.id,
     ...(event.overdraft !== undefined && { overdraft: formatCredits(event.overdraft) }),
   }
 }

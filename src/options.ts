@@ -17,7 +17,7 @@ import type {
 } from './contracts/index.js'
 import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
 import { describeFieldless } from './contracts/schema-faults.js'
-import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
+import { creditsSchema, labelSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
 import {
   byteCounter,
@@ -44,6 +44,11 @@ export interface RouterOptions {
   readonly neverOverdraw?: boolean
   /** The fee for a call on the caller's own provider key. Nothing by default. */
   readonly byokFee?: ByokFeeOptions
+  /**
+   * A sentence for callers who lack credits or have used up a budget, such as `'Top up at https://acme.example/credits.'`.
+   * The messages of 402 end with it.
+   */
+  readonly creditHelp?: string
   /** The mount path, if nothing strips it from `req.url`, as on a bare `http` server. */
   readonly basePath?: string
   /** `false` turns `GET /openapi.json` off. */
@@ -157,6 +162,7 @@ const OPTIONS: readonly string[] = Object.keys({
   platformAccount: true,
   neverOverdraw: true,
   byokFee: true,
+  creditHelp: true,
   basePath: true,
   openapi: true,
   limits: true,
@@ -213,6 +219,7 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
     neverOverdraw,
     byokFee: byokFee(options.byokFee),
+    creditHelp: read(labelSchema.optional(), options.creditHelp, 'creditHelp'),
     limits: limits(options.limits),
     admit: options.admit,
     emit: createEmitter(options.onEvent, ({ message, name }) =>

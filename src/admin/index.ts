@@ -19,6 +19,7 @@ import {
   type SpendRow,
 } from './spend.js'
 import { type AccountStatement, readStatement } from './statement.js'
+import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 
 export type { PayerQuery } from '../sql/entries.js'
 export type { PostedEntry } from '../sql/grants.js'
@@ -40,6 +41,7 @@ export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
+export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery } from './usage-limits.js'
 export type { Discrepancy } from './verify.js'
 
 /**
@@ -52,6 +54,7 @@ export interface Admin
     CatalogueAdmin,
     RoutesAdmin,
     RouteFaultsAdmin,
+    LimitsAdmin,
     MaintenanceAdmin {
   /** Returns undefined if the account does not exist. */
   balance(account: string): Promise<Balance | undefined>
@@ -100,6 +103,7 @@ export function createAdmin(
     ...createCatalogueAdmin(database),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,
+    ...createLimitsAdmin(database),
     ...createMaintenanceAdmin(database),
     balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
     entries: (query = {}) => readEntries(database, query),

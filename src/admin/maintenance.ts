@@ -1,11 +1,11 @@
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { type Discrepancy, readDiscrepancies } from './verify.js'
+import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js'
 
 export interface MaintenanceAdmin {
   /**
    * Compares every balance and every entry with its postings, and each account's reserved credit with its open holds, in
-   * one snapshot. Finds missing rows as well as wrong ones. Returns at most 1,000 differences, none if the ledger is sound.
+   * one snapshot. Compares the running period of every limit with its calls. Finds missing rows as well as wrong ones. Returns at most 1,000 differences, none if the ledger is sound.
    */
   verify(): Promise<readonly Discrepancy[]>
   /**
@@ -15,7 +15,6 @@ export interface MaintenanceAdmin {
   pruneHolds(olderThanDays: number): Promise<number>
 }
 
-const MIN_DAYS = 30
 const DAY_MS = 86_400_000
 const PAGE_ROWS = 5_000
 
@@ -24,9 +23,9 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
     verify: () => readDiscrepancies(database),
 
     async pruneHolds(olderThanDays) {
-      if (!(olderThanDays >= MIN_DAYS)) {
+      if (!(olderThanDays >= MIN_PRUNE_DAYS)) {
         throw new RangeError(
-          `Ended holds are kept for at least ${MIN_DAYS} days; got ${String(olderThanDays)}`,
+          `Ended holds are kept for at least ${MIN_PRUNE_DAYS} days; got ${String(olderThanDays)}`,
         )
       }
       const ageMs = BigInt(Math.min(Math.ceil(olderThanDays * DAY_MS), Number.MAX_SAFE_INTEGER))

@@ -3,7 +3,7 @@ import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { DEBITED_OTHERWISE, KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
-import { differenceOf, isOther, partsOf, readSum, sumOf } from './sums.js'
+import { differenceOf, isOther, partsOf, readSum, sumOf, totalOf } from './sums.js'
 
 /** A difference in the books. */
 export interface Discrepancy {
@@ -20,6 +20,8 @@ export interface Discrepancy {
    *   different accounts earn them
    * - `missing-posting`: the posting of a grant or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
+   * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
+   * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
    */
   readonly what:
     | 'balance'
@@ -31,13 +33,19 @@ export interface Discrepancy {
     | 'share'
     | 'missing-posting'
     | 'missing-entry'
-  /** The id of an account or an entry. */
+    | 'limit-held'
+    | 'limit-used'
+  /** The id of an account, an entry or a bucket. */
   readonly id: string
+  /** In 10^-9 credit or, for a limit of requests or tokens, a number of them. */
   readonly found: Credits
   readonly expected: Credits
   /** The fault and its remedy, for an operator. */
   readonly message: string
 }
+
+/** The fewest days after which an ended hold may be deleted. */
+export const MIN_PRUNE_DAYS = 30
 
 const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
 const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = ${HOLD_STATE.open} group by account`
@@ -99,11 +107,62 @@ const COMPARED = [
   where case when e.kind = 'charge' then ${UNEQUAL} else ${UNLIKE_SHOWN} end`,
 ]
 
+/** SQL for the parts of buckets that rows account for, from JSON as `LimitCells` describes it. */
+function partsIn({ engine }: SqlDatabase, table: string, json: string, condition: string): string {
+  const each =
+    engine === 'postgres'
+      ? `jsonb_array_elements(cast(${json} as jsonb)) as l (value)`
+      : `json_each(${json}) l`
+  return `select l.value ->> 0 as bucket, cast(l.value ->> 2 as bigint) as starts_at,
+      ${sumOf('cast(l.value ->> 3 as bigint)', 'sum')}
+    from ${table}, ${each} where ${json} is not null and ${condition} group by 1, 2`
+}
+
+/** Holds that ended so long ago may have been pruned. */
+const HOLDS_KEPT_MS = MIN_PRUNE_DAYS * 86_400_000
+
+/**
+ * SQL that compares each bucket with the parts of its period: those of open holds, those of entries and, for requests,
+ * those of all holds. In a period that began long ago, more requests may be used than holds are found.
+ */
+function comparedBuckets(database: SqlDatabase): readonly string[] {
+  const inEntries =
+    database.engine === 'postgres' ? "(cast(e.details as jsonb) -> 'limits')" : "(e.details -> '$.limits')"
+  const held = partsIn(
+    database,
+    '{holds} h',
+    'h.limits',
+    `h.state = ${HOLD_STATE.open} and l.value ->> 1 <> 'requests'`,
+  )
+  const uses = partsIn(database, '{entries} e', inEntries, "l.value ->> 1 <> 'requests'")
+  const requests = partsIn(database, '{holds} h', 'h.limits', "l.value ->> 1 = 'requests'")
+  const used = `select bucket, starts_at, ${totalOf('sum')}, max(is_whole) as is_whole from (
+      select u.*, 1 as is_whole from (${uses}) u union all select r.*, 0 as is_whole from (${requests}) r
+    ) parts group by bucket, starts_at`
+  const compare = (what: string, amount: string, parts: string, condition: string) =>
+    `select '${what}' as what, b.id, ${partsOf(`b.${amount}`, 'found')},
+      coalesce(s.sum_high, 0) as expected_high, coalesce(s.sum_low, 0) as expected_low, cast(null as text) as shown
+    from {limit_buckets} b left join (${parts}) s on s.bucket = b.id and s.starts_at = b.starts_at
+    where ${condition}`
+  const isTooFew = `b.used / 1000000000 < s.sum_high + s.sum_low / 1000000000
+    or (b.used / 1000000000 = s.sum_high + s.sum_low / 1000000000 and b.used % 1000000000 < s.sum_low % 1000000000)`
+  return [
+    compare('limit-held', 'held', held, 'true'),
+    compare(
+      'limit-used',
+      'used',
+      used,
+      `b.starts_at > ${database.now} - ${HOLDS_KEPT_MS} or s.is_whole = 1 or ${isTooFew}`,
+    ),
+  ]
+}
+
 /** Compares the whole books with themselves, in one snapshot. */
 export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
+  const compared = [...COMPARED, ...comparedBuckets(database)]
   const rows = await database.all({
     isReport: true,
-    text: `with by_entry as (${BY_ENTRY}) select * from (${COMPARED.join(' union all ')}) compared
+    text: `with by_entry as (${BY_ENTRY}) select * from (${compared.join(' union all ')}) compared
       where what like 'missing-%' or ${isOther('found', 'expected')}
       order by what, id limit 1000`,
   })
@@ -121,9 +180,18 @@ function toDiscrepancy(row: Row): Discrepancy {
     id,
     found,
     expected,
-    message: explain(what, id, formatCredits(found), formatCredits(expected)),
+    message: explain(what, id, shownAmount(what, id, found), shownAmount(what, id, expected)),
   }
 }
+
+/** Limits of requests and tokens are no credits. */
+function shownAmount(what: Discrepancy['what'], id: string, amount: bigint): string {
+  return what.startsWith('limit-') && !CREDITS_BUCKET_PATTERN.test(id)
+    ? String(amount)
+    : formatCredits(amount)
+}
+
+const CREDITS_BUCKET_PATTERN = /:credits\/[^:]*$/
 
 function explain(what: Discrepancy['what'], id: string, found: string, expected: string): string {
   const account = `The account ${JSON.stringify(id)}`
@@ -146,5 +214,9 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
       return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'missing or 0' : found}: restore it from a backup.`
     case 'missing-entry':
       return `The entry ${id} is missing, but it has postings of up to ${found}: restore its entries row from a backup.`
+    case 'limit-held':
+      return `The limit ${JSON.stringify(id)} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its limit_buckets row to their sum.`
+    case 'limit-used':
+      return `The limit ${JSON.stringify(id)} has counted ${found} as used, but the calls of its period add up to ${expected}: while no router runs, set used in its limit_buckets row to their sum.`
   }
 }

@@ -26,6 +26,8 @@ export interface EngineOptions {
   readonly platformAccount: string
   readonly neverOverdraw: boolean
   readonly byokFee: ByokFee
+  /** Ends the message of a 402 of the router's. */
+  readonly creditHelp: string | undefined
   readonly limits: Limits
   readonly admit: Admit | undefined
   /** Never throws. */

@@ -1,6 +1,7 @@
 import type { Credits, TraceContext } from './context.js'
 import type { CredentialOwner } from './credentials.js'
 import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
+import type { LimitUnit } from './usage-limits.js'
 
 /**
  * The events that the router reports to its host. Frozen plain data. They contain no token, envelope, message or body,
@@ -76,6 +77,15 @@ export interface RequestEnd {
   readonly replayed?: boolean
   /** How far the payer's balance is below zero after this charge. */
   readonly overdraft?: Credits
+  /** The limit that refused the call, if `outcome` is `budget_exceeded`, `budget_on_hold` or `rate_limited` for that reason. */
+  readonly limit?: LimitRefusal
+}
+
+/** See `Limit`. */
+export interface LimitRefusal {
+  readonly id: string
+  readonly bucket: string
+  readonly unit: LimitUnit
 }
 
 export interface RoutingExplanation {
@@ -95,7 +105,7 @@ export interface RouteAttempt {
   /** An error code, or how the call ended. `no_route_available` if the route was not tried because it is failing. */
   readonly outcome: string
   /**
-   * The state of the breaker if the route was not tried, the unreadable piece of the reply, or the reason why the provider
+   * The state of the breaker if the route was not tried, the limit that refused it, the unreadable piece of the reply, or the reason why the provider
    * failed: its status and its own words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing
    * that may quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and
    * parser errors are left out.

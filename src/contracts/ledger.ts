@@ -94,7 +94,7 @@ export interface LimitState {
   readonly bucket: string
   /** The beginning of the period in which the hold counts, for {@link LimitUse}. */
   readonly from: number
-  /** The part of the limit that is neither used nor held, at least 0. */
+  /** The part of the limit that is neither used nor held, at least 0. Overdue holds may count as held. */
   readonly left: bigint
   /** Time until the bucket's period ends. Relative, since clocks differ. At least 0. */
   readonly resetMs: number
@@ -130,7 +130,7 @@ export interface HoldLimited {
   readonly ok: false
   readonly reason: 'limited'
   readonly bucket: string
-  /** See {@link LimitState}. Never enough for the amount. */
+  /** As in {@link LimitState}, but without overdue holds. Never enough for the amount. */
   readonly left: bigint
   /** See {@link LimitState}. */
   readonly resetMs: number

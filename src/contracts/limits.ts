@@ -41,7 +41,10 @@ export interface Limits {
   readonly attempts: number
   /** Concurrent calls in this process, including those whose client has left. Beyond it: 503, before the body is read. */
   readonly inFlight: number
-  /** Concurrent calls in this process. Beyond it: 429, before the body is read. No limit if absent. */
+  /**
+   * Concurrent calls in this process: each process counts its own. Beyond it: 429, before the body is read. No limit if
+   * absent.
+   */
   readonly inFlightPerAccount?: number
   readonly inFlightPerCredential?: number
 }

@@ -82,6 +82,11 @@ export interface Plan {
   readonly outputTokens: number
   /** How many choices the reply may have, each as long as the model's maximum. */
   readonly choices: number
+  /**
+   * Returns the fields with which the request has at most so many output tokens, of all choices together, such as
+   * `max_tokens: 120`. Undefined if the request cannot have so few. Absent if no field limits the output.
+   */
+  shortened?(outputTokens: number): string | undefined
   /** Returns the request for a route: with the provider's name of the model, and for no more output than the hold covers. */
   requestFor(route: Route, onCallersKey: boolean): ProviderRequest
   /** Returns a new reply for one attempt. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseCredits } from '../base/money.js'
+import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
@@ -119,6 +119,53 @@ export const pricesSchema = z
       .optional(),
   })
   .readonly()
+
+const ZONE_FAULT = 'is only for limits per day or month: the others are the same in every zone'
+
+const limitFields = {
+  id: nameSchema,
+  unit: z.enum(['credits', 'requests', 'tokens']),
+  per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
+  zone: z
+    .string()
+    .refine(isZone, "must be the name of a time zone, such as 'America/New_York' or 'UTC'")
+    .optional(),
+}
+
+const OWNERS = ['credential', 'account', 'app'] as const
+
+/** A `Limit`, with a bigint. */
+export const limitSchema = z
+  .strictObject({
+    ...limitFields,
+    amount: z
+      .bigint(mustBe("a bigint, such as 60n or parseCredits('20')"))
+      .refine((amount) => amount >= 0n && amount <= MAX_CREDITS, 'must be from 0n to 2n ** 63n - 1n'),
+    of: z.enum(OWNERS).optional(),
+  })
+  .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
+  .readonly()
+
+/** A `Limit` with its owner, and its amount as a decimal string. */
+export const ownedLimitSchema = z
+  .strictObject({ ...limitFields, amount: creditsSchema, of: z.enum(OWNERS), ownerId: nameSchema })
+  .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
+  .refine(({ unit, amount }) => unit === 'credits' || /^\d+$/.test(amount), {
+    path: ['amount'],
+    error: "must be a whole number of requests or tokens as a string, such as '60'",
+  })
+
+function hasUsefulZone({ per, zone }: { readonly per: string; readonly zone?: string | undefined }): boolean {
+  return zone === undefined || per === 'day' || per === 'month'
+}
+
+function isZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
 
 const tokensSchema = z.int().positive()
 

@@ -17,6 +17,7 @@ import { withOwnMembers } from './asking/own-members.js'
 import type { EngineParts } from './call/parts.js'
 import { runOperation } from './call/pipeline.js'
 import { Watchdog } from './call/watchdog.js'
+import { createLimitReader } from './charging/caller-limits.js'
 import { LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
 import { startSweeper } from './charging/sweeper.js'
@@ -64,6 +65,8 @@ export function createEngine(given: EngineOptions): Engine {
   const inFlight = new InFlight(options.limits)
   const parts: EngineParts = {
     options,
+    // The counter of replies counts as cheaply as a charge needs; another one counts the hold.
+    boundedPlan: { ...options, neverOverdraw: true, counter: options.replyCounter },
     ledger: new LedgerClient(options),
     lookUps: new LookUps(options.limits.lookUps),
     inFlight,
@@ -71,6 +74,7 @@ export function createEngine(given: EngineOptions): Engine {
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options.clock),
     readPrices: createPriceReader(),
+    readLimits: createLimitReader(options.wallClock),
     firstTimes: new FirstTimes(),
   }
   const calls = new UnorderedList<CallLog>()

@@ -11,7 +11,14 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
-import { markupSchema, momentSchema, nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
+import {
+  limitSchema,
+  markupSchema,
+  momentSchema,
+  nameSchema,
+  parseInput,
+  textsSchema,
+} from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */
@@ -139,10 +146,16 @@ function digestOf(token: string, what: string): string {
 
 const tokensSchema = z.record(z.string(), z.unknown())
 
+const limitsSchema = z
+  .array(limitSchema)
+  .refine((limits) => new Set(limits.map(({ id }) => id)).size === limits.length, 'must not have an id twice')
+  .readonly()
+
 const bearerFields = {
   credentialId: nameSchema.optional(),
   account: nameSchema,
   expiresAt: momentSchema.optional(),
+  limits: limitsSchema.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

@@ -55,13 +55,14 @@ function readLimit(limit = DEFAULT_LIMIT): number {
   throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${limit}`)
 }
 
-function copyEntry({ postings, charge, facts, ...entry }: KeptEntry, id: string): Entry {
+function copyEntry({ postings, charge, facts, limits, ...entry }: KeptEntry, id: string): Entry {
   return {
     id,
     ...entry,
     postings: postings.map((posting) => ({ ...posting })),
     ...(charge !== undefined && { charge: copyCharge(charge) }),
     ...(facts !== undefined && { facts: { ...facts } }),
+    ...(limits !== undefined && { limits: limits.map((use) => ({ ...use })) }),
   }
 }
 

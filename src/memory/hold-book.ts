@@ -1,5 +1,5 @@
 import { createDeadlineHeap, type Due } from '../base/deadline-heap.js'
-import type { CallFacts, Charge, Credits, HoldRequest } from '../contracts/index.js'
+import type { CallFacts, Charge, Credits, HoldRequest, LimitUse } from '../contracts/index.js'
 import { RecentMap } from './recent-map.js'
 
 /** A hold that still counts against its account. */
@@ -10,6 +10,8 @@ export interface OpenHold extends Due {
   readonly replaces: string | undefined
   readonly claim: string | undefined
   readonly facts: CallFacts
+  /** The parts of buckets that it accounts for. */
+  readonly limits: readonly LimitUse[]
 }
 
 /** A hold that was released or has expired, or the mark that the release of an unknown hold leaves. */
@@ -125,7 +127,22 @@ export class HoldBook {
 }
 
 /** `claim` is the request's, or that of the hold that it replaces. */
-export function openHold(request: HoldRequest, claim: string | undefined, now: number): OpenHold {
+export function openHold(
+  request: HoldRequest,
+  claim: string | undefined,
+  now: number,
+  limits: readonly LimitUse[] = [],
+): OpenHold {
   const { account, amount, facts, holdId, replaces, ttlMs } = request
-  return { holdId, account, amount, replaces, claim, facts: { ...facts }, deadline: now + ttlMs, place: -1 }
+  return {
+    holdId,
+    account,
+    amount,
+    replaces,
+    claim,
+    facts: { ...facts },
+    limits,
+    deadline: now + ttlMs,
+    place: -1,
+  }
 }

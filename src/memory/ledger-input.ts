@@ -1,5 +1,6 @@
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
+import { checkHoldLimits, checkLimitUses } from '../contracts/limit-checks.js'
 
 export function checkAccounts(accounts: unknown): void {
   if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')
@@ -9,19 +10,21 @@ export function checkAccounts(accounts: unknown): void {
   )
 }
 
-export function checkHold({ amount, facts, ttlMs }: HoldRequest): void {
+export function checkHold({ amount, facts, limits, ttlMs }: HoldRequest): void {
   checkAmount(amount, 'amount')
   if (!Number.isFinite(ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
   checkObject(facts, 'facts')
+  if (limits !== undefined) checkHoldLimits(limits)
 }
 
 /** Returns the sum of the postings of each account. */
-export function checkSettlement({ charge, facts, postings }: SettleRequest): readonly Posting[] {
+export function checkSettlement({ charge, facts, limits, postings }: SettleRequest): readonly Posting[] {
   checkAmount(charge.cost, 'charge.cost')
   checkAmount(charge.base, 'charge.base')
   checkAmount(charge.markup, 'charge.markup')
   checkObject(charge.usage, 'charge.usage')
   checkObject(facts, 'facts')
+  if (limits !== undefined) checkLimitUses(limits)
   const sums: { account: string; amount: Credits }[] = []
   let total = 0n
   for (const { account, amount } of postings) {
@@ -54,6 +57,12 @@ export function addCredits(balance: Credits, amount: Credits, account: string): 
     )
   }
   return sum
+}
+
+/** Throws a `RangeError` if the sum is more than a limit can be. */
+export function addUse(bucket: string, used: bigint, more: bigint): bigint {
+  if (used + more <= MAX_CREDITS) return used + more
+  throw new RangeError(`The use of ${bucket} would exceed ${MAX_CREDITS}`)
 }
 
 export function readGrant(amount: string, what: string): Credits {

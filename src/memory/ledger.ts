@@ -9,15 +9,27 @@ import type {
   HoldResult,
   LedgerReader,
   LedgerStore,
+  LimitUse,
   ReleaseRequest,
   SettleRequest,
   SettleResult,
 } from '../contracts/index.js'
+import {
+  type Bucket,
+  countUses,
+  giveBack,
+  isSameLimits,
+  KEEP_BUCKET_MS,
+  limitStates,
+  takeLimits,
+  testLimits,
+} from '../contracts/limit-buckets.js'
 import { refuseMisspelt, requireClock, requireFunction } from '../contracts/option-checks.js'
 import { EntryLog } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
 import {
   addCredits,
+  addUse,
   checkAccounts,
   checkHold,
   checkSettlement,
@@ -69,6 +81,11 @@ export function memoryLedger(
   requireFunction('memoryLedger: newId', newId)
   checkAccounts(accounts)
   const balances = new Map<string, Account>()
+  const buckets = new Map<string, Bucket>()
+  const bucketRows = {
+    read: (id: string) => buckets.get(id),
+    set: (id: string, bucket: Bucket) => void buckets.set(id, bucket),
+  }
   const holds = new HoldBook(Math.max(keepEntries, REMEMBERED_HOLDS))
   const log = new EntryLog(newId(), keepEntries)
 
@@ -81,13 +98,15 @@ export function memoryLedger(
     return account
   }
 
-  function freeCredits({ account, amount }: OpenHold): void {
+  /** Frees what an open hold has reserved. */
+  function free({ account, amount, limits }: OpenHold): void {
     accountOf(account).held -= amount
+    if (limits.length > 0) giveBack(bucketRows, limits)
   }
 
   function expireNow(): number {
     const now = clock.now()
-    holds.expire(now, freeCredits)
+    holds.expire(now, free)
     return now
   }
 
@@ -108,7 +127,9 @@ export function memoryLedger(
     const { account: name, amount, holdId, replaces } = request
     const known = holds.open(holdId)
     if (known !== undefined)
-      return isRepeat(known, request) ? { ok: true } : { ok: false, reason: 'conflict' }
+      return isRepeat(known, request)
+        ? granted(request, known.limits, now)
+        : { ok: false, reason: 'conflict' }
     if (holds.settled(holdId) !== undefined || holds.ended(holdId) !== undefined)
       return { ok: false, reason: 'closed' }
     if (replaces !== undefined && holds.settled(replaces) !== undefined)
@@ -124,14 +145,31 @@ export function memoryLedger(
     const freed = replaced?.account === name ? replaced.amount : 0n
     const available = posted - (account?.held ?? 0n) + freed
     if (amount > 0n && available < amount) return { ok: false, reason: 'insufficient', posted, available }
-    const opened = openHold(request, claim, now)
+    const own = replaced?.limits ?? NO_LIMITS
+    const tested =
+      request.limits === undefined ? undefined : testLimits(bucketRows, request.limits, own, now, noneOverdue)
+    if (tested?.ok === false) return tested
+    const grants = tested?.grants ?? []
+    const opened = openHold(
+      request,
+      claim,
+      now,
+      grants.map(({ part }) => part),
+    )
     if (replaced !== undefined) {
-      freeCredits(replaced)
+      accountOf(replaced.account).held -= replaced.amount
       holds.release(replaced)
     }
+    takeLimits(bucketRows, grants, own)
     accountOf(name).held += amount
     holds.add(opened)
-    return { ok: true }
+    return granted(request, opened.limits, now)
+  }
+
+  function granted({ limits }: HoldRequest, parts: readonly LimitUse[], now: number): HoldResult {
+    return limits === undefined
+      ? { ok: true }
+      : { ok: true, limits: limitStates(bucketRows, limits, parts, now) }
   }
 
   function claimedBy(holdId: string): HoldResult {
@@ -143,7 +181,7 @@ export function memoryLedger(
   function settle(request: SettleRequest): SettleResult {
     const sums = checkSettlement(request)
     const now = expireNow()
-    const { facts, holdId, postings } = request
+    const { facts, holdId, limits = NO_LIMITS, postings } = request
     const payer = facts.account
     const first = holds.settled(holdId)
     if (first !== undefined)
@@ -151,6 +189,7 @@ export function memoryLedger(
 
     // Everything that can throw comes before the first change, because a rejection changes nothing.
     for (const { account, amount } of sums) addCredits(balances.get(account)?.posted ?? 0n, amount, account)
+    for (const { bucket, used } of limits) addUse(bucket, buckets.get(bucket)?.used ?? 0n, used)
     const charge = copyCharge(request.charge)
     const entry = {
       at: now,
@@ -159,15 +198,17 @@ export function memoryLedger(
       holdId,
       charge,
       facts: { ...facts },
+      ...(limits.length > 0 && { limits: limits.map(copyUse) }),
     }
 
     const open = holds.open(holdId)
     const wanted = request.claim ?? (open ?? holds.ended(holdId))?.claim
     const claimant = wanted === undefined ? undefined : holds.claimant(wanted)
     const hasClaim = claimant === undefined || claimant === holdId
-    if (open !== undefined) freeCredits(open)
+    if (open !== undefined) free(open)
     holds.settle(holdId, { claim: hasClaim ? wanted : undefined, charge })
     for (const { account, amount } of sums) accountOf(account).posted += amount
+    countUses(bucketRows, limits, addUse)
     log.add(entry)
     const settled = { repeated: false, charge: request.charge, overdraft: overdraftOf(payer) }
     return hasClaim ? settled : { ...settled, claimLost: true }
@@ -183,7 +224,7 @@ export function memoryLedger(
     if (holds.settled(holdId) !== undefined) return { state: 'settled' }
     const open = holds.open(holdId)
     if (open !== undefined) {
-      freeCredits(open)
+      free(open)
       holds.release(open)
     } else if (holds.ended(holdId) === undefined) holds.mark(holdId)
     return { state: 'released' }
@@ -198,7 +239,10 @@ export function memoryLedger(
   }
 
   function expireHolds(limit: number): readonly ExpiredHold[] {
-    expireNow()
+    const now = expireNow()
+    for (const [id, { endsAt }] of buckets) {
+      if (endsAt < now - KEEP_BUCKET_MS) buckets.delete(id)
+    }
     return holds
       .takeExpired(limit)
       .map(({ holdId, account, amount, facts }) => ({ holdId, account, amount, facts }))
@@ -220,6 +264,15 @@ export function memoryLedger(
   }
 }
 
+const NO_LIMITS: readonly LimitUse[] = []
+
+/** Every operation expires overdue holds first. */
+const noneOverdue = (): bigint => 0n
+
+function copyUse({ bucket, unit, from, used }: LimitUse): LimitUse {
+  return { bucket, unit, from, used }
+}
+
 function atOnce<Input, Answer>(ask: (input: Input) => Answer, input: Input): Awaitable<Answer> {
   try {
     return ask(input)
@@ -234,6 +287,7 @@ function isRepeat(known: OpenHold, request: HoldRequest): boolean {
     known.account === request.account &&
     known.amount === request.amount &&
     known.replaces === request.replaces &&
+    isSameLimits(request.limits ?? [], known.limits) &&
     (known.claim === request.claim || (request.claim === undefined && request.replaces !== undefined))
   )
 }

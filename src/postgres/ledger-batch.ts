@@ -1,3 +1,4 @@
+import type { LimitState } from '../contracts/index.js'
 import { readBigint, readNumber, readOptionalText, readText } from '../sql/cells.js'
 import type { Parameter, Row, Statement } from '../sql/database.js'
 import { ENTRY_COLUMNS, type EntryColumn } from '../sql/entry-rows.js'
@@ -9,6 +10,7 @@ import type {
   SettleCommand,
 } from '../sql/ledger-commands.js'
 import { PLACEHOLDERS, toLedgerParameters } from './ledger-parameters.js'
+import { readCounts, toLimitArrays } from './limit-arrays.js'
 
 /** A batch, split into the three parts of its statement. */
 interface Parts {
@@ -17,7 +19,7 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const CALL = `select * from {apply_ledger_2}(${PLACEHOLDERS})`
+const CALL = `select * from {apply_ledger_3}(${PLACEHOLDERS})`
 
 /** Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. */
 export function toLedgerBatch(commands: readonly LedgerCommand[]): {
@@ -67,6 +69,7 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
       hold_claims: holds.map((hold) => hold.claim),
       replaces: holds.map((hold) => hold.replaces),
       facts: holds.map((hold) => hold.facts),
+      ...toLimitArrays(holds, settlements),
     }),
   }
 }
@@ -118,9 +121,14 @@ function readOutcomes(
   const special = new Map<LedgerCommand, LedgerOutcome>()
   const lost = new Set<LedgerCommand>()
   const balances = new Map<string, bigint>()
+  const states = new Map<string, readonly bigint[]>()
   let plain = -1
   for (const row of rows) {
     const kind = readText(row, 'kind')
+    if (kind === 'starts' || kind === 'lefts' || kind === 'resets') {
+      states.set(kind, readCounts(row))
+      continue
+    }
     const place = readNumber(row, 'place')
     switch (kind) {
       case 'done':
@@ -153,6 +161,18 @@ function readOutcomes(
         })
         break
       }
+      case 'limited': {
+        const hold = parts.holds[place - 1]!
+        const [limit, left, resetMs, isOnlyHeld] = readCounts(row)
+        special.set(hold, {
+          kind,
+          bucket: hold.limits[Number(limit) - 1]!.bucket,
+          left: left!,
+          resetMs: Number(resetMs),
+          onlyHeld: isOnlyHeld === 1n,
+        })
+        break
+      }
       case 'closed':
       case 'conflict':
         special.set(parts.holds[place - 1]!, { kind })
@@ -165,10 +185,17 @@ function readOutcomes(
   if (plain + special.size !== commands.length) {
     throw new Error(`The database answered ${plain + special.size} of ${commands.length} commands`)
   }
+  let limit = 0
   return commands.map((command): LedgerOutcome => {
+    const first = limit
+    if (command.kind === 'hold') limit += command.limits.length
     const outcome = special.get(command)
     if (outcome !== undefined) return outcome
-    if (command.kind === 'hold') return { kind: 'granted' }
+    if (command.kind === 'hold') {
+      return command.limits.length === 0
+        ? { kind: 'granted' }
+        : { kind: 'granted', limits: toStates(command, states, first) }
+    }
     if (command.kind === 'release') return { kind: 'released' }
     return {
       kind: 'posted',
@@ -176,4 +203,22 @@ function readOutcomes(
       claimLost: lost.has(command),
     }
   })
+}
+
+/** Returns the answers for a granted hold's limits. `first` is the place of its first limit in the batch. */
+function toStates(
+  { limits }: HoldCommand,
+  states: ReadonlyMap<string, readonly bigint[]>,
+  first: number,
+): readonly LimitState[] {
+  const [starts, lefts, resets] = [states.get('starts'), states.get('lefts'), states.get('resets')]
+  if (starts === undefined || lefts === undefined || resets === undefined) {
+    throw new Error('The database did not answer the limits of a hold')
+  }
+  return limits.map(({ bucket }, index) => ({
+    bucket,
+    from: Number(starts[first + index]),
+    left: lefts[first + index]!,
+    resetMs: Number(resets[first + index]),
+  }))
 }

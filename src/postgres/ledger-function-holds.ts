@@ -1,25 +1,33 @@
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { arrayOf } from './ledger-parameters.js'
+import { COUNT_GROUPS, FIND_PERIODS, FIND_WITHIN, limitParts } from './ledger-function-limits.js'
+import { arrayOf, type FunctionVersion } from './ledger-parameters.js'
 
 /**
  * If an account covers all its holds of the batch, they are taken together, in one statement for all such accounts.
  * Overdue holds count as held here; if credit is lacking, the holds are checked again one by one.
  */
-const TAKE_GROUPS = `if cardinality(p_group_accounts) > 0 then
+function takeGroups({ hasLimits }: FunctionVersion): string {
+  const andWithin = hasLimits ? 'and v_within[g.place]' : ''
+  return `if cardinality(p_group_accounts) > 0 then
       begin
+        ${hasLimits ? FIND_WITHIN : ''}
         with covered as (
           update {accounts} a set held = a.held + g.total::bigint
           from unnest(p_group_accounts, p_group_totals) with ordinality g(id, total, place)
-          where a.id = g.id and g.total > 0 and a.posted::numeric - a.held >= g.total
+          where a.id = g.id and g.total > 0 and a.posted::numeric - a.held >= g.total ${andWithin}
           returning g.place
         )
         select coalesce(array_agg(c.place), '{}') into v_places from covered c;
-        v_covered := array(select g.total = 0 from unnest(p_group_totals) g(total));
+        v_covered := array(
+          select g.total = 0 ${andWithin} from unnest(p_group_totals) with ordinality g(total, place) order by g.place
+        );
         foreach v_place in array v_places loop v_covered[v_place] := true; end loop;
-        insert into {holds} (id, account, amount, state, expires_at, facts)
+        ${hasLimits ? COUNT_GROUPS : ''}
+        insert into {holds} (id, account, amount, state, expires_at, facts${hasLimits ? ', limits' : ''})
         select h.id, h.account, h.amount, ${HOLD_STATE.open}, v_now + h.ttl, h.facts
-        from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups)
-          h(id, account, amount, ttl, facts, place)
+          ${hasLimits ? `, ${limitParts('h.first_limit', 'h.last_limit')}` : ''}
+        from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups${hasLimits ? ', p_first_limits, p_last_limits' : ''})
+          h(id, account, amount, ttl, facts, place${hasLimits ? ', first_limit, last_limit' : ''})
         where v_covered[h.place];
         get diagnostics v_count = row_count;
         v_plain := v_plain + v_count;
@@ -28,13 +36,14 @@ const TAKE_GROUPS = `if cardinality(p_group_accounts) > 0 then
         v_covered := '{}';
       end;
     end if;`
+}
 
 /** The other holds, including those with a claim or a predecessor, are taken one by one. */
-const TAKE_OTHERS = `for v_place in 1 .. cardinality(p_holds) loop
+function takeOthers({ hasLimits }: FunctionVersion): string {
+  const take = hasLimits ? TAKE_WITH_LIMITS : TAKE_WITHOUT_LIMITS
+  return `for v_place in 1 .. cardinality(p_holds) loop
       continue when v_covered[p_hold_groups[v_place]];
-      select t.kind, t.posted, t.available, t.entry_id into kind, posted, available, entry_id
-      from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
-        p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place]) t;
+      ${take}
       if kind = 'granted' then
         v_plain := v_plain + 1;
       else
@@ -42,11 +51,43 @@ const TAKE_OTHERS = `for v_place in 1 .. cardinality(p_holds) loop
         return next;
       end if;
     end loop;`
+}
 
-/** The step of the ledger function that takes a batch's holds. */
-export const TAKE_HOLDS = `if cardinality(p_holds) > 0 then
+const TAKE_WITHOUT_LIMITS = `select t.kind, t.posted, t.available, t.entry_id into kind, posted, available, entry_id
+      from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
+        p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place]) t;`
+
+const TAKE_WITH_LIMITS = `v_first := p_first_limits[v_place];
+      v_last := p_last_limits[v_place];
+      select t.kind, t.posted, t.available, t.entry_id, t.counts, t.limit_starts, t.limit_lefts, t.limit_resets
+      into kind, posted, available, entry_id, counts, v_new_starts, v_new_lefts, v_new_resets
+      from {take_hold_2}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
+        p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place],
+        array(select p_buckets[l.place] from unnest(p_limit_buckets[v_first:v_last]) l(place)),
+        p_limit_units[v_first:v_last], p_limits[v_first:v_last], p_limit_amounts[v_first:v_last],
+        array(select v_starts[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
+        array(select v_ends[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place))) t;
+      if kind = 'granted' and v_first <= v_last then
+        v_limit_starts[v_first:v_last] := v_new_starts;
+        v_limit_lefts[v_first:v_last] := v_new_lefts;
+        v_limit_resets[v_first:v_last] := v_new_resets;
+      end if;`
+
+/** Returns the step of a ledger function that takes a batch's holds. */
+export function takeHolds(version: FunctionVersion): string {
+  return `if cardinality(p_holds) > 0 then
     v_facts := ${arrayOf('facts')};
-    ${TAKE_GROUPS}
+    ${version.hasLimits ? FIND_PERIODS : ''}
 
-    ${TAKE_OTHERS}
+    ${takeGroups(version)}
+
+    ${takeOthers(version)}
+    ${version.hasLimits ? ANSWER_LIMITS : ''}
   end if;`
+}
+
+const ANSWER_LIMITS = `if cardinality(p_limits) > 0 then
+      return query
+        select c.kind, null::bigint, null::bigint, null::numeric, null::bigint, c.counts
+        from (values ('starts', v_limit_starts), ('lefts', v_limit_lefts), ('resets', v_limit_resets)) c(kind, counts);
+    end if;`

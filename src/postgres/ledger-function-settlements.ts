@@ -1,21 +1,25 @@
 import type { EntryColumn } from '../sql/entry-rows.js'
 import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
-import { arrayOf } from './ledger-parameters.js'
+import { SETTLE_BUCKETS } from './ledger-function-limits.js'
+import { arrayOf, type FunctionVersion, noCounts } from './ledger-parameters.js'
 
 const { released, settled, expired } = HOLD_STATE
 
 /** An entry's id is drawn before its hold is known, and lost if the settlement is a repeat. */
-const END_OPEN_HOLDS = `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
+function endOpenHolds({ hasLimits }: FunctionVersion): string {
+  return `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
     -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
     -- facts from here on.
     with ended as (
       update {holds} h set state = ${settled}, ended_at = v_now, entry_id = s.entry_id, facts = null
       from unnest(p_hold_id, v_entries) s(id, entry_id)
       where h.id = s.id and h.state < ${released}
-      returning h.account, h.amount, h.claim
+      returning h.account, h.amount, h.claim${hasLimits ? ', h.limits' : ''}
     )
     select array_agg(e.account), array_agg(e.amount), coalesce(bool_or(e.claim is not null), false), count(*)
-    into v_open_accounts, v_open_amounts, v_has_claims, v_count from ended e;`
+      ${hasLimits ? ', array_agg(e.limits) filter (where e.limits is not null)' : ''}
+    into v_open_accounts, v_open_amounts, v_has_claims, v_count${hasLimits ? ', v_open_limits' : ''} from ended e;`
+}
 
 /**
  * A repeat loses its entry. An unknown, released or expired hold is settled all the same, because the call was made. If no
@@ -79,20 +83,24 @@ const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' the
     end if;`
 
 /** Every settlement except a repeat counts as plain. A lost claim is reported in addition. */
-const ANSWER = `v_plain := v_plain + cardinality(p_hold_id);
+function answer(version: FunctionVersion): string {
+  return `v_plain := v_plain + cardinality(p_hold_id);
     if array_position(v_entries, null) is not null then
       return query
-        select 'repeated'::text, s.place, null::bigint, null::numeric, h.entry_id
+        select 'repeated'::text, s.place, null::bigint, null::numeric, h.entry_id${noCounts(version)}
         from unnest(p_hold_id, v_entries) with ordinality s(id, entry_id, place) join {holds} h on h.id = s.id
         where s.entry_id is null;
       get diagnostics v_count = row_count;
       v_plain := v_plain - v_count;
     end if;
     return query
-      select 'claim-lost'::text, l.place, null::bigint, null::numeric, null::bigint from unnest(v_lost) l(place);`
+      select 'claim-lost'::text, l.place, null::bigint, null::numeric, null::bigint${noCounts(version)}
+      from unnest(v_lost) l(place);`
+}
 
 /** Changes each account once, by all its postings and freed holds. Payers are included with zero, so that each is read. */
-const CHANGE_BALANCES = `return query
+function changeBalances(version: FunctionVersion): string {
+  return `return query
       with changed as (
         update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
         from (
@@ -108,21 +116,24 @@ const CHANGE_BALANCES = `return query
         ) d where a.id = d.account
         returning a.id, a.posted
       )
-      select 'balance'::text, s.place, c.posted, null::numeric, null::bigint
+      select 'balance'::text, s.place, c.posted, null::numeric, null::bigint${noCounts(version)}
       from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
+}
 
-/** Returns the step of a ledger function that runs a batch's settlements and writes these columns of entries. */
-export function settle(entryColumns: readonly EntryColumn[]): string {
+/** Returns the step of a ledger function that runs a batch's settlements. */
+export function settle(version: FunctionVersion): string {
   return `if cardinality(p_hold_id) > 0 then
-    ${END_OPEN_HOLDS}
+    ${endOpenHolds(version)}
 
     ${END_OTHER_HOLDS}
 
-    ${writeEntries(entryColumns)}
+    ${writeEntries(version.entryColumns)}
 
     ${TAKE_CLAIMS}
 
-    ${ANSWER}
-    ${CHANGE_BALANCES}
+    ${version.hasLimits ? SETTLE_BUCKETS : ''}
+
+    ${answer(version)}
+    ${changeBalances(version)}
   end if;`
 }

@@ -1,9 +1,10 @@
-import { ENTRY_COLUMNS, type EntryColumn, FIRST_ENTRY_COLUMNS } from '../sql/entry-rows.js'
+import { ENTRY_COLUMNS, FIRST_ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { DURABLE, NOW, SETTINGS } from './function-settings.js'
-import { TAKE_HOLDS } from './ledger-function-holds.js'
+import { takeHolds } from './ledger-function-holds.js'
+import { freeBuckets, LOCK_BUCKETS } from './ledger-function-limits.js'
 import { settle } from './ledger-function-settlements.js'
-import { declaredParameters } from './ledger-parameters.js'
+import { declaredParameters, type FunctionVersion, noCounts } from './ledger-parameters.js'
 
 const { open, released, settled } = HOLD_STATE
 
@@ -23,12 +24,13 @@ const LOCK_ACCOUNTS = `perform from {accounts} a where a.id = any (p_accounts) o
   end if;`
 
 /** An unknown hold is stored as released, so that it is refused if it arrives later. */
-const RELEASE = `if cardinality(p_released) > 0 then
+function release(version: FunctionVersion): string {
+  return `if cardinality(p_released) > 0 then
     return query
       with ended as (
         update {holds} h set state = ${released}, ended_at = v_now from unnest(p_released) r(id)
         where h.id = r.id and h.state = ${open} and h.expires_at > v_now
-        returning h.account, h.amount
+        returning h.account, h.amount${version.hasLimits ? ', h.limits' : ''}
       ), buried as (
         insert into {holds} (id, account, amount, state, expires_at, ended_at)
         select r.id, r.account, 0, ${released}, v_now, v_now from unnest(p_released, p_release_accounts) r(id, account)
@@ -37,19 +39,22 @@ const RELEASE = `if cardinality(p_released) > 0 then
       ), freed as (
         update {accounts} a set held = a.held - e.amount
         from (select account, sum(amount)::bigint as amount from ended group by account) e where a.id = e.account
-      )
-      select 'settled'::text, r.place, null::bigint, null::numeric, null::bigint
+      )${version.hasLimits ? `, returned as (${freeBuckets('(select e.limits from ended e)')})` : ''}
+      select 'settled'::text, r.place, null::bigint, null::numeric, null::bigint${noCounts(version)}
       from unnest(p_released) with ordinality r(id, place) join {holds} h on h.id = r.id
       where h.state = ${settled};
     get diagnostics v_count = row_count;
     v_plain := v_plain + cardinality(p_released) - v_count;
   end if;`
+}
 
 /**
  * Runs all commands of a batch in one transaction: releases, then settlements, then holds in their order.
  *
  * Returns a row for each command whose outcome is not the plain one, a `balance` row for each payer below zero, and one
- * `done` row with the number of plain outcomes, so that the caller can check that none is missing.
+ * `done` row with the number of plain outcomes, so that the caller can check that none is missing. If holds have limits, three
+ * rows have the answers for all granted limits in their order: the beginnings of their periods, what is left, and the time
+ * until their periods end.
  *
  * The variables that the steps share:
  *
@@ -60,11 +65,17 @@ const RELEASE = `if cardinality(p_released) > 0 then
  * - `v_has_claims`: whether a settled hold may have a claim.
  * - `v_lost`: the places of settlements whose claim another hold has.
  * - `v_covered`: for each group of holds, whether they were taken together.
+ * - `v_buckets`: the buckets to lock.
+ * - `v_open_limits`: the parts of buckets that were freed by settling open holds.
+ * - `v_starts`, `v_ends`: for each of the batch's windows, the period that contains `v_now`.
+ * - `v_limit_starts`, `v_limit_lefts`, `v_limit_resets`: the answers for granted limits.
+ * - `v_within`: for each group of holds, whether all groups together are within its limits.
  */
-function applyLedgerFunction(name: string, entryColumns: readonly EntryColumn[], settings: string): string {
+function applyLedgerFunction(name: string, version: FunctionVersion, settings: string): string {
+  const { hasLimits } = version
   return `create function {${name}}(
-  ${declaredParameters(entryColumns)}
-) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint)
+  ${declaredParameters(version)}
+) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint${hasLimits ? ', counts bigint[]' : ''})
 language plpgsql
 ${settings}
 as $function$
@@ -84,29 +95,58 @@ declare
   v_place int;
   v_state bigint;
   v_claim text;
+  ${hasLimits ? LIMIT_VARIABLES : ''}
 begin
   ${DURABLE}
   ${LOCK_ACCOUNTS}
+  ${hasLimits ? LOCK_BUCKETS : ''}
   v_now := ${NOW};
 
-  ${RELEASE}
+  ${release(version)}
 
-  ${settle(entryColumns)}
+  ${settle(version)}
 
-  ${TAKE_HOLDS}
+  ${takeHolds(version)}
 
-  return query select 'done'::text, v_plain, null::bigint, null::numeric, null::bigint;
+  return query select 'done'::text, v_plain, null::bigint, null::numeric, null::bigint${noCounts(version)};
 end
 $function$`
 }
 
+const LIMIT_VARIABLES = `v_buckets text[];
+  v_open_limits text[];
+  v_starts bigint[];
+  v_ends bigint[];
+  v_limit_starts bigint[];
+  v_limit_lefts bigint[];
+  v_limit_resets bigint[];
+  v_within boolean[];
+  v_first int;
+  v_last int;
+  v_new_starts bigint[];
+  v_new_lefts bigint[];
+  v_new_resets bigint[];`
+
 /** The function of the first version. Earlier releases that run beside this one still call it. */
-export const applyLedger1Function = applyLedgerFunction('apply_ledger_1', FIRST_ENTRY_COLUMNS, SETTINGS)
+export const applyLedger1Function = applyLedgerFunction(
+  'apply_ledger_1',
+  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false },
+  SETTINGS,
+)
+
+const PATIENT_SETTINGS = `${SETTINGS}
+  set lock_timeout = '1s'`
 
 /** Also writes the counts of audio and image tokens. */
 export const applyLedger2Function = applyLedgerFunction(
   'apply_ledger_2',
-  ENTRY_COLUMNS,
-  `${SETTINGS}
-  set lock_timeout = '1s'`,
+  { entryColumns: ENTRY_COLUMNS, hasLimits: false },
+  PATIENT_SETTINGS,
+)
+
+/** Also keeps limits. */
+export const applyLedger3Function = applyLedgerFunction(
+  'apply_ledger_3',
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true },
+  PATIENT_SETTINGS,
 )

@@ -2,6 +2,33 @@ import type { Parameter } from '../sql/database.js'
 import { ENTRY_COLUMN_TYPES, type EntryColumn } from '../sql/entry-rows.js'
 import { fromLines, toArray, toLines } from './arrays.js'
 
+/** The arrays for limits, of a function that knows them. */
+const LIMIT_PARAMETERS = {
+  // Buckets of limits: those of the holds and the settlements, each once.
+  buckets: 'text',
+  // For each hold, the places of the first and the last of its limits. The first is greater if it has none.
+  first_limits: 'int',
+  last_limits: 'int',
+  // Limits, in the order of their holds, with the places of the hold, the bucket and the windows.
+  limit_holds: 'int',
+  limit_buckets: 'int',
+  limit_windows: 'int',
+  limit_units: 'text',
+  limits: 'bigint',
+  limit_amounts: 'bigint',
+  // The periods of all windows, with the place of the windows that they belong to.
+  period_windows: 'int',
+  period_starts: 'bigint',
+  period_ends: 'bigint',
+  // Credits and tokens that settlements use, with the places of the settlement and the bucket.
+  use_settlements: 'int',
+  use_buckets: 'int',
+  use_starts: 'bigint',
+  use_amounts: 'bigint',
+} as const
+
+export type LimitParameter = keyof typeof LIMIT_PARAMETERS
+
 /**
  * The arrays that are passed to the ledger function: the name of each parameter, without its `p_`, and the type of its
  * elements. The function's declaration and its call are both made from this table. Databases already have this function,
@@ -44,21 +71,35 @@ const LEDGER_PARAMETERS = {
   hold_claims: 'text',
   replaces: 'text',
   facts: 'json',
+
+  ...LIMIT_PARAMETERS,
 } as const satisfies Readonly<Record<string, 'text' | 'int' | 'bigint' | 'numeric' | 'json'>>
 
 export type LedgerParameter = keyof typeof LEDGER_PARAMETERS
 
 const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 
-/** Returns SQL that declares the parameters of a function that writes these columns of entries. */
-export function declaredParameters(entryColumns: readonly EntryColumn[]): string {
+/** The version of a ledger function: the columns of entries that it writes, and whether it knows limits. */
+export interface FunctionVersion {
+  readonly entryColumns: readonly EntryColumn[]
+  readonly hasLimits: boolean
+}
+
+/** Returns SQL that declares the parameters of a function. */
+export function declaredParameters({ entryColumns, hasLimits }: FunctionVersion): string {
   const written: readonly string[] = entryColumns
   return NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
+    .filter((name) => hasLimits || !(name in LIMIT_PARAMETERS))
     .map((name) => {
       const type = LEDGER_PARAMETERS[name]
       return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
     })
     .join(',\n  ')
+}
+
+/** SQL for the last column of a function's row that has no counts of limits. */
+export function noCounts({ hasLimits }: FunctionVersion): string {
+  return hasLimits ? ', null::bigint[]' : ''
 }
 
 /** SQL for the parameters of a call. */

@@ -3,15 +3,16 @@ import {
   countReplies,
   firstTables,
   keyModelsAndRefunds,
+  limitTables,
   mediaColumns,
   replyTotalsTable,
   type SchemaWords,
 } from '../sql/tables.js'
-import { expireHoldsFunction } from './expire-holds-function.js'
+import { expireHoldsAndLimitsFunction, expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
-import { applyLedger1Function, applyLedger2Function } from './ledger-function.js'
+import { applyLedger1Function, applyLedger2Function, applyLedger3Function } from './ledger-function.js'
 import type { Queries } from './query.js'
-import { takeHoldFunction } from './take-hold-function.js'
+import { takeHold1Function, takeHold2Function } from './take-hold-function.js'
 
 /** Adds the size of a reply's body to its account's total, and subtracts it again. */
 const countReplyFunction = `create function {count_reply_1}() returns trigger
@@ -50,7 +51,7 @@ export const postgresMigrations: readonly Migration[] = [
   {
     version: 1,
     name: 'first',
-    statements: [...firstTables(WORDS), takeHoldFunction, applyLedger1Function, expireHoldsFunction],
+    statements: [...firstTables(WORDS), takeHold1Function, applyLedger1Function, expireHoldsFunction],
   },
   {
     version: 2,
@@ -75,6 +76,17 @@ export const postgresMigrations: readonly Migration[] = [
     version: 4,
     name: 'audio and image tokens',
     statements: [...mediaColumns(WORDS), applyLedger2Function],
+  },
+  {
+    version: 5,
+    name: 'limits',
+    statements: [
+      ...limitTables(WORDS),
+      takeHold2Function,
+      applyLedger3Function,
+      expireHoldsAndLimitsFunction,
+      `alter function {expire_holds_1} set lock_timeout = '1s'`,
+    ],
   },
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
 ]

@@ -2,10 +2,17 @@ import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
 
 const { open, released, settled } = HOLD_STATE
 
-/** Grants or refuses one hold, after all checks. The caller has locked the account and set the planner's options. */
-export const takeHoldFunction = `create function {take_hold_1}(
-  p_id text, p_account text, p_amount bigint, p_now bigint, p_ttl bigint, p_claim text, p_replaces text, p_facts text
-) returns table (kind text, posted bigint, available numeric, entry_id bigint)
+/**
+ * Grants or refuses one hold, after all checks. The caller has locked the account and the buckets and set the planner's
+ * options. A function that knows limits also returns `counts` if a limit refuses the hold: the limit's place, what is left,
+ * the time until its period ends, and 1 if only held amounts are in the way. If it grants the hold, it returns the answer
+ * for each limit.
+ */
+function takeHold(name: string, hasLimits: boolean): string {
+  const noCounts = hasLimits ? ', null::bigint[], null::bigint[], null::bigint[], null::bigint[]' : ''
+  return `create function {${name}}(
+  p_id text, p_account text, p_amount bigint, p_now bigint, p_ttl bigint, p_claim text, p_replaces text, p_facts text${hasLimits ? LIMIT_PARAMETERS : ''}
+) returns table (kind text, posted bigint, available numeric, entry_id bigint${hasLimits ? LIMIT_RESULTS : ''})
 language plpgsql
 as $function$
 #variable_conflict use_column
@@ -19,24 +26,27 @@ declare
   v_held bigint := 0;
   v_available numeric;
   v_overdue numeric;
+  ${hasLimits ? LIMIT_VARIABLES : ''}
 begin
   select * into v_known from {holds} h where h.id = p_id;
   if found then
+    ${hasLimits ? ANSWER_REPEAT : ''}
     return query select case
       when v_known.state <> ${open} or v_known.expires_at <= p_now then 'closed'
       when v_known.account = p_account and v_known.amount = p_amount
         and v_known.replaces is not distinct from p_replaces
         and (v_known.claim is not distinct from p_claim or (p_claim is null and p_replaces is not null))
+        ${hasLimits ? 'and v_is_same' : ''}
       then 'granted'
       else 'conflict'
-    end, null::bigint, null::numeric, null::bigint;
+    end, null::bigint, null::numeric, null::bigint${hasLimits ? ', null::bigint[], v_froms, v_lefts, v_resets' : ''};
     return;
   end if;
 
   if p_replaces is not null then
     select * into v_old from {holds} h where h.id = p_replaces for no key update;
     if v_old.state = ${settled} then
-      return query select 'closed'::text, null::bigint, null::numeric, null::bigint;
+      return query select 'closed'::text, null::bigint, null::numeric, null::bigint${noCounts};
       return;
     end if;
     if v_old.state = ${open} and v_old.expires_at > p_now then
@@ -52,7 +62,7 @@ begin
     where c.claim = v_claim and h.id is distinct from p_replaces
       and ${hasClaim('p_now')};
     if found then
-      return query select 'claimed'::text, null::bigint, null::numeric, v_holder.entry_id;
+      return query select 'claimed'::text, null::bigint, null::numeric, v_holder.entry_id${noCounts};
       return;
     end if;
   end if;
@@ -65,10 +75,11 @@ begin
     where h.state = ${open} and h.account = p_account and h.expires_at <= p_now;
     v_available := v_available + v_overdue;
     if v_available < p_amount then
-      return query select 'insufficient'::text, v_posted, v_available, null::bigint;
+      return query select 'insufficient'::text, v_posted, v_available, null::bigint${noCounts};
       return;
     end if;
   end if;
+  ${hasLimits ? TEST_LIMITS : ''}
 
   if v_claim is not null then
     -- The key makes a claim taken at this moment under another account's lock visible.
@@ -82,12 +93,126 @@ begin
     end if;
   end if;
   if v_old.id is not null then
-    update {holds} set state = ${released}, ended_at = p_now where id = v_old.id;
+    update {holds} set state = ${released}, ended_at = p_now${hasLimits ? ', limits = null' : ''} where id = v_old.id;
     update {accounts} set held = held - v_old.amount where id = v_old.account;
   end if;
-  insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts)
-  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts);
+  ${hasLimits ? COUNT_LIMITS : ''}
+  insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts${hasLimits ? ', limits' : ''})
+  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts${hasLimits ? ', v_parts' : ''});
   update {accounts} set held = held + p_amount where id = p_account and p_amount > 0;
-  return query select 'granted'::text, null::bigint, null::numeric, null::bigint;
+  return query select 'granted'::text, null::bigint, null::numeric, null::bigint${hasLimits ? ', null::bigint[], v_froms, v_lefts, v_resets' : ''};
 end
 $function$`
+}
+
+const LIMIT_PARAMETERS = `,
+  p_buckets text[], p_units text[], p_limits bigint[], p_amounts bigint[], p_starts bigint[], p_ends bigint[]`
+
+const LIMIT_RESULTS = `,
+  counts bigint[], limit_starts bigint[], limit_lefts bigint[], limit_resets bigint[]`
+
+/**
+ * - `v_froms`, `v_ends`: the period in which the hold counts, for each limit.
+ * - `v_owns`: the part of each bucket that the replaced hold accounts for; null if the bucket had counted the request in a
+ *   period that has ended.
+ * - `v_refused`: the counts of the refusal whose period ends last.
+ */
+const LIMIT_VARIABLES = `v_bucket {limit_buckets}%rowtype;
+  v_own_from bigint;
+  v_own bigint;
+  v_free numeric;
+  v_froms bigint[];
+  v_ends bigint[];
+  v_owns bigint[];
+  v_lefts bigint[];
+  v_resets bigint[];
+  v_refused bigint[];
+  v_parts text;
+  v_is_same boolean;`
+
+/** Compares the limits of a repeated hold, and answers with the counts as they are now. */
+const ANSWER_REPEAT = `v_is_same := coalesce(json_array_length(v_known.limits::json), 0) = cardinality(p_buckets) and not exists (
+      select from json_array_elements(v_known.limits::json) with ordinality k(part, place)
+      where k.part ->> 0 <> p_buckets[k.place] or (k.part ->> 3)::bigint <> p_amounts[k.place]
+    );
+    if v_is_same and cardinality(p_buckets) > 0 then
+      select array_agg((k.part ->> 2)::bigint order by k.place),
+        array_agg(greatest(p_limits[k.place]::numeric - coalesce(b.used::numeric + b.held, 0), 0)::bigint order by k.place),
+        array_agg(greatest(coalesce(b.ends_at - p_now, 0), 0) order by k.place)
+      into v_froms, v_lefts, v_resets
+      from json_array_elements(v_known.limits::json) with ordinality k(part, place)
+      left join {limit_buckets} b on b.id = k.part ->> 0;
+    end if;`
+
+/**
+ * Tests each limit without the part of its bucket that the replaced hold accounts for. A swap stays in the period of that
+ * hold until the bucket counts a later one. Overdue holds count as held until they are swept.
+ */
+const TEST_LIMITS = `for v_place in 1 .. cardinality(p_buckets) loop
+    select * into strict v_bucket from {limit_buckets} b where b.id = p_buckets[v_place];
+    select (o.part ->> 2)::bigint, (o.part ->> 3)::bigint into v_own_from, v_own
+    from json_array_elements(v_old.limits::json) o(part) where o.part ->> 0 = p_buckets[v_place];
+    if v_bucket.starts_at < p_starts[v_place] and v_bucket.starts_at is distinct from v_own_from then
+      v_bucket.starts_at := p_starts[v_place];
+      v_bucket.ends_at := p_ends[v_place];
+      v_bucket.held := 0;
+      v_bucket.used := 0;
+    end if;
+    v_froms[v_place] := v_bucket.starts_at;
+    v_ends[v_place] := v_bucket.ends_at;
+    if v_own_from is distinct from v_bucket.starts_at then
+      if v_own_from is not null and p_units[v_place] = 'requests' then
+        v_froms[v_place] := v_own_from;
+        v_owns[v_place] := null;
+        continue;
+      end if;
+      v_own := 0;
+    end if;
+    v_owns[v_place] := v_own;
+    v_free := p_limits[v_place]::numeric - v_bucket.used - v_bucket.held + v_own;
+    continue when p_amounts[v_place] <= v_free or (p_amounts[v_place] = 0 and p_units[v_place] = 'credits');
+    select coalesce(sum((o.part ->> 3)::bigint), 0) into v_overdue
+    from {holds} h cross join json_array_elements(h.limits::json) o(part)
+    where h.state = ${open} and h.expires_at <= p_now and h.limits is not null and o.part ->> 0 = p_buckets[v_place]
+      and (o.part ->> 2)::bigint = v_bucket.starts_at and o.part ->> 1 <> 'requests';
+    v_free := v_free + v_overdue;
+    continue when p_amounts[v_place] <= v_free;
+    if v_refused is null or v_bucket.ends_at - p_now > v_refused[3] then
+      if p_units[v_place] <> 'requests' then v_own := 0; end if;
+      v_refused := array[v_place, greatest(v_free, 0)::bigint, v_bucket.ends_at - p_now,
+        (v_bucket.used::numeric - v_own + p_amounts[v_place] <= p_limits[v_place])::int];
+    end if;
+  end loop;
+  if v_refused is not null then
+    return query select 'limited'::text, null::bigint, null::numeric, null::bigint, v_refused,
+      null::bigint[], null::bigint[], null::bigint[];
+    return;
+  end if;`
+
+/** Moves the buckets from the replaced hold, if there is one, to the hold that is granted. */
+const COUNT_LIMITS = `if v_old.limits is not null then
+    update {limit_buckets} b set held = b.held - (o.part ->> 3)::bigint from json_array_elements(v_old.limits::json) o(part)
+    where b.id = o.part ->> 0 and b.starts_at = (o.part ->> 2)::bigint and o.part ->> 1 <> 'requests';
+  end if;
+  for v_place in 1 .. cardinality(p_buckets) loop
+    update {limit_buckets} b set
+      starts_at = v_froms[v_place],
+      ends_at = v_ends[v_place],
+      held = case when b.starts_at = v_froms[v_place] then b.held else 0 end
+        + case when p_units[v_place] = 'requests' then 0 else p_amounts[v_place] end,
+      used = case when b.starts_at = v_froms[v_place] then b.used else 0 end
+        + case when p_units[v_place] = 'requests' then p_amounts[v_place] - v_owns[v_place] else 0 end
+    where b.id = p_buckets[v_place] and v_owns[v_place] is not null;
+    select * into strict v_bucket from {limit_buckets} b where b.id = p_buckets[v_place];
+    v_lefts[v_place] := greatest(p_limits[v_place]::numeric - v_bucket.used - v_bucket.held, 0)::bigint;
+    v_resets[v_place] := greatest(v_bucket.ends_at - p_now, 0);
+  end loop;
+  select json_agg(json_build_array(p_buckets[l.place], p_units[l.place], v_froms[l.place], p_amounts[l.place]::text)
+    order by l.place)::text
+  into v_parts from generate_series(1, cardinality(p_buckets)) l(place);`
+
+/** The function of the first version. Earlier releases that run beside this one still call it. */
+export const takeHold1Function = takeHold('take_hold_1', false)
+
+/** Also tests limits. */
+export const takeHold2Function = takeHold('take_hold_2', true)

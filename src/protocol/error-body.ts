@@ -25,7 +25,9 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
 /** Whether a client library should retry the call. For other codes, libraries decide by the status. */
 const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
   credits_on_hold: 'true',
+  budget_on_hold: 'true',
   insufficient_credits: 'false',
+  budget_exceeded: 'false',
   request_timeout: 'false',
   idempotency_completed: 'false',
   // The provider may have billed these already.
@@ -36,8 +38,11 @@ const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
 const MIN_RETRY_AFTER_SECONDS = 1
 /** If the value is 60 or more, several client libraries wait that long, or give up. */
 const MAX_RETRY_AFTER_SECONDS = 59
+/** If client libraries do not wait anyway. No period of a limit is longer than a month. */
+const MAX_LONG_RETRY_AFTER_SECONDS = 31 * 24 * 60 * 60
 const DEFAULT_RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   credits_on_hold: 5,
+  budget_on_hold: 5,
   rate_limited: 1,
   idempotency_in_flight: 1,
 }
@@ -54,8 +59,9 @@ export function asCompatError(caught: unknown): CompatError {
 }
 
 /**
- * Returns the HTTP answer for an error. Every 429 and 503 has a `retry-after` in whole seconds from 1 to 59; the error's
- * own value is clamped. The error's other headers (`allow`, `x-should-retry`) are sent unchanged.
+ * Returns the HTTP answer for an error. Every 429 and 503 has a `retry-after` in whole seconds. The error's own value is
+ * clamped to 1 to 59, unless `x-should-retry: false` tells client libraries not to wait for it. The error's other headers
+ * (`allow`, `x-should-retry`) are sent unchanged.
  */
 export function errorReply(error: CompatError): ErrorReply {
   const headers: Record<string, string> = { 'content-type': JSON_TYPE }
@@ -64,7 +70,9 @@ export function errorReply(error: CompatError): ErrorReply {
   const shouldRetry = SHOULD_RETRY[error.code]
   if (shouldRetry !== undefined) headers['x-should-retry'] = shouldRetry
   Object.assign(headers, error.headers)
-  const retryAfter = retryAfterSeconds(error)
+  const isLong = headers['x-should-retry'] === 'false'
+  const longest = isLong ? MAX_LONG_RETRY_AFTER_SECONDS : MAX_RETRY_AFTER_SECONDS
+  const retryAfter = retryAfterSeconds(error, longest)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   return { status: error.status, headers, body: toLatin1(JSON.stringify({ error: errorObject(error) })) }
 }
@@ -96,13 +104,13 @@ function errorObject(error: CompatError) {
   }
 }
 
-function retryAfterSeconds(error: CompatError): number | undefined {
+function retryAfterSeconds(error: CompatError, longest: number): number | undefined {
   const given = Number(error.headers['retry-after'] ?? Number.NaN)
   const required = error.status === 429 || error.status === 503
   const fallback =
     DEFAULT_RETRY_AFTER_SECONDS[error.code] ?? (required ? UNAVAILABLE_RETRY_AFTER_SECONDS : undefined)
   if (Number.isNaN(given)) return fallback
-  return Math.min(Math.max(Math.ceil(given), MIN_RETRY_AFTER_SECONDS), MAX_RETRY_AFTER_SECONDS)
+  return Math.min(Math.max(Math.ceil(given), MIN_RETRY_AFTER_SECONDS), longest)
 }
 
 function escapeCodeUnit(character: string): string {

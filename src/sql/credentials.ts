@@ -16,6 +16,7 @@ import {
 } from './cells.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { createGroupCommit } from './group-commit.js'
+import { limitsOf, readLimits } from './limit-rows.js'
 import { digestToken, mayBeIssued } from './tokens.js'
 
 const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
@@ -57,7 +58,8 @@ export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean
   }
 }
 
-function tokensStatement({ engine, now }: SqlDatabase, digests: readonly string[]): Statement {
+function tokensStatement(database: SqlDatabase, digests: readonly string[]): Statement {
+  const { engine, now } = database
   // Digests are hexadecimal, so they need no quotes in a PostgreSQL array.
   const [condition, parameter] =
     engine === 'postgres'
@@ -67,7 +69,7 @@ function tokensStatement({ engine, now }: SqlDatabase, digests: readonly string[
     text: `select t.digest, c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata, c.allowed_models,
         t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
         a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
-        ${now} as now
+        ${limitsOf(database)} as limits, ${now} as now
       from {tokens} t
       join {credentials} c on c.id = t.credential_id
       left join {accounts} a on a.id = c.account
@@ -96,10 +98,12 @@ function readOwner(row: Row): CredentialOwner {
 function readPrincipal(row: Row): Principal {
   const expiresAt = readOptionalNumber(row, 'expires_at')
   const metadata = readOptionalJson<Record<string, string>>(row, 'metadata')
+  const limits = readLimits(row, 'limits')
   const bearer = {
     credentialId: readText(row, 'id'),
     account: readText(row, 'account'),
     ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(limits.length === 0 ? {} : { limits }),
     ...(metadata === undefined ? {} : { metadata }),
   }
   if (readText(row, 'kind') === 'api-key') {

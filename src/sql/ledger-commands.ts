@@ -119,6 +119,11 @@ export function accountsOf(command: LedgerCommand): readonly string[] {
     : [command.account]
 }
 
+/** Returns the buckets that a command's limits name. Those of the hold that it ends are not known yet. */
+export function bucketsOf(command: LedgerCommand): readonly string[] {
+  return command.kind === 'release' ? [] : command.limits.map(({ bucket }) => bucket)
+}
+
 const NO_HOLD_LIMITS: readonly HoldLimit[] = []
 const NO_LIMIT_USES: readonly LimitUse[] = []
 

@@ -1,7 +1,11 @@
+import type { LimitUse } from '../contracts/index.js'
+import { giveBack, KEEP_BUCKET_MS } from '../contracts/limit-buckets.js'
 import type { Row } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import type { HoldCommand } from '../sql/ledger-commands.js'
+import { type LimitCells, readLimitCells, toLimitCells } from '../sql/limit-cells.js'
 import { createAccounts, FEW_ROWS } from './accounts.js'
+import { createBuckets } from './buckets.js'
 import type { Connection } from './connection.js'
 
 export interface HoldRow {
@@ -13,6 +17,7 @@ export interface HoldRow {
   readonly claim: string | null
   readonly replaces: string | null
   readonly entryId: bigint | null
+  readonly limits: readonly LimitUse[]
 }
 
 /** An open hold that a settlement of this batch has ended. */
@@ -21,6 +26,13 @@ export interface SettledHold {
   readonly amount: bigint
   readonly claim: string | null
   readonly entryId: bigint
+  readonly limits: readonly LimitUse[]
+}
+
+export interface ReleasedHold {
+  readonly account: string
+  readonly amount: bigint
+  readonly limits: readonly LimitUse[]
 }
 
 /** The rows of holds and their claims. The caller changes the balances. */
@@ -28,15 +40,18 @@ export interface HoldRows {
   read(id: string, now: bigint): HoldRow | undefined
   /** Returns the sum of an account's overdue holds that have not been swept. */
   overdue(account: string, now: bigint): bigint
+  /** Returns the part of a bucket's period that such holds hold. */
+  overdueLimit(bucket: string, startsAt: number, now: bigint): bigint
   /** Returns false, and changes nothing, if a hold with this id exists. */
-  insertOpen(command: HoldCommand, claim: string | null, now: bigint): boolean
+  insertOpen(command: HoldCommand, claim: string | null, limits: readonly LimitUse[], now: bigint): boolean
   /** As {@link insertOpen}, for an unknown hold, so that it is refused if it arrives later. */
   insertReleased(id: string, account: string, now: bigint): boolean
   /** As {@link insertReleased}. */
   insertSettled(id: string, account: string, entryId: bigint, now: bigint): boolean
   /** Releases a hold that is open and not overdue. Returns the freed amount. */
-  releaseOpen(id: string, now: bigint): { readonly account: string; readonly amount: bigint } | undefined
-  release(id: string, now: bigint): void
+  releaseOpen(id: string, now: bigint): ReleasedHold | undefined
+  /** Releases a hold that another one replaces, which then accounts for its parts of buckets. */
+  releaseReplaced(id: string, now: bigint): void
   /** Settles the open holds of `ids`, the one at index n with the entry `firstEntryId + n`. Returns them by id. */
   settleOpen(ids: readonly string[], firstEntryId: bigint, now: bigint): ReadonlyMap<string, SettledHold>
   settle(id: string, entryId: bigint, now: bigint): void
@@ -62,37 +77,43 @@ export function createHoldRows(connection: Connection): HoldRows {
       claim: cells[4] as string | null,
       replaces: cells[5] as string | null,
       entryId: cells[6] as bigint | null,
+      limits: readLimits(cells[7] as string | null),
     }
   }
 
   return {
     read,
     overdue: (account, now) => sql.overdue.first([account, now])![0] as bigint,
-    insertOpen({ holdId, account, amount, ttlMs, replaces, facts }, claim, now) {
+    overdueLimit: (bucket, startsAt, now) =>
+      sql.overdueLimit.first([now, bucket, BigInt(startsAt)])![0] as bigint,
+    insertOpen({ holdId, account, amount, ttlMs, replaces, facts }, claim, limits, now) {
       const expiresAt = now + BigInt(ttlMs)
-      return sql.insertOpen.run([holdId, account, amount, expiresAt, claim, replaces, facts]) === 1
+      const cell = limits.length === 0 ? null : JSON.stringify(toLimitCells(limits))
+      return sql.insertOpen.run([holdId, account, amount, expiresAt, claim, replaces, facts, cell]) === 1
     },
     insertReleased: (id, account, now) => sql.insertReleased.run([id, account, now]) === 1,
     insertSettled: (id, account, entryId, now) => sql.insertSettled.run([id, account, now, entryId]) === 1,
     releaseOpen(id, now) {
       const cells = sql.releaseOpen.first([now, id])
-      return cells && { account: cells[0] as string, amount: cells[1] as bigint }
+      if (cells === undefined) return undefined
+      const [account, amount, limits] = cells as [string, bigint, string | null]
+      return { account, amount, limits: readLimits(limits) }
     },
-    release: (id, now) => void sql.release.run([now, id]),
+    releaseReplaced: (id, now) => void sql.releaseReplaced.run([now, id]),
     settleOpen(ids, firstEntryId, now) {
       const first = Number(firstEntryId)
       if (ids.length > FEW_ROWS) {
         const pairs = ids.map((id, index) => [id, first + index])
         const rows = sql.settleMany.rows([now, JSON.stringify(pairs)])
-        return new Map(rows.map((row) => [row.id as string, row as unknown as SettledHold]))
+        return new Map(rows.map((row) => [row.id as string, toSettledHold(row)]))
       }
       const ended = new Map<string, SettledHold>()
       for (const [index, id] of ids.entries()) {
         const entryId = BigInt(first + index)
         const cells = sql.settleOpen.first([now, entryId, id])
         if (cells === undefined) continue
-        const [account, amount, claim] = cells as [string, bigint, string | null]
-        ended.set(id, { account, amount, claim, entryId })
+        const [account, amount, claim, limits] = cells as [string, bigint, string | null, string | null]
+        ended.set(id, { account, amount, claim, entryId, limits: readLimits(limits) })
       }
       return ended
     },
@@ -107,18 +128,37 @@ export function createHoldRows(connection: Connection): HoldRows {
   }
 }
 
+function toSettledHold(row: Row): SettledHold {
+  const { account, amount, claim, entryId, limits } = row as unknown as Omit<SettledHold, 'limits'> & {
+    limits: string | null
+  }
+  return { account, amount, claim, entryId, limits: readLimits(limits) }
+}
+
+const NO_LIMITS: readonly LimitUse[] = []
+
+function readLimits(cell: string | null): readonly LimitUse[] {
+  return cell === null ? NO_LIMITS : readLimitCells(JSON.parse(cell) as LimitCells)
+}
+
 function prepareStatements(connection: Connection) {
   return {
     read: connection.prepare(
-      'select account, amount, state, expires_at, claim, replaces, entry_id from {holds} where id = ?1',
+      'select account, amount, state, expires_at, claim, replaces, entry_id, limits from {holds} where id = ?1',
     ),
     overdue: connection.prepare(
       `select coalesce(sum(amount), 0) from {holds} indexed by compat_holds_due
        where state = ${open} and account = ?1 and expires_at <= ?2`,
     ),
+    overdueLimit: connection.prepare(
+      `select coalesce(sum(cast(l.value ->> 3 as integer)), 0)
+       from {holds} h indexed by compat_holds_due, json_each(h.limits) l
+       where h.state = ${open} and h.expires_at <= ?1
+         and l.value ->> 0 = ?2 and l.value ->> 1 <> 'requests' and l.value ->> 2 = ?3`,
+    ),
     insertOpen: connection.prepare(
-      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts)
-       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7) on conflict do nothing`,
+      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts, limits)
+       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7, ?8) on conflict do nothing`,
     ),
     insertReleased: connection.prepare(
       `insert into {holds} (id, account, amount, state, expires_at, ended_at)
@@ -130,18 +170,20 @@ function prepareStatements(connection: Connection) {
     ),
     releaseOpen: connection.prepare(
       `update {holds} set state = ${released}, ended_at = ?1 where id = ?2 and state = ${open} and expires_at > ?1
-       returning account, amount`,
+       returning account, amount, limits`,
     ),
-    release: connection.prepare(`update {holds} set state = ${released}, ended_at = ?1 where id = ?2`),
+    releaseReplaced: connection.prepare(
+      `update {holds} set state = ${released}, ended_at = ?1, limits = null where id = ?2`,
+    ),
     settleOpen: connection.prepare(
       `update {holds} set state = ${settled}, ended_at = ?1, entry_id = ?2 where id = ?3 and state = ${open}
-       returning account, amount, claim`,
+       returning account, amount, claim, limits`,
     ),
     // The plus keeps the planner from scanning all open holds through their index.
     settleMany: connection.prepare(
       `update {holds} set state = ${settled}, ended_at = ?1, entry_id = s.value ->> 1 from json_each(?2) s
        where {holds}.id = s.value ->> 0 and +state = ${open}
-       returning {holds}.id, account, amount, claim, entry_id as "entryId"`,
+       returning {holds}.id, account, amount, claim, entry_id as "entryId", limits`,
     ),
     settle: connection.prepare(
       `update {holds} set state = ${settled}, ended_at = ?1, entry_id = ?2 where id = ?3`,
@@ -154,14 +196,15 @@ function prepareStatements(connection: Connection) {
   }
 }
 
-/** Expires at most `limit` overdue holds and returns them. */
+/** Expires at most `limit` overdue holds and returns them. Deletes buckets that nobody uses any more. */
 export function expireHolds(connection: Connection, limit: number): readonly Row[] {
   return connection.transaction(() => {
     const now = BigInt(Date.now())
     const accounts = createAccounts(connection, now)
+    const buckets = createBuckets(connection)
     const due = connection
       .prepare(
-        `select id, account, amount, facts from {holds} indexed by compat_holds_due
+        `select id, account, amount, facts, limits from {holds} indexed by compat_holds_due
          where state = ${HOLD_STATE.open} and expires_at <= ?1 order by expires_at limit ?2`,
       )
       .rows([now, BigInt(limit)])
@@ -171,8 +214,11 @@ export function expireHolds(connection: Connection, limit: number): readonly Row
     for (const row of due) {
       end.run([now, row.id])
       accounts.change(row.account as string, 0n, -(row.amount as bigint))
+      giveBack(buckets, readLimits(row.limits as string | null))
     }
     accounts.write()
+    buckets.write()
+    connection.prepare('delete from {limit_buckets} where ends_at < ?1').run([now - BigInt(KEEP_BUCKET_MS)])
     return due
   })
 }

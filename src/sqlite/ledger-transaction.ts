@@ -1,8 +1,11 @@
 import type { Posting } from '../contracts/index.js'
+import { countUses, giveBack } from '../contracts/limit-buckets.js'
+import { checkAmount } from '../sql/bounds.js'
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import {
   accountsOf,
+  bucketsOf,
   type LedgerCommand,
   type LedgerOutcome,
   type ReleaseCommand,
@@ -11,6 +14,7 @@ import {
   type SettleOutcome,
 } from '../sql/ledger-commands.js'
 import { type Accounts, createAccounts } from './accounts.js'
+import { type Buckets, createBuckets } from './buckets.js'
 import type { Connection, Prepared } from './connection.js'
 import { createHoldRows, type SettledHold } from './hold-rows.js'
 import { takeHold } from './take-hold.js'
@@ -25,7 +29,7 @@ const SETTLED: ReleaseOutcome = { kind: 'settled' }
 
 /**
  * Runs many of the ledger's commands in one transaction. A statement costs as much as its row, so one statement per batch
- * reads the balances, one writes them, and one ends the holds of the settlements.
+ * reads the balances and one the buckets, one writes each of them, and one ends the holds of the settlements.
  */
 export function createLedgerTransaction(connection: Connection): LedgerTransaction {
   const holds = createHoldRows(connection)
@@ -41,6 +45,8 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       const now = BigInt(Date.now())
       const accounts = createAccounts(connection, now)
       accounts.load(commands.flatMap(accountsOf))
+      const buckets = createBuckets(connection)
+      buckets.load(commands.flatMap(bucketsOf))
       let entryId = (lastEntry.first([])?.[0] ?? 0n) as bigint
       const settlements = commands.filter(({ kind }) => kind === 'settle')
       const settled = holds.settleOpen(
@@ -50,20 +56,27 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       )
       const postings: PostingRow[] = []
       const outcomes = commands.map((command): LedgerOutcome => {
-        if (command.kind === 'hold') return takeHold(command, holds, accounts, now)
-        if (command.kind === 'release') return release(command, accounts, now)
-        return settle(command, accounts, now, ++entryId, settled.get(command.holdId), postings)
+        if (command.kind === 'hold') return takeHold(command, holds, accounts, buckets, now)
+        if (command.kind === 'release') return release(command, accounts, buckets, now)
+        return settle(command, accounts, buckets, now, ++entryId, settled.get(command.holdId), postings)
       })
       postingRows.insert(postings, now)
       accounts.write()
+      buckets.write()
       return outcomes
     })
   }
 
-  function release({ holdId, account }: ReleaseCommand, accounts: Accounts, now: bigint): ReleaseOutcome {
+  function release(
+    { holdId, account }: ReleaseCommand,
+    accounts: Accounts,
+    buckets: Buckets,
+    now: bigint,
+  ): ReleaseOutcome {
     const freed = holds.releaseOpen(holdId, now)
     if (freed !== undefined) {
       accounts.change(freed.account, 0n, -freed.amount)
+      giveBack(buckets, freed.limits)
       return RELEASED
     }
     if (holds.insertReleased(holdId, account, now)) return RELEASED
@@ -73,6 +86,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   function settle(
     command: SettleCommand,
     accounts: Accounts,
+    buckets: Buckets,
     now: bigint,
     entryId: bigint,
     ended: SettledHold | undefined,
@@ -84,12 +98,16 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     if (ended?.entryId === entryId) {
       // An overdue hold that has not been swept still counts as held.
       accounts.change(ended.account, 0n, -ended.amount)
+      giveBack(buckets, ended.limits)
       claim ??= ended.claim
     } else if (!holds.insertSettled(holdId, account, entryId, now)) {
       const known = holds.read(holdId, now)!
       if (known.state === HOLD_STATE.settled) return { kind: 'repeated', entryId: known.entryId! }
       // It is open only if the same batch has granted it.
-      if (known.state === HOLD_STATE.open) accounts.change(known.account, 0n, -known.amount)
+      if (known.state === HOLD_STATE.open) {
+        accounts.change(known.account, 0n, -known.amount)
+        giveBack(buckets, known.limits)
+      }
       holds.settle(holdId, entryId, now)
       claim ??= known.claim
     }
@@ -97,6 +115,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       accounts.change(posting.account, posting.amount, 0n)
       postings.push({ ...posting, entryId })
     }
+    countUses(buckets, command.limits, addUse)
     insertEntry.run([entryId, now, ...command.entry])
     return {
       kind: 'posted',
@@ -113,6 +132,10 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
   }
 
   return { apply }
+}
+
+function addUse(bucket: string, used: bigint, more: bigint): bigint {
+  return checkAmount(used + more, `The use of ${bucket}`)
 }
 
 interface PostingRow extends Posting {

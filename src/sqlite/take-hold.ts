@@ -1,6 +1,9 @@
+import type { LimitUse } from '../contracts/index.js'
+import { isSameLimits, limitStates, takeLimits, testLimits } from '../contracts/limit-buckets.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import type { HoldCommand, HoldOutcome } from '../sql/ledger-commands.js'
 import type { Accounts } from './accounts.js'
+import type { Buckets } from './buckets.js'
 import type { HoldRow, HoldRows } from './hold-rows.js'
 
 const CLOSED: HoldOutcome = { kind: 'closed' }
@@ -12,25 +15,37 @@ export function takeHold(
   command: HoldCommand,
   holds: HoldRows,
   accounts: Accounts,
+  buckets: Buckets,
   now: bigint,
 ): HoldOutcome {
-  const { account, amount, claim, replaces } = command
+  const { account, amount, claim, limits, replaces } = command
   if (claim === null && replaces === null) {
     const { posted, held } = accounts.read(account)
     const isCovered = amount === 0n || posted - held >= amount
-    if (isCovered && holds.insertOpen(command, null, now)) {
-      if (amount > 0n) accounts.change(account, 0n, amount)
-      return GRANTED
+    const tested = testLimits(buckets, limits, NO_LIMITS, Number(now), () => 0n)
+    if (isCovered && tested.ok) {
+      const parts = tested.grants.map(({ part }) => part)
+      if (holds.insertOpen(command, null, parts, now)) {
+        if (amount > 0n) accounts.change(account, 0n, amount)
+        takeLimits(buckets, tested.grants, NO_LIMITS)
+        return granted(command, buckets, parts, now)
+      }
     }
   }
-  return takeWithCare(command, holds, accounts, now)
+  return takeWithCare(command, holds, accounts, buckets, now)
 }
 
-function takeWithCare(command: HoldCommand, holds: HoldRows, accounts: Accounts, now: bigint): HoldOutcome {
+function takeWithCare(
+  command: HoldCommand,
+  holds: HoldRows,
+  accounts: Accounts,
+  buckets: Buckets,
+  now: bigint,
+): HoldOutcome {
   const known = holds.read(command.holdId, now)
   if (known !== undefined) {
     if (known.isOver) return CLOSED
-    return isSameHold(known, command) ? GRANTED : CONFLICT
+    return isSameHold(known, command) ? granted(command, buckets, known.limits, now) : CONFLICT
   }
 
   const replaced = command.replaces === null ? undefined : holds.read(command.replaces, now)
@@ -48,14 +63,37 @@ function takeWithCare(command: HoldCommand, holds: HoldRows, accounts: Accounts,
     if (available < command.amount) return { kind: 'insufficient', posted, available }
   }
 
+  const own = freed?.limits ?? NO_LIMITS
+  const tested = testLimits(buckets, command.limits, own, Number(now), (bucket, startsAt) =>
+    holds.overdueLimit(bucket, startsAt, now),
+  )
+  if (!tested.ok) {
+    const { bucket, left, resetMs, onlyHeld } = tested
+    return { kind: 'limited', bucket, left, resetMs, onlyHeld }
+  }
+
   if (freed !== undefined) {
-    holds.release(command.replaces!, now)
+    holds.releaseReplaced(command.replaces!, now)
     accounts.change(freed.account, 0n, -freed.amount)
   }
+  const parts = tested.grants.map(({ part }) => part)
+  takeLimits(buckets, tested.grants, own)
   if (command.amount > 0n) accounts.change(command.account, 0n, command.amount)
   if (claim !== null) holds.giveClaim(claim, command.holdId)
-  holds.insertOpen(command, claim, now)
-  return GRANTED
+  holds.insertOpen(command, claim, parts, now)
+  return granted(command, buckets, parts, now)
+}
+
+const NO_LIMITS: readonly LimitUse[] = []
+
+function granted(
+  { limits }: HoldCommand,
+  buckets: Buckets,
+  parts: readonly LimitUse[],
+  now: bigint,
+): HoldOutcome {
+  if (limits.length === 0) return GRANTED
+  return { kind: 'granted', limits: limitStates(buckets, limits, parts, Number(now)) }
 }
 
 /** A repeated swap may omit the claim that the hold took over from the one it replaced. */
@@ -65,6 +103,7 @@ function isSameHold(known: HoldRow, command: HoldCommand): boolean {
     known.account === command.account &&
     known.amount === command.amount &&
     known.replaces === command.replaces &&
+    isSameLimits(command.limits, known.limits) &&
     isSameClaim
   )
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { createIdSource } from '../../src/base/ids.js'
-import type { HoldRequest, SettleRequest } from '../../src/contracts/index.js'
+import type { HoldLimit, HoldRequest, LimitUse, SettleRequest } from '../../src/contracts/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { ENTRY_COLUMNS } from '../../src/sql/entry-rows.js'
 import { toHoldCommand, toSettleCommand } from '../../src/sql/ledger-commands.js'
@@ -16,7 +16,7 @@ import { startPostgresServer } from '../helpers/postgres-server.js'
 
 // npm run bench:ledger -- [rounds] [seconds]
 // Measures pairs of hold and settlement per second for 200 callers on both engines, in interleaved rounds of one run:
-// calls grouped in a commit, compared with one commit for each. Only the ratios mean anything, since rates drift with
+// calls grouped in a commit, compared with one commit for each, and with two limits for each call. Only the ratios mean anything, since rates drift with
 // the machine. Needs a build (for the SQLite worker).
 
 const CALLERS = 200
@@ -29,8 +29,30 @@ const seconds = Number(process.argv[3] ?? 2)
 
 interface System {
   readonly name: string
+  /** Whether each call keeps two limits. */
+  readonly hasLimits?: boolean
   hold(request: HoldRequest): Promise<unknown>
   settle(request: SettleRequest): Promise<unknown>
+}
+
+const WINDOWS: HoldLimit['windows'] = [[0, 8_640_000_000_000_000]]
+
+/** A budget and a rate of the account. */
+function limitsOf(account: string): {
+  readonly held: readonly HoldLimit[]
+  readonly used: readonly LimitUse[]
+} {
+  const [budget, rate] = [`${account}:credits/total`, `${account}:requests/total`]
+  return {
+    held: [
+      { bucket: budget, unit: 'credits', limit: CREDIT, amount: 1_000n, windows: WINDOWS },
+      { bucket: rate, unit: 'requests', limit: CREDIT, amount: 1n, windows: WINDOWS },
+    ],
+    used: [
+      { bucket: budget, unit: 'credits', from: 0, used: 700n },
+      { bucket: rate, unit: 'requests', from: 0, used: 1n },
+    ],
+  }
 }
 
 async function measure(system: System, accounts: number): Promise<number> {
@@ -47,7 +69,11 @@ async function measure(system: System, accounts: number): Promise<number> {
         sessionId: 'session-1',
       })
       const holdId = createId()
-      await system.hold({ holdId, account, amount: 1_000n, ttlMs: 60_000, facts })
+      const limits = system.hasLimits ? limitsOf(account) : undefined
+      await system.hold({
+        ...{ holdId, account, amount: 1_000n, ttlMs: 60_000, facts },
+        ...(limits !== undefined && { limits: limits.held }),
+      })
       await system.settle({
         holdId,
         charge: createCharge(700n, { base: 600n, markup: 100n, priceVersion: 'v1' }),
@@ -57,6 +83,7 @@ async function measure(system: System, accounts: number): Promise<number> {
           { account: 'app', amount: 100n },
         ],
         facts,
+        ...(limits !== undefined && { limits: limits.used }),
       })
       pairs++
     }
@@ -172,10 +199,15 @@ try {
     [grouped('PostgreSQL, grouped', postgres), singlePostgres(pool)],
     [grouped('SQLite, grouped', sqlite), single],
   ] as const
+  const limited = pairs.map(([together]) => ({
+    ...together,
+    name: `${together.name}, two limits`,
+    hasLimits: true,
+  }))
   const rates = new Map<string, number[]>()
   for (let round = 0; round <= rounds; round++) {
     for (const accounts of [1, ACCOUNTS]) {
-      for (const system of pairs.flat()) {
+      for (const system of [...pairs.flat(), ...limited]) {
         const rate = await measure(system, accounts)
         const key = `${system.name} ${accounts}`
         // The first round warms up.
@@ -195,6 +227,9 @@ try {
         'grouped, pairs/s': Math.round(medianOf(together.name, accounts)),
         'one by one, pairs/s': Math.round(medianOf(alone.name, accounts)),
         ratio: Number((medianOf(together.name, accounts) / medianOf(alone.name, accounts)).toFixed(1)),
+        'with two limits': Number(
+          (medianOf(`${together.name}, two limits`, accounts) / medianOf(together.name, accounts)).toFixed(2),
+        ),
       })),
     ),
   )

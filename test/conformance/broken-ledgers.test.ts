@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { memoryLedger } from '../../src/memory/index.js'
 import { type LedgerCase, ledgerCases } from '../../src/testing/index.js'
 import { type BrokenLedger, brokenLedgers } from './broken-ledgers.js'
+import { brokenLimits } from './broken-limits.js'
 import { createManualClock } from './manual-clock.js'
 
 async function failuresOf({ spoil }: BrokenLedger): Promise<readonly string[]> {
@@ -18,7 +19,7 @@ async function failuresOf({ spoil }: BrokenLedger): Promise<readonly string[]> {
 }
 
 describe('the ledger cases find a ledger that', () => {
-  for (const broken of brokenLedgers) {
+  for (const broken of [...brokenLedgers, ...brokenLimits]) {
     it(broken.what, async () => {
       expect(await failuresOf(broken)).toContain(broken.foundBy)
     })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { CallFacts, HoldRequest, HoldResult } from '../../src/contracts/ledger.js'
 import type { EngineParts } from '../../src/engine/call/parts.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
+import { refusedHold } from '../../src/engine/failures/credit.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 
 /** The credit of one call, whose holds are answered by the test. */
@@ -17,22 +18,24 @@ function start(answer: HoldResult) {
       },
     },
   } as unknown as EngineParts
-  return { credit: new HeldCredit(parts, 'call-1', 'alice', undefined), asked }
+  return { credit: new HeldCredit(parts, 'call-1', 'alice', undefined, undefined), asked }
 }
 
 const FACTS = {} as CallFacts
+const needs = (hold: bigint) => ({ hold, inputTokens: 0, outputTokens: 0 })
 
 describe('the hold of a call', () => {
   it('outlasts everything that the call may take', async () => {
     const { credit, asked } = start({ ok: true })
-    await credit.secure(5n, FACTS)
+    await credit.secure(needs(5n), FACTS)
     const { settleMs, totalMs } = DEFAULT_LIMITS
     expect(asked[0]!.ttlMs).toBeGreaterThan(totalMs + settleMs)
   })
 
   it('is only replaced by a larger one', async () => {
     const { credit, asked } = start({ ok: true })
-    for (const amount of [5n, 5n, 4n, 6n, 6n]) expect(await credit.secure(amount, FACTS)).toBeUndefined()
+    for (const amount of [5n, 5n, 4n, 6n, 6n])
+      expect(await credit.secure(needs(amount), FACTS)).toBeUndefined()
     expect(asked).toMatchObject([{ amount: 5n }, { amount: 6n, replaces: 'hold-1' }])
     expect([asked[0]!.replaces, credit.amount]).toEqual([undefined, 6n])
   })
@@ -42,7 +45,8 @@ describe('the hold of a call', () => {
     [5n, 'credits_on_hold'],
   ])('of 5 is refused for an account of %s, none of it free, as %s', async (posted, code) => {
     const { credit } = start({ ok: false, reason: 'insufficient', posted, available: 0n })
-    expect(await credit.secure(5n, FACTS)).toMatchObject({ code })
+    const refusal = await credit.secure(needs(5n), FACTS)
+    expect(refusedHold(refusal!)).toMatchObject({ code })
     expect(credit.amount).toBe(0n)
   })
 })

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { CallContext } from '../../src/contracts/index.js'
+import type { CallContext, Limit } from '../../src/contracts/index.js'
 import { type MemoryCredential, memoryCredentials } from '../../src/memory/index.js'
 import { createManualClock } from '../conformance/manual-clock.js'
 
@@ -36,6 +36,18 @@ describe('memoryCredentials', () => {
     expect(() => store.put('sk-other', { ...alice, allowedModels: 'acme/fast' as never })).toThrow(
       'credential.allowedModels',
     )
+  })
+
+  it('carries limits, and refuses impossible ones', () => {
+    const limit: Limit = { id: 'budget', unit: 'credits', amount: 20n, per: 'month', zone: 'Asia/Tokyo' }
+    const store = memoryCredentials({ 'sk-demo': { ...alice, limits: [limit] } })
+    expect(store.resolve('sk-demo', context)).toMatchObject({ principal: { limits: [limit] } })
+    const refused = (limits: readonly Limit[], message: string) =>
+      expect(() => store.put('sk-2', { ...alice, limits })).toThrow(message)
+    refused([limit, limit], 'credential.limits: must not have an id twice')
+    refused([{ ...limit, amount: -1n }], 'credential.limits.0.amount: must be from 0n')
+    refused([{ ...limit, zone: 'Mars/Base' }], 'credential.limits.0.zone: must be the name of a time zone')
+    refused([{ ...limit, per: 'hour' }], 'credential.limits.0.zone: is only for limits per day or month')
   })
 
   it('works without credentials', () => {

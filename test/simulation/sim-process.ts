@@ -62,6 +62,7 @@ export class SimProcess {
         flat: parseCredits(scenario.byokFee.flat),
         basisPoints: BigInt(scenario.byokFee.basisPoints),
       },
+      creditHelp: undefined,
       limits: scenario.limits,
       emit: (event) => this.emit(event),
       traceContext: undefined,

@@ -3,7 +3,7 @@ import { createAdmin } from '../../src/admin/index.js'
 import type { Posting } from '../../src/contracts/index.js'
 import { refundPostings } from '../../src/sql/refund-shares.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
-import { context, createCharge, createFacts, createSettle } from '../helpers/ledger-requests.js'
+import { context, createCharge, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { createRandom } from '../simulation/random.js'
 
 const nanos = (amount: bigint): string => `0.${amount.toString().padStart(9, '0')}`
@@ -215,6 +215,50 @@ describe.each(engineNames)('refunds on %s', (name) => {
     await expect(admin.refund(of, '1')).rejects.toThrow('has 0.000001001 left to refund')
     const refund = await admin.refund(of)
     await expect(admin.refund(refund.id)).rejects.toThrow('There is no charge')
+  })
+
+  it('move the budgets that counted the charge, in its period alone', async () => {
+    const { admin, database, facts, idOf, ledger } = await openBooks()
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const of = 'credential' as const
+    const ids = ['month', 'rate', 'tokens'] as const
+    const units = ['credits', 'requests', 'tokens'] as const
+    for (const [index, id] of ids.entries()) {
+      const limit = { id, of, ownerId: credentialId, unit: units[index]!, amount: '1000' }
+      await admin.putLimit({ ...limit, per: 'total' })
+    }
+    const buckets = ids.map((id, index) => ({ bucket: `${id}:${units[index]}/total`, unit: units[index]! }))
+    const pay = async (holdId: string) => {
+      const windows = [[0, 8_640_000_000_000_000]] as const
+      const amounts = [1_001n, 1n, 18n]
+      const limits = buckets.map((one, index) => ({
+        ...one,
+        limit: 10_000n,
+        amount: amounts[index]!,
+        windows,
+      }))
+      const held = await ledger.hold(createHold('alice', 1_001n, { holdId, facts, limits }), context)
+      expect(held).toMatchObject({ ok: true })
+      const uses = buckets.map((one, index) => ({ ...one, from: 0, used: amounts[index]! }))
+      await ledger.settle(createSettle(holdId, 'alice', 1_001n, { facts, limits: uses }), context)
+      return idOf(holdId)
+    }
+    const used = async () =>
+      Object.fromEntries((await admin.listLimits({ ownerId: credentialId })).map((row) => [row.id, row.used]))
+    const [first, second] = [await pay('limited-1'), await pay('limited-2')]
+    expect(await used()).toEqual({ month: 2_002n, rate: 2n, tokens: 36n })
+    const part = await admin.refund(first, nanos(400n))
+    expect(part.limits).toEqual([{ ...buckets[0], from: 0, used: -400n }])
+    expect(await used()).toEqual({ month: 1_602n, rate: 2n, tokens: 36n })
+    await Promise.allSettled([admin.refund(first), admin.refund(first)])
+    expect(await used()).toEqual({ month: 1_001n, rate: 2n, tokens: 36n })
+    expect(await admin.verify()).toEqual([])
+    // As if a later period had begun in the meantime, in which nothing was used yet.
+    await database.batch([{ text: 'update {limit_buckets} set starts_at = 5, used = 0, held = 0' }])
+    await admin.refund(second)
+    const rows = await database.all({ text: 'select used from {limit_buckets}' })
+    expect(rows.map((row) => BigInt(row.used!))).toEqual([0n, 0n, 0n])
+    expect(await admin.verify()).toEqual([])
   })
 
   it('are compared with their postings by verify', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSpend } from '../../src/admin/spend.js'
+import type { HoldLimit } from '../../src/contracts/index.js'
 import type { Statement } from '../../src/sql/database.js'
 import { readEntries } from '../../src/sql/entries.js'
 import { toHoldCommand, toSettleCommand } from '../../src/sql/ledger-commands.js'
@@ -9,6 +10,10 @@ import { createLedgerTransaction } from '../../src/sqlite/ledger-transaction.js'
 import { migrate } from '../../src/sqlite/migrations.js'
 import { createHold, createHoldId, createSettle } from '../helpers/ledger-requests.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+
+const limitOf = (bucket: string, limit: bigint): HoldLimit => ({
+  ...{ bucket, unit: 'tokens', limit, amount: 1n, windows: [[0, 8_640_000_000_000_000]] },
+})
 
 describe('SQLite', () => {
   let place: TestFile
@@ -49,14 +54,22 @@ describe('SQLite', () => {
     const ledger = createLedgerTransaction(own)
     ledger.apply([{ kind: 'release', holdId: 'h', account: 'a' }])
     // Enough commands that one statement reads and writes them all.
-    const many = Array.from({ length: 20 }, (_, index) => createHold(`account-${index}`, 0n))
+    const many = Array.from({ length: 20 }, (_, index) =>
+      createHold(`account-${index}`, 0n, { limits: [limitOf(`bucket-${index}`, 10n)] }),
+    )
     ledger.apply(many.map(toHoldCommand))
-    ledger.apply(many.map(({ holdId, account }) => toSettleCommand(createSettle(holdId, account, 1n))))
+    ledger.apply([toHoldCommand(createHold('account-0', 0n, { limits: [limitOf('bucket-0', 0n)] }))])
+    const used = { bucket: 'bucket-1', unit: 'tokens', from: 0, used: 2n } as const
+    ledger.apply(
+      many.map(({ holdId, account }) =>
+        toSettleCommand(createSettle(holdId, account, 1n, { limits: [used] })),
+      ),
+    )
     ledger.apply(many.map(({ account }) => toSettleCommand(createSettle(createHoldId(), account, 1n))))
     expireHolds(own, 10)
     const scans = scansOf([...texts].filter((text) => !/^(begin|commit)/.test(text)))
     expect(texts.size).toBeGreaterThan(20)
-    expect([...texts].filter((text) => text.includes('json_each')).length).toBe(3)
+    expect([...texts].filter((text) => text.includes('json_each')).length).toBe(6)
     expect(scans).toEqual([])
   })
 

@@ -4,8 +4,11 @@ import {
   type Envelopes,
   type ErrorCode,
   generateEnvelopeKey,
+  type HoldLimited,
   type IdempotencyStore,
   keyring,
+  type Limit,
+  type LimitUnit,
 } from '../../src/index.js'
 import type { HostResponse } from '../helpers/hosts.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
@@ -163,6 +166,18 @@ export const cases: Record<ErrorCode, ErrorCase> = {
     },
     headers: { 'retry-after': '5', 'x-should-retry': 'true' },
   },
+  budget_exceeded: {
+    options: limited({ unit: 'credits', left: 900_000n, onlyHeld: false }),
+    run: posts(),
+    says: /^This request needs [\d.]+ credits on hold; the daily budget of this key is 0.0009 credits\. It would fit with max_tokens: 43\.$/,
+    headers: NEVER_AGAIN,
+  },
+  budget_on_hold: {
+    options: limited({ unit: 'credits', left: 0n, onlyHeld: true }),
+    run: posts(),
+    says: /has 0 of 0.0009 credits left while other calls are running\. Try again shortly\.$/,
+    headers: { 'retry-after': '5', 'x-should-retry': 'true' },
+  },
   insufficient_scope: {
     run: as(tokens.unscoped),
     headers: {
@@ -283,6 +298,32 @@ export const cases: Record<ErrorCode, ErrorCase> = {
     },
     headers: NEVER_AGAIN,
   },
+}
+
+/** Alice has a limit, and the ledger says that it is reached. */
+function limited({
+  unit,
+  ...reached
+}: { unit: LimitUnit } & Pick<HoldLimited, 'left' | 'onlyHeld'>): ServiceOptions {
+  const limit: Limit = { id: 'alice-daily', unit, amount: 900_000n, per: 'day' }
+  return given(({ ledger }) => ({
+    credentials: {
+      resolve: () => ({
+        ok: true,
+        principal: { kind: 'api-key', account: 'alice', credentialId: 'key-1', limits: [limit] },
+      }),
+    },
+    ledger: {
+      ...ledger,
+      hold: ({ limits }) => ({
+        ok: false,
+        reason: 'limited',
+        bucket: limits![0]!.bucket,
+        resetMs: 3_600_000,
+        ...reached,
+      }),
+    },
+  }))
 }
 
 function store(parts: Partial<IdempotencyStore>): IdempotencyStore {

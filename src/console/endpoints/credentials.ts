@@ -5,6 +5,7 @@ import { labelSchema, nameSchema, textsSchema, timeSchema } from '../../contract
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
+import { limitsOf } from '../serving/limits.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
@@ -42,7 +43,13 @@ export const credentialEndpoints: readonly Endpoint[] = [
           ? await admin.listCredentials({ ...asked, limit: most + 1 })
           : await readPage(admin, asked, most + 1, madeSince, (row) => isOfPlayground(row) === isPlayground)
       const credentials = rows.slice(0, most).map(credentialView)
-      return { credentials, ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}) }
+      const ids = credentials.map(({ credentialId }) => credentialId)
+      const limits = await limitsOf(admin, 'credential', ids)
+      return {
+        credentials,
+        limits,
+        ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}),
+      }
     },
   ),
 

@@ -1,4 +1,5 @@
 import type { RouteHealth } from '../../contracts/route-health.js'
+import type { LimitView } from './limits.js'
 
 export interface CredentialsQuery {
   /** For a user only its own account, which is the default. */
@@ -12,6 +13,8 @@ export interface CredentialsQuery {
 /** Newest first. Pass `next` as `after` to get the next page. */
 export interface CredentialsReply {
   readonly credentials: readonly CredentialView[]
+  /** The limits of these credentials. */
+  readonly limits: readonly LimitView[]
   readonly next?: string
 }
 
@@ -78,6 +81,8 @@ export interface IssuedReply {
 
 export interface AppsReply {
   readonly apps: readonly AppView[]
+  /** The limits of these apps, for operators: they count the calls of all users. */
+  readonly limits: readonly LimitView[]
 }
 
 /** A user sees only apps that are not suspended, without the account that earns. */

@@ -1,4 +1,5 @@
 import type { PricesView } from './administration.js'
+import type { LimitView } from './limits.js'
 
 export interface UsageView {
   /** All input, including cached and cache-written tokens. */
@@ -273,6 +274,8 @@ export interface AccountsQuery extends PageQuery {
 /** Sorted by id. A user sees only its own account. */
 export interface AccountsReply {
   readonly accounts: readonly AccountView[]
+  /** The limits of these accounts. */
+  readonly limits: readonly LimitView[]
   /** Pass it as `after` to get the next page. */
   readonly next?: string
 }

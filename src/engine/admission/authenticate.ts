@@ -10,6 +10,7 @@ import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
+import type { CallerLimits, LimitReader } from '../charging/caller-limits.js'
 import type { CallLog } from '../events/call-log.js'
 import { faultyStore } from '../failures/store-failures.js'
 import type { InFlight } from './in-flight.js'
@@ -20,6 +21,7 @@ export interface Admission {
   readonly options: EngineOptions
   readonly lookUps: LookUps
   readonly inFlight: InFlight
+  readonly readLimits: LimitReader
 }
 
 /** The caller, the payer, and the app's markup with the account that earns it. Read once: later changes are for later calls. */
@@ -27,6 +29,7 @@ export interface Caller {
   readonly principal: Principal
   readonly markup: MarkupTerms
   readonly appAccount: string | undefined
+  readonly limits: CallerLimits | undefined
 }
 
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
@@ -37,20 +40,21 @@ const NO_LIST_OF_MODELS = 'allowedModels is not a list of strings'
 export async function authenticate(
   call: IncomingCall,
   context: LazyContext,
-  { lookUps, options }: Pick<Admission, 'lookUps' | 'options'>,
+  { lookUps, options, readLimits }: Pick<Admission, 'lookUps' | 'options' | 'readLimits'>,
   log: CallLog,
 ): Promise<Caller> {
   const token = bearerToken(call)
   const result = await lookUps.run(token, context, () =>
     askStore('credentials', options, context, () => options.credentials.resolve(token, context)),
   )
-  return readCaller(result, call, options, log)
+  return readCaller(result, call, options, readLimits, log)
 }
 
 function readCaller(
   result: CredentialResult,
   call: IncomingCall,
   options: EngineOptions,
+  readLimits: LimitReader,
   log: CallLog,
 ): Caller {
   const fault = (why: string): CompatError => faultyStore('credentials', options, call.requestId, why)
@@ -63,11 +67,12 @@ function readCaller(
   }
   const { principal } = result
   const markup = checkPrincipal(principal, fault)
+  const limits = checkLimits(principal, readLimits, fault)
   log.caller = principal
   if (principal.expiresAt !== undefined && principal.expiresAt <= options.wallClock.now())
     throw refusal('expired')
   const appAccount = principal.kind === 'access-token' ? principal.app.account : undefined
-  return { principal, markup, appAccount }
+  return { principal, markup, appAccount, limits }
 }
 
 function bearerToken(call: IncomingCall): string {
@@ -140,6 +145,21 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
     return parseMarkup(app.markup)
   } catch (error) {
     throw fault(error instanceof Error ? error.message : 'the markup cannot be read')
+  }
+}
+
+/** Limits that cannot be read let nobody in: a limit that is not kept is none. */
+function checkLimits(
+  { limits }: Principal,
+  readLimits: LimitReader,
+  fault: (why: string) => CompatError,
+): CallerLimits | undefined {
+  if (limits === undefined) return undefined
+  try {
+    const read = readLimits(limits)
+    return limits.length === 0 ? undefined : read
+  } catch (error) {
+    throw fault(error instanceof Error ? error.message : 'the limits cannot be read')
   }
 }
 

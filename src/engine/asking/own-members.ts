@@ -2,6 +2,7 @@ import type { CatalogueStore, Model } from '../../contracts/catalogue.js'
 import type { CredentialResult, CredentialStore, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { ProviderRegistry, Route } from '../../contracts/providers.js'
+import type { Limit } from '../../contracts/usage-limits.js'
 import { andThen } from './within.js'
 
 /** A member that a host's object lacks is undefined here, whatever some dependency has put on `Object.prototype`. */
@@ -63,6 +64,15 @@ const NO_APP: None<AccessPrincipal['app']> = {
   account: undefined,
 }
 
+const NO_LIMIT: None<Limit> = {
+  id: undefined,
+  unit: undefined,
+  amount: undefined,
+  per: undefined,
+  zone: undefined,
+  of: undefined,
+}
+
 const NO_MARKUP: None<AccessPrincipal['app']['markup']> = { basisPoints: undefined, flat: undefined }
 
 /**
@@ -82,18 +92,25 @@ function ownCredentials(store: CredentialStore): CredentialStore {
   const read = onceIfFrozen(ownResult, (result) => {
     if (!result?.ok) return []
     const app = result.principal?.kind === 'access-token' ? result.principal.app : undefined
-    return [result.principal, app, app?.markup]
+    const limits = result.principal?.limits
+    return [result.principal, app, app?.markup, limits, ...(Array.isArray(limits) ? limits : [])]
   })
   return { resolve: (token, context) => andThen(store.resolve(token, context), read) }
 }
 
 function ownResult(result: CredentialResult): CredentialResult {
   if (!isObject(result) || !result.ok || !isObject(result.principal)) return result
-  const principal = own(result.principal as AccessPrincipal, NO_PRINCIPAL)
+  const given = own(result.principal as AccessPrincipal, NO_PRINCIPAL)
+  const principal = Array.isArray(given.limits) ? { ...given, limits: ownLimits(given.limits) } : given
   if (!isObject(principal.app)) return { ...result, principal }
   const app = own(principal.app, NO_APP)
   const ownApp = isObject(app.markup) ? { ...app, markup: own(app.markup, NO_MARKUP) } : app
   return { ...result, principal: { ...principal, app: ownApp } }
+}
+
+/** Frozen, so that they are read once if their principal is copied once. */
+function ownLimits(limits: readonly Limit[]): readonly Limit[] {
+  return Object.freeze(limits.map((limit) => Object.freeze(own(limit, NO_LIMIT))))
 }
 
 function ownCatalogue(store: CatalogueStore): CatalogueStore {

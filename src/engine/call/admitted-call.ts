@@ -18,6 +18,8 @@ export interface AcceptedRequest {
   readonly asked: Asked
   readonly facts: CallFacts
   readonly log: CallLog
+  /** Whether the call costs at most its hold: by the option of this name, or because its caller has a budget. */
+  readonly neverOverdraw: boolean
 }
 
 /** The same with everything that a call needs. */

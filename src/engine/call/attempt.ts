@@ -396,8 +396,8 @@ export class Attempt implements Watched {
    * where the provider was told to stop, as one in one body does.
    */
   private isHoldSpent(): boolean {
-    const { call, holdAmount, parts, quote } = this.options
-    if (!parts.options.neverOverdraw || !call.asked.stream) return false
+    const { call, holdAmount, quote } = this.options
+    if (!call.neverOverdraw || !call.asked.stream) return false
     const { usage } = this.usage('partial')
     const isAbove = (counted: Usage): boolean => price(counted, quote.terms).cost > holdAmount
     return isAbove(usage) && !isAbove(clampUsage({ ...usage, completion: 0 }))

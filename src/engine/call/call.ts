@@ -11,11 +11,13 @@ import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
 import { HeldCredit } from '../charging/held-credit.js'
 import { type Outcome, outcome } from '../charging/outcome.js'
 import { FREE } from '../charging/price.js'
-import { type Quote, quote } from '../charging/quote.js'
+import { outputTokensWithin, type Quote, quote } from '../charging/quote.js'
 import { eventError } from '../events/event-error.js'
 import { shuttingDown } from '../failures/broken-off.js'
 import { brokenAndCharged } from '../failures/claims.js'
+import { creditsLeft, type HoldRefusal, refusalCode, refusedHold } from '../failures/credit.js'
 import { noRoute } from '../failures/no-route.js'
+import { withHeaders } from '../failures/with-headers.js'
 import type { RouteVisit } from '../routing/route-health.js'
 import { type AdmittedCall, routeFacts } from './admitted-call.js'
 import { Attempt } from './attempt.js'
@@ -33,6 +35,12 @@ const JSON_HEADERS = Object.freeze({
   'x-should-retry': 'false',
 })
 
+/** A route whose hold was refused. */
+interface RefusedRoute {
+  readonly refusal: HoldRefusal
+  readonly quoted: Quote
+}
+
 /** One call from its hold to its charge: tries routes, decides what is due, settles it, and answers the client. */
 export class Call implements LiveCall {
   place = -1
@@ -41,6 +49,8 @@ export class Call implements LiveCall {
   private readonly replyId: string
   private readonly created: number
   private attempt: Attempt | undefined
+  /** What is left of the caller's own limits. Undefined if the caller has none that headers show. */
+  private limitHeaders: Readonly<Record<string, string>> | undefined
   private isShuttingDown = false
   private deadlineAt = Infinity
   /** The time until the next probe of a route that refused the call. */
@@ -53,7 +63,7 @@ export class Call implements LiveCall {
   ) {
     const { options } = parts
     this.client = new ClientReply(writer, options.clock)
-    this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim)
+    this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim, call.caller.limits)
     this.replyId = `${call.operation.idPrefix}${options.newId()}`
     this.created = Math.floor(options.wallClock.now() / 1_000)
   }
@@ -81,7 +91,7 @@ export class Call implements LiveCall {
     try {
       // Whatever happened, a hold ends in exactly one of settlement and release.
       await this.credit.release()
-      if (!this.client.open) throw caught
+      if (!this.client.open) throw withHeaders(caught, this.limitHeaders)
       if (!isCompatError(caught)) {
         const { requestId } = this.call
         this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
@@ -99,13 +109,13 @@ export class Call implements LiveCall {
    * call that failing routes refuse takes no hold.
    */
   private async tryRoutes(): Promise<void> {
-    const { claim, facts: callFacts, log, model, providerKey, routes } = this.call
+    const { claim, facts: callFacts, model, providerKey, routes } = this.call
     const { health, options } = this.parts
     const { clock, limits } = options
     let queue = routes
     let attempts = 0
     let last: Attempt | undefined
-    let refusal: CompatError | undefined
+    let refused: RefusedRoute | undefined
     for (let position = 0; position < queue.length; position++) {
       const route = queue[position]!
       if (attempts >= limits.attempts || clock.now() >= this.deadlineAt) break
@@ -116,10 +126,13 @@ export class Call implements LiveCall {
       try {
         const quoted = this.quote(route)
         const facts = routeFacts(callFacts, route, this.replyId)
-        const refused = await this.credit.secure(quoted.hold, facts)
-        if (refused !== undefined) {
-          refusal = refused
-          log.attempts.push({ routeId: route.id, outcome: refused.code })
+        const refusal = await this.credit.secure(quoted, facts)
+        if (refusal !== undefined) {
+          this.reportRefusal(route, refusal)
+          // The cheapest route is the one that the caller could have got most easily.
+          if (refused === undefined || quoted.hold < refused.quoted.hold) refused = { refusal, quoted }
+          // A request counts as one on every route.
+          if (refusal.reason === 'limited' && refusal.limit.unit === 'requests') break
           continue
         }
         if (this.isShuttingDown) throw shuttingDown()
@@ -135,6 +148,7 @@ export class Call implements LiveCall {
           }
         }
         attempts++
+        this.showLimits()
         attempt = this.begin(route, visit, quoted, facts)
         last = attempt
         this.attempt = attempt
@@ -148,7 +162,41 @@ export class Call implements LiveCall {
       }
     }
     if (last !== undefined) return this.conclude(last)
-    throw refusal ?? noRoute(model.id, this.nextProbeInMs)
+    throw refused === undefined ? noRoute(model.id, this.nextProbeInMs) : this.refuse(refused)
+  }
+
+  /** Has the reply show what is left of the caller's limits after this hold. */
+  private showLimits(): void {
+    const { limits } = this.call.caller
+    const { states } = this.credit
+    if (limits === undefined || states === undefined) return
+    this.limitHeaders = limits.headers(states)
+    if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
+  }
+
+  private reportRefusal(route: Route, refusal: HoldRefusal): void {
+    const { log } = this.call
+    const outcome = refusalCode(refusal)
+    log.attempts.push(
+      refusal.reason === 'limited'
+        ? { routeId: route.id, outcome, why: `limit ${refusal.limit.id}` }
+        : { routeId: route.id, outcome },
+    )
+  }
+
+  /** Returns the error for a call that could not hold what its routes need, and notes the limit that it reached. */
+  private refuse({ quoted, refusal }: RefusedRoute): CompatError {
+    const { log, plan } = this.call
+    if (refusal.reason === 'limited') {
+      const { bucket, limit } = refusal
+      log.limit = { id: limit.id, bucket, unit: limit.unit }
+    }
+    const left = creditsLeft(refusal)
+    const output = left === undefined ? undefined : outputTokensWithin(left, quoted, plan.input.hasMedia)
+    return refusedHold(refusal, {
+      fitting: output === undefined ? undefined : plan.shortened?.(output),
+      creditHelp: this.parts.options.creditHelp,
+    })
   }
 
   /** Whether a route refuses the call because it is failing. A caller's own key is no concern of its health. */
@@ -237,7 +285,7 @@ export class Call implements LiveCall {
       this.answer(decided.reply, freeCharge({ usage, basis, terms, priceVersion }), last)
       return
     }
-    const { neverOverdraw } = this.parts.options
+    const { neverOverdraw } = this.call
     const holdAmount = this.credit.amount
     const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
     this.answer(decided.reply, await this.settle(charge, facts), last)
@@ -249,10 +297,10 @@ export class Call implements LiveCall {
     const { caller, claim, log, requestId } = this.call
     log.holdAmount = this.credit.amount
     // From here on nothing may throw before the settlement: neither would it be settled, nor released.
-    const holdId = this.credit.handOver()
+    const { holdId, limits } = this.credit.handOver(charge)
     log.holdId = holdId
     const settled = await ledger.settle(
-      settlement(holdId, charge, caller.appAccount, options.platformAccount, facts, claim),
+      settlement(holdId, charge, caller.appAccount, options.platformAccount, facts, claim, limits),
       requestId,
     )
     if (settled?.claimLost === true) log.claimLost = true
@@ -269,7 +317,9 @@ export class Call implements LiveCall {
     } else if (this.call.asked.stream) {
       this.client.end(last.reply.closing(charge))
     } else {
-      this.writer.send(200, JSON_HEADERS, last.reply.body(charge))
+      const headers =
+        this.limitHeaders === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...this.limitHeaders }
+      this.writer.send(200, headers, last.reply.body(charge))
     }
   }
 

@@ -13,6 +13,7 @@ export class ClientReply {
   lastWriteAt: number
   /** Since when the client has been taking nothing. */
   blockedSince: number | undefined
+  private headers: Readonly<Record<string, string>> = STREAM_HEADERS
 
   constructor(
     readonly writer: ReplyWriter,
@@ -25,10 +26,15 @@ export class ClientReply {
     return this.writer.left
   }
 
+  /** Adds headers to the head of the stream, which must not be out. */
+  addHeaders(headers: Readonly<Record<string, string>>): void {
+    this.headers = { ...STREAM_HEADERS, ...headers }
+  }
+
   openStream(): void {
     if (this.open) return
     this.open = true
-    this.writer.openStream(STREAM_HEADERS)
+    this.writer.openStream(this.headers)
   }
 
   /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */

@@ -44,7 +44,17 @@ export async function runOperation(
     const { requestId } = call
     const facts = callFacts(requestId, principal, model.id, asked)
     log.begin(facts, asked, call.headers)
-    const accepted: AcceptedRequest = { requestId, operation, caller, model, asked, facts, log }
+    const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
+    const accepted: AcceptedRequest = {
+      requestId,
+      operation,
+      caller,
+      model,
+      asked,
+      facts,
+      log,
+      neverOverdraw,
+    }
     reportLeftOut(accepted, parts)
 
     const key = idempotencyKey(call)
@@ -68,9 +78,9 @@ async function complete(
   writer: ReplyWriter,
   context: LazyContext,
 ): Promise<void> {
-  const { asked, caller, facts, log, model, operation, requestId } = request
+  const { asked, caller, facts, log, model, neverOverdraw, operation, requestId } = request
   const { options } = parts
-  const plan = operation.plan(asked, model, options)
+  const plan = operation.plan(asked, model, neverOverdraw ? parts.boundedPlan : options)
   const { routes, explanation } = await findRoutes(
     { operation, asked, model, plan, account: facts.account },
     context,
@@ -96,6 +106,7 @@ async function complete(
     asked,
     facts,
     log,
+    neverOverdraw,
     plan,
     routes,
     providerKey,

@@ -1,6 +1,6 @@
 import type { Credits } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
-import type { CallFacts, Charge, Posting, SettleRequest } from '../../contracts/ledger.js'
+import type { CallFacts, Charge, LimitUse, Posting, SettleRequest } from '../../contracts/ledger.js'
 import { FREE, type PricedUsage, price, type Terms } from './price.js'
 import type { ResolvedUsage } from './usage-meter.js'
 
@@ -51,6 +51,7 @@ export function settlement(
   platformAccount: string,
   facts: CallFacts,
   claim: string | undefined,
+  limits?: readonly LimitUse[],
 ): SettleRequest {
   const postings: Posting[] = [
     { account: facts.account, amount: -charge.cost },
@@ -59,7 +60,8 @@ export function settlement(
   if (facts.appId !== undefined) {
     postings.push({ account: appAccount ?? platformAccount, amount: charge.markup })
   }
-  return claim === undefined
-    ? { holdId, charge, postings, facts }
-    : { holdId, charge, postings, facts, claim }
+  const request: Mutable<SettleRequest> = { holdId, charge, postings, facts }
+  if (claim !== undefined) request.claim = claim
+  if (limits !== undefined) request.limits = limits
+  return request
 }

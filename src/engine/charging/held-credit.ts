@@ -1,25 +1,49 @@
-import type { CompatError } from '../../base/errors.js'
 import { type Credits, MAX_CREDITS } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import type { CallFacts, HoldRequest, HoldResult } from '../../contracts/ledger.js'
+import type {
+  CallFacts,
+  Charge,
+  HoldLimited,
+  HoldRequest,
+  HoldResult,
+  LimitState,
+  LimitUse,
+} from '../../contracts/ledger.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
-import { beyondEveryAccount, shortOfCredit } from '../failures/credit.js'
+import type { HoldRefusal, LimitReached } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
+import type { CallerLimits } from './caller-limits.js'
 import type { LedgerClient } from './ledger-client.js'
 
 /** Time beyond the limits of a call, for a process to notice its end and to reach the ledger. */
 const SPARE_TTL_MS = 60_000
 
+/** The credits and tokens that a call may use. */
+export interface HoldNeed {
+  readonly hold: Credits
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+interface Held {
+  readonly holdId: string
+  readonly amount: Credits
+  readonly tokens: number
+  /** Undefined if the caller has no limits. */
+  readonly states: readonly LimitState[] | undefined
+}
+
 /** The current hold of a call. A call has at most one. */
 export class HeldCredit {
-  private held: { readonly holdId: string; readonly amount: Credits } | undefined
+  private held: Held | undefined
 
   constructor(
     private readonly parts: { readonly ledger: LedgerClient; readonly options: EngineOptions },
     private readonly requestId: string,
     private readonly account: string,
     private readonly claim: string | undefined,
+    private readonly limits: CallerLimits | undefined,
   ) {}
 
   /** The amount on hold, 0 without a hold. */
@@ -27,40 +51,64 @@ export class HeldCredit {
     return this.held?.amount ?? 0n
   }
 
+  /** The caller's limits as the ledger last counted them. Undefined without limits or a hold. */
+  get states(): readonly LimitState[] | undefined {
+    return this.held?.states
+  }
+
   /**
-   * Ensures that at least this amount is on hold. Replaces a smaller hold in one step.
+   * Ensures that at least this much is on hold, of credits and of what else is limited. Replaces a smaller hold in one step.
    *
-   * @returns the refusal if there is not enough credit; a smaller hold then stays. Throws if the ledger does not answer, or
-   * if another call has the claim.
+   * @returns the refusal if there is not enough; a smaller hold then stays. Throws if the ledger does not answer, or if
+   * another call has the claim.
    */
-  async secure(amount: Credits, facts: CallFacts): Promise<CompatError | undefined> {
-    if (this.held !== undefined && amount <= this.held.amount) return undefined
-    if (amount > MAX_CREDITS) return beyondEveryAccount(amount)
-    const { ledger, options } = this.parts
-    const { limits } = options
-    const holdId = options.newId()
-    const request: Mutable<HoldRequest> = {
-      holdId,
-      account: this.account,
-      amount,
-      ttlMs: limits.totalMs + limits.settleMs + SPARE_TTL_MS,
-      facts,
-    }
-    if (this.claim !== undefined) request.claim = this.claim
-    if (this.held !== undefined) request.replaces = this.held.holdId
+  async secure(need: HoldNeed, facts: CallFacts): Promise<HoldRefusal | undefined> {
+    const { held, limits } = this
+    const tokens = limits?.countsTokens === true ? need.inputTokens + need.outputTokens : 0
+    if (held !== undefined && need.hold <= held.amount && tokens <= held.tokens) return undefined
+    if (need.hold > MAX_CREDITS) return { reason: 'insufficient', amount: need.hold, balance: undefined }
+    const amount = larger(need.hold, this.amount)
+    const mostTokens = Math.max(tokens, held?.tokens ?? 0)
+    const request = this.request(amount, mostTokens, facts)
+    const { ledger } = this.parts
     const result = await ledger.hold(request, this.requestId)
     if (result?.ok !== true) return this.refusal(result, request)
-    if (this.held === undefined) ledger.holdTaken()
-    this.held = { holdId, amount }
+    let states: readonly LimitState[] | undefined
+    if (limits !== undefined) {
+      if (!limits.areAll(result.limits)) throw this.granted(request)
+      states = result.limits
+    }
+    if (held === undefined) ledger.holdTaken()
+    this.held = { holdId: request.holdId, amount, tokens: mostTokens, states }
     return undefined
   }
 
-  /** Hands the hold over to the settlement. Returns its id. */
-  handOver(): string {
-    const held = this.held
+  private request(amount: Credits, tokens: number, facts: CallFacts): HoldRequest {
+    const { claim, held, limits, parts } = this
+    const { newId, limits: times } = parts.options
+    const request: Mutable<HoldRequest> = {
+      holdId: newId(),
+      account: this.account,
+      amount,
+      ttlMs: times.totalMs + times.settleMs + SPARE_TTL_MS,
+      facts,
+    }
+    if (claim !== undefined) request.claim = claim
+    if (held !== undefined) request.replaces = held.holdId
+    if (limits !== undefined) request.limits = limits.forHold(amount, tokens)
+    return request
+  }
+
+  /** Hands the hold over to the settlement of a charge. Returns its id, and what the charge uses of the caller's limits. */
+  handOver({ cost, usage }: Charge): {
+    readonly holdId: string
+    readonly limits: readonly LimitUse[] | undefined
+  } {
+    const { held, limits } = this
     if (held === undefined) throw new Error('There is no hold to settle.')
     this.held = undefined
-    return held.holdId
+    const { holdId, states } = held
+    return { holdId, limits: states === undefined ? undefined : limits?.used(states, cost, usage) }
   }
 
   /** Releases the hold, if there is one. */
@@ -72,12 +120,19 @@ export class HeldCredit {
     }
   }
 
-  private refusal(result: Exclude<HoldResult, { ok: true }>, request: HoldRequest): CompatError {
+  private refusal(result: Exclude<HoldResult, { ok: true }>, request: HoldRequest): HoldRefusal {
     if (result?.ok === false) {
       switch (result.reason) {
-        case 'insufficient':
-          if (typeof result.posted !== 'bigint' || typeof result.available !== 'bigint') break
-          return shortOfCredit(request.amount, result.posted, result.available)
+        case 'insufficient': {
+          const { available, posted } = result
+          if (typeof posted !== 'bigint' || typeof available !== 'bigint') break
+          return { reason: 'insufficient', amount: request.amount, balance: { available, posted } }
+        }
+        case 'limited': {
+          const reached = this.limitReached(result, request)
+          if (reached === undefined) break
+          return reached
+        }
         case 'claimed':
           throw result.charge ? callCompleted(result.charge) : callInFlight()
         case 'conflict':
@@ -85,15 +140,50 @@ export class HeldCredit {
           throw this.faulty(`hold() answered '${result.reason}' to a fresh hold`)
       }
     }
-    // It may have been taken all the same.
-    this.parts.ledger.holdTaken()
-    void this.parts.ledger.release(request, this.requestId)
-    throw this.faulty(
-      "hold() returned neither { ok: true } nor { ok: false } with reason 'insufficient' and posted and available as bigints, 'claimed', 'conflict' or 'closed'",
+    throw this.perhapsTaken(
+      request,
+      "hold() returned neither { ok: true } nor { ok: false } with reason 'insufficient' and posted and available as bigints, 'limited' with a bucket of the request, left, resetMs and onlyHeld, 'claimed', 'conflict' or 'closed'",
     )
   }
 
-  private faulty(why: string): CompatError {
+  private limitReached(result: HoldLimited, request: HoldRequest): LimitReached | undefined {
+    const { bucket, left, onlyHeld, resetMs } = result
+    const limit = this.limits?.find(bucket)
+    const asked = request.limits?.find((one) => one.bucket === bucket)
+    const isWhole = typeof left === 'bigint' && Number.isFinite(resetMs) && typeof onlyHeld === 'boolean'
+    if (limit === undefined || asked === undefined || !isWhole) return undefined
+    return {
+      reason: 'limited',
+      amount: asked.amount,
+      limit,
+      bucket: asked.bucket,
+      isGrant: request.facts.appId !== undefined,
+      left,
+      resetMs: limit.per === 'total' ? Infinity : resetMs,
+      onlyHeld,
+    }
+  }
+
+  /** A hold that was taken without a test of the caller's limits. */
+  private granted(request: HoldRequest): Error {
+    return this.perhapsTaken(
+      request,
+      'hold() did not answer the limits of the request: bucket, from, left and resetMs of each, in order. A ledger that does not know limits cannot be used with credentials that have some',
+    )
+  }
+
+  /** Releases a hold that may have been taken all the same. */
+  private perhapsTaken(request: HoldRequest, why: string): Error {
+    this.parts.ledger.holdTaken()
+    void this.parts.ledger.release(request, this.requestId)
+    return this.faulty(why)
+  }
+
+  private faulty(why: string): Error {
     return reportUnavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
   }
+}
+
+function larger(one: Credits, other: Credits): Credits {
+  return one > other ? one : other
 }

@@ -12,6 +12,9 @@ export interface Quote {
   readonly terms: Terms
   readonly priceVersion: string | undefined
   readonly hold: Credits
+  /** The most tokens that the call is expected to have. */
+  readonly inputTokens: number
+  readonly outputTokens: number
 }
 
 /** Parses prices; frozen ones only once, however often a catalogue hands them out. */
@@ -71,14 +74,31 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
     )
   }
   const terms: Terms = byokFee === undefined ? { prices: table, markup } : { prices: table, markup, byokFee }
+  const { input, outputTokens } = request
+  const inputTokens = input.atMost(route.adapter.tokenFactor)
   return {
     terms,
     priceVersion: model.priceVersion,
-    hold: dearestCost(
-      request.input.atMost(route.adapter.tokenFactor),
-      request.outputTokens,
-      request.input.hasMedia,
-      terms,
-    ),
+    hold: dearestCost(inputTokens, outputTokens, input.hasMedia, terms),
+    inputTokens,
+    outputTokens,
   }
+}
+
+/** Returns the most output tokens for which the hold is at most `credits`. Undefined if not even one is. */
+export function outputTokensWithin(
+  credits: Credits,
+  { inputTokens, outputTokens, terms }: Quote,
+  hasMedia: boolean,
+): number | undefined {
+  const fits = (output: number): boolean => dearestCost(inputTokens, output, hasMedia, terms) <= credits
+  if (outputTokens < 1 || !fits(1)) return undefined
+  let most = 1
+  let tooMany = outputTokens + 1
+  while (tooMany - most > 1) {
+    const middle = most + Math.floor((tooMany - most) / 2)
+    if (fits(middle)) most = middle
+    else tooMany = middle
+  }
+  return most
 }

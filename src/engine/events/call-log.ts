@@ -3,7 +3,7 @@ import type { Listed } from '../../base/unordered-list.js'
 import type { CallInFlight } from '../../contracts/call-in-flight.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import type { RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
+import type { LimitRefusal, RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
@@ -36,6 +36,8 @@ export class CallLog implements Listed {
   readonly attempts: RouteAttempt[] = []
   providerMs: number | undefined
   firstTokenMs: number | undefined
+  /** The limit that refused the call. */
+  limit: LimitRefusal | undefined
   /** Read at the end, and only if an event needs it. */
   reply: ProviderReply | undefined
   private stream: boolean | undefined
@@ -123,6 +125,7 @@ export class CallLog implements Listed {
       clientRetry: this.clientRetry || undefined,
       replayed: this.replayed || undefined,
       overdraft: this.overdraft || undefined,
+      limit: this.limit,
     }
     emit(event)
   }

@@ -1,17 +1,21 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
-import { type OutputBounds, outputBounds } from './output-bounds.js'
+import { isOutputBound, type OutputBounds, outputBounds } from './output-bounds.js'
 import { estimatePrompt, predictedTokens } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatReply } from './reply/chat-reply.js'
 import { routeParameters } from './route-parameters.js'
 import { upstreamRequest } from './upstream-request.js'
 
+const OUTPUT_FIELDS = ['max_completion_tokens', 'max_tokens'] as const
+
 /** The plan of one chat completion with one model. */
 export class ChatPlan implements Plan {
   readonly outputTokens: number
   private readonly bounds: OutputBounds
+  /** The tokens of a predicted output, for each choice. */
+  private readonly predicted: number
   private estimate: InputEstimate | undefined
 
   constructor(
@@ -21,7 +25,8 @@ export class ChatPlan implements Plan {
   ) {
     const { forward, n } = asked
     this.bounds = outputBounds(forward, model, options.limits, options.neverOverdraw)
-    this.outputTokens = (this.bounds.tokens + this.bounds.thinking + predictedTokens(forward, options)) * n
+    this.predicted = predictedTokens(forward, options)
+    this.outputTokens = (this.bounds.tokens + this.bounds.thinking + this.predicted) * n
   }
 
   get input(): InputEstimate {
@@ -31,6 +36,17 @@ export class ChatPlan implements Plan {
 
   get choices(): number {
     return this.asked.n
+  }
+
+  shortened(outputTokens: number): string | undefined {
+    const { asked, bounds, predicted } = this
+    const each = Math.floor(outputTokens / asked.n) - predicted
+    // A budget for thinking is less than the output, so it shrinks with it.
+    const half = bounds.thinking === 0 ? each : Math.floor((each + 1) / 2)
+    const tokens = Math.max(each - bounds.thinking, half)
+    if (tokens < 1) return undefined
+    const fields = OUTPUT_FIELDS.filter((name) => isOutputBound(asked.forward[name]))
+    return `${fields.join(' and ') || 'max_tokens'}: ${tokens}`
   }
 
   requestFor(route: Route, onCallersKey: boolean): ProviderRequest {

@@ -5,6 +5,7 @@ import type {
   CallFacts,
   Charge,
   Credits,
+  HoldLimit,
   HoldRequest,
   HoldResult,
   SettleRequest,
@@ -55,6 +56,7 @@ export interface HoldFields {
   readonly replaces?: string
   readonly ttlMs?: number
   readonly facts?: Partial<CallFacts>
+  readonly limits?: readonly HoldLimit[]
 }
 
 /** `base` is the whole cost by default. The account `app` earns the rest. */
@@ -130,6 +132,7 @@ function createBench(opened: Opened<LedgerUnderTest>, seed: string): LedgerBench
       facts: factsOf(account, more.facts),
       ...(more.claim !== undefined && { claim: claimId(more.claim) }),
       ...(more.replaces !== undefined && { replaces: holdId(more.replaces) }),
+      ...(more.limits !== undefined && { limits: more.limits }),
     }
   }
 

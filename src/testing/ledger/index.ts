@@ -5,6 +5,7 @@ import { copyCases } from './copy-cases.js'
 import { creditCases } from './credit-cases.js'
 import { entryCases } from './entry-cases.js'
 import { expiryCases } from './expiry-cases.js'
+import { limitCases } from './limit-cases.js'
 import { postingCases } from './posting-cases.js'
 import { replaceCases } from './replace-cases.js'
 import { tableCases } from './table-cases.js'
@@ -21,6 +22,7 @@ export const ledgerCases: readonly LedgerCase[] = Object.freeze([
   ...claimCases,
   ...replaceCases,
   ...expiryCases,
+  ...limitCases,
   ...concurrencyCases,
   ...entryCases,
 ])

@@ -38,6 +38,8 @@ interface Writes {
   'api/routes/put': { body: protocol.PutRouteBody; reply: protocol.PutRouteReply }
   'api/routes/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/routes/rotate-secrets': { body: object; reply: protocol.RotatedReply }
+  'api/limits/put': { body: protocol.LimitBody; reply: protocol.DoneReply }
+  'api/limits/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/books/verify': { body: object; reply: protocol.VerifyReply }
 }
 
@@ -80,6 +82,8 @@ const MARKS: {
   'api/routes/put': 'done',
   'api/routes/remove': 'done',
   'api/routes/rotate-secrets': 'count',
+  'api/limits/put': 'done',
+  'api/limits/remove': 'done',
   'api/books/verify': 'isSound',
 }
 

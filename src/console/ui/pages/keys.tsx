@@ -7,6 +7,7 @@ import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
@@ -181,7 +182,7 @@ export function Keys({ query }: { query: Place['query'] }) {
         <Choice label="Show" options={SHOWN} value={shown} onChange={(shown) => changeQuery({ shown })} />
       </div>
       <Listing what="keys" loaded={keys}>
-        {({ credentials, next }) =>
+        {({ credentials, limits, next }) =>
           credentials.length === 0 ? (
             <Empty title={account || appId ? 'No key matches these filters.' : NONE[shown]}>
               Make one with “New API key”, and use it in the program that makes the calls.
@@ -201,6 +202,16 @@ export function Keys({ query }: { query: Place['query'] }) {
                   },
                   { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
                   { head: 'State', cell: (key) => <State of={key} /> },
+                  {
+                    head: 'Limits',
+                    cell: (key) => (
+                      <Limits
+                        owner={{ of: 'credential', ownerId: key.credentialId, name: nameOf(key) }}
+                        limits={limits}
+                        reload={keys.reload}
+                      />
+                    ),
+                  },
                 ]}
                 actions={(key) =>
                   key.revokedAt === undefined && (

@@ -1,0 +1,169 @@
+import { parseCredits } from '../base/money.js'
+import { PeriodCalendar } from '../base/periods.js'
+import { bucketOf } from '../contracts/bucket-of.js'
+import type { Limit, LimitOwner } from '../contracts/index.js'
+import { idSchema, ownedLimitSchema, parseInput } from '../contracts/schemas.js'
+import { readBigint, readNumber, readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { readLimits, toLimitCell } from '../sql/limit-rows.js'
+import { Refusal } from '../sql/refusal.js'
+import { checkHoldable } from './amounts.js'
+import { checkLimit } from './limit.js'
+
+/** A budget or a rate of a credential, an account or an app. */
+export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
+  /** A decimal string: credits such as `'20.00'`, or a whole number of requests or tokens such as `'60'`. */
+  readonly amount: string
+  readonly of: LimitOwner
+  /** The id of the credential, the account or the app. A grant of a user to an app is a credential. */
+  readonly ownerId: string
+}
+
+/** A limit and the bucket of its present period. */
+export interface LimitRow extends Limit {
+  readonly of: LimitOwner
+  readonly ownerId: string
+  readonly used: bigint
+  /** Credits or tokens of calls in flight. */
+  readonly held: bigint
+  /** At least 0, even if more than the limit was used. */
+  readonly left: bigint
+  /** The end of the present period, in milliseconds since the Unix epoch. Absent for limits in total. */
+  readonly endsAt?: number
+}
+
+export interface LimitsQuery {
+  readonly of?: LimitOwner
+  readonly ownerId?: string
+  readonly ownerIds?: readonly string[]
+  readonly limitId?: string
+  readonly after?: string
+  /** 100 by default, at most 1,000. */
+  readonly limit?: number
+}
+
+export interface LimitsAdmin {
+  /**
+   * Adds a limit, or replaces the one with this id, in every process within a second. A new amount counts from the next
+   * call on, and leaves calls in flight and the use so far alone. A new unit, period or zone starts to count from 0. Rejects
+   * if the owner does not exist, or if the id is that of another owner's limit.
+   */
+  putLimit(limit: LimitRequest): Promise<void>
+  /**
+   * Removes a limit. Returns whether it existed. A limit that is added again, with the same id, unit and period, goes on
+   * counting in its period.
+   */
+  removeLimit(id: string): Promise<boolean>
+  /** Lists limits by id. For the next page, pass the last id as `after`. */
+  listLimits(query?: LimitsQuery): Promise<readonly LimitRow[]>
+}
+
+const DEFAULT_ROWS = 100
+const MAX_ROWS = 1_000
+
+const OWNER_TABLES: Readonly<Record<LimitOwner, string>> = {
+  credential: '{credentials}',
+  account: '{accounts}',
+  app: '{apps}',
+}
+
+export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
+  const calendar = new PeriodCalendar()
+
+  async function bucketsOf(limits: readonly Limit[]): Promise<ReadonlyMap<string, Row>> {
+    const { parameters, addOneOf, where } = createConditions()
+    addOneOf('id', limits.map(bucketOf))
+    const rows = await database.all({ text: `select * from {limit_buckets} ${where()}`, parameters })
+    return new Map(rows.map((row) => [readText(row, 'id'), row]))
+  }
+
+  function toLimitRow(row: Row, limit: Limit, bucket: Row | undefined): LimitRow {
+    const [from, to] = presentPeriod(calendar, limit, readNumber(row, 'now'))
+    const startsAt = bucket === undefined ? undefined : readNumber(bucket, 'starts_at')
+    const isPresent = bucket !== undefined && startsAt !== undefined && startsAt >= from
+    const used = isPresent ? readBigint(bucket, 'used') : 0n
+    const held = isPresent ? readBigint(bucket, 'held') : 0n
+    const left = limit.amount - used - held
+    return {
+      ...limit,
+      of: readText(row, 'owner_kind') as LimitOwner,
+      ownerId: readText(row, 'owner_id'),
+      used,
+      held,
+      left: left > 0n ? left : 0n,
+      ...(limit.per === 'total' ? {} : { endsAt: isPresent ? readNumber(bucket, 'ends_at') : to }),
+    }
+  }
+
+  return {
+    async putLimit(request) {
+      const { ownerId, amount: text, zone, ...read } = parseInput(ownedLimitSchema, request, 'limit')
+      const amount = read.unit === 'credits' ? parseCredits(text) : BigInt(text)
+      checkHoldable(amount, 'limit.amount')
+      const limit: Limit = { ...read, amount, ...(zone === undefined ? {} : { zone }) }
+      const table = OWNER_TABLES[read.of]
+      const [owners, put] = await database.batch([
+        { text: `select id from ${table} where id = ?1`, parameters: [ownerId] },
+        {
+          text: `insert into {limits} as l (id, owner_kind, owner_id, definition, created_at)
+            select ?1, ?2, ?3, ?4, ${database.now} where exists (select 1 from ${table} o where o.id = ?3)
+            on conflict (id) do update set definition = excluded.definition
+            where l.owner_kind = excluded.owner_kind and l.owner_id = excluded.owner_id
+            returning id`,
+          parameters: [limit.id, read.of, ownerId, toLimitCell(limit)],
+        },
+        changeOf(database, read.of, ownerId),
+      ])
+      if (owners!.length === 0) {
+        throw new Refusal('not-found', `There is no ${read.of} ${JSON.stringify(ownerId)}: create it first`)
+      }
+      if (put!.length === 0) {
+        throw new Refusal(
+          'conflict',
+          `Another owner has the limit ${JSON.stringify(limit.id)}: choose another id, or remove that one first`,
+        )
+      }
+    },
+
+    async removeLimit(id) {
+      const [rows] = await database.batch([
+        {
+          text: 'delete from {limits} where id = ?1 returning id',
+          parameters: [parseInput(idSchema, id, 'limit id')],
+        },
+        database.change('credentials'),
+      ])
+      return rows!.length > 0
+    },
+
+    async listLimits({ of, ownerId, ownerIds, limitId, after, limit = DEFAULT_ROWS } = {}) {
+      checkLimit(limit)
+      if (limit > MAX_ROWS) throw new RangeError(`limit must be at most ${MAX_ROWS}; got ${limit}`)
+      const { parameters, add, addOneOf, where } = createConditions()
+      if (of !== undefined) add((value) => `owner_kind = ${value}`, of)
+      if (ownerId !== undefined) add((value) => `owner_id = ${value}`, ownerId)
+      if (ownerIds !== undefined) addOneOf('owner_id', ownerIds)
+      if (limitId !== undefined) add((value) => `id = ${value}`, limitId)
+      if (after !== undefined) add((value) => `id > ${value}`, parseInput(idSchema, after, 'after'))
+      parameters.push(BigInt(limit))
+      const rows = await database.all({
+        text: `select owner_kind, owner_id, definition, ${database.now} as now
+          from {limits} ${where()} order by id limit ?${parameters.length}`,
+        parameters,
+      })
+      const limits = rows.map((row) => readLimits(row, 'definition')[0]!)
+      const buckets = await bucketsOf(limits)
+      return rows.map((row, index) => toLimitRow(row, limits[index]!, buckets.get(bucketOf(limits[index]!))))
+    },
+  }
+}
+
+/** Returns the change to report. Those of accounts and apps concern any number of credentials. */
+function changeOf(database: SqlDatabase, of: LimitOwner, ownerId: string): Statement {
+  return database.change('credentials', of === 'credential' ? ownerId : undefined)
+}
+
+function presentPeriod(calendar: PeriodCalendar, limit: Limit, now: number): readonly [number, number] {
+  return calendar.around(limit, now).find(([from, to]) => from <= now && now < to)!
+}

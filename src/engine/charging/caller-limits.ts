@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import type { Clock } from '../../base/clock.js'
+import { MAX_CREDITS } from '../../base/money.js'
+import { PeriodCalendar } from '../../base/periods.js'
+import { bucketOf } from '../../contracts/bucket-of.js'
+import type { HoldLimit, LimitState, LimitUse } from '../../contracts/ledger.js'
+import { isOwnLimit } from '../../contracts/own-limit.js'
+import { nameSchema, parseInput } from '../../contracts/schemas.js'
+import type { Limit } from '../../contracts/usage-limits.js'
+import { type LimitFigures, rateLimitHeaders, tighter } from '../../protocol/rate-limit-headers.js'
+import type { Usage } from '../../protocol/usage.js'
+
+const limitSchema = z.object({
+  id: nameSchema,
+  unit: z.enum(['credits', 'requests', 'tokens']),
+  amount: z.bigint().min(0n).max(MAX_CREDITS),
+  per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
+  zone: z.string().optional(),
+  of: z.enum(['credential', 'account', 'app']).optional(),
+})
+
+/** Reads the limits of a principal; frozen lists only once. Throws an error that names the fault. */
+export type LimitReader = (limits: readonly Limit[]) => CallerLimits
+
+/** @param clock the wall clock, which decides the periods of a hold */
+export function createLimitReader(clock: Clock): LimitReader {
+  const calendar = new PeriodCalendar()
+  const known = new WeakMap<readonly Limit[], CallerLimits>()
+  return (limits) => {
+    let read = known.get(limits)
+    if (read === undefined) {
+      read = new CallerLimits(limits, calendar, clock)
+      if (Object.isFrozen(limits) && limits.every(Object.isFrozen)) known.set(limits, read)
+    }
+    return read
+  }
+}
+
+interface Counted {
+  readonly limit: Limit
+  readonly bucket: string
+}
+
+/** The limits that all calls of one caller must keep. */
+export class CallerLimits {
+  /** Whether a call may not cost more than its hold, because its credits are limited. */
+  readonly hasBudget: boolean
+  readonly countsTokens: boolean
+  private readonly counted: readonly Counted[]
+
+  constructor(
+    limits: readonly Limit[],
+    private readonly calendar: PeriodCalendar,
+    private readonly clock: Clock,
+  ) {
+    parseInput(z.array(limitSchema), limits, 'limits')
+    this.counted = limits.map((limit) => ({ limit, bucket: bucketOf(limit) }))
+    this.hasBudget = limits.some(({ unit }) => unit === 'credits')
+    this.countsTokens = limits.some(({ unit }) => unit === 'tokens')
+    if (new Set(limits.map(({ id }) => id)).size < limits.length) {
+      throw new TypeError('limits must not have the same id twice')
+    }
+    const now = clock.now()
+    for (const [position, limit] of limits.entries()) {
+      try {
+        calendar.around(limit, now)
+      } catch (cause) {
+        throw new TypeError(`limits.${position}.zone is not a known time zone`, { cause })
+      }
+    }
+  }
+
+  /** Returns the conditions of a hold for so many credits and tokens. */
+  forHold(credits: bigint, tokens: number): HoldLimit[] {
+    const now = this.clock.now()
+    return this.counted.map(({ bucket, limit }) => ({
+      bucket,
+      unit: limit.unit,
+      limit: limit.amount,
+      amount: limit.unit === 'credits' ? credits : limit.unit === 'tokens' ? BigInt(tokens) : 1n,
+      windows: this.calendar.around(limit, now),
+    }))
+  }
+
+  /** Returns the use of a call whose hold was answered with these states. */
+  used(states: readonly LimitState[], cost: bigint, { completion, prompt }: Usage): LimitUse[] {
+    return this.counted.map(({ bucket, limit: { unit } }, position) => ({
+      bucket,
+      unit,
+      from: states[position]!.from,
+      used: unit === 'credits' ? cost : unit === 'tokens' ? BigInt(prompt + completion) : 1n,
+    }))
+  }
+
+  /** Returns the limit that a ledger names by its bucket. */
+  find(bucket: unknown): Limit | undefined {
+    return this.counted.find((counted) => counted.bucket === bucket)?.limit
+  }
+
+  /** Whether an answer to {@link forHold} has the state of every bucket, in order. */
+  areAll(states: readonly LimitState[] | undefined): states is readonly LimitState[] {
+    return (
+      Array.isArray(states) &&
+      states.length === this.counted.length &&
+      this.counted.every(({ bucket }, position) => isState(states[position], bucket))
+    )
+  }
+
+  /** Returns headers for the tightest own limit of requests, and for that of tokens. Undefined if there is neither. */
+  headers(states: readonly LimitState[]): Readonly<Record<string, string>> | undefined {
+    let requests: LimitFigures | undefined
+    let tokens: LimitFigures | undefined
+    for (const [position, { limit }] of this.counted.entries()) {
+      if (limit.unit === 'credits' || !isOwnLimit(limit)) continue
+      const { left, resetMs } = states[position]!
+      const figures = { limit: limit.amount, left, resetMs: limit.per === 'total' ? Infinity : resetMs }
+      if (limit.unit === 'requests') requests = tighter(requests, figures)
+      else tokens = tighter(tokens, figures)
+    }
+    return requests === undefined && tokens === undefined ? undefined : rateLimitHeaders(requests, tokens)
+  }
+}
+
+function isState(state: LimitState | undefined, bucket: string): boolean {
+  return (
+    typeof state === 'object' &&
+    state !== null &&
+    state.bucket === bucket &&
+    Number.isFinite(state.from) &&
+    typeof state.left === 'bigint' &&
+    Number.isFinite(state.resetMs)
+  )
+}

@@ -1,0 +1,141 @@
+import { HOLD_STATE } from '../sql/hold-states.js'
+
+/**
+ * Adds the buckets that the batch's holds free. Only their rows name these, and the batch's locks on accounts keep those
+ * from changing. A settlement names its buckets itself.
+ */
+const BUCKETS_OF_HOLDS = `if cardinality(p_released) > 0 or array_remove(p_replaces, null) <> '{}' then
+    v_buckets := v_buckets || array(
+      select distinct p.value ->> 0 from {holds} h cross join json_array_elements(h.limits::json) p(value)
+      where h.id = any (p_released || p_replaces) and h.state < ${HOLD_STATE.released} and h.limits is not null
+        and p.value ->> 0 <> all (p_buckets)
+    );
+  end if;`
+
+/**
+ * Locks the batch's buckets, after its accounts and in one order, so that batches cannot deadlock. A bucket is created by
+ * its first hold, without a period. Another process may create it or delete it at the same time, so all are locked again.
+ */
+export const LOCK_BUCKETS = `v_buckets := p_buckets;
+  ${BUCKETS_OF_HOLDS}
+  if cardinality(v_buckets) > 0 then
+    perform from {limit_buckets} b where b.id = any (v_buckets) order by b.id for no key update;
+    get diagnostics v_count = row_count;
+    if v_count < cardinality(v_buckets) and cardinality(p_limits) > 0 then
+      insert into {limit_buckets} (id, starts_at, ends_at, held, used)
+      select m.id, -1, -1, 0, 0 from (select distinct p_buckets[l.place] as id from unnest(p_limit_buckets) l(place)) m
+      where not exists (select from {limit_buckets} b where b.id = m.id)
+      order by 1 on conflict do nothing;
+      perform from {limit_buckets} b where b.id = any (v_buckets) order by b.id for no key update;
+      if exists (
+        select from unnest(p_limit_buckets) l(place)
+        where not exists (select from {limit_buckets} b where b.id = p_buckets[l.place])
+      ) then
+        raise exception 'A bucket was deleted in the meantime' using errcode = 'serialization_failure';
+      end if;
+    end if;
+  end if;`
+
+/** Finds the period of each of the batch's windows that contains the batch's time. */
+export const FIND_PERIODS = `if cardinality(p_limits) > 0 then
+      select array_agg(p.starts_at order by w.place), array_agg(p.ends_at order by w.place) into v_starts, v_ends
+      from generate_series(1, (select max(l.place) from unnest(p_limit_windows) l(place))) w(place)
+      left join unnest(p_period_windows, p_period_starts, p_period_ends) p(place, starts_at, ends_at)
+        on p.place = w.place and p.starts_at <= v_now and p.ends_at > v_now;
+      v_place := array_position(v_starts, null);
+      if v_place is not null then
+        raise exception 'No window of % contains the time of the store''s clock, %',
+          p_buckets[p_limit_buckets[array_position(p_limit_windows, v_place)]], v_now using errcode = 'invalid_parameter_value';
+      end if;
+      v_limit_starts := array_fill(null::bigint, array[cardinality(p_limits)]);
+      v_limit_lefts := v_limit_starts;
+      v_limit_resets := v_limit_starts;
+    end if;`
+
+const LIMITS = `unnest(p_limit_holds, p_limit_buckets, p_limit_windows, p_limit_units, p_limits, p_limit_amounts)
+          with ordinality l(hold, bucket, windows, unit, size, amount, place)`
+
+/**
+ * Finds the groups of holds that would exceed a limit if all groups were taken. Their holds are checked one by one. Overdue
+ * holds count as held here, too.
+ */
+export const FIND_WITHIN = `v_within := array_fill(true, array[cardinality(p_group_accounts)]);
+        if cardinality(p_limits) > 0 then
+          for v_place in
+            select distinct n.place from (
+              select p_hold_groups[l.hold] as place,
+                case when b.starts_at < v_starts[l.windows] then 0 else b.used::numeric + b.held end
+                  + sum(l.amount) over (partition by l.bucket)
+                  > min(l.size) filter (where l.amount > 0 or l.unit <> 'credits') over (partition by l.bucket) as is_over
+              from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
+              where p_hold_groups[l.hold] > 0
+            ) n where n.is_over
+          loop
+            v_within[v_place] := false;
+          end loop;
+        end if;`
+
+/** Counts the limits of the groups that are taken together. A later period resets a bucket. */
+export const COUNT_GROUPS = `if cardinality(p_limits) > 0 then
+          update {limit_buckets} b set
+            starts_at = greatest(b.starts_at, c.starts_at),
+            ends_at = case when b.starts_at < c.starts_at then c.ends_at else b.ends_at end,
+            held = case when b.starts_at < c.starts_at then 0 else b.held end + c.held,
+            used = case when b.starts_at < c.starts_at then 0 else b.used end + c.used
+          from (
+            select l.bucket, max(v_starts[l.windows]) as starts_at, max(v_ends[l.windows]) as ends_at,
+              sum(case when l.unit = 'requests' then 0 else l.amount end)::bigint as held,
+              sum(case when l.unit = 'requests' then l.amount else 0 end)::bigint as used
+            from ${LIMITS} where v_covered[p_hold_groups[l.hold]] group by l.bucket
+          ) c where b.id = p_buckets[c.bucket];
+          -- What is left after each hold, although all of them have been counted.
+          select array_agg(s.starts_at order by s.place), array_agg(greatest(s.remains, 0)::bigint order by s.place),
+            array_agg(greatest(s.ends_at - v_now, 0) order by s.place)
+          into v_limit_starts, v_limit_lefts, v_limit_resets
+          from (
+            select l.place, b.starts_at, b.ends_at, l.size::numeric - b.used - b.held
+              + coalesce(sum(l.amount) filter (where v_covered[p_hold_groups[l.hold]]) over (
+                partition by l.bucket order by l.place rows between 1 following and unbounded following
+              ), 0) as remains
+            from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
+          ) s;
+        end if;`
+
+/** SQL for the parts of buckets that a hold accounts for, from the first to the last of its limits. */
+export function limitParts(first: string, last: string): string {
+  return `(
+          select json_agg(json_build_array(
+            p_buckets[p_limit_buckets[l.place]], p_limit_units[l.place], v_limit_starts[l.place], p_limit_amounts[l.place]::text
+          ) order by l.place)::text
+          from generate_series(${first}, ${last}) l(place)
+        )`
+}
+
+/** SQL for the credits and tokens that these JSON texts of open holds hold, by bucket and period. */
+export function heldParts(limits: string): string {
+  return `select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held
+      from ${limits} h(limits) cross join json_array_elements(h.limits::json) p(value)
+      where h.limits is not null and p.value ->> 1 <> 'requests'`
+}
+
+/** SQL that returns to the buckets the parts that these JSON texts of holds held. */
+export function freeBuckets(limits: string): string {
+  return `update {limit_buckets} b set held = b.held - d.held
+    from (
+      select f.bucket, f.starts_at, sum(f.held)::bigint as held from (${heldParts(limits)}) f group by f.bucket, f.starts_at
+    ) d where b.id = d.bucket and b.starts_at = d.starts_at`
+}
+
+/** Replaces the held part of each bucket by the actual use. A bucket that counts another period does not change. */
+export const SETTLE_BUCKETS = `if v_open_limits is not null or cardinality(p_use_settlements) > 0 then
+      update {limit_buckets} b set held = b.held - d.held, used = b.used + d.used
+      from (
+        select x.bucket, x.starts_at, sum(x.held)::bigint as held, sum(x.used)::bigint as used from (
+          select f.bucket, f.starts_at, f.held, 0::bigint as used from (${heldParts('unnest(v_open_limits)')}) f
+          union all
+          select p_buckets[u.bucket], u.starts_at, 0::bigint, u.used
+          from unnest(p_use_settlements, p_use_buckets, p_use_starts, p_use_amounts) u(settlement, bucket, starts_at, used)
+          where v_entries[u.settlement] is not null
+        ) x group by x.bucket, x.starts_at
+      ) d where b.id = d.bucket and b.starts_at = d.starts_at;
+    end if;`

@@ -1,0 +1,83 @@
+import type { HoldLimit } from '../contracts/index.js'
+import { readText } from '../sql/cells.js'
+import type { Parameter, Row } from '../sql/database.js'
+import type { HoldCommand, SettleCommand } from '../sql/ledger-commands.js'
+import type { LimitParameter } from './ledger-parameters.js'
+
+/** Returns the limits of a batch as the arrays of the ledger function. */
+export function toLimitArrays(
+  holds: readonly HoldCommand[],
+  settlements: readonly SettleCommand[],
+): Readonly<Record<LimitParameter, readonly Parameter[]>> {
+  const buckets = new Places<string>()
+  const windows = new Places<HoldLimit['windows']>()
+  const arrays = {
+    first_limits: [] as number[],
+    last_limits: [] as number[],
+    limit_holds: [] as number[],
+    limit_buckets: [] as number[],
+    limit_windows: [] as number[],
+    limit_units: [] as string[],
+    limits: [] as bigint[],
+    limit_amounts: [] as bigint[],
+    use_settlements: [] as number[],
+    use_buckets: [] as number[],
+    use_starts: [] as number[],
+    use_amounts: [] as bigint[],
+  }
+  for (const [index, hold] of holds.entries()) {
+    arrays.first_limits.push(arrays.limits.length + 1)
+    for (const limit of hold.limits) {
+      arrays.limit_holds.push(index + 1)
+      arrays.limit_buckets.push(buckets.placeOf(limit.bucket))
+      arrays.limit_windows.push(windows.placeOf(limit.windows))
+      arrays.limit_units.push(limit.unit)
+      arrays.limits.push(limit.limit)
+      arrays.limit_amounts.push(limit.amount)
+    }
+    arrays.last_limits.push(arrays.limits.length)
+  }
+  for (const [index, settlement] of settlements.entries()) {
+    for (const { bucket, unit, from, used } of settlement.limits) {
+      // The hold has counted the request.
+      if (unit === 'requests') continue
+      arrays.use_settlements.push(index + 1)
+      arrays.use_buckets.push(buckets.placeOf(bucket))
+      arrays.use_starts.push(from)
+      arrays.use_amounts.push(used)
+    }
+  }
+  const periods = windows.values.flatMap((periods, index) =>
+    periods.map(([start, end]) => ({ place: index + 1, start, end })),
+  )
+  return {
+    ...arrays,
+    buckets: buckets.values,
+    period_windows: periods.map(({ place }) => place),
+    period_starts: periods.map(({ start }) => start),
+    period_ends: periods.map(({ end }) => end),
+  }
+}
+
+/** Reads the column `counts`. An element is missing for a hold that was not granted. */
+export function readCounts(row: Row): readonly bigint[] {
+  return readText(row, 'counts')
+    .slice(1, -1)
+    .split(',')
+    .map((count) => (count === 'NULL' ? 0n : BigInt(count)))
+}
+
+/** Distinct values in the order of their first use. Places count from 1, as in SQL. */
+class Places<Value> {
+  readonly values: Value[] = []
+  readonly #places = new Map<Value, number>()
+
+  placeOf(value: Value): number {
+    let place = this.#places.get(value)
+    if (place === undefined) {
+      place = this.values.push(value)
+      this.#places.set(value, place)
+    }
+    return place
+  }
+}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmin, type LimitRequest } from '../../src/admin/index.js'
+import { bucketOf } from '../../src/contracts/bucket-of.js'
+import type { HoldLimit, Limit } from '../../src/contracts/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+
+const TOTAL: HoldLimit['windows'] = [[0, 8_640_000_000_000_000]]
+
+describe.each(engineNames)('limits on %s', (name) => {
+  const engine = useEngine(name)
+  let opened = 0
+
+  async function open() {
+    const stores = engine.open(`limits_${opened++}`)
+    const admin = createAdmin(stores)
+    await admin.openAccount('alice')
+    await admin.grant({ account: 'alice', amount: '5' })
+    const key = await admin.issueKey({ account: 'alice' })
+    const principalOf = async (token: string) => {
+      const found = await stores.credentials.resolve(token, context)
+      return found.ok ? found.principal : undefined
+    }
+    return { stores, admin, key, principalOf }
+  }
+
+  const month = (ownerId: string, more: Partial<LimitRequest> = {}): LimitRequest => ({
+    ...{ id: 'budget', of: 'credential', ownerId, unit: 'credits', amount: '20', per: 'month' },
+    ...more,
+  })
+
+  it('are looked up with the credential, its account and its app', async () => {
+    const { admin, key, principalOf } = await open()
+    await admin.putApp({ id: 'app', markup: { basisPoints: 0 }, allowedModels: [] })
+    await admin.putApp({ id: 'alice', markup: { basisPoints: 0 }, allowedModels: [] })
+    const grant = await admin.issueAccessToken({ account: 'alice', appId: 'app', scopes: ['models.run'] })
+    await admin.putLimit(month(key.credentialId, { zone: 'Asia/Tokyo' }))
+    await admin.putLimit(
+      month('alice', { id: 'rate', of: 'account', unit: 'requests', amount: '60', per: 'minute' }),
+    )
+    await admin.putLimit(month('app', { id: 'tokens', of: 'app', unit: 'tokens', amount: '9', per: 'total' }))
+    await admin.putLimit(month('alice', { id: 'other', of: 'app' }))
+    await admin.putLimit(month(grant.credentialId, { id: 'grant' }))
+    const budget = { of: 'credential', unit: 'credits', amount: 20_000_000_000n, per: 'month' }
+    const rate = { id: 'rate', of: 'account', unit: 'requests', amount: 60n, per: 'minute' }
+    expect((await principalOf(key.token))?.limits).toEqual([
+      { id: 'budget', ...budget, zone: 'Asia/Tokyo' },
+      rate,
+    ])
+    expect((await principalOf(grant.token))?.limits).toEqual([
+      { id: 'grant', ...budget },
+      rate,
+      { id: 'tokens', of: 'app', unit: 'tokens', amount: 9n, per: 'total' },
+    ])
+  })
+
+  it('show used, held, left and the end of the period', async () => {
+    const { admin, key, principalOf, stores } = await open()
+    await admin.putLimit(month(key.credentialId, { amount: '0.0000001', per: 'total' }))
+    const [limit] = (await principalOf(key.token))!.limits!
+    const bucket = bucketOf(limit!)
+    const held = (amount: bigint): readonly HoldLimit[] => [
+      { bucket, unit: 'credits', limit: 100n, amount, windows: TOTAL },
+    ]
+    const first = createHold('alice', 60n, { limits: held(60n) })
+    expect(await stores.ledger.hold(first, context)).toMatchObject({ ok: true, limits: [{ left: 40n }] })
+    await stores.ledger.settle(
+      createSettle(first.holdId, 'alice', 50n, { limits: [{ bucket, unit: 'credits', from: 0, used: 50n }] }),
+      context,
+    )
+    await stores.ledger.hold(createHold('alice', 30n, { limits: held(30n) }), context)
+    const [row] = await admin.listLimits({ ownerId: key.credentialId })
+    expect(row).toMatchObject({
+      id: 'budget',
+      of: 'credential',
+      used: 50n,
+      held: 30n,
+      left: 20n,
+      amount: 100n,
+    })
+    expect(row).not.toHaveProperty('endsAt')
+    await admin.putLimit(month(key.credentialId, { amount: '0.00000007', per: 'total' }))
+    expect(await admin.listLimits({ limitId: 'budget' })).toMatchObject([{ used: 50n, held: 30n, left: 0n }])
+    await admin.putLimit(month(key.credentialId))
+    const [changed] = await admin.listLimits()
+    expect(changed).toMatchObject({ used: 0n, held: 0n, left: 20_000_000_000n })
+    expect(changed!.endsAt).toBeGreaterThan(Date.now())
+  })
+
+  it('are removed, and reported to watches', async () => {
+    const { admin, key, principalOf, stores } = await open()
+    const heard: (string | undefined)[] = []
+    const end = stores.credentials.watch!((id) => heard.push(id))
+    await admin.putLimit(month(key.credentialId))
+    await expect.poll(() => heard).toContain(key.credentialId)
+    heard.length = 0
+    expect(await admin.removeLimit('budget')).toBe(true)
+    await expect.poll(() => heard).toContain(undefined)
+    expect(await admin.removeLimit('budget')).toBe(false)
+    expect(await principalOf(key.token)).not.toHaveProperty('limits')
+    end()
+  })
+
+  it('are refused with a clear message', async () => {
+    const { admin, key } = await open()
+    const refused = (more: Partial<LimitRequest>, message: string) =>
+      expect(admin.putLimit(month(key.credentialId, more))).rejects.toThrow(message)
+    await refused({ zone: 'Mars/Base' }, 'limit.zone: must be the name of a time zone')
+    await refused({ zone: 'UTC', per: 'hour' }, 'limit.zone: is only for limits per day or month')
+    await refused({ unit: 'requests', amount: '1.5' }, 'limit.amount: must be a whole number of requests')
+    await refused({ amount: '-1' }, 'limit.amount: must be a decimal string of credits')
+    await refused({ ownerId: 'nobody' }, 'There is no credential "nobody"')
+    await refused({ ownerId: 'bob', of: 'account' }, 'There is no account "bob"')
+    await admin.putLimit(month(key.credentialId))
+    await refused({ ownerId: 'alice', of: 'account' }, 'Another owner has the limit "budget"')
+    expect(await admin.listLimits()).toHaveLength(1)
+  })
+
+  it('are compared by verify with entries and holds', async () => {
+    const { admin, stores } = await open()
+    const limits: readonly Limit[] = [
+      { id: 'budget', unit: 'credits', amount: 100n, per: 'total' },
+      { id: 'rate', unit: 'requests', amount: 100n, per: 'total' },
+    ]
+    const [budget, rate] = limits.map(bucketOf) as [string, string]
+    // The period began now, since holds of older periods may have been deleted.
+    const from = Date.now() - 1_000
+    const windows: HoldLimit['windows'] = [[from, TOTAL[0]![1]]]
+    const hold = (amount: bigint) =>
+      createHold('alice', amount, {
+        limits: [
+          { bucket: budget, unit: 'credits', limit: 100n, amount, windows },
+          { bucket: rate, unit: 'requests', limit: 100n, amount: 1n, windows },
+        ],
+      })
+    const [settled, released, first] = [hold(10n), hold(20n), hold(5n)]
+    for (const each of [settled, released, first]) await stores.ledger.hold(each, context)
+    await stores.ledger.hold({ ...hold(30n), replaces: first.holdId }, context)
+    await stores.ledger.release(released, context)
+    const uses = [
+      { bucket: budget, unit: 'credits', from, used: 7n },
+      { bucket: rate, unit: 'requests', from, used: 1n },
+    ] as const
+    await stores.ledger.settle(createSettle(settled.holdId, 'alice', 7n, { limits: uses }), context)
+    expect(await admin.verify()).toEqual([])
+    const change = (text: string) => stores.database.all({ text })
+    await change("update {limit_buckets} set used = used - 2 where id like 'rate%'")
+    await change("update {limit_buckets} set used = used + 1, held = held - 30 where id like 'budget%'")
+    const found = await admin.verify()
+    expect(found.map(({ what, id, found, expected }) => [what, id, found, expected])).toEqual([
+      ['limit-held', budget, 0n, 30n],
+      ['limit-used', budget, 8n, 7n],
+      ['limit-used', rate, 1n, 3n],
+    ])
+    expect(found[1]!.message).toContain('has counted 0.000000008 as used')
+    expect(found[2]!.message).toContain('has counted 1 as used')
+  })
+})
