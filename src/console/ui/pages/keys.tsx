@@ -173,7 +173,11 @@ export function Keys({ query }: { query: Place['query'] }) {
         <Button onPress={issueToken} isDisabled={(apps.data?.apps.length ?? 0) === 0}>
           New access token
         </Button>
-        <Button tone="primary" onPress={issueKey}>
+        <Button
+          tone="primary"
+          onPress={issueKey}
+          isDisabled={models.data === undefined && models.problem === undefined}
+        >
           New API key
         </Button>
       </PageHead>
