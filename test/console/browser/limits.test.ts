@@ -135,7 +135,7 @@ describe('a user', { timeout: 120_000 }, () => {
     expect(await own.getByRole('button', { name: /^(Set|Change|Remove) / }).count()).toBe(0)
     expect(await violations(own)).toEqual([])
     await own.goto(`${visit.stage.consoleUrl}#/accounts`)
-    await own.getByText('0 of 1000 requests used in total, 1000 left').waitFor()
+    await own.getByText('1 of 1000 requests used in total, 999 left').waitFor()
     await own.context().close()
     expect(visit.complaints).toEqual([])
   })
