@@ -36,6 +36,8 @@ export {
   DEFAULT_LIMITS,
   type IdempotencyOptions,
   type RouterOptions,
+  type RouterStores,
+  type StoredRouterOptions,
 } from './options.js'
 export type { ChatMessage, ChatRequest } from './protocol/chat-request.js'
 export type { ChatChunk } from './protocol/chunk.js'

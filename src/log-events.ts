@@ -26,6 +26,13 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },
 }
 
+/** Returns the level and the message of an event, or undefined if it belongs to a request. */
+export function incidentOf(
+  event: RouterEvent,
+): { readonly level: Level; readonly message: string } | undefined {
+  return event.type === 'request-start' || event.type === 'request-end' ? undefined : INCIDENTS[event.type]
+}
+
 /**
  * Returns an `onEvent` that writes one line for each request and for each other event.
  *

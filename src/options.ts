@@ -9,13 +9,17 @@ import type {
   CatalogueStore,
   CredentialStore,
   Envelopes,
+  EventError,
   IdempotencyStore,
   LedgerStore,
   Limits,
   ProviderRegistry,
+  ReasoningName,
+  ReasoningNaming,
   RouterEvent,
 } from './contracts/index.js'
 import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
+import { isReasoningName, REASONING_NAMES } from './contracts/reasoning-name.js'
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, labelSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
@@ -27,6 +31,7 @@ import {
 } from './engine/charging/token-counters.js'
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryIdempotency } from './memory/index.js'
+import { printFailures } from './print-failures.js'
 
 /** The options of a router. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {
@@ -53,11 +58,21 @@ export interface RouterOptions {
   readonly basePath?: string
   /** `false` turns `GET /openapi.json` off. */
   readonly openapi?: boolean
+  /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
+  readonly publicModels?: boolean
   readonly limits?: Partial<Limits>
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
-  /** Receives every event. Its errors are swallowed; the first one emits a warning. */
-  readonly onEvent?: (event: RouterEvent) => unknown
+  /**
+   * The field in which clients get the model's reasoning, or a function that chooses it for each request. By default
+   * `reasoning`, if the client is known to read no other field, and otherwise `reasoning_content`.
+   */
+  readonly reasoningName?: ReasoningName | ReasoningNaming
+  /**
+   * Receives every event. Its errors are swallowed; the first one emits a warning. If absent, failures are printed with
+   * `console.error`, each kind at most once in ten seconds. `false` prints nothing.
+   */
+  readonly onEvent?: ((event: RouterEvent) => unknown) | false
   /**
    * The use of a caller's `traceparent` and `tracestate`. `'read'`: they are in `request-start` events, for spans.
    * `'forward'`: providers get them too. By default they are ignored.
@@ -72,6 +87,20 @@ export interface RouterOptions {
   readonly clock?: Clock
   /** Returns an id that it never returns again. By default 48 bits of time and 80 random bits. */
   readonly newId?: () => string
+}
+
+/** The stores of a router in one object, such as {@link RouterOptions.credentials} and those of `sqliteStores(…)`. */
+export interface RouterStores
+  extends Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'> {
+  /** Used unless `idempotency` of the options names a store. */
+  readonly idempotency?: IdempotencyStore
+}
+
+/** The options of a router whose stores come in one object. A store that is also given alone replaces that of the object. */
+export interface StoredRouterOptions
+  extends Omit<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'>,
+    Partial<Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'>> {
+  readonly stores: RouterStores
 }
 
 /** How replies are kept for requests with an `Idempotency-Key`. */
@@ -157,6 +186,7 @@ const OPTIONS: readonly string[] = Object.keys({
   catalogue: true,
   ledger: true,
   providers: true,
+  stores: true,
   envelopes: true,
   idempotency: true,
   platformAccount: true,
@@ -165,14 +195,16 @@ const OPTIONS: readonly string[] = Object.keys({
   creditHelp: true,
   basePath: true,
   openapi: true,
+  publicModels: true,
   limits: true,
   admit: true,
+  reasoningName: true,
   onEvent: true,
   traceContext: true,
   tokenCounter: true,
   clock: true,
   newId: true,
-} satisfies Record<keyof RouterOptions, true>)
+} satisfies Record<keyof StoredRouterOptions, true>)
 
 const STORE_METHODS = {
   credentials: ['resolve'],
@@ -182,13 +214,14 @@ const STORE_METHODS = {
 } as const
 
 /** Checks a host's options and adds the defaults. Throws a `TypeError` that names the fault and its place. */
-export function engineOptions(options: RouterOptions): EngineOptions {
-  if (typeof options !== 'object' || options === null) {
+export function engineOptions(given: RouterOptions | StoredRouterOptions): EngineOptions {
+  if (typeof given !== 'object' || given === null) {
     throw new TypeError(
-      'createCompatRouter takes an object with credentials, catalogue, ledger and providers.',
+      'createCompatRouter takes an object with credentials, catalogue, ledger and providers, or with stores.',
     )
   }
-  refuseFieldless(options, 'options')
+  refuseFieldless(given, 'options')
+  const options = withStores(given)
   for (const [name, methods] of Object.entries(STORE_METHODS)) {
     requireParts(name, options[name as keyof typeof STORE_METHODS], methods)
   }
@@ -198,9 +231,11 @@ export function engineOptions(options: RouterOptions): EngineOptions {
   refuseMisspelt(options, OPTIONS, 'createCompatRouter')
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
+  requireBoolean('publicModels', options.publicModels)
   requireTraceContext(options.traceContext)
+  requireReasoningName(options.reasoningName)
   requireFunction('createCompatRouter: admit', options.admit)
-  requireFunction('createCompatRouter: onEvent', options.onEvent)
+  if (options.onEvent !== false) requireFunction('createCompatRouter: onEvent', options.onEvent)
   requireFunction('createCompatRouter: newId', options.newId)
   if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
   const clock = options.clock ?? systemClock
@@ -222,17 +257,60 @@ export function engineOptions(options: RouterOptions): EngineOptions {
     creditHelp: read(labelSchema.optional(), options.creditHelp, 'creditHelp'),
     limits: limits(options.limits),
     admit: options.admit,
-    emit: createEmitter(options.onEvent, ({ message, name }) =>
-      process.emitWarning(`onEvent of compat-router failed: ${name}: ${message}`, {
-        code: 'COMPAT_ROUTER_ON_EVENT',
-      }),
-    ),
+    reasoningName: options.reasoningName,
+    ...listener(options.onEvent, clock),
     traceContext: options.traceContext,
     clock: options.clock ?? monotonicClock,
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
     ...counters(options.tokenCounter, neverOverdraw),
     splice: usesFastPath('splice'),
+  })
+}
+
+/** Takes each store that is not given alone from `stores`. */
+function withStores(options: RouterOptions | StoredRouterOptions): RouterOptions {
+  if (!('stores' in options) || options.stores === undefined) return options as RouterOptions
+  const { stores, ...rest } = options
+  if (typeof stores !== 'object' || stores === null) {
+    throw new TypeError(
+      'createCompatRouter: stores must be an object with credentials, catalogue, ledger and providers, such as sqliteStores(…).',
+    )
+  }
+  const { catalogue, credentials, idempotency, ledger, providers } = stores
+  return {
+    ...rest,
+    credentials: rest.credentials ?? credentials,
+    catalogue: rest.catalogue ?? catalogue,
+    ledger: rest.ledger ?? ledger,
+    providers: rest.providers ?? providers,
+    ...(idempotency !== undefined && { idempotency: withStore(rest.idempotency, idempotency) }),
+  }
+}
+
+function withStore(
+  given: RouterOptions['idempotency'],
+  store: IdempotencyStore,
+): NonNullable<RouterOptions['idempotency']> {
+  if (given === undefined) return store
+  if (typeof given !== 'object' || given === null || 'claim' in given) return given
+  return { ...given, store: given.store ?? store }
+}
+
+/** A host without a listener sees at least its failures. */
+function listener(onEvent: RouterOptions['onEvent'], clock: Clock): Pick<EngineOptions, 'emit' | 'heard'> {
+  if (onEvent === false) return { emit: createEmitter(undefined, warn), heard: 'none' }
+  if (onEvent !== undefined) return { emit: createEmitter(onEvent, warn), heard: 'all' }
+  const print = printFailures(
+    (line) => console.error(line),
+    () => clock.now(),
+  )
+  return { emit: createEmitter(print, warn), heard: 'failed' }
+}
+
+function warn({ message, name }: EventError): void {
+  process.emitWarning(`onEvent of compat-router failed: ${name}: ${message}`, {
+    code: 'COMPAT_ROUTER_ON_EVENT',
   })
 }
 
@@ -276,6 +354,13 @@ function requireTraceContext(value: unknown): void {
   if (value !== undefined && value !== 'read' && value !== 'forward') {
     throw new TypeError("createCompatRouter: traceContext must be 'read' or 'forward', or left out.")
   }
+}
+
+function requireReasoningName(value: unknown): void {
+  if (value === undefined || typeof value === 'function' || isReasoningName(value)) return
+  throw new TypeError(
+    `createCompatRouter: reasoningName must be one of ${REASONING_NAMES}, or a function that returns one.`,
+  )
 }
 
 function limits(given: unknown = {}): Limits {

@@ -8,7 +8,7 @@ import { createEndpoints } from './endpoints/index.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import { createHttpHandler } from './http/index.js'
-import { engineOptions, type RouterOptions } from './options.js'
+import { engineOptions, type RouterOptions, type StoredRouterOptions } from './options.js'
 
 /** Middleware for Express, Connect, bare `http` and `http2`, with a view of its calls and routes. */
 export interface CompatRouter {
@@ -43,14 +43,17 @@ export interface CompatRouter {
 /**
  * Creates an OpenAI-compatible endpoint that charges each reply exactly.
  *
- * Mount it with `app.use('/compat/v1', createCompatRouter({ credentials, catalogue, ledger, providers }))`. Throws a
+ * Mount it with `app.use('/compat/v1', createCompatRouter({ credentials, catalogue, ledger, providers }))`, or with `stores`. Throws a
  * `TypeError` that names the missing option or method.
  */
-export function createCompatRouter(options: RouterOptions): CompatRouter {
+export function createCompatRouter(options: RouterOptions | StoredRouterOptions): CompatRouter {
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
   const engine = createEngine(checked)
-  const endpoints = createEndpoints(engine, { hasOpenApi: options.openapi !== false })
+  const endpoints = createEndpoints(engine, {
+    hasOpenApi: options.openapi !== false,
+    hasPublicModels: options.publicModels === true,
+  })
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,

@@ -10,6 +10,7 @@ import {
   memoryProviders,
   type RouterOptions,
 } from '../src/index.js'
+import { engineOptions } from '../src/options.js'
 
 const stores = (): RouterOptions => ({
   credentials: memoryCredentials(),
@@ -124,9 +125,35 @@ describe('the options of a router', () => {
     ['a Set for idempotency', { idempotency: new Set() }, /idempotency: must be an object; got a Set/],
     ['a listener that is not a function', { onEvent: 1 }, /onEvent must be a function/],
     ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],
+    [
+      'an unknown name of reasoning',
+      { reasoningName: 'thinking' },
+      /reasoningName must be one of 'reasoning_content', 'reasoning', 'both'/,
+    ],
   ])('with %s are refused by name', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)
+  })
+
+  it('may have all stores in one object, which a store beside it replaces', async () => {
+    const { catalogue, credentials, providers } = stores()
+    const idempotency = memoryIdempotency()
+    const given = { catalogue, credentials, providers, ledger: memoryLedger(), idempotency }
+    expect(engineOptions({ stores: given })).toMatchObject({
+      ledger: given.ledger,
+      idempotency: { store: idempotency },
+    })
+    const own = memoryLedger()
+    const mixed = engineOptions({ stores: given, ledger: own, idempotency: { ttlMs: 5 } })
+    expect(mixed).toMatchObject({ catalogue, ledger: own, idempotency: { store: idempotency, ttlMs: 5 } })
+    const { idempotency: _, ...without } = given
+    expect(engineOptions({ stores: without }).idempotency.store).not.toBe(idempotency)
+    expect(() => createCompatRouter({ stores: 5 } as never)).toThrow(
+      /stores must be an object with credentials/,
+    )
+    expect(() => createCompatRouter({ stores: { ...without, ledger: undefined } } as never)).toThrow(
+      /ledger is missing/,
+    )
   })
 
   it('cannot be a promise', () => {

@@ -49,6 +49,7 @@ const others = [
   ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
   ...[
     'credentials',
+    'limits',
     'catalogue',
     'price-list',
     'providers',
@@ -349,6 +350,19 @@ describe('the README', () => {
     expect(token.markup_cost).toBeGreaterThan(0.001)
   })
 
+  it('has limits that replies show', async () => {
+    const { credentials } = await importBlock('limits', undefined, 'export { credentials }')
+    const base = await serveWith({ credentials, ledger: memoryLedger({ alice: '100' }) })
+    const { status, headers } = await fetch(`${base}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-demo', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/fast', messages: [{ role: 'user', content: 'Hello!' }] }),
+    })
+    expect(status).toBe(200)
+    expect(headers.get('x-ratelimit-limit-requests')).toBe('60')
+    expect(headers.get('x-ratelimit-remaining-requests')).toBe('59')
+  })
+
   it('has a catalogue that lists and prices its model', async () => {
     const { catalogue } = await importBlock('catalogue', undefined, 'export { catalogue }')
     const { providers } = await importBlock('providers', undefined, 'export { providers }')
@@ -497,8 +511,8 @@ describe('the TypeScript of the README', () => {
     const keys = (list: string[]) => list.map((name) => `'${name}': true`).join(', ')
     await writeFile(
       join(folder, 'tables.ts'),
-      `import type { RouterEvent, RouterOptions } from 'compat-router'
-       export const options: Record<keyof RouterOptions, true> = { ${keys(names('Options'))} }
+      `import type { RouterEvent, StoredRouterOptions } from 'compat-router'
+       export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('Options'))} }
        export const events: Record<RouterEvent['type'], true> = { ${keys(names('Events'))} }\n`,
     )
     const files = ['tables.ts', 'options.ts', 'stores.ts'].map((name) => join(folder, name))

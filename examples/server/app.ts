@@ -91,7 +91,6 @@ async function assemble(
 ): Promise<ExampleApp> {
   const upstream = demo?.upstream ?? options.upstream!
   const models = demo === undefined ? await offeredModels(upstream) : offeredDemoModels()
-  const { credentials, catalogue, ledger, providers, idempotency } = database.stores
   const admin = createAdmin(database.stores)
   await offer(admin, models, upstream)
   await openDemoAccounts(admin, models)
@@ -111,11 +110,7 @@ async function assemble(
   }
   listeners.push(onEvent)
   const router = createCompatRouter({
-    credentials,
-    catalogue,
-    ledger,
-    providers,
-    idempotency: { store: idempotency },
+    stores: database.stores,
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent,
   })

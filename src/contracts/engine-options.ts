@@ -9,6 +9,7 @@ import type { IdempotencyStore } from './idempotency.js'
 import type { LedgerStore } from './ledger.js'
 import type { Limits } from './limits.js'
 import type { ProviderRegistry } from './providers.js'
+import type { ReasoningName, ReasoningNaming } from './reasoning-name.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** All options and parts of the engine, with every default filled in. */
@@ -30,8 +31,11 @@ export interface EngineOptions {
   readonly creditHelp: string | undefined
   readonly limits: Limits
   readonly admit: Admit | undefined
+  readonly reasoningName: ReasoningName | ReasoningNaming | undefined
   /** Never throws. */
   readonly emit: (event: RouterEvent) => void
+  /** The requests whose events `emit` wants. Other events are always wanted. */
+  readonly heard: 'all' | 'failed' | 'none'
   /** `read`: events contain the caller's trace context. `forward`: providers also receive it. */
   readonly traceContext: 'read' | 'forward' | undefined
   /** For deadlines and durations. Setting the machine's clock does not change it. */

@@ -1,4 +1,5 @@
-import type { ProviderError } from '../base/errors.js'
+import type { CompatError, ProviderError } from '../base/errors.js'
+import type { ErrorStyle } from '../protocol/error-body.js'
 import type { RequestBody, SentText } from '../protocol/request-body.js'
 import type { OwnFields } from '../protocol/request-fields/own-fields.js'
 import type { Unlisted } from '../protocol/request-fields/reading.js'
@@ -15,10 +16,20 @@ import type {
   ProviderRequest,
   Route,
 } from './providers.js'
+import type { ReplyReader } from './reasoning-name.js'
+import type { IncomingCall } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
+/** How the clients of an API send their credential, and read errors. Every refusal has this shape, whoever refuses. */
+export interface Door {
+  /** OpenAI's shape if absent. */
+  readonly errors?: ErrorStyle
+  /** The header, in lower case, that may contain the token if there is no `Authorization`. If absent, none. */
+  readonly tokenHeader?: string
+}
+
 /** A charged POST. The engine runs any operation without knowing which one it is. */
-export interface Operation<A extends Asked = Asked> {
+export interface Operation<A extends Asked = Asked> extends Door {
   /** Its name in events, metrics and catalogues, such as `chat`. */
   readonly name: string
   /** Its path below the mount. */
@@ -28,15 +39,25 @@ export interface Operation<A extends Asked = Asked> {
   /** Precedes the id of each call's reply, in events and in the ledger. */
   readonly idPrefix: string
   readonly openapi: OpenApiOperation
-  /** Reads a body. Throws a `CompatError` if the request is wrong. Does not change the body. */
-  read(body: RequestBody): A
+  /**
+   * The name of the operation in the `operations` of a model. `name` by default: another API to the same models has the
+   * name of the first one here.
+   */
+  readonly modelOperation?: string
+  /**
+   * The headers, in lower case, that may contain the session if the body has no `session_id`. The first one in a request
+   * counts. `x-session-id` alone by default.
+   */
+  readonly sessionHeaders?: readonly string[]
+  /** Reads a request. Throws a `CompatError` if it is wrong. Does not change the body. */
+  read(body: RequestBody, headers: IncomingCall['headers']): A
   /**
    * Returns at most 20 known parameters of a request that have an effect but are not in the list of supported ones.
    * Parameters that the operation does not know are in {@link Asked.unlisted}.
    */
   unsupported(asked: A, supported: readonly string[]): readonly string[]
   /** Plans a request for its model. Counts nothing yet. */
-  plan(asked: A, model: Model, options: PlanOptions): Plan
+  plan(asked: A, model: Model, options: PlanOptions, reader: ReplyReader): Plan
   /**
    * Returns every part of a request that can change the reply. Requests of this operation with the same `Idempotency-Key`
    * must have equal parts. They include the model, and `provider`, `routing` and `sessionId` of the own fields. They do not
@@ -69,7 +90,10 @@ export interface Asked {
   readonly sentText?: SentText | undefined
 }
 
-export type PlanOptions = Pick<EngineOptions, 'counter' | 'upperCounter' | 'neverOverdraw' | 'limits'>
+export type PlanOptions = Pick<
+  EngineOptions,
+  'counter' | 'upperCounter' | 'neverOverdraw' | 'limits' | 'reasoningName'
+>
 
 /** One request for one model: how much it may use, and the request that each route gets. */
 export interface Plan {
@@ -110,6 +134,8 @@ export interface ReplyParts {
   readonly counter: TokenCounter
   readonly meter: Meter
   readonly newId: () => string
+  /** The provider of the route that is tried. */
+  readonly provider: string
   /** Whether fast paths may be used. */
   readonly splice: boolean
 }
@@ -172,6 +198,8 @@ export interface Reply {
   endChoices(reason: 'stop' | 'length'): void
   /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
   closing(charge: WireCharge): string
+  /** Returns the last bytes of a stream that fails after its head was sent, with the charge. As latin1. */
+  failing(error: CompatError, charge: WireCharge): string
   /** Returns the whole JSON reply as latin1, with the charge. */
   body(charge: WireCharge): string
 }

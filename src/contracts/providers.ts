@@ -167,7 +167,8 @@ export type ProviderEvent =
   | { readonly type: 'unreadable'; readonly why: string }
   /**
    * An odd element of a good reply was mended: skipped or converted without a loss. `kind` is a word for the way, such as
-   * `frame-skipped`, and `dropped` names what was left out. Both are for the host, and must not quote the reply.
+   * `frame-skipped`, and `dropped` names what was left out. The kind `parameter-ignored` names a field of the request that
+   * the provider ignored. Both are for the host, and must not quote the reply.
    */
   | { readonly type: 'mended'; readonly kind: string; readonly dropped?: string }
 

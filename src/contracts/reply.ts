@@ -26,6 +26,8 @@ export interface ReplyWriter {
 /** A request whose body has not been read. */
 export interface IncomingCall {
   readonly requestId: string
+  /** The part of the request target after `?`, not decoded; empty if there is none. */
+  readonly query: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The number of `authorization` header lines. */

@@ -146,6 +146,12 @@ export const limitSchema = z
   .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
   .readonly()
 
+/** The limits of one caller. */
+export const limitsSchema = z
+  .array(limitSchema)
+  .refine((limits) => new Set(limits.map(({ id }) => id)).size === limits.length, 'must not have an id twice')
+  .readonly()
+
 /** A `Limit` with its owner, and its amount as a decimal string. */
 export const ownedLimitSchema = z
   .strictObject({ ...limitFields, amount: creditsSchema, of: z.enum(OWNERS), ownerId: nameSchema })

@@ -11,14 +11,21 @@ import { responsesEndpoint } from '../operations/responses/index.js'
 /** Every charged operation. A new one is one more line. */
 const OPERATIONS: readonly Operation[] = [chat, embeddings]
 
+export interface EndpointOptions {
+  /** Whether there is `GET /openapi.json`. */
+  readonly hasOpenApi: boolean
+  /** Whether callers without a credential see the models. */
+  readonly hasPublicModels: boolean
+}
+
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(
   engine: Engine,
-  { hasOpenApi }: { readonly hasOpenApi: boolean },
+  { hasOpenApi, hasPublicModels }: EndpointOptions,
 ): readonly Endpoint[] {
   const endpoints: Endpoint[] = [
     ...OPERATIONS.map((operation) => charged(operation, engine)),
-    ...modelEndpoints(engine),
+    ...modelEndpoints(engine, OPERATIONS, { isPublic: hasPublicModels }),
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))
@@ -27,11 +34,12 @@ export function createEndpoints(
 }
 
 function charged(operation: Operation, engine: Engine): Endpoint {
-  const { openapi, path } = operation
+  const { errors, openapi, path } = operation
   return {
     method: 'POST',
     path,
     openapi,
+    ...(errors !== undefined && { errors }),
     answer: (call, writer) => engine.run(operation, call, writer),
   }
 }

@@ -3,10 +3,10 @@ import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
 import type { Principal } from '../contracts/credentials.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
-import type { Operation } from '../contracts/operation.js'
+import type { Door, Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
-import { asCompatError, errorReply } from '../protocol/error-body.js'
+import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
 import { InFlight } from './admission/in-flight.js'
@@ -40,7 +40,7 @@ export interface Engine {
   /** Runs a charged operation, between two events. */
   run(operation: Operation, call: IncomingCall, writer: ReplyWriter): Promise<void>
   /** Answers a free request of a known caller, between two events, with a body in JSON. */
-  answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody): Promise<void>
+  answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, door?: Door): Promise<void>
   /** Answers a request of anybody, without events, with a body in JSON. */
   answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody): Promise<void>
   /** The options, made safe against members on `Object.prototype`. */
@@ -88,6 +88,7 @@ export function createEngine(given: EngineOptions): Engine {
     name: string,
     isCharged: boolean,
     writer: ReplyWriter,
+    { errors }: Door,
     run: (context: LazyContext, log: CallLog) => Promise<void>,
   ): Promise<void> {
     const { requestId } = call
@@ -102,7 +103,7 @@ export function createEngine(given: EngineOptions): Engine {
     } catch (caught) {
       const error = asCompatError(caught)
       log.failed(error.code, error.status)
-      refuse(requestId, writer, caught)
+      refuse(requestId, writer, caught, errors)
       context.end()
     } finally {
       calls.remove(log)
@@ -112,11 +113,11 @@ export function createEngine(given: EngineOptions): Engine {
   }
 
   /** Answers with an error. Reports any error but a `CompatError` to the host as a fault. */
-  function refuse(requestId: string, writer: ReplyWriter, caught: unknown): void {
+  function refuse(requestId: string, writer: ReplyWriter, caught: unknown, errors?: ErrorStyle): void {
     if (!isCompatError(caught)) {
       options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(caught) })
     }
-    const { status, headers, body } = errorReply(asCompatError(caught))
+    const { status, headers, body } = errorReply(asCompatError(caught), errors)
     writer.send(status, headers, body)
   }
 
@@ -142,14 +143,19 @@ export function createEngine(given: EngineOptions): Engine {
     options,
 
     run: (operation, call, writer) =>
-      between(call, operation.name, true, writer, (context, log) =>
+      between(call, operation.name, true, writer, operation, (context, log) =>
         runOperation(operation, parts, call, writer, context, log),
       ),
 
-    answer: (name, call, writer, body) =>
-      between(call, name, false, writer, (context, log) =>
-        letIn(parts, call, context, log, async (principal) =>
-          writer.send(200, JSON_HEADERS, await body(context, principal)),
+    answer: (name, call, writer, body, door = {}) =>
+      between(call, name, false, writer, door, (context, log) =>
+        letIn(
+          parts,
+          call,
+          context,
+          log,
+          async ({ principal }) => writer.send(200, JSON_HEADERS, await body(context, principal)),
+          door,
         ),
       ),
 

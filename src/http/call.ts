@@ -10,6 +10,7 @@ import type { RequestBody } from '../protocol/request-body.js'
 import type { BodyBudget, BodyShare } from './body-budget.js'
 import { checkBodyType } from './body-type.js'
 import { BodyCollector, tooLarge } from './collect-body.js'
+import { queryOf } from './match.js'
 
 /** A request as Node, a body parser or a framework passes it on. */
 export type HostRequest = IncomingMessage & {
@@ -43,6 +44,10 @@ export class HttpCall implements IncomingCall {
     private readonly req: HostRequest,
     private readonly settings: CallSettings,
   ) {}
+
+  get query(): string {
+    return queryOf(this.req.url ?? '')
+  }
 
   get headers(): IncomingMessage['headers'] {
     return this.req.headers

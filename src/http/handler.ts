@@ -70,7 +70,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     const requestId = requestIdOf(req, res, options.newId)
     const call = new HttpCall(requestId.id, req, settings)
     const isPublic = match?.endpoints.every((endpoint) => endpoint.isPublic === true) ?? false
-    const reply = new HttpReply(req, res, requestId, call, tools, isPublic)
+    const reply = new HttpReply(req, res, requestId, call, tools, isPublic, match?.endpoints[0]?.errors)
     if (match === undefined) {
       if (path !== undefined && basePath === '') reportMount(req, path)
       reply.sendError(notFound(req, path))
@@ -78,7 +78,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     const method = req.method === 'HEAD' ? 'GET' : req.method
     const endpoint = match.endpoints.find((candidate) => candidate.method === method)
-    if (endpoint === undefined) refuseMethod(req.method, match.endpoints, reply)
+    if (endpoint === undefined) refuseMethod(req, match.endpoints, reply)
     else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
   }
 
@@ -164,17 +164,23 @@ function unknownPath(endpoints: readonly Endpoint[]): CompatError {
   )
 }
 
-function refuseMethod(method: string | undefined, endpoints: readonly Endpoint[], reply: HttpReply): void {
+function refuseMethod(
+  { headers, method }: HostRequest,
+  endpoints: readonly Endpoint[],
+  reply: HttpReply,
+): void {
   const allow = [
-    ...endpoints.flatMap((endpoint) => (endpoint.method === 'GET' ? ['GET', 'HEAD'] : ['POST'])),
+    ...endpoints.flatMap(({ method: known }) => (known === 'GET' ? ['GET', 'HEAD'] : [known])),
     'OPTIONS',
   ].join(', ')
   if (method === 'OPTIONS') {
     reply.sendNoContent({ allow })
     return
   }
+  // Some agents try a web socket first.
+  const refused = headers.upgrade?.toLowerCase() === 'websocket' ? 'web sockets' : method
   reply.sendError(
-    new CompatError('method_not_allowed', `This path does not accept ${method}; it accepts ${allow}.`, {
+    new CompatError('method_not_allowed', `This path does not accept ${refused}; it accepts ${allow}.`, {
       headers: { allow },
     }),
   )

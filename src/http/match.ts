@@ -27,6 +27,14 @@ export function pathOf(target: string): string {
   return end === start ? '/' : target.slice(start, end)
 }
 
+/** Returns the query of a request target, without `?`; empty if there is none. */
+export function queryOf(target: string): string {
+  const fragment = target.indexOf('#')
+  const start = target.indexOf('?')
+  if (start === -1 || (fragment !== -1 && fragment < start)) return ''
+  return target.slice(start + 1, fragment === -1 ? undefined : fragment)
+}
+
 /** Returns the part after the base path, or undefined if the path is outside of it. Compares whole path segments. */
 export function pathUnder(basePath: string, path: string): string | undefined {
   if (basePath === '') return path

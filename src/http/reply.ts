@@ -3,7 +3,7 @@ import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
 import type { ReplyWriter } from '../contracts/reply.js'
-import { errorReply } from '../protocol/error-body.js'
+import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
 import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
@@ -41,7 +41,7 @@ export class HttpReply implements ReplyWriter {
   #hearsDrain = false
   #watched: Socket | undefined
 
-  /** `isPublic`: any cache may keep a success. */
+  /** `isPublic`: any cache may keep a success. `errors`: OpenAI's shape if undefined. */
   constructor(
     private readonly req: HostRequest,
     private readonly res: ServerResponse,
@@ -49,6 +49,7 @@ export class HttpReply implements ReplyWriter {
     private readonly call: HttpCall,
     private readonly tools: ReplyTools,
     private readonly isPublic: boolean,
+    private readonly errors: ErrorStyle | undefined,
   ) {
     res.on('close', this.#leave)
     if (res.socket === null) {
@@ -79,7 +80,7 @@ export class HttpReply implements ReplyWriter {
   }
 
   sendError(error: CompatError): void {
-    const { status, headers, body } = errorReply(error)
+    const { status, headers, body } = errorReply(error, this.errors)
     this.send(status, headers, body)
   }
 

@@ -12,7 +12,7 @@ import type {
   Watch,
 } from '../contracts/index.js'
 import {
-  limitSchema,
+  limitsSchema,
   markupSchema,
   momentSchema,
   nameSchema,
@@ -145,11 +145,6 @@ function digestOf(token: string, what: string): string {
 }
 
 const tokensSchema = z.record(z.string(), z.unknown())
-
-const limitsSchema = z
-  .array(limitSchema)
-  .refine((limits) => new Set(limits.map(({ id }) => id)).size === limits.length, 'must not have an id twice')
-  .readonly()
 
 const bearerFields = {
   credentialId: nameSchema.optional(),

@@ -10,6 +10,14 @@ export interface ErrorReply {
   readonly body: string
 }
 
+/** The shape of the errors that the clients of one operation read. */
+export interface ErrorStyle {
+  /** Returns the JSON body of an error reply. */
+  body(error: CompatError): object
+  /** Returns the code of the error at the end of a stored stream, or undefined if the stream ended well. */
+  endingCode(stream: string): string | undefined
+}
+
 const INTERNAL_MESSAGE =
   'An internal error occurred. The operator can find it by the x-request-id of this answer.'
 const REALM = 'Bearer realm="compat"'
@@ -51,6 +59,12 @@ const UNAVAILABLE_RETRY_AFTER_SECONDS = 5
 /** The message before the code contains no unescaped quotes. */
 const ENDING_ERROR = /^\ndata: \{"error":\{.*?"code":"(\w+)"/
 
+/** OpenAI's shape. */
+export const OPENAI_ERRORS: ErrorStyle = {
+  body: (error) => ({ error: errorObject(error) }),
+  endingCode: (stream) => ENDING_ERROR.exec(stream.slice(stream.lastIndexOf('\ndata: ')))?.[1],
+}
+
 /** Returns a caught `CompatError` unchanged, and for anything else an `internal_error` with a constant message. */
 export function asCompatError(caught: unknown): CompatError {
   return isCompatError(caught)
@@ -63,7 +77,7 @@ export function asCompatError(caught: unknown): CompatError {
  * clamped to 1 to 59, unless `x-should-retry: false` tells client libraries not to wait for it. The error's other headers
  * (`allow`, `x-should-retry`) are sent unchanged.
  */
-export function errorReply(error: CompatError): ErrorReply {
+export function errorReply(error: CompatError, style: ErrorStyle = OPENAI_ERRORS): ErrorReply {
   const headers: Record<string, string> = { 'content-type': JSON_TYPE }
   const challenge = CHALLENGES[error.code]
   if (challenge !== undefined) headers['www-authenticate'] = challenge
@@ -74,7 +88,7 @@ export function errorReply(error: CompatError): ErrorReply {
   const longest = isLong ? MAX_LONG_RETRY_AFTER_SECONDS : MAX_RETRY_AFTER_SECONDS
   const retryAfter = retryAfterSeconds(error, longest)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
-  return { status: error.status, headers, body: toLatin1(JSON.stringify({ error: errorObject(error) })) }
+  return { status: error.status, headers, body: toLatin1(JSON.stringify(style.body(error))) }
 }
 
 /**
@@ -84,15 +98,11 @@ export function errorReply(error: CompatError): ErrorReply {
 export function errorFrame(error: CompatError, usage: object): string {
   const { metadata, ...rest } = errorObject(error)
   const json = JSON.stringify({ error: { ...rest, metadata: { ...metadata, usage } } })
-  return `data: ${json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)}\n\n`
+  return `data: ${toAscii(json)}\n\n`
 }
 
-/** Returns the code of the {@link errorFrame} at the end of a stream, or undefined if there is none. */
-export function endingErrorCode(stream: string): string | undefined {
-  return ENDING_ERROR.exec(stream.slice(stream.lastIndexOf('\ndata: ')))?.[1]
-}
-
-function errorObject(error: CompatError) {
+/** Returns the members of an error in OpenAI's shape. */
+export function errorObject(error: CompatError) {
   return {
     message: error.message,
     type: error.type,
@@ -111,6 +121,11 @@ function retryAfterSeconds(error: CompatError, longest: number): number | undefi
     DEFAULT_RETRY_AFTER_SECONDS[error.code] ?? (required ? UNAVAILABLE_RETRY_AFTER_SECONDS : undefined)
   if (Number.isNaN(given)) return fallback
   return Math.min(Math.max(Math.ceil(given), MIN_RETRY_AFTER_SECONDS), longest)
+}
+
+/** Escapes everything in JSON text but ASCII. */
+export function toAscii(json: string): string {
+  return json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)
 }
 
 function escapeCodeUnit(character: string): string {

@@ -16,11 +16,11 @@ export interface ReplyReader {
 /** Describes how a provider's replies are read. */
 export interface ReplyFormat {
   /** Reads one event of a stream, in latin1. Returns `true` if it is the last: nothing after it is read. */
-  readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
+  onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
   /** Reads a whole JSON body, without the characters that precede it. */
-  readonly onBody: (json: Buffer, events: ProviderEvent[]) => void
+  onBody(json: Buffer, events: ProviderEvent[]): void
 }
 
 const OPENING_BRACE = 0x7b
@@ -96,13 +96,13 @@ class EitherReader implements ReplyReader {
   }
 
   #openStream(): SseReader {
-    const { fastPaths, onEvent } = this.format
+    const { format } = this
     return new SseReader({
       eventBytes: this.eventBytes,
-      fastPaths,
+      fastPaths: format.fastPaths,
       separates: true,
       onEvent: (data, type) => {
-        if (!this.#done) this.#done = onEvent(data, type, this.#sink)
+        if (!this.#done) this.#done = format.onEvent(data, type, this.#sink)
       },
     })
   }

@@ -13,7 +13,7 @@ export function invalidReply(what: string): ProviderError {
 /**
  * Normalises the text of a delta or message in place. Content becomes a string or null; the parts that some providers
  * send become text, reasoning and whatever else clients read. Reasoning gets both names that clients read, the provider's
- * own name first: if a client sends both back, their order shows which one the provider knows.
+ * own name first. A reply is written with the one that its client reads.
  *
  * @param readsDetails whether reasoning that arrives only in details is read from them
  */
@@ -130,7 +130,7 @@ export function legacyDelta(rest: JsonObject, losses: Losses): JsonObject | unde
 export function hasToken(fields: JsonObject): boolean {
   return (
     isText(fields.content) ||
-    isText(fields.reasoning) ||
+    isText(fields.reasoning ?? fields.reasoning_content) ||
     isText(fields.refusal) ||
     isFilled(fields.tool_calls) ||
     isFilled(fields.images) ||
@@ -141,9 +141,10 @@ export function hasToken(fields: JsonObject): boolean {
   )
 }
 
-/** Calls `add` with each piece of text that counts as output, with reasoning only once. */
+/** Calls `add` with each piece of text that counts as output, with reasoning of two names only once. */
 export function eachText(fields: JsonObject, add: (text: string) => void): void {
-  for (const value of [fields.content, fields.reasoning, fields.refusal]) if (isText(value)) add(value)
+  const { content, reasoning, reasoning_content: sameReasoning, refusal } = fields
+  for (const value of [content, reasoning ?? sameReasoning, refusal]) if (isText(value)) add(value)
   const calls = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
   if (isObject(fields.function_call)) calls.push({ function: fields.function_call })
   for (const call of calls as JsonObject[]) {

@@ -68,6 +68,10 @@ export abstract class JsonReply implements Reply {
     throw new Error('This reply is not streamed.')
   }
 
+  failing(): string {
+    throw new Error('This reply is not streamed.')
+  }
+
   private takeEvent(event: ProviderEvent): void {
     if (event.type === 'usage') this.parts.meter.snapshot(this.usage(event.usage), this.finished)
     else if (event.type === 'completion') {

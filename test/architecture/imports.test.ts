@@ -31,9 +31,10 @@ const ALLOWED: Record<string, readonly string[]> = {
   admin: [...CONTRACTS, 'sql'],
   console: [...CONTRACTS, 'admin', 'http'],
   cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres'],
-  options: [...CONTRACTS, 'engine', 'memory'],
+  options: [...CONTRACTS, 'engine', 'memory', 'print-failures'],
   router: [...CONTRACTS, 'engine', 'endpoints', 'http', 'options'],
   'log-events': CONTRACTS,
+  'print-failures': [...CONTRACTS, 'log-events'],
   index: [
     ...CONTRACTS,
     'log-events',

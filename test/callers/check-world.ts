@@ -73,7 +73,9 @@ function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   const overruns = plan.reply.overruns && plan.reply.thinking > 0
   if (neverOverdraw && !overruns && !isOnOwnKey(call)) {
     // A reply longer than its provider bills for may have been cut off at the hold.
-    if (shortfall > 0n && billed > charged) violate('shortfall', `${figures}, short ${shortfall}`)
+    // A provider that failed before its first token may also have billed.
+    const billedLast = call.arrivals.at(-1)?.bill?.cost ?? 0n
+    if (shortfall > 0n && billedLast > charged) violate('shortfall', `${figures}, short ${shortfall}`)
   }
   const model = world.modelOf(plan)
   // Only neverOverdraw promises to hold the tokens of Anthropic's own instructions about tools.

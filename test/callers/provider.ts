@@ -104,14 +104,16 @@ class Answer {
     const { kind, silentMs } = plan.reply
     await side.passes('before-first', arrival, '')
     if (silentMs > 0) await side.sleeps(silentMs)
+    const fits = promptTokens(body, model) <= model.actual.contextLength
     if (this.isClosed()) {
+      if (!fits) return
       // It has read the prompt and continues thinking, as most do.
       arrival.bill = makeBill(body, model, this.output())
       return
     }
     if (!this.knowsCredential())
       return this.refuse(401, 'Incorrect API key provided.', 'invalid_request_error')
-    if (promptTokens(body, model) > model.actual.contextLength) {
+    if (!fits) {
       return this.refuse(400, "This model's maximum context length is exceeded.", 'invalid_request_error')
     }
     if (kind === 'refusal' || (kind === 'refusal-then-text' && isFirst)) {

@@ -71,11 +71,19 @@ export const openAiLanguage: Language = {
     ],
     usage: openAiUsage(usage),
   }),
-  errorBody: (message) => ({ error: { message, type: 'some_error', param: null, code: null } }),
+  errorBody: (message, code = undefined) => ({
+    error: { message, type: 'some_error', param: null, code: code ?? null },
+  }),
+  noise: `: keep-alive\n\n${sseData({ ...ENVELOPE, object: 'chat.completion.chunk', choices: [] })}`,
   errorFrame: (message) => sseData({ error: { message, type: 'server_error', param: null, code: null } }),
 }
 
-const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
+const STOP_REASONS = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
 
 const anthropicUsage = ({ prompt, cached, completion }: Usage) => ({
   input_tokens: prompt - cached,
@@ -119,7 +127,8 @@ export const anthropicLanguage: Language = {
     stop_reason: STOP_REASONS[finish],
     usage: anthropicUsage(usage),
   }),
-  errorBody: (message) => ({ type: 'error', error: { type: 'some_error', message } }),
+  errorBody: (message, code = 'some_error') => ({ type: 'error', error: { type: code, message } }),
+  noise: `: keep-alive\n\nevent: ping\n${sseData({ type: 'ping' })}event: later\n${sseData({ type: 'later' })}`,
   errorFrame: (message) =>
     `event: error\n${sseData({ type: 'error', error: { type: 'overloaded_error', message } })}`,
 }

@@ -56,6 +56,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
         requestId,
         headers: { authorization: 'Bearer sk-demo' },
         authorizationLines: 1,
+        query: '',
         readBody: async () => ({ value: body }),
       },
       writer(statuses),

@@ -4,6 +4,7 @@ import { CompatError } from '../../src/base/errors.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { Recording } from '../../src/engine/idempotency/recording.js'
 import { RecordingBudget, type Reservation } from '../../src/engine/idempotency/recording-budget.js'
+import { OPENAI_ERRORS } from '../../src/protocol/error-body.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 
 const STALL_MS = 1_000
@@ -69,6 +70,7 @@ function start(reservation: Reservation = new RecordingBudget().open('alice')) {
   const clock = createSteppedClock()
   const recording = new Recording({
     digest: 'd',
+    errors: OPENAI_ERRORS,
     clock,
     clientStallMs: STALL_MS,
     reservation,

@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
 
   it('lists for the model endpoints only answers that they can give, without limits on calls', () => {
     const responses = responsesOf('/models', 'get')
-    expect(Object.keys(responses)).toEqual(['200', '401', '403', '500', '503'])
+    expect(Object.keys(responses)).toEqual(['200', '400', '401', '403', '500', '503'])
     const text = JSON.stringify(responses)
     for (const code of ['rate_limited', 'overloaded', 'price_missing']) expect(text).not.toContain(code)
   })
@@ -122,13 +122,22 @@ describe('a real answer', () => {
       owned_by: 'acme',
       root: 'acme/fast',
       parent: null,
+      canonical_slug: 'acme/fast',
       name: 'Fast',
       description: 'A fast model.',
       context_length: 128_000,
       max_output_tokens: 16_384,
       supported_parameters: ['temperature'],
       modalities: ['text'],
+      architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'] },
+      top_provider: { context_length: 128_000, max_completion_tokens: 16_384, is_moderated: false },
+      per_request_limits: null,
+      default_parameters: null,
+      supported_voices: null,
+      links: { details: '/models/acme/fast' },
       pricing: {
+        prompt: '0.00000015',
+        completion: '0.0000006',
         input: '0.15',
         output: '0.60',
         cachedInput: '0.075',
@@ -139,16 +148,45 @@ describe('a real answer', () => {
 
   it('with a minimal model contains only what the client may see', () => {
     const row = { id: 'm', created: 0, ownedBy: 'acme', root: 'acme/m', parent: 'p', costPrice: '0.01' }
-    expect(JSON.stringify(modelObject(row))).toBe(
-      '{"id":"m","object":"model","created":0,"owned_by":"acme","root":"acme/m","parent":"p"}',
-    )
+    const shown = JSON.parse(JSON.stringify(modelObject(row)))
+    expect(shown).toMatchObject({
+      id: 'm',
+      created: 0,
+      owned_by: 'acme',
+      root: 'acme/m',
+      parent: 'p',
+      name: 'm',
+    })
+    expect(shown.supported_parameters).toEqual(expect.arrayContaining(['tools', 'temperature', 'max_tokens']))
+    expect(Object.keys(shown)).toEqual([
+      ...[
+        'id',
+        'object',
+        'created',
+        'owned_by',
+        'root',
+        'parent',
+        'canonical_slug',
+        'name',
+        'context_length',
+      ],
+      ...['supported_parameters', 'architecture', 'top_provider', 'per_request_limits', 'default_parameters'],
+      ...['supported_voices', 'links'],
+    ])
     const priced = { ...row, prices: { input: '1', output: '2', margin: '0.5' } }
-    expect(JSON.parse(JSON.stringify(modelObject(priced))).pricing).toStrictEqual({ input: '1', output: '2' })
+    expect(JSON.parse(JSON.stringify(modelObject(priced))).pricing).toStrictEqual({
+      prompt: '0.000001',
+      completion: '0.000002',
+      input: '1',
+      output: '2',
+    })
   })
 
   it('with a list matches the document', () => {
     expect(modelListSchema.parse(modelList([MODEL])).data).toHaveLength(1)
-    expect(JSON.stringify(modelList([]))).toBe('{"object":"list","data":[]}')
+    expect(JSON.stringify(modelList([]))).toBe(
+      '{"object":"list","data":[],"links":{"next":null},"total_count":0}',
+    )
   })
 
   it('with a usage matches the document', () => {

@@ -49,6 +49,11 @@ describe("a failure under the host's key", () => {
     },
   )
 
+  it('with status 402 is not retried by clients: a wait does not help', () => {
+    const { headers } = read('status', { status: 402, retryAfterSeconds: 5 })
+    expect(headers).toEqual({ 'x-should-retry': 'false' })
+  })
+
   it.each([400, 413, 422])(
     "with status %s is the request's fault: no other route, no blame, its words redacted",
     (status) => {

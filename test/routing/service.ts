@@ -107,7 +107,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     ...more,
     onEvent: (event) => {
       events.push(event)
-      more?.onEvent?.(event)
+      if (typeof more?.onEvent === 'function') more.onEvent(event)
       for (const resume of waiting) resume()
       waiting.clear()
     },

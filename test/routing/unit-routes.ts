@@ -32,7 +32,7 @@ export interface Choosing {
 export function choose(routes: readonly Route[], options: Choosing = {}): RouteChoice {
   const { account = 'alice', model = MODEL, promptTokens = 10, spreadKey = 'call-1' } = options
   const messages = [{ role: 'user', content: 'Hello' }]
-  const asked = chat.read({ value: { model: model.id, messages, ...options.body } })
+  const asked = chat.read({ value: { model: model.id, messages, ...options.body } }, {})
   const plan: Plan = {
     input: { atMost: () => promptTokens, atLeast: promptTokens, hasMedia: false },
     outputTokens: 0,

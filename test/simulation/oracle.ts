@@ -25,8 +25,8 @@ type Ending = 'finished' | 'broken' | 'left' | 'stopped' | 'cut'
  * things happen at one moment, both matching rows are due.
  */
 export function whatIsDue(world: World, dial: Dial, holdAmount: bigint, firstDialAt: number): Due[] {
-  const { neverOverdraw } = world.scenario
   const call = world.callOf(dial.requestId)!
+  const neverOverdraw = costsAtMostItsHold(world, call)
   const terms = termsOf(world, dial)
   const prompt = promptBytes(call)
   const promptEstimate = Math.floor(prompt / 4)
@@ -194,28 +194,44 @@ export function termsOf(
   }
 }
 
+/** By the option `neverOverdraw`, or because its caller has a budget. */
+function costsAtMostItsHold({ scenario }: World, { plan }: SimCall): boolean {
+  const { limits = [] } = scenario.callers[plan.caller]!.principal
+  return scenario.neverOverdraw || limits.some(({ unit }) => unit === 'credits')
+}
+
 /** The amount that must be on hold before this route is called. */
 export function holdDue(world: World, dial: Dial): bigint {
-  const { body } = world.callOf(dial.requestId)!.plan
+  const call = world.callOf(dial.requestId)!
+  return oracleHold(promptDue(world, call), outputDue(world, call), termsOf(world, dial))
+}
+
+/** The tokens that a call may have. */
+export function tokensDue(world: World, call: SimCall): number {
+  return promptDue(world, call) + outputDue(world, call)
+}
+
+function outputDue(world: World, call: SimCall): number {
+  const { body } = call.plan
   const { limits, model } = world.scenario
   const valid = [body.max_tokens, body.max_completion_tokens].filter(
     (bound): bound is number => typeof bound === 'number' && Number.isSafeInteger(bound) && bound >= 1,
   )
   const asked = valid.length > 0 ? Math.max(...valid) : limits.holdOutputTokens
-  const output = Math.min(asked, model.maxOutputTokens ?? Infinity) * (body.n ?? 1)
-  return oracleHold(promptDue(world, world.callOf(dial.requestId)!), output, termsOf(world, dial))
+  return Math.min(asked, model.maxOutputTokens ?? Infinity) * (body.n ?? 1)
 }
 
 /**
- * Prompt tokens on hold: the count of the simulated counter, or all that its bytes can be under
- * `neverOverdraw`.
+ * Prompt tokens on hold: the count of the simulated counter, or all that its bytes can be if the call costs
+ * at most its hold.
  */
-function promptDue({ scenario }: World, call: SimCall): number {
+function promptDue(world: World, call: SimCall): number {
+  const { scenario } = world
   const { messages } = call.plan.body
   const { contextLength = Infinity, mediaTokens } = scenario.model
   const images = messages.filter(({ content }) => Array.isArray(content)).length
   const bytes = promptBytes(call)
-  if (!scenario.neverOverdraw) {
+  if (!costsAtMostItsHold(world, call)) {
     return Math.ceil(bytes / 3) + 8 * messages.length + (mediaTokens ?? 3_000) * images
   }
   const media = images === 0 ? 0 : images * (mediaTokens ?? contextLength)

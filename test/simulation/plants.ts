@@ -7,6 +7,7 @@ import type { ChatAdapter, Route } from '../../src/contracts/providers.js'
 import { Attempt } from '../../src/engine/call/attempt.js'
 import type { Interruption } from '../../src/engine/call/attempt-end.js'
 import { ClientReply } from '../../src/engine/call/client-reply.js'
+import { CallerLimits } from '../../src/engine/charging/caller-limits.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import type { CallEnd } from '../../src/engine/charging/outcome.js'
@@ -54,6 +55,14 @@ function ledger(name: string, change: (store: LedgerStore) => Partial<LedgerStor
     name,
     options: (options) => ({ ...options, ledger: { ...options.ledger, ...change(options.ledger) } }),
   }
+}
+
+function limits<Name extends 'forHold' | 'used'>(
+  name: string,
+  method: Name,
+  change: (original: CallerLimits[Name]) => CallerLimits[Name],
+): Plant {
+  return { name, patch: () => patched(CallerLimits.prototype, method, change) }
 }
 
 function replies(name: string, change: (store: IdempotencyStore) => Partial<IdempotencyStore>): Plant {
@@ -167,6 +176,41 @@ export const PLANTS: readonly Plant[] = [
     hold: ({ claim: _, ...request }, context) => store.hold(request, context),
     settle: ({ claim: _, ...request }, context) => store.settle(request, context),
   })),
+  ledger('limits-not-asked', (store) => ({
+    hold: ({ limits: _, ...request }, context) => store.hold(request, context),
+  })),
+  ledger('use-not-settled', (store) => ({
+    settle: ({ limits: _, ...request }, context) => store.settle(request, context),
+  })),
+  limits(
+    'tokens-not-held',
+    'forHold',
+    (original) =>
+      function (this: CallerLimits, credits) {
+        return original.call(this, credits, 0)
+      },
+  ),
+  limits(
+    'use-without-markup',
+    'used',
+    (original) =>
+      function (this: CallerLimits, states, cost, usage) {
+        return original.call(this, states, cost / 2n, usage)
+      },
+  ),
+  {
+    name: 'use-one-too-many',
+    patch: () =>
+      patched(
+        HeldCredit.prototype,
+        'handOver',
+        (original) =>
+          function (this: HeldCredit, charge) {
+            const { holdId, limits: uses } = original.call(this, charge)
+            return { holdId, limits: uses?.map((use) => ({ ...use, used: use.used + 1n })) }
+          },
+      ),
+  },
   {
     name: 'smaller-hold-for-dearer-route',
     patch: () =>
@@ -174,8 +218,8 @@ export const PLANTS: readonly Plant[] = [
         HeldCredit.prototype,
         'secure',
         (original) =>
-          async function (this: HeldCredit, amount, facts) {
-            return this.amount > 0n ? undefined : original.call(this, amount, facts)
+          async function (this: HeldCredit, need, facts) {
+            return this.amount > 0n ? undefined : original.call(this, need, facts)
           },
       ),
   },

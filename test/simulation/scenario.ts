@@ -3,6 +3,7 @@ import type { Model } from '../../src/contracts/catalogue.js'
 import type { Principal } from '../../src/contracts/credentials.js'
 import type { Limits } from '../../src/contracts/limits.js'
 import type { Route } from '../../src/contracts/providers.js'
+import type { Limit } from '../../src/contracts/usage-limits.js'
 import { type CallPlan, planCalls } from './call-plan.js'
 import { createRandom, type Random } from './random.js'
 
@@ -55,7 +56,7 @@ export const PROVIDERS = ['north', 'south', 'west'] as const
 export function planScenario(seed: string, random: Random = createRandom(seed)): Scenario {
   const limits = planLimits(random)
   const model = planModel(random)
-  const callers = planCallers(random)
+  const callers = withLimits(planCallers(random), createRandom(`limits of ${seed}`))
   const routes = planRoutes(random)
   // Repeats of one call in two processes, whose holds expire meanwhile.
   const isContested = random.chance(0.04)
@@ -209,6 +210,34 @@ function planCallers(random: Random): Scenario['callers'] {
     const scopes = random.chance(0.03) ? ['models.list'] : ['models.run']
     return { token, principal: { kind: 'access-token', ...bearer, app, scopes } }
   })
+}
+
+/** Some callers have limits. An account's or an app's has the same id for each of its callers. */
+function withLimits(callers: Scenario['callers'], random: Random): Scenario['callers'] {
+  const shared = planLimit(random, 'shared')
+  return callers.map(({ principal, token }, index) => {
+    const limits: Limit[] = []
+    if (random.chance(0.25)) limits.push(planLimit(random, `own-${index}`))
+    if (random.chance(0.15)) limits.push(planLimit(random, `further-${index}`))
+    if (random.chance(0.15)) limits.push(shared)
+    return { token, principal: limits.length === 0 ? principal : { ...principal, limits } }
+  })
+}
+
+function planLimit(random: Random, id: string): Limit {
+  const unit = random.pick(['credits', 'requests', 'tokens'] as const)
+  const amounts = {
+    credits: [0n, 1_500_000n, 4_000_000n, 20_000_000n],
+    requests: [1n, 2n, 3n, 5n],
+    tokens: [100n, 300n, 600n, 2_000n],
+  }
+  return {
+    id,
+    unit,
+    amount: random.pick(amounts[unit]),
+    per: random.pick(['minute', 'hour', 'total'] as const),
+    ...(id === 'shared' && { of: 'account' as const }),
+  }
 }
 
 function planRoutes(random: Random): RoutePlan[] {

@@ -1,5 +1,6 @@
 import type { ExpiredHold, HoldRequest, SettleRequest, SettleResult } from '../../src/contracts/ledger.js'
 import { type MemoryLedger, memoryLedger } from '../../src/memory/ledger.js'
+import { LimitBook, type LimitBookOptions } from './limit-book.js'
 import type { VirtualTime } from './virtual-time.js'
 
 /** The settlement of a hold, as the ledger accepted it. */
@@ -35,12 +36,15 @@ export class SharedLedger {
   aheadMs = 0
   /** Something ended because it expired. */
   expired = 0
+  private readonly limits: LimitBook
 
   constructor(
     accounts: Readonly<Record<string, string>>,
     private readonly time: VirtualTime,
     private readonly violate: (what: string) => void,
+    limits: Pick<LimitBookOptions, 'limitsOf' | 'tokensOf'>,
   ) {
+    this.limits = new LimitBook({ ...limits, violate })
     let ids = 0
     this.store = memoryLedger(accounts, {
       clock: { now: () => this.now, after: () => () => {} },
@@ -56,7 +60,9 @@ export class SharedLedger {
   }
 
   async hold(request: HoldRequest) {
+    const isKnown = this.holds.has(request.holdId)
     const answer = await this.store.hold(request, CONTEXT)
+    if (!isKnown) this.limits.hold(request, answer, this.now)
     if (answer.ok && !this.holds.has(request.holdId)) {
       const { amount, ttlMs } = request
       this.holds.set(request.holdId, { request, open: true, amount, until: this.now + ttlMs })
@@ -81,6 +87,7 @@ export class SharedLedger {
     if (answer.repeated) this.violate(`the ledger calls the first settlement of ${request.holdId} a repeat`)
     const { account } = request.facts
     const hold = this.holds.get(request.holdId)
+    this.limits.settle(request, !byRival, this.now)
     const isLate = hold !== undefined && hold.until <= this.now
     this.posted.set(request.holdId, { request, byRival, claimLost: answer.claimLost === true, isLate })
     const covered = hold?.open === true && !isLate ? hold.amount : 0n
@@ -111,6 +118,7 @@ export class SharedLedger {
   }
 
   private close(holdId: string): void {
+    this.limits.end(holdId)
     const hold = this.holds.get(holdId)
     if (hold !== undefined) hold.open = false
   }

@@ -5,6 +5,7 @@ import { chat } from '../../src/operations/chat/index.js'
 import type { RequestBody } from '../../src/protocol/request-body.js'
 import type { CallPlan } from './call-plan.js'
 import { SimClient } from './client.js'
+import { tokensDue } from './oracle.js'
 import type { Plant } from './plants.js'
 import { createRandom, type Random } from './random.js'
 import { planScenario, type Scenario } from './scenario.js'
@@ -52,7 +53,12 @@ export class World {
     this.random = createRandom(seed)
     this.scenario = planScenario(seed, this.random)
     this.time = new VirtualTime(this.random)
-    this.ledger = new SharedLedger(this.scenario.accounts, this.time, (what) => this.violate(what))
+    this.ledger = new SharedLedger(this.scenario.accounts, this.time, (what) => this.violate(what), {
+      limitsOf: (credentialId) =>
+        this.scenario.callers.find(({ principal }) => principal.credentialId === credentialId)?.principal
+          .limits ?? [],
+      tokensOf: (requestId) => BigInt(tokensDue(this, this.callOf(requestId)!)),
+    })
     const owner = { timers: 0, alive: true }
     this.replies = memoryIdempotency({
       maxBytes: this.scenario.idempotencyBytes,
@@ -165,6 +171,7 @@ export class World {
           ...(plan.retryCount > 0 && { 'x-stainless-retry-count': String(plan.retryCount) }),
         },
         authorizationLines: 1,
+        query: '',
         readBody: () => this.readBody(plan, process),
       },
       client,

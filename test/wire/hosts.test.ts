@@ -314,7 +314,22 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       parent: null,
       name: 'Fast',
       context_length: 8_000,
-      pricing: { input: '2', cachedInput: '1', output: '8', request: '0.0001' },
+      canonical_slug: MODEL,
+      architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'] },
+      top_provider: { context_length: 8_000, max_completion_tokens: null, is_moderated: false },
+      supported_parameters: expect.arrayContaining(['tools', 'temperature']),
+      pricing: {
+        prompt: '0.000002',
+        completion: '0.000008',
+        input: '2',
+        cachedInput: '1',
+        output: '8',
+        request: '0.0001',
+      },
+      per_request_limits: null,
+      default_parameters: null,
+      supported_voices: null,
+      links: { details: `/models/${MODEL}` },
     }
 
     test.each(['/models', '/models/', '/models?limit=1'])('GET %s is the list', async (path) => {

@@ -33,17 +33,19 @@ export interface Caller {
 }
 
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
+const BARE_TOKEN = /^[\x21-\x7e]{1,8192}$/
 const SCHEME = /^bearer(?: |$)/i
 const NO_LIST_OF_MODELS = 'allowedModels is not a list of strings'
 
-/** Finds the payer by the bearer token alone, and notes the owner of a refused credential in the log. */
+/** Finds the payer by the token alone, and notes the owner of a refused credential in the log. */
 export async function authenticate(
   call: IncomingCall,
   context: LazyContext,
   { lookUps, options, readLimits }: Pick<Admission, 'lookUps' | 'options' | 'readLimits'>,
   log: CallLog,
+  tokenHeader?: string,
 ): Promise<Caller> {
-  const token = bearerToken(call)
+  const token = bareToken(call, tokenHeader) ?? bearerToken(call)
   const result = await lookUps.run(token, context, () =>
     askStore('credentials', options, context, () => options.credentials.resolve(token, context)),
   )
@@ -75,6 +77,20 @@ function readCaller(
   return { principal, markup, appAccount, limits }
 }
 
+/** Returns the token of a header that contains nothing else, or undefined if the request has none, or an `Authorization`. */
+function bareToken(
+  { authorizationLines, headers }: IncomingCall,
+  name: string | undefined,
+): string | undefined {
+  const token = name === undefined || authorizationLines > 0 ? undefined : headers[name]
+  if (token === undefined) return undefined
+  if (typeof token === 'string' && BARE_TOKEN.test(token)) return token
+  throw new CompatError(
+    'invalid_api_key',
+    `The token in ${name} is malformed: it is one word of 1 to 8,192 visible ASCII characters.`,
+  )
+}
+
 function bearerToken(call: IncomingCall): string {
   const header = call.headers.authorization
   if (call.authorizationLines > 1) {
@@ -103,7 +119,7 @@ function refusal(reason: CredentialRefusal): CompatError | undefined {
     case 'suspended':
       return new CompatError('account_suspended', 'This account or app is suspended.')
     case 'unknown':
-      return new CompatError('invalid_api_key', 'This credential is not known here.')
+      return new CompatError('invalid_api_key', 'This API key is not known.')
   }
 }
 

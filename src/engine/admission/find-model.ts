@@ -87,7 +87,8 @@ function areTexts(value: unknown): boolean {
 
 /** Refuses a model whose catalogue entry lists operations, and not this one. */
 export function checkOperation(operation: Operation, model: Model): void {
-  if (model.operations?.includes(operation.name) === false) throw notServed(operation, model)
+  const name = operation.modelOperation ?? operation.name
+  if (model.operations?.includes(name) === false) throw notServed(operation, model)
 }
 
 /** The 400 for a model that does not serve an operation. */

@@ -1,9 +1,9 @@
-import type { Principal } from '../../contracts/credentials.js'
+import type { Door } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { askLimiter } from './admit.js'
-import { type Admission, authenticate } from './authenticate.js'
+import { type Admission, authenticate, type Caller } from './authenticate.js'
 
 /** Runs a request that costs nothing if its credential is good, its account has room, and the host's limiter lets it in. */
 export async function letIn(
@@ -11,14 +11,15 @@ export async function letIn(
   call: IncomingCall,
   context: LazyContext,
   log: CallLog,
-  run: (principal: Principal) => Promise<void>,
+  run: (caller: Caller) => Promise<void>,
+  { tokenHeader }: Door = {},
 ): Promise<void> {
   const { options } = parts
-  const caller = await authenticate(call, context, parts, log)
+  const caller = await authenticate(call, context, parts, log, tokenHeader)
   const leave = parts.inFlight.visit(caller.principal)
   try {
     await askLimiter(caller.principal, context, options)
-    await run(caller.principal)
+    await run(caller)
   } finally {
     leave()
   }

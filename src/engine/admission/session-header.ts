@@ -4,17 +4,23 @@ import type { IncomingCall } from '../../contracts/reply.js'
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
-/** `x-session-id`, for clients that cannot set the body's field. The body wins. */
-export function sessionFromHeader<A extends Asked>(asked: A, headers: IncomingCall['headers']): A {
-  const sessionId = headers['x-session-id']
-  if (sessionId === undefined || asked.own.sessionId !== undefined) return asked
+const USUAL = ['x-session-id'] as const
+
+/** The session in the first of some headers, for clients that cannot set the body's field. The body wins. */
+export function sessionFromHeader<A extends Asked>(
+  asked: A,
+  headers: IncomingCall['headers'],
+  names: readonly string[] = USUAL,
+): A {
+  if (asked.own.sessionId !== undefined) return asked
+  const name = names.find((header) => headers[header] !== undefined)
+  if (name === undefined) return asked
+  const sessionId = headers[name]
   if (typeof sessionId !== 'string' || !VISIBLE_ASCII.test(sessionId)) {
     throw new CompatError(
       'invalid_session_id',
-      'The header x-session-id must be 1 to 1,024 visible ASCII characters.',
-      {
-        param: 'x-session-id',
-      },
+      `The header ${name} must be 1 to 1,024 visible ASCII characters.`,
+      { param: name },
     )
   }
   return { ...asked, own: { ...asked.own, sessionId } }

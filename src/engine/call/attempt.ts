@@ -82,6 +82,7 @@ export class Attempt implements Watched {
       counter: parts.options.replyCounter,
       meter: this.meter,
       newId: parts.options.newId,
+      provider: route.provider,
       splice: parts.options.splice,
     })
     this.startedAt = parts.options.clock.now()

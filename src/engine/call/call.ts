@@ -2,10 +2,10 @@ import { type CompatError, isCompatError } from '../../base/errors.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
-import { asCompatError, errorFrame } from '../../protocol/error-body.js'
+import { asCompatError } from '../../protocol/error-body.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
 import { NO_USAGE } from '../../protocol/usage.js'
-import { type WireCharge, wireUsage } from '../../protocol/wire-usage.js'
+import type { WireCharge } from '../../protocol/wire-usage.js'
 import type { LiveCall } from '../admission/in-flight.js'
 import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
 import { HeldCredit } from '../charging/held-credit.js'
@@ -51,6 +51,8 @@ export class Call implements LiveCall {
   private attempt: Attempt | undefined
   /** What is left of the caller's own limits. Undefined if the caller has none that headers show. */
   private limitHeaders: Readonly<Record<string, string>> | undefined
+  /** The last route that was tried. */
+  private last: Attempt | undefined
   private isShuttingDown = false
   private deadlineAt = Infinity
   /** The time until the next probe of a route that refused the call. */
@@ -114,7 +116,6 @@ export class Call implements LiveCall {
     const { clock, limits } = options
     let queue = routes
     let attempts = 0
-    let last: Attempt | undefined
     let refused: RefusedRoute | undefined
     for (let position = 0; position < queue.length; position++) {
       const route = queue[position]!
@@ -150,7 +151,7 @@ export class Call implements LiveCall {
         attempts++
         this.showLimits()
         attempt = this.begin(route, visit, quoted, facts)
-        last = attempt
+        this.last = attempt
         this.attempt = attempt
         await attempt.run()
         if (!attempt.movesOn || this.isShuttingDown) return this.conclude(attempt)
@@ -161,7 +162,7 @@ export class Call implements LiveCall {
         attempt?.report()
       }
     }
-    if (last !== undefined) return this.conclude(last)
+    if (this.last !== undefined) return this.conclude(this.last)
     throw refused === undefined ? noRoute(model.id, this.nextProbeInMs) : this.refuse(refused)
   }
 
@@ -323,11 +324,12 @@ export class Call implements LiveCall {
     }
   }
 
-  /** Ends a stream that is already open. There is no `[DONE]`: a stream that ends without it is no success. */
+  /** Ends a stream that is already open. It never looks like a success. */
   private endWithError(error: CompatError, charge: WireCharge): void {
     const { claim, log } = this.call
     log.failed(error.code, 200)
     const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
-    this.client.end(errorFrame(keepsKey ? brokenAndCharged(error) : error, wireUsage(charge)))
+    // Nothing opens a stream before a route is tried.
+    this.client.end(this.last!.reply.failing(keepsKey ? brokenAndCharged(error) : error, charge))
   }
 }

@@ -1,5 +1,6 @@
 import type { Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
+import { textOf } from '../../protocol/json-values.js'
 import { askLimiter } from '../admission/admit.js'
 import { authenticate } from '../admission/authenticate.js'
 import { authoriseModel, authoriseScope } from '../admission/authorise.js'
@@ -28,20 +29,21 @@ export async function runOperation(
   log: CallLog,
 ): Promise<void> {
   const { idempotency, inFlight, options } = parts
-  const caller = await authenticate(call, context, parts, log)
+  const caller = await authenticate(call, context, parts, log, operation.tokenHeader)
   const { principal } = caller
   const leave = inFlight.enter(principal)
   try {
     await askLimiter(principal, context, options)
     authoriseScope(principal, operation)
     const body = await inFlight.interruptible(call.readBody(principal.account))
-    const read = operation.read(body)
-    const asked = sessionFromHeader(read, call.headers)
+    const read = operation.read(body, call.headers)
+    const asked = sessionFromHeader(read, call.headers, operation.sessionHeaders)
     const model = await findModel(asked.model, context, options)
     checkOperation(operation, model)
     authoriseModel(principal, model.id, asked.own)
     checkParameters(operation, asked, model)
     const { requestId } = call
+    const userAgent = textOf(call.headers['user-agent'])
     const facts = callFacts(requestId, principal, model.id, asked)
     log.begin(facts, asked, call.headers)
     const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
@@ -49,6 +51,7 @@ export async function runOperation(
       requestId,
       operation,
       caller,
+      userAgent,
       model,
       asked,
       facts,
@@ -61,8 +64,11 @@ export async function runOperation(
     if (key === undefined) await complete(accepted, parts, undefined, writer, context)
     else {
       const content = { operation: operation.name, request: operation.digest(read) }
-      await idempotency.once(key, caller, content, writer, log, (claim, reply) =>
-        complete(accepted, parts, claim, reply, context),
+      await idempotency.once(
+        { key, caller, content, errors: operation.errors },
+        writer,
+        log,
+        (claim, reply) => complete(accepted, parts, claim, reply, context),
       )
     }
   } finally {
@@ -78,9 +84,10 @@ async function complete(
   writer: ReplyWriter,
   context: LazyContext,
 ): Promise<void> {
-  const { asked, caller, facts, log, model, neverOverdraw, operation, requestId } = request
+  const { asked, caller, facts, log, model, neverOverdraw, operation, requestId, userAgent } = request
   const { options } = parts
-  const plan = operation.plan(asked, model, neverOverdraw ? parts.boundedPlan : options)
+  const planOptions = neverOverdraw ? parts.boundedPlan : options
+  const plan = operation.plan(asked, model, planOptions, { principal: caller.principal, userAgent })
   const { routes, explanation } = await findRoutes(
     { operation, asked, model, plan, account: facts.account },
     context,
@@ -102,6 +109,7 @@ async function complete(
     requestId,
     operation,
     caller,
+    userAgent,
     model,
     asked,
     facts,

@@ -1,23 +1,12 @@
-import { z } from 'zod'
 import type { Clock } from '../../base/clock.js'
-import { MAX_CREDITS } from '../../base/money.js'
 import { PeriodCalendar } from '../../base/periods.js'
 import { bucketOf } from '../../contracts/bucket-of.js'
 import type { HoldLimit, LimitState, LimitUse } from '../../contracts/ledger.js'
 import { isOwnLimit } from '../../contracts/own-limit.js'
-import { nameSchema, parseInput } from '../../contracts/schemas.js'
+import { limitsSchema, parseInput } from '../../contracts/schemas.js'
 import type { Limit } from '../../contracts/usage-limits.js'
 import { type LimitFigures, rateLimitHeaders, tighter } from '../../protocol/rate-limit-headers.js'
 import type { Usage } from '../../protocol/usage.js'
-
-const limitSchema = z.object({
-  id: nameSchema,
-  unit: z.enum(['credits', 'requests', 'tokens']),
-  amount: z.bigint().min(0n).max(MAX_CREDITS),
-  per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
-  zone: z.string().optional(),
-  of: z.enum(['credential', 'account', 'app']).optional(),
-})
 
 /** Reads the limits of a principal; frozen lists only once. Throws an error that names the fault. */
 export type LimitReader = (limits: readonly Limit[]) => CallerLimits
@@ -53,21 +42,10 @@ export class CallerLimits {
     private readonly calendar: PeriodCalendar,
     private readonly clock: Clock,
   ) {
-    parseInput(z.array(limitSchema), limits, 'limits')
+    parseInput(limitsSchema, limits, 'limits')
     this.counted = limits.map((limit) => ({ limit, bucket: bucketOf(limit) }))
     this.hasBudget = limits.some(({ unit }) => unit === 'credits')
     this.countsTokens = limits.some(({ unit }) => unit === 'tokens')
-    if (new Set(limits.map(({ id }) => id)).size < limits.length) {
-      throw new TypeError('limits must not have the same id twice')
-    }
-    const now = clock.now()
-    for (const [position, limit] of limits.entries()) {
-      try {
-        calendar.around(limit, now)
-      } catch (cause) {
-        throw new TypeError(`limits.${position}.zone is not a known time zone`, { cause })
-      }
-    }
   }
 
   /** Returns the conditions of a hold for so many credits and tokens. */

@@ -8,7 +8,6 @@ import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
-import { ignoreEvents } from './emitter.js'
 import type { Explanations } from './explanations.js'
 
 const MAX_EXTRA_BYTES = 1_024
@@ -57,13 +56,14 @@ export class CallLog implements Listed {
   constructor(
     readonly requestId: string,
     private readonly operation: string,
-    private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'wallClock'>,
+    private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'heard' | 'wallClock'>,
     private readonly explanations: Explanations,
     readonly trace: TraceContext | undefined,
   ) {
-    const { clock, emit, wallClock } = options
+    const { clock, emit, heard, wallClock } = options
     this.startedAt = clock.now()
     this.toldAt = wallClock.now()
+    if (heard !== 'all') return
     const start = { type: 'request-start', requestId, operation, at: this.toldAt } as const
     emit(trace === undefined ? start : { ...start, trace })
   }
@@ -96,9 +96,15 @@ export class CallLog implements Listed {
     this.failed('client-left', CLIENT_LEFT_STATUS)
   }
 
+  /** Whether this service or a provider failed. A stream may fail after its status 200. */
+  private get hasFailed(): boolean {
+    if (this.outcome === 'completed' || this.outcome === 'client-left') return false
+    return this.status >= 500 || this.status === 200
+  }
+
   end(): void {
-    const { clock, emit } = this.options
-    if (emit === ignoreEvents) return
+    const { clock, emit, heard } = this.options
+    if (heard === 'none' || (heard === 'failed' && !this.hasFailed)) return
     const durationMs = clock.now() - this.startedAt
     const event: RequestEnd = {
       type: 'request-end',

@@ -2,7 +2,7 @@ import type { EventError, RequestEnd, RouterEvent } from '../../contracts/events
 import { eventError } from './event-error.js'
 
 /** Ignores events: the host has no listener. */
-export const ignoreEvents = (): void => {}
+const ignoreEvents = (): void => {}
 
 /** Makes an event sink that cannot disturb the engine: it freezes events and swallows the listener's errors. */
 export function createEmitter(

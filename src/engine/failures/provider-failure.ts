@@ -23,6 +23,9 @@ export interface ProviderFailure {
   readonly why: string
 }
 
+/** The host has no credit left with the provider. */
+const NO_CREDIT = 402
+
 type Reading = Omit<ProviderFailure, 'why'>
 
 const OUTAGES: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'status'])
@@ -70,8 +73,8 @@ function readFailure(
   const refused = (): Reading => ({ ...refusedRequest(failure, context), retryAfterSeconds })
   const retryAfter =
     retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }
-  /** The provider may have done, and billed, what it did not answer. */
-  const billed = { headers: { 'x-should-retry': 'false' } }
+  /** The provider may have done, and billed, what it did not answer. Or a wait does not help. */
+  const noRetry = { headers: { 'x-should-retry': 'false' } }
 
   switch (failure.reason) {
     case 'unsupported-request':
@@ -79,12 +82,12 @@ function readFailure(
     case 'unreachable':
       return fails('provider_error', 'The provider of this model cannot be reached.', true)
     case 'timeout':
-      return fails('provider_timeout', 'The provider of this model did not answer in time.', true, billed)
+      return fails('provider_timeout', 'The provider of this model did not answer in time.', true, noRetry)
     case 'answer-timeout':
       // It may be working on the request, and bill it: another provider would bill it too. And how long a reply takes is
       // the caller's doing, so that the route is not marked.
       return {
-        ...fails('provider_timeout', 'The provider of this model did not answer in time.', false, billed),
+        ...fails('provider_timeout', 'The provider of this model did not answer in time.', false, noRetry),
         movesOn: false,
       }
     case 'invalid-response':
@@ -92,10 +95,10 @@ function readFailure(
         'provider_invalid_response',
         'The provider of this model sent a reply that cannot be read.',
         true,
-        billed,
+        noRetry,
       )
     case 'cut-short':
-      return fails('provider_error', 'The provider of this model broke off its reply.', true, billed)
+      return fails('provider_error', 'The provider of this model broke off its reply.', true, noRetry)
   }
   if (status === 400 || status === 413 || status === 422 || refusesContent(failure)) return refused()
   if (status === 401 || status === 403) {
@@ -127,7 +130,7 @@ function readFailure(
     'provider_error',
     'The provider of this model failed.',
     status === undefined || status >= 500,
-    failure.reason === 'error-frame' ? billed : {},
+    failure.reason === 'error-frame' || status === NO_CREDIT ? noRetry : {},
   )
 }
 

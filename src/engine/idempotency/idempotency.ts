@@ -3,7 +3,7 @@ import { isCompatError } from '../../base/errors.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
-import { asCompatError, endingErrorCode } from '../../protocol/error-body.js'
+import { asCompatError, type ErrorStyle, OPENAI_ERRORS } from '../../protocol/error-body.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { JSON_TYPE } from '../../protocol/media-types.js'
 import type { Caller } from '../admission/authenticate.js'
@@ -22,6 +22,15 @@ import { RecordingBudget } from './recording-budget.js'
 /** Runs a call into a writer; `claim` goes with its hold. */
 type Run = (claim: string | undefined, writer: ReplyWriter) => Promise<void>
 
+/** A request under an `Idempotency-Key`. */
+export interface KeyedRequest {
+  readonly key: string
+  readonly caller: Caller
+  /** Everything in the request that can change the reply. */
+  readonly content: object
+  readonly errors: ErrorStyle | undefined
+}
+
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/
 const REPLAY_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
 const JSON_HEADERS = Object.freeze({ ...REPLAY_HEADERS, 'content-type': JSON_TYPE })
@@ -37,15 +46,9 @@ export class Idempotency {
 
   constructor(private readonly parts: { readonly inFlight: InFlight; readonly options: EngineOptions }) {}
 
-  /** Runs a call under its key. `content` is everything in the request that can change the reply. */
-  async once(
-    key: string,
-    caller: Caller,
-    content: object,
-    writer: ReplyWriter,
-    log: CallLog,
-    run: Run,
-  ): Promise<void> {
+  /** Runs a call under its key. */
+  async once(request: KeyedRequest, writer: ReplyWriter, log: CallLog, run: Run): Promise<void> {
+    const { key, caller, content, errors = OPENAI_ERRORS } = request
     const claim = scopeOf(caller, key)
     const digest = await digestJson(content)
     // Nothing has been asked of anybody yet, and nobody waits for it.
@@ -61,7 +64,7 @@ export class Idempotency {
       return
     }
     const { account } = caller.principal
-    const recording = this.record(digest, account, log)
+    const recording = this.record(digest, account, log, errors)
     this.running.set(claim, recording)
     const [followed, answered] = await Promise.allSettled([
       this.follow(recording, writer, false),
@@ -71,10 +74,11 @@ export class Idempotency {
     if (answered.status === 'rejected') throw answered.reason
   }
 
-  private record(digest: string, account: string, log: CallLog): Recording {
+  private record(digest: string, account: string, log: CallLog, errors: ErrorStyle): Recording {
     const { clock, limits } = this.parts.options
     return new Recording({
       digest,
+      errors,
       clock,
       clientStallMs: limits.clientStallMs,
       reservation: this.budget.open(account),
@@ -239,7 +243,7 @@ function sendStored(reply: StoredReply, recording: Recording, log: CallLog): voi
     return
   }
   // It may have broken off and been charged.
-  const code = endingErrorCode(bytes)
+  const code = recording.errors.endingCode(bytes)
   if (code !== undefined) log.failed(code, 200)
   recording.openStream(REPLAY_HEADERS)
   recording.end(toLatin1(bytes))

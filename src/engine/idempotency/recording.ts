@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { CompatError } from '../../base/errors.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
-import { errorReply } from '../../protocol/error-body.js'
+import { type ErrorStyle, errorReply } from '../../protocol/error-body.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { replyNotKept } from '../failures/claims.js'
 import { type FollowedReply, Follower, type Headers, type ReplyHead } from './follower.js'
@@ -10,6 +10,7 @@ import { ReplyPieces } from './reply-pieces.js'
 
 export interface RecordingOptions {
   readonly digest: string
+  readonly errors: ErrorStyle
   readonly clock: Clock
   /** How long a follower may take nothing before it is dropped. */
   readonly clientStallMs: number
@@ -34,6 +35,7 @@ const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
  */
 export class Recording implements ReplyWriter, FollowedReply {
   readonly digest: string
+  readonly errors: ErrorStyle
   readonly pieces: ReplyPieces
   head: ReplyHead | undefined
   /** The result, once the reply has ended. */
@@ -50,6 +52,7 @@ export class Recording implements ReplyWriter, FollowedReply {
 
   constructor(private readonly options: RecordingOptions) {
     this.digest = options.digest
+    this.errors = options.errors
     this.pieces = new ReplyPieces(options.reservation)
   }
 
@@ -118,7 +121,7 @@ export class Recording implements ReplyWriter, FollowedReply {
   /** Ends the recording with an error that is not to be replayed. Drops followers that have a part of a stream. */
   fail(error: CompatError): void {
     this.failed = true
-    this.head = { mode: 'whole', ...errorReply(error) }
+    this.head = { mode: 'whole', ...errorReply(error, this.errors) }
     this.end('')
   }
 

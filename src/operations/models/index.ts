@@ -1,5 +1,9 @@
 import type { ErrorCode } from '../../base/errors.js'
+import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
+import type { Operation } from '../../contracts/operation.js'
+import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { ModelReplies } from './model-replies.js'
@@ -17,9 +21,28 @@ const MODEL_CODES: readonly ErrorCode[] = [
   'shutting_down',
 ]
 
-/** `GET /models` and `GET /models/{model_key}`. */
-export function modelEndpoints(engine: Engine): readonly Endpoint[] {
-  const replies = new ModelReplies(engine.options)
+/** Writes the answer for a caller, who is unknown if the models are public. */
+type AnswerModels = (context: LazyContext, principal?: Principal) => Promise<string>
+
+/**
+ * `GET /models` and `GET /models/{model_key}`. If they are public, a request without a credential is answered too, with
+ * prices before any markup.
+ */
+export function modelEndpoints(
+  engine: Engine,
+  operations: readonly Operation[],
+  { isPublic }: { readonly isPublic: boolean },
+): readonly Endpoint[] {
+  const replies = new ModelReplies(engine.options, operations)
+  const answer = (
+    name: string,
+    call: IncomingCall,
+    writer: ReplyWriter,
+    body: AnswerModels,
+  ): Promise<void> =>
+    isPublic && call.authorizationLines === 0
+      ? engine.answerPublic(call, writer, body)
+      : engine.answer(name, call, writer, body)
   return [
     {
       method: 'GET',
@@ -28,15 +51,36 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
         operation: {
           operationId: 'listModels',
           summary: 'List the models',
+          parameters: [
+            {
+              name: 'supported_parameters',
+              in: 'query',
+              description: 'Only models that take all of these, with commas between them.',
+              schema: { type: 'string' },
+            },
+            {
+              name: 'operation',
+              in: 'query',
+              description: 'Only models that serve this operation.',
+              schema: { type: 'string', enum: operations.map((operation) => operation.name) },
+            },
+          ],
           responses: {
             200: success('All models that are currently available to the API key.', 'ModelList'),
-            ...errorResponses([...MODEL_CODES, 'catalogue_unavailable']),
+            ...errorResponses([
+              ...MODEL_CODES,
+              'invalid_request',
+              'catalogue_unavailable',
+              'provider_registry_unavailable',
+            ]),
           },
         },
         schemas: { ModelList: modelListSchema },
       },
       answer: (call, writer) =>
-        engine.answer('list-models', call, writer, (context, principal) => replies.list(context, principal)),
+        answer('list-models', call, writer, (context, principal) =>
+          replies.list(call.query, context, principal),
+        ),
     },
     {
       method: 'GET',
@@ -67,9 +111,7 @@ export function modelEndpoints(engine: Engine): readonly Endpoint[] {
         schemas: { Model: modelSchema },
       },
       answer: (call, writer, key) =>
-        engine.answer('get-model', call, writer, (context, principal) =>
-          replies.one(key, context, principal),
-        ),
+        answer('get-model', call, writer, (context, principal) => replies.one(key, context, principal)),
     },
   ]
 }

@@ -1,4 +1,6 @@
-import type { Price, Prices } from '../../base/prices.js'
+import { type MarkupTerms, NO_MARKUP, type Prices } from '../../base/prices.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
+import { callerPrices } from './caller-prices.js'
 
 /** The fields of a catalogue's model that are sent to clients. The catalogue's own `Model` is assignable to it. */
 export interface ListedModel {
@@ -12,12 +14,23 @@ export interface ListedModel {
   readonly contextLength?: number
   readonly maxOutputTokens?: number
   readonly supportedParameters?: readonly string[]
+  readonly operations?: readonly string[]
   readonly modalities?: readonly string[]
   readonly prices?: Prices
 }
 
-/** Returns a model as `GET /models/{model_key}` shows it. Fields that the catalogue does not have are left out. */
-export function modelObject(model: ListedModel) {
+/** The parameters of a model whose catalogue does not list them: everything that changes a reply. */
+const KNOWN_PARAMETERS: readonly string[] = [...KNOWN_FIELDS]
+  .filter(([, field]) => field.isDropped !== true)
+  .map(([name]) => name)
+
+/**
+ * Returns a model as `GET /models/{model_key}` shows it. The fields of OpenRouter's list that pickers of models and its SDK
+ * require are always there. Of the others, those that the catalogue does not have are left out.
+ */
+export function modelObject(model: ListedModel, markup: MarkupTerms = NO_MARKUP) {
+  const inputs = model.modalities ?? ['text']
+  const outputs = outputsOf(model)
   return {
     id: model.id,
     object: 'model' as const,
@@ -25,53 +38,53 @@ export function modelObject(model: ListedModel) {
     owned_by: model.ownedBy,
     root: model.root ?? model.id,
     parent: model.parent ?? null,
-    name: model.name,
+    canonical_slug: model.id,
+    name: model.name ?? model.id,
     description: model.description,
-    context_length: model.contextLength,
+    context_length: model.contextLength ?? null,
     max_output_tokens: model.maxOutputTokens,
-    supported_parameters: model.supportedParameters,
+    supported_parameters: parametersOf(model),
+    operations: model.operations,
     modalities: model.modalities,
-    pricing: model.prices && priceList({ ...NO_PRICES, ...model.prices }),
+    architecture: {
+      modality: `${inputs.join('+')}->${outputs.join('+')}`,
+      input_modalities: inputs,
+      output_modalities: outputs,
+    },
+    top_provider: {
+      context_length: model.contextLength ?? null,
+      max_completion_tokens: model.maxOutputTokens ?? null,
+      is_moderated: false,
+    },
+    pricing: model.prices && callerPrices(model.prices, markup),
+    per_request_limits: null,
+    default_parameters: null,
+    supported_voices: null,
+    links: { details: `/models/${model.id}` },
   }
 }
 
 /** Returns the answer of `GET /models`. */
-export function modelList(models: readonly ListedModel[]) {
-  return { object: 'list' as const, data: models.map(modelObject) }
-}
-
-/** Without these fields, an absent price could be read from `Object.prototype`. */
-const NO_PRICES = {
-  cachedInput: undefined,
-  cacheWrite: undefined,
-  reasoning: undefined,
-  audioInput: undefined,
-  audioOutput: undefined,
-  imageInput: undefined,
-  imageOutput: undefined,
-  request: undefined,
-  tiers: undefined,
-}
-
-function priceList(prices: Prices) {
+export function modelList(models: readonly ListedModel[], markup: MarkupTerms = NO_MARKUP) {
   return {
-    ...priceObject(prices),
-    tiers: prices.tiers?.map((tier) => ({ above: tier.above, ...priceObject({ ...NO_PRICES, ...tier }) })),
+    object: 'list' as const,
+    data: models.map((model) => modelObject(model, markup)),
+    links: { next: null },
+    total_count: models.length,
   }
 }
 
-/** Copies each field by name, because a host's rows may contain fields that clients must not see. */
-function priceObject(price: Price) {
-  return {
-    input: price.input,
-    output: price.output,
-    cachedInput: price.cachedInput,
-    cacheWrite: price.cacheWrite,
-    reasoning: price.reasoning,
-    audioInput: price.audioInput,
-    audioOutput: price.audioOutput,
-    imageInput: price.imageInput,
-    imageOutput: price.imageOutput,
-    request: price.request,
-  }
+/** Returns the parameters that a model takes: those of its catalogue, or all that the router knows. */
+export function parametersOf({ operations, supportedParameters }: ListedModel): readonly string[] {
+  if (supportedParameters !== undefined) return supportedParameters
+  return isChat(operations) ? KNOWN_PARAMETERS : []
+}
+
+function outputsOf({ operations }: ListedModel): readonly string[] {
+  return isChat(operations) ? ['text'] : ['embeddings']
+}
+
+/** Whether a model writes replies. A model without a list of operations is taken for one that does. */
+function isChat(operations: readonly string[] | undefined): boolean {
+  return operations === undefined || operations.some((name) => name !== 'embeddings')
 }

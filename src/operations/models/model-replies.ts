@@ -1,6 +1,9 @@
+import { LRUCache } from 'lru-cache'
+import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
+import type { Operation } from '../../contracts/operation.js'
 import { authoriseKeyModel, isHiddenFrom } from '../../engine/admission/authorise.js'
 import { lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
@@ -8,44 +11,98 @@ import { askStore } from '../../engine/asking/stores.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
+import { type ModelFilter, readFilter, takesParameters } from './model-filter.js'
 import { modelList, modelObject } from './model-object.js'
+
+/** How many markups have a body of their own at a time. */
+const KEPT_MARKUPS = 100
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
-  #listed: { readonly models: readonly Model[]; readonly body: string } | undefined
+  /** The list that the bodies show. */
+  #listed: readonly Model[] | undefined
+  /** By markup. */
+  readonly #bodies = new LRUCache<string, string>({ max: KEPT_MARKUPS })
 
-  constructor(private readonly options: EngineOptions) {}
+  constructor(
+    private readonly options: EngineOptions,
+    private readonly operations: readonly Operation[],
+  ) {}
 
   /**
-   * Writes the body once for each frozen list. Caches and the memory catalogue return the same list until it changes. An
-   * API key with a list of models gets a body of its own.
+   * Writes the body once for each markup while the catalogue returns the same frozen list, as caches and the memory
+   * catalogue do until it changes. A list that a query or the API key narrows is written each time.
    */
-  async list(context: LazyContext, principal: Principal): Promise<string> {
+  async list(query: string, context: LazyContext, principal?: Principal): Promise<string> {
     const { options } = this
+    const filter = readFilter(query, this.operations)
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
     if (!Array.isArray(models)) {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
     }
-    if (principal.kind === 'api-key' && principal.allowedModels !== undefined) {
-      const shown = models.filter(({ id }) => !isHiddenFrom(principal, id))
-      return toLatin1(JSON.stringify(modelList(shown)))
+    const markup = markupOf(principal)
+    const isNarrowed = principal?.kind === 'api-key' && principal.allowedModels !== undefined
+    const visible = isNarrowed ? models.filter(({ id }) => !isHiddenFrom(principal, id)) : models
+    if (filter !== undefined) return bodyOf(await this.#matching(visible, filter, context), markup)
+    if (isNarrowed) return bodyOf(visible, markup)
+    if (this.#listed !== models) {
+      this.#bodies.clear()
+      this.#listed = undefined
     }
-    if (this.#listed?.models === models) return this.#listed.body
-    const body = toLatin1(JSON.stringify(modelList(models)))
-    if (isFixed(models)) this.#listed = { models, body }
+    const key = `${markup.basisPoints} ${markup.flat}`
+    const kept = this.#bodies.get(key)
+    if (kept !== undefined) return kept
+    const body = bodyOf(models, markup)
+    if (this.#listed === models || isFixed(models)) {
+      this.#listed = models
+      this.#bodies.set(key, body)
+    }
     return body
   }
 
   /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
-  async one(key: string, context: LazyContext, principal: Principal): Promise<string> {
+  async one(key: string, context: LazyContext, principal?: Principal): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
       if (model === undefined) continue
-      authoriseKeyModel(principal, model.id)
-      return toLatin1(JSON.stringify(modelObject(model)))
+      if (principal !== undefined) authoriseKeyModel(principal, model.id)
+      return toLatin1(JSON.stringify(modelObject(model, markupOf(principal))))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }
+
+  async #matching(
+    models: readonly Model[],
+    filter: ModelFilter,
+    context: LazyContext,
+  ): Promise<readonly Model[]> {
+    const taking = models.filter((model) => takesParameters(model, filter))
+    const { operation } = filter
+    if (operation === undefined) return taking
+    const serves = await Promise.all(taking.map((model) => this.#serves(model, operation, context)))
+    return taking.filter((_model, position) => serves[position])
+  }
+
+  /** Whether a model serves an operation: as its catalogue says, otherwise if any of its routes does. */
+  async #serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
+    if (model.operations !== undefined) return model.operations.includes(operation.name)
+    const { options } = this
+    const routes = await askStore('providers', options, context, () =>
+      options.providers.routes(model, context),
+    )
+    if (!Array.isArray(routes)) {
+      throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+    }
+    return routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
+  }
+}
+
+function markupOf(principal: Principal | undefined): MarkupTerms {
+  return principal?.kind === 'access-token' ? parseMarkup(principal.app.markup) : NO_MARKUP
+}
+
+function bodyOf(models: readonly Model[], markup: MarkupTerms): string {
+  return toLatin1(JSON.stringify(modelList(models, markup)))
 }
 
 /** Whether nothing that the list shows can change. */
@@ -54,9 +111,10 @@ function isFixed(models: readonly Model[]): boolean {
 }
 
 function partsOf(model: Model): readonly unknown[] {
-  const { modalities, prices, supportedParameters } = model
+  const { modalities, operations, prices, supportedParameters } = model
   const tiers: unknown = prices?.tiers
-  return [model, modalities, supportedParameters, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
+  const lists = [modalities, operations, supportedParameters]
+  return [model, ...lists, prices, tiers, ...(Array.isArray(tiers) ? tiers : [])]
 }
 
 function spellingsOf(key: string): ReadonlySet<string> {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-const decimal = z.string().regex(/^\d+(\.\d{1,9})?$/)
+const decimal = z.string().regex(/^\d+(\.\d{1,19})?$/)
 
 const price = {
   input: decimal,
@@ -22,17 +22,35 @@ export const modelSchema = z.looseObject({
   owned_by: z.string(),
   root: z.string(),
   parent: z.string().nullable(),
-  name: z.string().optional(),
+  canonical_slug: z.string().describe('The id again, as in the list of OpenRouter.'),
+  name: z.string(),
   description: z.string().optional(),
-  context_length: z.int().optional().describe('Tokens.'),
+  context_length: z.int().nullable().describe('Tokens; null if it is not known.'),
   max_output_tokens: z.int().optional().describe('Tokens.'),
   supported_parameters: z
     .array(z.string())
+    .describe(
+      'The optional parameters that the model takes; all that the router knows if the host does not list them.',
+    ),
+  operations: z
+    .array(z.string())
     .optional()
-    .describe('If present, a request with any other optional parameter is refused.'),
+    .describe('The operations that the model serves. If absent, all that its routes serve.'),
   modalities: z.array(z.string()).optional(),
+  architecture: z.looseObject({
+    modality: z.string().describe('Both lists in one text, such as `text+image->text`.'),
+    input_modalities: z.array(z.string()),
+    output_modalities: z.array(z.string()),
+  }),
+  top_provider: z.looseObject({
+    context_length: z.int().nullable(),
+    max_completion_tokens: z.int().nullable(),
+    is_moderated: z.boolean(),
+  }),
   pricing: z
     .looseObject({
+      prompt: decimal.optional().describe('Credits per token: `input` divided by a million.'),
+      completion: decimal.optional().describe('Credits per token: `output` divided by a million.'),
       ...price,
       tiers: z
         .array(z.looseObject({ above: z.number(), ...price }))
@@ -40,7 +58,13 @@ export const modelSchema = z.looseObject({
         .describe('If the prompt has more than `above` tokens, the whole call has that price.'),
     })
     .optional()
-    .describe('Credits per million tokens, as decimal strings, before markup.'),
+    .describe(
+      'Credits per million tokens, as decimal strings, with the markup of the app if an access token asks.',
+    ),
 })
 
-export const modelListSchema = z.looseObject({ object: z.literal('list'), data: z.array(modelSchema) })
+export const modelListSchema = z.looseObject({
+  object: z.literal('list'),
+  data: z.array(modelSchema),
+  total_count: z.int(),
+})

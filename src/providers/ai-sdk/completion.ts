@@ -6,7 +6,7 @@ import { toFinish } from './finish.js'
 import { lengthOf } from './length.js'
 import { callFields, callSignature, thoughtDetail } from './signatures.js'
 import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, rejectIgnored } from './warnings.js'
+import { type AskedFields, ignoredFields } from './warnings.js'
 
 export interface ResultReading {
   readonly source: UsageSource
@@ -14,15 +14,11 @@ export interface ResultReading {
   readonly replyBytes: number
 }
 
-/**
- * Reads a result of `doGenerate` as one completion and its usage. Throws a `ProviderError` if it has no content, or
- * if the package ignored a field of the request.
- */
+/** Reads a result of `doGenerate` as one completion and its usage. Throws a `ProviderError` if it has no content. */
 export function readResult(result: unknown, { source, asked, replyBytes }: ResultReading): ProviderEvent[] {
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw new ProviderError('invalid-response', 'The result of the model has no content.')
   }
-  rejectIgnored(result.warnings, asked)
   const parts: readonly unknown[] = result.content
   if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
     throw replyTooLong(replyBytes)
@@ -35,6 +31,7 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
     ...(toFinish(result.finishReason, source) ?? { finish_reason: null }),
   }
   return [
+    ...ignoredFields(result.warnings, asked),
     {
       type: 'completion',
       completion: { ...(id === undefined ? {} : { id }), object: 'chat.completion', choices: [choice] },

@@ -7,13 +7,13 @@ import { toFrameError, toUnreadable } from './errors.js'
 import { endedUnnamed, toFinish, unifiedReason } from './finish.js'
 import { callFields, callSignature, thoughtDetail } from './signatures.js'
 import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, rejectIgnored } from './warnings.js'
+import { type AskedFields, ignoredFields } from './warnings.js'
 
 /** Turns the parts of one streamed reply into our events, in order. */
 export interface PartReader {
   /**
-   * Reads one part. Throws a `ProviderError` for an `error` part or if the package ignored a field, and
-   * `UnreadableContent` for a part that makes no sense or that the package itself could not read.
+   * Reads one part. Throws a `ProviderError` for an `error` part, and `UnreadableContent` for a part that makes no sense
+   * or that the package itself could not read.
    */
   read(part: unknown): ProviderEvent[]
   /** Whether a `finish` part with the provider's reason was received. Nothing comes after it. */
@@ -130,8 +130,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
       if (!isObject(part)) throw new ProviderError('invalid-response', NOT_SPECIFIED)
       switch (part.type) {
         case 'stream-start':
-          rejectIgnored(part.warnings, asked)
-          return []
+          return ignoredFields(part.warnings, asked)
         case 'response-metadata':
           id ??= textOf(part.id)
           return []

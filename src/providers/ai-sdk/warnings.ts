@@ -1,23 +1,22 @@
+import type { ProviderEvent } from '../../contracts/index.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { unsupported } from '../openai-input/unsupported.js'
 
 /** The request field that asked for each option of a call, by the option's name in warnings. */
 export type AskedFields = ReadonlyMap<string, string>
 
 /**
- * Rejects a request if the package warns that it ignored an option that a field asked for. Other warnings do not
- * matter: hints, deprecations, and warnings about options that no field asked for.
+ * Reports each field whose option the package warns that it ignored. Other warnings do not matter: hints, deprecations,
+ * and warnings about options that no field asked for.
+ *
+ * A package warns when the provider has answered, and bills. To reject the reply would let a caller have it billed for
+ * nothing, so the reply goes on.
  */
-export function rejectIgnored(warnings: unknown, asked: AskedFields): void {
-  if (!Array.isArray(warnings)) return
-  for (const warning of warnings.filter(isObject)) {
-    const field = asked.get(ignoredOption(warning) ?? '')
-    if (field === undefined) continue
-    throw unsupported(
-      field,
-      `${field}: this parameter, or this value of it, is not supported by this provider.`,
-    )
-  }
+export function ignoredFields(warnings: unknown, asked: AskedFields): ProviderEvent[] {
+  if (!Array.isArray(warnings)) return []
+  const fields = warnings.filter(isObject).map((warning) => asked.get(ignoredOption(warning) ?? ''))
+  return [...new Set(fields)]
+    .filter((field) => field !== undefined)
+    .map((field) => ({ type: 'mended', kind: 'parameter-ignored', dropped: field }))
 }
 
 /** Version 2 has one type for settings and one for tools. Later versions have one for both. */

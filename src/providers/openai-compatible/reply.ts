@@ -4,26 +4,53 @@ import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
+import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
+import { type ProviderReasoning, ReasoningSearch } from './reasoning-field.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
 
+/** Reads one reply, as a stream or in one body. */
+export class ReplyReading implements ReplyFormat {
+  readonly search: ReasoningSearch
+
+  constructor(
+    readonly fastPaths: boolean,
+    readonly unlistedTokens: UnlistedTokens,
+    readonly reasoning: ProviderReasoning,
+  ) {
+    this.search = new ReasoningSearch(reasoning)
+  }
+
+  onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean {
+    return readEvent(data, type, events, this)
+  }
+
+  onBody(json: Buffer, events: ProviderEvent[]): void {
+    readBody(json, events, this)
+  }
+}
+
 /** Reads one event of a stream. Returns `true` for `[DONE]`. */
-export function readEvent(
+function readEvent(
   data: string,
   type: string | undefined,
   events: ProviderEvent[],
-  unlistedTokens: UnlistedTokens,
+  { reasoning, search, unlistedTokens }: ReplyReading,
 ): boolean {
   if (data.startsWith('[DONE]')) return true
   if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
   if (isPlainLine(data)) {
+    search.search(data)
     events.push({ type: 'data', bytes: data })
     return false
   }
   // Vertex AI keeps streams of its partners' models alive with comments sent as data.
   if (data.trim() === '' || data.startsWith(':')) return false
-  for (const reply of readFrame(fromLatin1(data), type, events)) readChunk(reply, events, unlistedTokens)
+  for (const reply of readFrame(fromLatin1(data), type, events)) {
+    reasoning.learn(reply.choices)
+    readChunk(reply, events, unlistedTokens)
+  }
   return false
 }
 
@@ -39,12 +66,13 @@ function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: U
 }
 
 /** Reads a reply in one body. */
-export function readBody(json: Buffer, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
+function readBody(json: Buffer, events: ProviderEvent[], { reasoning, unlistedTokens }: ReplyReading): void {
   const reply = parseProviderObject(json.toString())
   const failure = failureIn(reply)
   if (failure !== undefined) throw failure
   const choices = readChoices(reply.choices)
   if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
+  reasoning.learn(choices)
   const report = readUsage(usageOf(reply), unlistedTokens)
   events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })

@@ -281,6 +281,7 @@ describe('a warning about an ignored option', () => {
     ['tools', 'tools', { tools: [tool] }],
     ['toolChoice', 'tool_choice', { tools: [tool], tool_choice: 'required' }],
   ] as const
+  const ignoring = (field: string) => [{ type: 'mended', kind: 'parameter-ignored', dropped: field }]
   const told = async (warning: object, asked: object, version: Version = 'v3', settings = {}) => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...asked }
     const warnings = [{ type: 'other', message: 'topK' }, warning]
@@ -296,47 +297,46 @@ describe('a warning about an ignored option', () => {
       await runModel(model, { request, stream: true }, settings),
       await runModel(model, { request, stream: false }, settings),
     ]
-    expect(whole.error).toEqual(streamed.error)
-    if (streamed.error !== undefined) expect([...streamed.events, ...whole.events]).toEqual([])
-    return streamed.error
+    expect([streamed.error, whole.error]).toEqual([undefined, undefined])
+    const ignored = [streamed, whole].map(({ events }) => events.filter(({ type }) => type === 'mended'))
+    expect(ignored[1]).toEqual(ignored[0])
+    expect(JSON.stringify([streamed.events, whole.events]).match(/"Hello"/g)).toHaveLength(2)
+    return ignored[0]
   }
 
-  it.each(REQUESTS)('for %s rejects %s by name, before any token', async (name, param, asked) => {
-    const refused = { reason: 'unsupported-request', param, message: expect.stringContaining(param) }
-    expect(await told({ type: 'unsupported-setting', setting: name }, asked, 'v2')).toMatchObject(refused)
-    expect(await told({ type: 'unsupported', feature: name }, asked, 'v3')).toMatchObject(refused)
-    expect(await told({ type: 'unsupported', feature: name, details: 'x' }, asked, 'v4')).toMatchObject(
-      refused,
+  it.each(REQUESTS)('for %s reports %s, and the reply goes on', async (name, param, asked) => {
+    const reported = ignoring(param)
+    expect(await told({ type: 'unsupported-setting', setting: name }, asked, 'v2')).toEqual(reported)
+    expect(await told({ type: 'unsupported', feature: name }, asked, 'v3')).toEqual(reported)
+    expect(await told({ type: 'unsupported', feature: name, details: 'x' }, asked, 'v4')).toEqual(reported)
+  })
+
+  it('reports tools or reasoning if it is about those', async () => {
+    const tools = { tools: [tool] }
+    const functionTool = { type: 'function', name: 'look', inputSchema: {} }
+    expect(await told({ type: 'unsupported-tool', tool: functionTool }, tools, 'v2')).toEqual(
+      ignoring('tools'),
+    )
+    expect(await told({ type: 'unsupported', feature: 'function tool look' }, tools)).toEqual(
+      ignoring('tools'),
+    )
+    const effort = { reasoning_effort: 'high' }
+    expect(await told({ type: 'unsupported', feature: 'reasoning' }, effort, 'v4')).toEqual(
+      ignoring('reasoning_effort'),
     )
   })
 
-  it('rejects tools or reasoning if it is about those', async () => {
-    const tools = { tools: [tool] }
-    const functionTool = { type: 'function', name: 'look', inputSchema: {} }
-    expect(await told({ type: 'unsupported-tool', tool: functionTool }, tools, 'v2')).toMatchObject({
-      param: 'tools',
-    })
-    expect(await told({ type: 'unsupported', feature: 'function tool look' }, tools)).toMatchObject({
-      param: 'tools',
-    })
-    const effort = { reasoning_effort: 'high' }
-    expect(await told({ type: 'unsupported', feature: 'reasoning' }, effort, 'v4')).toMatchObject({
-      param: 'reasoning_effort',
-    })
-  })
-
-  it('rejects the field that the host translated to that option', async () => {
+  it('reports the field that the host translated to that option', async () => {
     const settings = {
       parameters: { reasoning_effort: (value: unknown) => ({ fake: { effort: value } }), top_k: () => ({}) },
     }
     const asked = { reasoning_effort: 'high', top_k: 5 }
     for (const setting of ['effort', 'providerOptions.fake.effort']) {
-      expect(await told({ type: 'unsupported-setting', setting }, asked, 'v2', settings)).toMatchObject({
-        reason: 'unsupported-request',
-        param: 'reasoning_effort',
-      })
+      expect(await told({ type: 'unsupported-setting', setting }, asked, 'v2', settings)).toEqual(
+        ignoring('reasoning_effort'),
+      )
     }
-    expect(await told({ type: 'unsupported', feature: 'topK' }, asked, 'v3', settings)).toBeUndefined()
+    expect(await told({ type: 'unsupported', feature: 'topK' }, asked, 'v3', settings)).toEqual([])
   })
 
   it.each([
@@ -347,14 +347,14 @@ describe('a warning about an ignored option', () => {
     ['an option that only the host set', { type: 'unsupported', feature: 'providerOptions.fake.effort' }],
     ['a tool that only the host set', { type: 'unsupported-tool', tool: { type: 'provider-defined' } }],
     ['nothing', { type: 'unsupported' }],
-  ])('does not fail the call if it is about %s', async (_name, warning) => {
-    expect(await told(warning, { top_k: 5, tools: [tool] })).toBeUndefined()
+  ])('is not reported if it is about %s', async (_name, warning) => {
+    expect(await told(warning, { top_k: 5, tools: [tool] })).toEqual([])
   })
 
-  it('does not fail the call for a temperature of 1, the default of models without that setting', async () => {
+  it('is not reported for a temperature of 1, the default of models without that setting', async () => {
     const warning = { type: 'unsupported', feature: 'temperature' }
-    expect(await told(warning, { temperature: 1 })).toBeUndefined()
-    expect(await told(warning, { temperature: 0.9 })).toMatchObject({ param: 'temperature' })
+    expect(await told(warning, { temperature: 1 })).toEqual([])
+    expect(await told(warning, { temperature: 0.9 })).toEqual(ignoring('temperature'))
   })
 
   it.each([undefined, null, 'none', [null, 5]])(

@@ -15,8 +15,8 @@ export interface WrittenLabels {
 
 /** Writes a client's JSON reply, as latin1, from a provider's body or from the choices of its stream. */
 export class BodyWriter {
-  /** The choices as JSON, which is written before anything is charged for them. */
-  private choices: string | undefined
+  /** The choices as {@link write} returned them, before anything was charged for them. */
+  protected choices: string | undefined
   private accumulator: ChoiceAccumulator | undefined
   private isUnread = false
 
@@ -27,7 +27,7 @@ export class BodyWriter {
 
   /** Accepts the choices of a body. Throws a `ProviderError` if they cannot be written. */
   takeWhole(choices: readonly JsonObject[]): void {
-    this.choices = toLatin1(writeChoices(choices))
+    this.choices = this.writeSafely(choices)
   }
 
   /** Accepts the choices of a chunk. */
@@ -45,7 +45,7 @@ export class BodyWriter {
 
   /** Called when every choice of a stream has ended. Throws a `ProviderError` if they cannot be written. */
   endChoices(lostToolCalls: (choice: number) => readonly number[]): void {
-    this.choices = toLatin1(writeChoices(this.accumulator?.finished(lostToolCalls) ?? []))
+    this.choices = this.writeSafely(this.accumulator?.finished(lostToolCalls) ?? [])
   }
 
   /** Returns the reply. Its choices must have ended. */
@@ -63,13 +63,20 @@ export class BodyWriter {
     const top = toLatin1(json)
     return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`
   }
-}
 
-/** An adapter may pass values that JSON cannot represent, such as a BigInt. */
-function writeChoices(choices: readonly JsonObject[]): string {
-  try {
+  /** Writes the choices of the whole reply as JSON, for {@link body}. */
+  protected write(choices: readonly JsonObject[]): string {
     return JSON.stringify(choices)
-  } catch (cause) {
-    throw new ProviderError('invalid-response', "The provider's reply cannot be written as JSON.", { cause })
+  }
+
+  /** An adapter may pass values that JSON cannot represent, such as a BigInt. */
+  private writeSafely(choices: readonly JsonObject[]): string {
+    try {
+      return toLatin1(this.write(choices))
+    } catch (cause) {
+      throw new ProviderError('invalid-response', "The provider's reply cannot be written as JSON.", {
+        cause,
+      })
+    }
   }
 }

@@ -1,6 +1,7 @@
-import { isProviderError, ProviderError } from '../../../base/errors.js'
+import { type CompatError, isProviderError, ProviderError } from '../../../base/errors.js'
 import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
+import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { isCount } from '../../../protocol/usage.js'
@@ -12,7 +13,8 @@ import { eachText, hasToken, invalidReply, withoutDepths } from '../../../replie
 import { LostPieces } from '../../../replies/lost-pieces.js'
 import { parseEvent, saysFailure } from '../../../replies/parse-event.js'
 import { BodyWriter } from './body-writer.js'
-import { ChunkWriter, type ReplyTop, writeLabels } from './chunk-writer.js'
+import { ChunkWriter, type ReplyTop, type StreamWriter, writeLabels } from './chunk-writer.js'
+import { nameReasoning } from './reasoning-name.js'
 import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
 import {
@@ -33,6 +35,18 @@ export interface AskedReply {
   readonly stream: boolean
   /** The number of choices requested. */
   readonly n: number
+  readonly reasoningName: ReasoningName
+}
+
+/** How the reply is written for the clients of one API. */
+export interface ReplyWriters {
+  stream(top: ReplyTop): StreamWriter
+  body(): BodyWriter
+}
+
+const CHAT_WRITERS: ReplyWriters = {
+  stream: (top) => new ChunkWriter(top),
+  body: () => new BodyWriter(),
 }
 
 /**
@@ -47,11 +61,11 @@ export class ChatReply implements Reply {
   failure: ProviderError | undefined
   private pending = ''
   /** Set if the client gets a stream. */
-  private readonly chunkWriter: ChunkWriter | undefined
+  private readonly chunkWriter: StreamWriter | undefined
   private readonly splicer: Splicer | undefined
   private templateChoice: ChoiceStream | undefined
   /** For a JSON reply. */
-  private readonly bodyWriter = new BodyWriter()
+  private readonly bodyWriter: BodyWriter
   private readonly choices: ChoiceList
   private cameWhole = false
   /** Whether the provider has reported output tokens. */
@@ -67,6 +81,7 @@ export class ChatReply implements Reply {
   constructor(
     private readonly parts: ReplyParts,
     private readonly asked: AskedReply,
+    writers = CHAT_WRITERS,
   ) {
     const { counter, created, id, splice } = parts
     const { model, stream } = asked
@@ -77,8 +92,9 @@ export class ChatReply implements Reply {
       newToolCallId: this.newToolCallId,
       losses: this.lost,
     })
-    this.chunkWriter = stream ? new ChunkWriter(this.top) : undefined
-    this.splicer = stream && splice ? new Splicer() : undefined
+    this.chunkWriter = stream ? writers.stream(this.top) : undefined
+    this.bodyWriter = writers.body()
+    this.splicer = stream && splice && writers === CHAT_WRITERS ? new Splicer() : undefined
   }
 
   get unreadable(): ProviderError | undefined {
@@ -173,6 +189,10 @@ export class ChatReply implements Reply {
   closing(charge: WireCharge): string {
     const labels = this.waitingLabels === undefined ? '' : writeLabels(this.waitingLabels)
     return this.pending + this.chunkWriter!.closing(charge, labels)
+  }
+
+  failing(error: CompatError, charge: WireCharge): string {
+    return this.chunkWriter!.failing(error, charge, this.pending)
   }
 
   /** Returns the JSON reply as latin1. Its choices must have ended. */
@@ -311,6 +331,7 @@ export class ChatReply implements Reply {
   }
 
   private takeBody(choices: readonly WholeChoice[]): void {
+    nameReasoning(choices, this.asked.reasoningName)
     this.bodyWriter.takeWhole(choices)
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
@@ -349,6 +370,7 @@ export class ChatReply implements Reply {
 
   /** Returns a chunk for each choice, or an empty string if the client gets a JSON reply. */
   private write(choices: readonly JsonObject[], labels = NO_LABELS): string {
+    nameReasoning(choices, this.asked.reasoningName)
     if (this.chunkWriter !== undefined) {
       if (this.lost.why !== undefined || choices.length === 0) return ''
       const { waitingLabels } = this

@@ -1,6 +1,8 @@
+import type { CompatError } from '../../../base/errors.js'
+import { errorFrame } from '../../../protocol/error-body.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
-import { type WireCharge, writeUsage } from '../../../protocol/wire-usage.js'
+import { type WireCharge, wireUsage, writeUsage } from '../../../protocol/wire-usage.js'
 
 /** The top-level fields of every reply. */
 export interface ReplyTop {
@@ -9,8 +11,18 @@ export interface ReplyTop {
   readonly model: string
 }
 
+/** Writes the stream of a client, as latin1, from choices in the one shape that OpenAI's clients read. */
+export interface StreamWriter {
+  /** Returns the bytes for some choices of a chunk. `labels` are from {@link writeLabels}. */
+  chunks(choices: readonly JsonObject[], labels: string): string
+  /** Returns the end of a stream whose choices have ended, with the charge. */
+  closing(charge: WireCharge, labels: string): string
+  /** Returns the end of a stream that fails, with the charge. `pending` are bytes of {@link chunks} that were not sent. */
+  failing(error: CompatError, charge: WireCharge, pending: string): string
+}
+
 /** Writes the chunks of a client's stream, as latin1. */
-export class ChunkWriter {
+export class ChunkWriter implements StreamWriter {
   private readonly head: string
 
   constructor({ id, created, model }: ReplyTop) {
@@ -30,6 +42,11 @@ export class ChunkWriter {
   /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
   closing(charge: WireCharge, labels = ''): string {
     return `${this.head}[]${labels},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
+  }
+
+  /** There is no `[DONE]`: a stream that ends without it is no success. */
+  failing(error: CompatError, charge: WireCharge): string {
+    return errorFrame(error, wireUsage(charge))
   }
 }
 

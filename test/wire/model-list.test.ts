@@ -1,0 +1,125 @@
+import { OpenRouter } from '@openrouter/sdk'
+import { afterEach, describe, expect, it } from 'vitest'
+import { memoryCatalogue, memoryProviders, type ProviderAdapter } from '../../src/index.js'
+import { ACCESS_TOKEN, API_KEY, WireService } from './service.js'
+
+let service: WireService | undefined
+afterEach(async () => {
+  await service?.close()
+  service = undefined
+})
+
+const PRICES = { input: '0.15', output: '0.6', cachedInput: '0.0375', request: '0.0002' }
+const CHATS: ProviderAdapter = { chat: async () => {} } as never
+const EMBEDS: ProviderAdapter = { embeddings: async () => {} } as never
+
+async function start(more: { publicModels?: boolean } = {}) {
+  service = await WireService.start({
+    router: () => ({
+      ...more,
+      catalogue: memoryCatalogue([
+        {
+          id: 'acme/plain',
+          prices: PRICES,
+          contextLength: 8_000,
+          maxOutputTokens: 2_000,
+          modalities: ['text', 'image'],
+        },
+        { id: 'acme/strict', prices: PRICES, supportedParameters: ['temperature', 'max_tokens'] },
+        { id: 'acme/embed', prices: PRICES, operations: ['embeddings'] },
+        { id: 'acme/routed', prices: PRICES },
+      ]),
+      providers: memoryProviders([
+        { id: 'chats', adapter: CHATS, models: { 'acme/plain': 'plain', 'acme/strict': 'strict' } },
+        { id: 'embeds', adapter: EMBEDS, models: { 'acme/embed': 'embed', 'acme/routed': 'routed' } },
+      ]),
+    }),
+  })
+  return service
+}
+
+type Listed = { id: string; pricing: Record<string, string> }
+const listOf = async (path: string, token?: string) => {
+  const response = await service!.host.request(path, {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  })
+  return { status: response.status, body: (await response.json()) as { data: Listed[]; error?: object } }
+}
+
+describe('the list of models', () => {
+  it('is what the OpenRouter SDK reads', async () => {
+    const { host } = await start()
+    const client = new OpenRouter({ apiKey: API_KEY, serverURL: host.baseUrl })
+    const { data } = (await client.models.list({})).result
+    expect(data.map(({ id }) => id)).toEqual(['acme/plain', 'acme/strict', 'acme/embed', 'acme/routed'])
+    expect(data[0]).toMatchObject({
+      canonicalSlug: 'acme/plain',
+      contextLength: 8_000,
+      architecture: {
+        modality: 'text+image->text',
+        inputModalities: ['text', 'image'],
+        outputModalities: ['text'],
+      },
+      topProvider: { contextLength: 8_000, maxCompletionTokens: 2_000 },
+      pricing: { prompt: '0.00000015', completion: '0.0000006', request: '0.0002' },
+    })
+    expect(data[0]!.supportedParameters).toContain('tools')
+    expect(data[1]!.supportedParameters).toEqual(['temperature', 'max_tokens'])
+    expect(data[2]!.architecture.outputModalities).toEqual(['embeddings'])
+  })
+
+  it('has the markup of the app in each price that an access token sees', async () => {
+    await start()
+    const { body } = await listOf('/models', ACCESS_TOKEN)
+    // The app adds 33.33 % and 0.0005 a call.
+    expect(body.data[0]!.pricing).toEqual({
+      prompt: '0.000000199995',
+      completion: '0.00000079998',
+      input: '0.199995',
+      output: '0.79998',
+      cachedInput: '0.04999875',
+      request: '0.00076666',
+    })
+    expect((await listOf('/models', API_KEY)).body.data[0]!.pricing).toMatchObject(PRICES)
+    const one = await listOf('/models/acme/plain', ACCESS_TOKEN)
+    expect(one.body).toMatchObject({ pricing: { input: '0.199995' } })
+  })
+
+  it.each([
+    ['supported_parameters=temperature', ['acme/plain', 'acme/strict', 'acme/routed']],
+    ['supported_parameters=temperature,tools', ['acme/plain', 'acme/routed']],
+    ['supported_parameters=temperature&supported_parameters=tools', ['acme/plain', 'acme/routed']],
+    ['supported_parameters=none', []],
+    ['operation=embeddings', ['acme/embed', 'acme/routed']],
+    ['operation=chat', ['acme/plain', 'acme/strict']],
+    ['operation=chat&supported_parameters=tools', ['acme/plain']],
+    ['limit=1', ['acme/plain', 'acme/strict', 'acme/embed', 'acme/routed']],
+  ])('with ?%s has %j', async (query, ids) => {
+    await start()
+    const { body } = await listOf(`/models?${query}`, API_KEY)
+    expect(body.data.map(({ id }) => id)).toEqual(ids)
+  })
+
+  it('refuses an operation that does not exist', async () => {
+    await start()
+    const { body, status } = await listOf('/models?operation=paint', API_KEY)
+    expect(status).toBe(400)
+    expect(body.error).toMatchObject({
+      code: 'invalid_request',
+      param: 'operation',
+      message: 'operation must be chat or embeddings.',
+    })
+  })
+
+  it('needs a credential unless the host made it public', async () => {
+    await start()
+    expect((await listOf('/models')).status).toBe(401)
+    await service!.close()
+    await start({ publicModels: true })
+    expect((await listOf('/models')).body.data).toHaveLength(4)
+    expect((await listOf('/models/acme/plain')).status).toBe(200)
+    expect((await listOf('/models/acme/none')).status).toBe(404)
+    expect((await listOf('/models', 'sk-unknown')).status).toBe(401)
+    expect((await listOf('/models', ACCESS_TOKEN)).body.data[0]!.pricing.input).toBe('0.199995')
+  })
+})
