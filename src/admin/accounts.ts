@@ -2,11 +2,19 @@ import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Balance } from '../contracts/index.js'
-import { idSchema, labelSchema, nameSchema, parseInput, signedCreditsSchema } from '../contracts/schemas.js'
+import {
+  creditsSchema,
+  idSchema,
+  labelSchema,
+  nameSchema,
+  parseInput,
+  signedCreditsSchema,
+} from '../contracts/schemas.js'
 import { heldOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { type PostedEntry, post } from '../sql/grants.js'
+import { postRefund } from '../sql/refunds.js'
 import { checkHoldable } from './amounts.js'
 import { checkLimit } from './limit.js'
 
@@ -18,6 +26,12 @@ export interface GrantRequest {
    * Identifies this posting, such as an invoice number. A repeat with the same reference posts nothing and returns the first
    * entry. Rejects if that entry has another account, amount or kind.
    */
+  readonly reference?: string
+  readonly memo?: string
+}
+
+export interface RefundOptions {
+  /** As in {@link GrantRequest}. A repeat returns the first entry only if it is a refund of the same charge and amount. */
   readonly reference?: string
   readonly memo?: string
 }
@@ -42,6 +56,13 @@ export interface AccountsAdmin {
   /** Adds or takes credits, to make up for a wrong charge or grant. */
   correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
+   * Reverses a charge in a posting of its own: what the payer paid, and what others earned, in proportion. Without an
+   * `amount`, a decimal string of credits, it reverses all that is left of the charge; the sum of its refunds is never more
+   * than its cost. Budgets in credits that counted the charge get the amount back, as long as their period is running.
+   * Rejects if there is no such charge, or if less of it is left.
+   */
+  refund(entryId: string, amount?: string, options?: RefundOptions): Promise<PostedEntry>
+  /**
    * Refuses every credential of the account, in every process within a second, until {@link resumeAccount}. Returns
    * whether the account exists.
    */
@@ -57,6 +78,12 @@ export interface AccountsAdmin {
 const grantSchema = z.strictObject({
   account: nameSchema,
   amount: signedCreditsSchema,
+  reference: nameSchema.optional(),
+  memo: labelSchema.optional(),
+})
+
+const refundSchema = z.strictObject({
+  amount: creditsSchema.optional(),
   reference: nameSchema.optional(),
   memo: labelSchema.optional(),
 })
@@ -127,6 +154,14 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     },
     grant: (request) => add('grant', request),
     correct: (request) => add('correction', request),
+    async refund(entryId, text, options = {}) {
+      parseInput(idSchema, entryId, 'entry id')
+      const asked = { ...options, ...(text === undefined ? {} : { amount: text }) }
+      const { amount: credits, memo, reference = newId() } = parseInput(refundSchema, asked, 'refund')
+      const amount = credits === undefined ? undefined : parseCredits(credits)
+      if (amount === 0n) throw new RangeError('refund.amount: must be above 0')
+      return postRefund(database, { entryId, amount, memo, reference })
+    },
     suspendAccount: (account) => setSuspended(account, true),
     resumeAccount: (account) => setSuspended(account, false),
     findAccount: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],

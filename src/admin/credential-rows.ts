@@ -11,6 +11,8 @@ export interface CredentialRow {
   readonly account: string
   readonly appId?: string
   readonly label?: string
+  /** The models that an API key may use; all if absent. */
+  readonly allowedModels?: readonly string[]
   /** The scopes of the newest token: those of the grant, unless it was reissued with fewer. */
   readonly scopes?: readonly string[]
   /** The first characters of the newest token. */
@@ -66,6 +68,7 @@ export async function listCredentialRows(
 export function readCredentialRow(row: Row): CredentialRow {
   const appId = readOptionalText(row, 'app_id')
   const label = readOptionalText(row, 'label')
+  const allowedModels = readOptionalJson<string[]>(row, 'allowed_models')
   const scopes = readOptionalJson<string[]>(row, 'token_scopes')
   const expiresAt = readOptionalNumber(row, 'expires_at')
   const revokedAt = readOptionalNumber(row, 'revoked_at')
@@ -78,6 +81,7 @@ export function readCredentialRow(row: Row): CredentialRow {
     createdAt: readNumber(row, 'created_at'),
     ...(appId === undefined ? {} : { appId }),
     ...(label === undefined ? {} : { label }),
+    ...(allowedModels === undefined ? {} : { allowedModels }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),

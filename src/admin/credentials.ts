@@ -10,7 +10,8 @@ import {
   timeSchema,
 } from '../contracts/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
-import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
+import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
 import { createToken } from '../sql/tokens.js'
 import {
@@ -22,7 +23,8 @@ import {
 } from './credential-rows.js'
 import { insertToken } from './tokens.js'
 
-export interface KeyRequest {
+/** The terms that API keys and access tokens have in common. */
+export interface BearerRequest {
   /** The account that pays. */
   readonly account: string
   /** A name for people, to tell keys apart. */
@@ -33,7 +35,12 @@ export interface KeyRequest {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-export interface AccessTokenRequest extends KeyRequest {
+export interface KeyRequest extends BearerRequest {
+  /** Model ids, compared as whole strings. All models by default. An empty list allows nothing. */
+  readonly allowedModels?: readonly string[]
+}
+
+export interface AccessTokenRequest extends BearerRequest {
   /** A registered app. */
   readonly appId: string
   /** Compared as whole strings. Chat completions need `models.run`. */
@@ -71,40 +78,40 @@ export interface CredentialsAdmin {
   listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
 
-const keyFields = {
+const bearerFields = {
   account: nameSchema,
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),
   metadata: z.record(z.string(), z.string()).optional(),
 }
-const keySchema = z.strictObject(keyFields)
+const keySchema = z.strictObject({ ...bearerFields, allowedModels: textsSchema.optional() })
 const reissueSchema = z.strictObject({
   expiresAt: timeSchema.optional(),
   scopes: textsSchema.optional(),
   was: z.custom<CredentialRow>().optional(),
 })
-const accessTokenSchema = z.strictObject({ ...keyFields, appId: nameSchema, scopes: textsSchema })
+const accessTokenSchema = z.strictObject({ ...bearerFields, appId: nameSchema, scopes: textsSchema })
 
 export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: number): CredentialsAdmin {
   const newId = createIdSource()
 
   async function issue(
     kind: CredentialRow['kind'],
-    request: KeyRequest & Partial<Pick<AccessTokenRequest, 'appId' | 'scopes'>>,
+    request: KeyRequest & Partial<AccessTokenRequest>,
   ): Promise<IssuedCredential> {
     const credentialId = newId()
     const token = createToken(kind)
     const results = await database.batch([
-      ...lockKeys(database, request.account),
+      ...lockName(database, `compat_router.keys:${request.account}`),
       {
         text: `insert into {credentials}
-            (id, kind, account, app_id, label, scopes, metadata, created_at)
-          select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ${database.now}
+            (id, kind, account, app_id, label, scopes, metadata, allowed_models, created_at)
+          select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${database.now}
           where (
             select count(*) from {credentials} c
             join {tokens} t on t.credential_id = c.id and t.revoked_at is null
             where c.account = ?3 and ${isInUse(database)}
-          ) < cast(?8 as bigint)`,
+          ) < cast(?9 as bigint)`,
         parameters: [
           credentialId,
           kind,
@@ -113,6 +120,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
           request.label ?? null,
           toJsonCell(request.scopes),
           toJsonCell(request.metadata),
+          toJsonCell(request.allowedModels),
           BigInt(keysPerAccount),
         ],
       },
@@ -184,13 +192,6 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
 
     listCredentials: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),
   }
-}
-
-/** Serializes issues for one account. SQLite has one writer at a time anyway. */
-function lockKeys({ engine }: SqlDatabase, account: string): readonly Statement[] {
-  if (engine === 'sqlite') return []
-  const text = 'select pg_advisory_xact_lock(hashtextextended(?1, 0))'
-  return [{ text, parameters: [`compat_router.keys:${account}`] }]
 }
 
 function tooManyKeys(account: string, keysPerAccount: number): Refusal {

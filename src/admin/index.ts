@@ -24,11 +24,12 @@ import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 export type { PayerQuery } from '../sql/entries.js'
 export type { PostedEntry } from '../sql/grants.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
-export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
+export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
 export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
+  BearerRequest,
   CredentialsAdmin,
   IssuedCredential,
   KeyRequest,

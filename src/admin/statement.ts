@@ -5,10 +5,12 @@ import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
 
-/** The origin of an account's balance. In sound books, `granted + corrected + earned - spent = posted`. */
+/** The origin of an account's balance. In sound books, `granted + corrected + refunded + earned - spent = posted`. */
 export interface AccountStatement {
   readonly granted: Credits
   readonly corrected: Credits
+  /** From refunds of its own calls, less those of calls that it earned from. */
+  readonly refunded: Credits
   /** From the calls of others, and from its own calls if it earns their base or markup. */
   readonly earned: Credits
   readonly spent: Credits
@@ -27,6 +29,7 @@ export async function readStatement(
     text: `select a.posted, ${heldOf(database)} as held,
         ${sumOf("case when e.kind = 'grant' then p.amount else 0 end", 'granted')},
         ${sumOf("case when e.kind = 'correction' then p.amount else 0 end", 'corrected')},
+        ${sumOf("case when e.kind = 'refund' then p.amount else 0 end", 'refunded')},
         ${sumOf(`case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end`, 'earned')},
         ${sumOf(`case when ${own} then e.cost else 0 end`, 'spent')}
       from {accounts} a
@@ -40,6 +43,7 @@ export async function readStatement(
   return {
     granted: readSum(row, 'granted'),
     corrected: readSum(row, 'corrected'),
+    refunded: readSum(row, 'refunded'),
     earned: readSum(row, 'earned'),
     spent: readSum(row, 'spent'),
     posted,

@@ -13,12 +13,12 @@ export interface Discrepancy {
    * - `balance`: an account's balance; the sum of its postings
    * - `held`: an account's reserved credit; the sum of its open holds
    * - `missing-account`: 0, since the account has postings but no row; their sum
-   * - `entry`: the sum of a charge's postings; 0
+   * - `entry`: the sum of the postings of a charge or a refund; 0
    * - `cost`: the cost of a charge; the sum that its payer was debited or owed to itself
    * - `parts`: the base plus the markup of a charge; its cost
    * - `share`: the most that a charge posted to one account; its cost, or the larger of its base and its markup if
    *   different accounts earn them
-   * - `missing-posting`: the posting of a grant or a correction; the amount in its entry
+   * - `missing-posting`: the posting of a grant or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
    * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
@@ -50,7 +50,10 @@ export const MIN_PRUNE_DAYS = 30
 const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group by account`
 const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = ${HOLD_STATE.open} group by account`
 
-/** SQL that is true if the posting of a grant or a correction differs from the last amount in its entry. */
+/**
+ * SQL that is true if the posting of a grant or a correction, or the posting of a refund's payer, differs from the last
+ * amount in its entry.
+ */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
 
 /** The postings of each entry: their sum, the largest credit or else debit, the maximum and the minimum. */
@@ -91,7 +94,7 @@ const COMPARED = [
     case when e.id is null then s.largest_low else s.sum_low end as found_low,
     0 as expected_high, 0 as expected_low, null as shown
   from by_entry s left join {entries} e on e.id = s.entry_id
-  where e.id is null or e.kind = 'charge'`,
+  where e.id is null or e.kind in ('charge', 'refund')`,
   `select 'share' as what, cast(e.id as text) as id, ${partsOf('s.most', 'found')}, ${partsOf(DUE, 'expected')}, null as shown
   from by_entry s join {entries} e on e.id = s.entry_id
   where e.kind = 'charge' and s.sum_high = 0 and s.sum_low = 0 and s.most <> ${DUE}`,
@@ -171,10 +174,7 @@ function toDiscrepancy(row: Row): Discrepancy {
   const id = readText(row, 'id')
   const found = readSum(row, 'found')
   const shown = readOptionalJson<readonly (readonly [account: string, amount: string])[]>(row, 'shown')
-  const expected =
-    shown === undefined
-      ? readSum(row, 'expected')
-      : shown.reduce((sum, [, amount]) => sum + BigInt(amount), 0n)
+  const expected = shown === undefined ? readSum(row, 'expected') : BigInt(shown.at(-1)![1])
   return {
     what,
     id,
@@ -203,7 +203,7 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
     case 'missing-account':
       return `${account} has no row in accounts, but its postings add up to ${expected}: restore the row from a backup, or insert one with their sum as posted.`
     case 'entry':
-      return `The postings of the charge ${id} add up to ${found} instead of 0: restore the changed or deleted ones from a backup; postings in its entries row shows the originals.`
+      return `The postings of the entry ${id} add up to ${found} instead of 0: restore the changed or deleted ones from a backup; postings in its entries row shows the originals.`
     case 'cost':
       return `The charge ${id} shows a cost of ${found}, but its payer's posting amounts to ${expected}: restore its entries row or its postings from a backup.`
     case 'parts':

@@ -18,7 +18,6 @@ const ERRORS = {
   expired_credential: [401, 'authentication_error'],
   revoked_credential: [401, 'authentication_error'],
   insufficient_credits: [402, 'billing_error'],
-  credits_on_hold: [402, 'billing_error'],
   budget_exceeded: [402, 'billing_error'],
   insufficient_scope: [403, 'permission_error'],
   model_not_allowed: [403, 'permission_error'],
@@ -33,6 +32,7 @@ const ERRORS = {
   request_too_large: [413, 'invalid_request_error'],
   unsupported_media_type: [415, 'invalid_request_error'],
   idempotency_mismatch: [422, 'invalid_request_error'],
+  credits_on_hold: [429, 'rate_limit_error'],
   rate_limited: [429, 'rate_limit_error'],
   budget_on_hold: [429, 'rate_limit_error'],
   internal_error: [500, 'server_error'],
@@ -76,8 +76,8 @@ export interface CompatErrorFields {
 const BRAND = Symbol.for('compat-router.error')
 
 /**
- * An error reply to the client. Its message is sent unchanged, so it must contain nothing internal. A host's store may
- * throw one, except a ledger: whatever a ledger throws becomes a 503. The constructor throws a `TypeError` if
+ * An error reply to the client. Its message is sent unchanged, so it must contain nothing internal. A host's store and
+ * its `admit` may throw one, but not a ledger: whatever a ledger throws becomes a 503. The constructor throws a `TypeError` if
  * {@link errorCodes} does not contain the code.
  */
 export class CompatError extends Error {

@@ -4,6 +4,7 @@ import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
 import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
+import { addLimitCommands } from './commands/limits.js'
 import { addModelCommands } from './commands/models.js'
 import { addReportCommands } from './commands/reports.js'
 import { addRouteCommands } from './commands/routes.js'
@@ -35,6 +36,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     addAccountCommands,
     addCredentialCommands,
     addAppCommands,
+    addLimitCommands,
     addModelCommands,
     addRouteCommands,
     addReportCommands,

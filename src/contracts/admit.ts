@@ -1,7 +1,10 @@
 import type { Awaitable, CallContext } from './context.js'
 import type { Principal } from './credentials.js'
 
-/** A host's own limiter. The router asks it once the credential is known and before it reads the body. */
+/**
+ * A host's own limiter. The router asks it once the credential is known and before it reads the body. Throw a
+ * `CompatError` to answer with an error of your own; any other throw is a fault: 503 `overloaded`.
+ */
 export type Admit = (
   principal: Principal,
   context: CallContext,

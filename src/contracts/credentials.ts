@@ -34,7 +34,13 @@ export interface CredentialOwner {
 }
 
 /** The holder of an API key pays for itself; an access token lets an app act for the user who pays. */
-export type Principal = Bearer & ({ readonly kind: 'api-key' } | AccessToken)
+export type Principal = Bearer & (ApiKey | AccessToken)
+
+export interface ApiKey {
+  readonly kind: 'api-key'
+  /** Model ids, compared as whole strings. All models if absent. An empty list allows nothing. */
+  readonly allowedModels?: readonly string[]
+}
 
 export interface AccessToken {
   readonly kind: 'access-token'

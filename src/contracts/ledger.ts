@@ -247,14 +247,25 @@ export interface EntryQuery {
   readonly limit?: number
 }
 
+/** The part of a charge that a refund gives back. */
+export interface Refund {
+  /** The id of the charge's entry. */
+  readonly of: string
+  /** The part of its cost. Each of its postings is reversed in this proportion. */
+  readonly amount: Credits
+}
+
 export interface Entry {
   readonly id: string
   /** Milliseconds since the Unix epoch. */
   readonly at: number
-  readonly kind: 'grant' | 'charge' | 'correction'
+  readonly kind: 'grant' | 'charge' | 'correction' | 'refund'
   readonly postings: readonly Posting[]
   readonly holdId?: string
   readonly charge?: Charge
+  /** Only for a refund. */
+  readonly refund?: Refund
+  /** The call that was charged or refunded. */
   readonly facts?: CallFacts
   readonly memo?: string
   /** The use of each bucket. */

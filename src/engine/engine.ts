@@ -29,9 +29,11 @@ import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { RouteHealthBook } from './routing/route-health.js'
 
+/** Makes the body of a reply to anybody, as latin1. */
+export type MakePublicBody = (context: LazyContext) => Promise<string>
+
 /** Makes the body of a reply that costs nothing, as latin1. */
 export type MakeBody = (context: LazyContext, principal: Principal) => Promise<string>
-export type MakePublicBody = (context: LazyContext) => Promise<string>
 
 /** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
 export interface Engine {

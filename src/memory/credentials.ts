@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import type {
   AccessToken,
+  ApiKey,
   Bearer,
   CredentialRefusal,
   CredentialResult,
@@ -22,7 +23,7 @@ import { createWatchers } from './watchers.js'
 
 /** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */
 export type MemoryCredential = Omit<Bearer, 'credentialId'> & { readonly credentialId?: string } & (
-    | { readonly kind: 'api-key' }
+    | ApiKey
     | AccessToken
   )
 
@@ -164,7 +165,7 @@ const appSchema = z
   .readonly()
 
 const credentialSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('api-key'), ...bearerFields }),
+  z.strictObject({ kind: z.literal('api-key'), ...bearerFields, allowedModels: textsSchema.optional() }),
   z.strictObject({
     kind: z.literal('access-token'),
     ...bearerFields,

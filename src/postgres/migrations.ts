@@ -2,6 +2,7 @@ import { type Migration, migrationsTable, pendingMigrations } from '../sql/migra
 import {
   countReplies,
   firstTables,
+  keyModelsAndRefunds,
   limitTables,
   mediaColumns,
   replyTotalsTable,
@@ -87,6 +88,7 @@ export const postgresMigrations: readonly Migration[] = [
       `alter function {expire_holds_1} set lock_timeout = '1s'`,
     ],
   },
+  { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
 ]
 
 /** Migrates the schema. If several processes do so at once, the first one migrates it, and the others find it done. */

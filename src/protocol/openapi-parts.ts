@@ -6,8 +6,8 @@ export const REQUEST_ID = {
 const RETRY_AFTER = {
   'retry-after': { description: 'Seconds.', schema: { type: 'integer', minimum: 1, maximum: 59 } },
 }
-/** The statuses with a `retry-after`. A client can also wait for credits on hold, and for a call with the same key. */
-const MAY_WAIT = new Set([402, 409, 429, 503])
+/** The statuses with a `retry-after`. A client can also wait for a call with the same key. */
+const MAY_WAIT = new Set([409, 429, 503])
 const CHALLENGE = { 'www-authenticate': { schema: { type: 'string' } } }
 
 /** Returns one response for each status, which names its error codes. */

@@ -66,7 +66,7 @@ function tokensStatement(database: SqlDatabase, digests: readonly string[]): Sta
       ? ['t.digest = any (cast(?1 as text[]))', `{${digests.join()}}`]
       : ['t.digest in (select value from json_each(?1))', JSON.stringify(digests)]
   return {
-    text: `select t.digest, c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata,
+    text: `select t.digest, c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata, c.allowed_models,
         t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
         a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
         ${limitsOf(database)} as limits, ${now} as now
@@ -106,7 +106,10 @@ function readPrincipal(row: Row): Principal {
     ...(limits.length === 0 ? {} : { limits }),
     ...(metadata === undefined ? {} : { metadata }),
   }
-  if (readText(row, 'kind') === 'api-key') return { kind: 'api-key', ...bearer }
+  if (readText(row, 'kind') === 'api-key') {
+    const allowedModels = readOptionalJson<string[]>(row, 'allowed_models')
+    return { kind: 'api-key', ...bearer, ...(allowedModels === undefined ? {} : { allowedModels }) }
+  }
   return {
     kind: 'access-token',
     ...bearer,

@@ -10,11 +10,11 @@ const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
 
 /** An entry query with filters that only administration may use. */
 export interface PayerQuery extends EntryQuery {
-  /** Only charges that this account paid. */
+  /** Only charges that this account paid, and refunds of them. */
   readonly payer?: string
-  /** Only charges of calls with this credential. */
+  /** Only charges and refunds of calls with this credential. */
   readonly credentialId?: string
-  /** Only charges of calls with this request id. Several calls may share one, since clients may choose it. */
+  /** Only charges and refunds of calls with this request id. Several calls may share one, since clients may choose it. */
   readonly requestId?: string
 }
 
@@ -39,7 +39,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   }
   if (query.payer !== undefined) {
     add((value) => `e.account = ${value}`, query.payer)
-    conditions.push("e.kind = 'charge'")
+    conditions.push("e.kind in ('charge', 'refund')")
   }
   if (appId !== undefined) add((value) => `e.app_id = ${value}`, appId)
   if (credentialId !== undefined) add((value) => `e.credential_id = ${value}`, credentialId)

@@ -61,7 +61,16 @@ export const MEDIA_COLUMNS = Object.keys(MEDIA_COLUMN_TYPES) as readonly (keyof 
 /** A cell for each of {@link ENTRY_COLUMNS}, in the same order. */
 export type EntryCells = readonly Parameter[]
 
-/** The details that an entry contains as JSON. Amounts are text. */
+/** The details of a refund's entry. */
+export interface RefundDetails {
+  readonly facts: Details['facts']
+  /** The part of the cost of the charge that `refund_of` names. */
+  readonly amount: string
+  readonly memo?: string
+  readonly limits?: LimitCells
+}
+
+/** The details that a charge's entry contains as JSON. Amounts are text. */
 interface Details {
   readonly facts: Omit<CallFacts, 'account' | 'credentialId' | 'model' | 'appId' | 'sessionId' | 'provider'>
   readonly basis: Charge['basis']
@@ -169,15 +178,19 @@ export function readEntry(row: Row): Entry {
     })),
     ...(limits === undefined ? {} : { limits: readLimitCells(limits) }),
   }
-  if (kind !== 'charge') {
-    const memo = readOptionalJson<{ memo?: string }>(row, 'details')?.memo
-    return memo === undefined ? common : { ...common, memo }
+  if (kind === 'charge') {
+    return { ...common, holdId: readText(row, 'hold_id'), charge: readCharge(row), facts: readFacts(row) }
   }
-  return { ...common, holdId: readText(row, 'hold_id'), charge: readCharge(row), facts: readFacts(row) }
+  const memo = readOptionalJson<{ memo?: string }>(row, 'details')?.memo
+  const noted = memo === undefined ? common : { ...common, memo }
+  if (kind !== 'refund') return noted
+  const { amount } = readJson<RefundDetails>(row, 'details')
+  const refund = { of: readBigint(row, 'refund_of').toString(), amount: BigInt(amount) }
+  return { ...noted, refund, facts: readFacts(row) }
 }
 
 function readFacts(row: Row): CallFacts {
-  const { facts } = readJson<Details>(row, 'details')
+  const { facts } = readJson<Pick<Details, 'facts'>>(row, 'details')
   const appId = readOptionalText(row, 'app_id')
   const sessionId = readOptionalText(row, 'session_id')
   const provider = readOptionalText(row, 'provider')

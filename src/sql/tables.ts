@@ -196,3 +196,15 @@ export function limitTables({ name, integer, keyed, busy }: SchemaWords): readon
     'alter table {holds} add column limits text',
   ]
 }
+
+/**
+ * Adds the models that an API key may use, as JSON; the cell is null if it may use all. Adds the charge that a refund
+ * reverses.
+ */
+export function keyModelsAndRefunds({ integer }: SchemaWords): readonly string[] {
+  return [
+    'alter table {credentials} add column allowed_models text',
+    `alter table {entries} add column refund_of ${integer}`,
+    'create index compat_entries_refund on {entries} (refund_of) where refund_of is not null',
+  ]
+}

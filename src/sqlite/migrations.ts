@@ -2,6 +2,7 @@ import { type Migration, migrationsTable, pendingMigrations } from '../sql/migra
 import {
   countReplies,
   firstTables,
+  keyModelsAndRefunds,
   limitTables,
   mediaColumns,
   replyTotalsTable,
@@ -60,6 +61,7 @@ export const sqliteMigrations: readonly Migration[] = [
   },
   { version: 3, name: 'audio and image tokens', statements: mediaColumns(WORDS) },
   { version: 4, name: 'limits', statements: limitTables(WORDS) },
+  { version: 5, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

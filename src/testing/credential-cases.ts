@@ -36,7 +36,12 @@ const FAR_MS = 4_102_444_800_000
 
 const tokens = {
   'sk-alice-1': { kind: 'api-key', credentialId: 'key-1', account: 'alice', metadata: { plan: 'gold' } },
-  'sk-alice-2': { kind: 'api-key', credentialId: 'key-2', account: 'alice' },
+  'sk-alice-2': {
+    kind: 'api-key',
+    credentialId: 'key-2',
+    account: 'alice',
+    allowedModels: ['acme/fast', 'acme/slow:free'],
+  },
   'SK-alice-1': { kind: 'api-key', credentialId: 'key-3', account: 'bob' },
   'at.bob+1/2=': {
     kind: 'access-token',

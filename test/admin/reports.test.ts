@@ -159,6 +159,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.statement('alice')).toEqual({
       granted: 1_000n,
       corrected: -100n,
+      refunded: 0n,
       earned: 0n,
       spent: 170n,
       posted: 730n,
@@ -167,6 +168,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.statement('platform')).toEqual({
       granted: 0n,
       corrected: 0n,
+      refunded: 0n,
       earned: 340n + 8n + 9n,
       spent: 85n,
       posted: 272n,
@@ -183,6 +185,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.statement('empty')).toEqual({
       granted: 0n,
       corrected: 0n,
+      refunded: 0n,
       earned: 0n,
       spent: 0n,
       posted: 0n,

@@ -113,6 +113,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(await admin.statement('frank')).toEqual({
       granted: MAX_CREDITS,
       corrected: -2n * MAX_CREDITS,
+      refunded: 0n,
       earned: LARGE + 7n,
       spent: 0n,
       posted: LARGE + 7n - MAX_CREDITS,

@@ -59,6 +59,81 @@ describe('the command line', () => {
     await stores.close()
   })
 
+  it('refunds a part of a charge, and then the rest', async () => {
+    const stores = sqliteStores({ file: testFile.file })
+    await stores.ledger.settle(createSettle('refundable', 'carl', 30n), context)
+    await stores.close()
+    const listed = JSON.parse((await run('--json entries --account carl')).out)
+    const [{ id }] = listed.entries
+    const part = await run(`refund ${id} 0.00000001 --reference ticket-7 --memo slow`)
+    expect(part).toMatchObject({ exitCode: 0, out: expect.stringContaining('refund'), said: '' })
+    expect((await run(`refund ${id} 0.00000001 --reference ticket-7`)).said).toMatch(
+      /^Nothing was posted: ticket-7 was already posted at 20/,
+    )
+    const rest = JSON.parse((await run(`--json refund ${id}`)).out)
+    expect(rest.refund).toEqual({ of: id, amount: '0.00000002' })
+    expect(await run(`refund ${id}`)).toMatchObject({
+      exitCode: 1,
+      said: `error: The charge ${id} of 0.00000003 credits has been refunded already\n`,
+    })
+    expect((await run('entries --account carl')).out).toMatch(/refund .*carl .*0.00000001 .*slow/)
+    expect((await run('--json balance carl')).out).toContain('"posted": "0"')
+  })
+
+  it('sets, lists, changes and removes limits', async () => {
+    await run('grant dora 1')
+    const { credentialId } = JSON.parse((await run('--json keys issue dora')).out)
+    expect(await run(`limits put dora-budget 20.5 --owner ${credentialId} --zone Asia/Tokyo`)).toMatchObject({
+      exitCode: 0,
+      said: `dora-budget: 20.5 credits per month for credential ${credentialId}\n`,
+    })
+    const rate = 'limits put dora-rate 60 --of account --owner dora --unit requests --per total'
+    expect((await run(rate)).said).toBe('dora-rate: 60 requests in total for account dora\n')
+    const listed = (await run('limits list')).out
+    expect(listed).toMatch(
+      /dora-budget .*credits .*month Asia\/Tokyo .*20\.5 .*0 .*0 .*20\.5 .*T15:00:00\.000Z/,
+    )
+    expect(listed).toMatch(/dora-rate .*account .*dora .*requests .*total .*60 .*0 .*0 .*60 /)
+    await run(rate.replace(' 60 ', ' 30 '))
+    const rows = JSON.parse((await run('--json limits list --of account --owner dora')).out)
+    expect(rows).toEqual([
+      {
+        ...{ id: 'dora-rate', unit: 'requests', per: 'total', of: 'account', ownerId: 'dora' },
+        ...{ amount: '30', used: '0', held: '0', left: '30' },
+      },
+    ])
+    expect((await run('limits list --limit 1')).said).toBe('There may be more: --after dora-budget\n')
+    for (const [command, said] of [
+      ['limits put x 1 --owner nobody', 'There is no credential "nobody"'],
+      ['limits put dora-rate 1 --owner dora --of app', 'There is no app "dora"'],
+      [`limits put dora-rate 1 --owner ${credentialId}`, 'Another owner has the limit "dora-rate"'],
+      ['limits put x 1', "required option '--owner <id>'"],
+      ['limits put x 1.5 --owner dora --of account --unit tokens', 'limit.amount: must be a whole number'],
+      ['limits put x 1 --owner dora --of account --zone Mars/Base', 'limit.zone: must be'],
+      ['limits put x 1 --owner dora --of account --per week', 'Allowed choices are minute, hour'],
+    ] as const) {
+      const refused = await run(command)
+      expect([refused.exitCode, refused.said]).toEqual([1, expect.stringContaining(said)])
+    }
+    expect((await run('limits remove dora-rate')).said).toBe('dora-rate: removed\n')
+    expect(await run('limits remove dora-rate')).toMatchObject({
+      exitCode: 1,
+      said: 'error: There is no limit dora-rate\n',
+    })
+    await run('limits remove dora-budget')
+  })
+
+  it('issues a key for some models, and lists them', async () => {
+    const issued = JSON.parse((await run('--json keys issue alice --allow a/b --allow c')).out)
+    const listed = await run('--json credentials list --account alice')
+    const row = JSON.parse(listed.out).find(
+      ({ credentialId }: { credentialId: string }) => credentialId === issued.credentialId,
+    )
+    expect(row.allowedModels).toEqual(['a/b', 'c'])
+    expect((await run('credentials list --account alice')).out).toContain('a/b c')
+    await run(`credentials revoke ${issued.credentialId}`)
+  })
+
   it('registers apps, issues their tokens, and suspends', async () => {
     expect((await run('apps put writer --markup 2000 --flat 0.001 --allow a/b --allow c')).exitCode).toBe(0)
     expect((await run('apps list')).out).toContain('a/b c')

@@ -4,6 +4,7 @@ export const READING = [
   'balance alice',
   'apps list',
   'credentials list',
+  'limits list',
   'models list',
   'routes list',
   'entries',

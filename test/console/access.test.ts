@@ -31,12 +31,15 @@ interface Row {
 
 interface Ids {
   readonly credentialId: Readonly<Record<string, string>>
+  /** Of a charge. */
+  readonly entryId: Readonly<Record<string, string>>
 }
 
 const account: Row['ask'] = (name) => ({ account: name })
 const credential: Row['ask'] = (name, { credentialId }) => ({ credentialId: credentialId[name] })
 const model = { id: 'acme/extra', prices: { input: '1', output: '2' } }
 const route = { id: 'extra', model: 'acme/extra', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
+const limit = { id: 'extra-limit', unit: 'credits', amount: '5', per: 'month' }
 const app = { id: 'extra-app', markup: { basisPoints: 1 }, allowedModels: [] }
 
 /** In this order, an operator's requests can all succeed. An endpoint without a row fails the first test. */
@@ -48,6 +51,10 @@ const rows: Readonly<Record<string, Row>> = {
   'GET spend.csv': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
   'GET statement': { user: 'own', ask: account, foreign: 'refused' },
   'GET calls': { user: 'own', ask: account, foreign: 'refused' },
+  'POST calls/refund': {
+    user: 'never',
+    ask: (name, { entryId }) => ({ entryId: entryId[name], amount: '0.000000001' }),
+  },
   'GET calls.csv': { user: 'own', ask: account, foreign: 'refused' },
   'GET accounts': { user: 'own', ask: account, foreign: 'refused' },
   'POST accounts/open': { user: 'never', ask: account },
@@ -76,6 +83,11 @@ const rows: Readonly<Record<string, Row>> = {
   'POST routes/put': { user: 'never', ask: () => route },
   'POST routes/remove': { user: 'never', ask: () => ({ id: route.id }) },
   'POST routes/rotate-secrets': { user: 'never' },
+  'POST limits/put': {
+    user: 'never',
+    ask: (name) => ({ ...limit, of: 'account', ownerId: name }),
+  },
+  'POST limits/remove': { user: 'never', ask: () => ({ id: limit.id }) },
   'POST models/remove': { user: 'never', ask: () => ({ id: model.id }) },
 }
 
@@ -103,7 +115,11 @@ beforeAll(async () => {
   )
   const credentials = await bench.admin.listCredentials()
   const idOf = (name: string) => credentials.find((row) => row.account === name)!.credentialId
-  ids = { credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' } }
+  const chargeOf = async (name: string) => (await bench.admin.entries({ payer: name })).entries[0]!.id
+  ids = {
+    credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' },
+    entryId: { alice: await chargeOf('alice'), bob: await chargeOf('bob'), nobody: '0' },
+  }
   const ofBob = credentials.filter((row) => row.account === 'bob')
   marks = ['of-bob', ...ofBob.flatMap(({ credentialId, lastFour }) => [credentialId, lastFour])]
 }, 60_000)
@@ -144,7 +160,7 @@ describe('the table of permissions', () => {
       expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(200)
       // The test above revoked the credential, so its owner cannot revoke it again.
       if (name.endsWith('revoke'))
-        ids = { credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
+        ids = { ...ids, credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
     })
 
     it(row.user === 'own' ? 'answers a user about its own account' : 'is refused to a user', async () => {
@@ -269,6 +285,50 @@ describe('a user', () => {
     const ask = { account: 'alice', metadata: { tier: 'gold' } }
     expect((await user().post('api/credentials/issue-key', ask)).status).toBe(403)
     expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
+  })
+
+  it('sees the limits of its own account and keys, and none of others or of apps', async () => {
+    const credentialOf = async (account: string) =>
+      (await bench.admin.listCredentials({ account })).find(({ kind }) => kind === 'api-key')!.credentialId
+    for (const name of ['alice', 'bob']) {
+      const rate = { id: `rate-of-${name}`, unit: 'requests', amount: '60', per: 'hour' } as const
+      await bench.admin.putLimit({ ...rate, of: 'credential', ownerId: await credentialOf(name) })
+      await bench.admin.putLimit({ ...rate, id: `budget-of-${name}`, of: 'account', ownerId: name })
+    }
+    const notes = { id: 'notes-budget', unit: 'credits', amount: '1', per: 'total' } as const
+    await bench.admin.putLimit({ ...notes, of: 'app', ownerId: 'notes' })
+    const limitsAt = async (path: string, as: Visitor = user()) => {
+      const answer = await as.get<{ limits: readonly { id: string }[] }>(`api/${path}`)
+      if (as !== all) expectNothingOfBob(answer)
+      return answer.json.limits
+    }
+    const all = bench.as(operator)
+    expect(await limitsAt('credentials')).toEqual([
+      {
+        ...{ id: 'rate-of-alice', unit: 'requests', per: 'hour', of: 'credential' },
+        ...{ ownerId: await credentialOf('alice'), amount: '60', used: '0', held: '0', left: '60' },
+        endsAt: expect.any(Number),
+      },
+    ])
+    expect(await limitsAt('accounts')).toMatchObject([{ id: 'budget-of-alice', ownerId: 'alice' }])
+    expect(await limitsAt('apps')).toEqual([])
+    expect(await limitsAt('apps', all)).toEqual([
+      { ...notes, of: 'app', ownerId: 'notes', used: '0', held: '0', left: '1' },
+    ])
+    expect(await limitsAt('accounts', all)).toHaveLength(2)
+    expect(await limitsAt('credentials', all)).toHaveLength(2)
+    for (const { id } of await bench.admin.listLimits()) await bench.admin.removeLimit(id)
+  })
+
+  it('may restrict a key to some models, and sees them', async () => {
+    const ask = { account: 'alice', allowedModels: ['acme/fast'] }
+    const { json: made } = await user().post<IssuedReply>('api/credentials/issue-key', ask)
+    const { json } = await user().get<CredentialsReply>('api/credentials')
+    const row = json.credentials.find(({ credentialId }) => credentialId === made.credentialId)
+    expect(row?.allowedModels).toEqual(['acme/fast'])
+    await user().post('api/credentials/revoke', { credentialId: made.credentialId })
+    const { status } = await user().post('api/credentials/issue-token', { ...ask, appId: 'notes' })
+    expect(status).toBe(400)
   })
 
   it('may not grant an access token any scope except the one that calls need', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatCredits } from '../../src/base/money.js'
 import type {
   CallsReply,
   CredentialsReply,
@@ -272,6 +273,60 @@ describe('an operator', () => {
       amount: '-0.000000001',
     })
     expect(corrected.json.account.posted).toBe('2.499999999')
+  })
+
+  it('refunds a part of a charge once per reference, and the accounts that earned see their part alone', async () => {
+    await bench.call(tokens.aliceNotes, { session_id: 's-refund', user: 'u-7' })
+    const read = async (path: string, as = operator) => (await bench.as(as).get<CallsReply>(path)).json
+    const [charge] = (await read('api/calls?sessionId=s-refund')).entries
+    const before = (await bench.admin.balance('alice'))!.posted
+    const ask = { entryId: charge!.id, amount: '0.000000002', reference: 'ticket-7', memo: 'for alice alone' }
+    const first = await visit().post<PostedReply>('api/calls/refund', ask)
+    const again = await visit().post<PostedReply>('api/calls/refund', ask)
+    expect(again.json).toEqual({ ...first.json, isRepeat: true })
+    expect(first.json).toMatchObject({
+      entry: {
+        kind: 'refund',
+        amount: '0.000000002',
+        refund: { of: charge!.id, amount: '0.000000002' },
+        memo: 'for alice alone',
+        facts: { account: 'alice', sessionId: 's-refund' },
+      },
+      account: { id: 'alice', posted: formatCredits(before + 2n) },
+    })
+    const own = await read('api/calls?sessionId=s-refund', { kind: 'user', account: 'alice' })
+    expect(own.entries.map(({ kind }) => kind)).toEqual(['refund', 'charge'])
+    expect(own.entries[0]).toEqual({
+      ...first.json.entry,
+      postings: [{ account: 'alice', amount: '0.000000002' }],
+      facts: own.entries[0]!.facts,
+    })
+    const rest = await visit().post<PostedReply>('api/calls/refund', { entryId: charge!.id })
+    const [earned] = (await read('api/calls?limit=1', { kind: 'user', account: 'dev' })).entries
+    expect(earned).toEqual({
+      id: rest.json.entry.id,
+      at: expect.any(Number),
+      kind: 'refund',
+      amount: expect.stringMatching(/^-0\.\d+$/),
+      postings: [{ account: 'dev', amount: earned!.amount }],
+      earnedFrom: { model: 'acme/fast', appId: 'notes' },
+    })
+    const refused = await visit().post('api/calls/refund', { entryId: charge!.id })
+    expect([refused.status, refused.json]).toEqual([
+      409,
+      { error: { message: expect.stringContaining('has been refunded already') } },
+    ])
+    const csv = (await visit().get('api/calls.csv?sessionId=s-refund')).text.split('\r\n')
+    expect(csv[2]).toContain(`,${charge!.id},0.000000002,for alice alone,`)
+    for (const [body, status, field] of [
+      [{ entryId: '0' }, 404, undefined],
+      [{ entryId: charge!.id, amount: '0' }, 400, 'amount'],
+      [{ entryId: charge!.id, amount: '-1' }, 400, 'amount'],
+      [{ amount: '1' }, 400, 'entryId'],
+    ] as const) {
+      const { status: got, json } = await visit().post('api/calls/refund', body)
+      expect([got, json]).toMatchObject([status, { error: field === undefined ? {} : { field } }])
+    }
   })
 
   it('suspends an account and resumes it', async () => {

@@ -148,6 +148,7 @@ describe('the statement', () => {
         account,
         granted: '100',
         corrected: { alice: '-1.000000001', dev: '0.5' }[account] ?? '0',
+        refunded: '0',
         spent: formatCredits(reported.get(account)!),
         posted: formatCredits(balance!.posted),
         held: '0',

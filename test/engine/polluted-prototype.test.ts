@@ -21,6 +21,7 @@ const planted: Readonly<Record<string, unknown>> = {
   weight: 0,
   headers: { 'x-planted': '1' },
   account: 'thief',
+  allowedModels: [],
   flat: '1',
   expiresAt: 1_000_000_000_000,
 }

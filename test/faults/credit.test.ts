@@ -55,11 +55,14 @@ describe('an account without enough credit', () => {
       const { client } = bench.call(stream)
       await client.over
       expect([client.status, client.headers['x-should-retry'], client.headers['retry-after']]).toEqual([
-        402,
+        429,
         'true',
         '5',
       ])
-      expect(JSON.parse(client.text).error).toMatchObject({ code: 'credits_on_hold', type: 'billing_error' })
+      expect(JSON.parse(client.text).error).toMatchObject({
+        code: 'credits_on_hold',
+        type: 'rate_limit_error',
+      })
       await send(reply, ...WHOLE_REPLY)
       await bench.event('request-end', first)
       bench.upstream.script(WHOLE_REPLY)

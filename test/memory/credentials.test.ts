@@ -25,6 +25,19 @@ describe('memoryCredentials', () => {
     expect(store.resolve('sk-demo', context)).toMatchObject({ principal: { credentialId: 'key-1' } })
   })
 
+  it('keeps a frozen copy of the models that a key may use', () => {
+    const allowedModels = ['acme/fast']
+    const store = memoryCredentials({ 'sk-demo': { ...alice, credentialId: 'key', allowedModels } })
+    allowedModels.push('acme/slow')
+    const principal = { kind: 'api-key', account: 'alice', credentialId: 'key', allowedModels: ['acme/fast'] }
+    const result = store.resolve('sk-demo', context) as unknown as { principal: typeof principal }
+    expect(result).toEqual({ ok: true, principal })
+    expect(Object.isFrozen(result.principal.allowedModels)).toBe(true)
+    expect(() => store.put('sk-other', { ...alice, allowedModels: 'acme/fast' as never })).toThrow(
+      'credential.allowedModels',
+    )
+  })
+
   it('carries limits, and refuses impossible ones', () => {
     const limit: Limit = { id: 'budget', unit: 'credits', amount: 20n, per: 'month', zone: 'Asia/Tokyo' }
     const store = memoryCredentials({ 'sk-demo': { ...alice, limits: [limit] } })

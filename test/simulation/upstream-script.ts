@@ -254,7 +254,7 @@ function garbage(how: Exclude<Garbage, 'json'>): object {
     case 'index':
       return { choices: [{ index: 999, delta: { content: LOST_TEXT.index } }] }
     case 'content':
-      return { choices: [{ index: 0, delta: { content: 7 }, finish_reason: null }] }
+      return { choices: [{ index: 0, delta: { content: { odd: 7 } }, finish_reason: null }] }
     case 'delta':
       return { choices: [{ index: 0, delta: LOST_TEXT.delta, finish_reason: null }] }
     case 'arguments': {

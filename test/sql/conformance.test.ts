@@ -77,14 +77,17 @@ async function putToken({ database, ...stores }: DurableStores, token: string, p
   if (kind === 'access-token') await createAdmin({ database, ...stores }).putApp(principal.app)
   await database.batch([
     {
-      text: `insert into {credentials} (id, kind, account, app_id, metadata, created_at)
-        values (?1, ?2, ?3, ?4, ?5, 0) on conflict do nothing`,
+      text: `insert into {credentials} (id, kind, account, app_id, metadata, allowed_models, created_at)
+        values (?1, ?2, ?3, ?4, ?5, ?6, 0) on conflict do nothing`,
       parameters: [
         credentialId,
         kind,
         account,
         kind === 'access-token' ? principal.app.id : null,
         metadata === undefined ? null : JSON.stringify(metadata),
+        kind === 'api-key' && principal.allowedModels !== undefined
+          ? JSON.stringify(principal.allowedModels)
+          : null,
       ],
     },
     {

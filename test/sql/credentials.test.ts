@@ -32,6 +32,24 @@ describe.each(engineNames)('credentials in %s', (name) => {
     }
   })
 
+  it.each([[['acme/fast', 'acme/slow:free']], [[]]])(
+    'resolves a key to the models that it may use, %j, also once it is reissued',
+    async (allowedModels) => {
+      const stores = engine.open('models')
+      const admin = createAdmin(stores)
+      const { token, credentialId } = await admin.issueKey({ account: 'alice', allowedModels })
+      const found = {
+        ok: true,
+        principal: { kind: 'api-key', credentialId, account: 'alice', allowedModels },
+      }
+      expect(await stores.credentials.resolve(token, context)).toEqual(found)
+      const [was] = await admin.listCredentials({ credentialId })
+      expect(was!.allowedModels).toEqual(allowedModels)
+      const again = await admin.reissue(credentialId, { was: was! })
+      expect(await stores.credentials.resolve(again.token, context)).toEqual(found)
+    },
+  )
+
   it('stores a digest, the prefix and the last four characters of a token, never the token', async () => {
     const stores = engine.open('digests')
     const admin = createAdmin(stores)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Limits, type Principal, parseCredits } from '../../src/index.js'
+import { CompatError, type Limits, type Principal, parseCredits } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { answerJson, type Step } from '../helpers/scripted-upstream.js'
@@ -83,6 +83,12 @@ describe('inFlight', () => {
 })
 
 describe('admit', () => {
+  const unpaid = () =>
+    new CompatError('account_suspended', 'Pay invoice 7 first.', {
+      headers: { 'x-invoice': '7' },
+      metadata: { invoice: 7 },
+    })
+
   test('is called with the principal, after the credential and before the body, and may refuse', async () => {
     const seen: Principal[] = []
     const service = await WireService.start({
@@ -102,6 +108,27 @@ describe('admit', () => {
     const unknown = await service.post(ask(), { authorization: 'Bearer sk-unknown' })
     expect(unknown.status).toBe(401)
     expect(seen).toHaveLength(1)
+    await service.close()
+  })
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw unpaid()
+      },
+    ],
+    ['rejects with', () => Promise.reject(unpaid())],
+  ])('that %s a CompatError answers with it, and is no fault', async (_what, admit) => {
+    const service = await WireService.start({ router: () => ({ admit }) })
+    for (const answer of [await service.post(ask()), await service.get('/models')]) {
+      expect([answer.status, answer.headers['x-invoice']]).toEqual([403, '7'])
+      expect(await answer.json()).toMatchObject({
+        error: { code: 'account_suspended', message: 'Pay invoice 7 first.', metadata: { invoice: 7 } },
+      })
+    }
+    expect(service.events.map(({ type }) => type)).not.toContain('fault')
+    expect(service.asked).toEqual([])
     await service.close()
   })
 

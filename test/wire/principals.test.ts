@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { CompatError, type CredentialResult } from '../../src/index.js'
-import { ask, MODEL, WireService } from './service.js'
+import { CompatError, type CredentialResult, memoryCatalogue } from '../../src/index.js'
+import { answerJson } from '../helpers/scripted-upstream.js'
+import { ask, MODEL, providerReply, WireService } from './service.js'
 
 const KEY = { kind: 'api-key', credentialId: 'key-1', account: 'alice' }
 const APP = { id: 'app-1', account: 'app-owner', markup: { basisPoints: 100 }, allowedModels: [MODEL] }
@@ -25,6 +26,9 @@ const wrong: readonly (readonly [answer: unknown, says: string])[] = [
       ),
       [{ ...KEY, kind: 'admin' }, 'neither api-key nor access-token'],
       [{ ...KEY, kind: undefined }, 'neither api-key nor access-token'],
+      ...[null, MODEL, [MODEL, 5], new Set([MODEL])].map(
+        (allowedModels) => [{ ...KEY, allowedModels }, 'allowedModels is not a list'] as const,
+      ),
       [{ ...TOKEN, app: undefined }, 'has no app'],
       [withApp({ id: '' }), 'has no app'],
       [{ ...TOKEN, scopes: undefined }, 'scopes is not a list'],
@@ -73,10 +77,50 @@ test.each(wrong)(
   },
 )
 
-test.each([[KEY], [TOKEN]])('complete principals are admitted: %o', async (principal) => {
-  const resolve = () => ({ ok: true, principal }) as CredentialResult
-  const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
-  expect((await service.get('/models')).status).toBe(200)
+test.each([[KEY], [{ ...KEY, allowedModels: [] }], [TOKEN]])(
+  'complete principals are admitted: %o',
+  async (principal) => {
+    const resolve = () => ({ ok: true, principal }) as CredentialResult
+    const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
+    expect((await service.get('/models')).status).toBe(200)
+    await service.close()
+  },
+)
+
+test('an API key with a list of models may use and see those alone, and its list is read for each request', async () => {
+  const OTHER = 'acme/other'
+  const allowed = ['acme/FAST', `${MODEL}-2`]
+  const principal = { ...KEY, allowedModels: allowed }
+  const models = [MODEL, OTHER].map((id) => ({ id, prices: { input: '1', output: '1' } }))
+  const service = await WireService.start({
+    router: () => ({
+      credentials: { resolve: () => ({ ok: true, principal }) as CredentialResult },
+      catalogue: memoryCatalogue(models),
+    }),
+  })
+  const listed = async () => {
+    const { data } = (await (await service.get('/models')).json()) as { data: { id: string }[] }
+    return data.map(({ id }) => id)
+  }
+  for (const answer of [await service.post(ask()), await service.get(`/models/${MODEL}`)]) {
+    expect(answer.status).toBe(403)
+    expect(await answer.json()).toMatchObject({
+      error: {
+        code: 'model_not_allowed',
+        param: 'model',
+        message: `This API key may not use the model '${MODEL}'.`,
+      },
+    })
+  }
+  expect(service.asked).toEqual([])
+  expect(await listed()).toEqual([])
+  expect((await service.get('/models/acme/none')).status).toBe(404)
+  allowed.push(MODEL)
+  service.upstream.script(answerJson(providerReply()))
+  expect((await service.post(ask())).status).toBe(200)
+  expect((await service.get(`/models/${MODEL}`)).status).toBe(200)
+  expect(await listed()).toEqual([MODEL])
+  expect((await service.get(`/models/${OTHER}`)).status).toBe(403)
   await service.close()
 })
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { AccountRow, GrantRequest } from '../../admin/index.js'
+import type { AccountRow, GrantRequest, RefundOptions } from '../../admin/index.js'
 import type { Entry } from '../../contracts/index.js'
 import { formatTime } from '../session/output.js'
 import { parseInteger } from '../session/parse.js'
@@ -67,13 +67,35 @@ export function addAccountCommands(program: Command, session: Session): void {
         const request = { account, amount, ...options }
         const entry = name === 'grant' ? await admin.grant(request) : await admin.correct(request)
         session.show(entry, [toPostedRow(entry)])
-        if (entry.isRepeat) {
-          session.say(
-            `Nothing was posted: ${options.reference} was already posted at ${formatTime(entry.at)}`,
-          )
-        }
+        if (entry.isRepeat) sayRepeat(session, options.reference, entry)
       })
   }
+  addRefundCommand(program, session)
+}
+
+function addRefundCommand(program: Command, session: Session): void {
+  program
+    .command('refund <entry> [credits]')
+    .description('reverse a charge, or a part of it; everything that is left by default')
+    .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
+    .option('--memo <text>', 'the reason, shown with the entry')
+    .action(async (entryId: string, amount: string | undefined, options: RefundOptions) => {
+      const entry = await (await session.admin()).refund(entryId, amount, options)
+      session.show(entry, [
+        {
+          entry: entry.id,
+          kind: entry.kind,
+          charge: entry.refund?.of,
+          account: entry.facts?.account,
+          amount: entry.refund?.amount,
+        },
+      ])
+      if (entry.isRepeat) sayRepeat(session, options.reference, entry)
+    })
+}
+
+function sayRepeat(session: Session, reference: string | undefined, { at }: Entry): void {
+  session.say(`Nothing was posted: ${reference} was already posted at ${formatTime(at)}`)
 }
 
 function toAccountRow(row: AccountRow) {

@@ -10,6 +10,10 @@ interface IssueOptions {
   readonly keysPerAccount?: number
 }
 
+interface KeyOptions extends IssueOptions {
+  readonly allow?: string[]
+}
+
 export function addCredentialCommands(program: Command, session: Session): void {
   const keys = program.command('keys').description('manage API keys; their account pays')
   keys
@@ -17,12 +21,14 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .description('create a key; it is shown once')
     .option('--label <text>', 'a name, to tell it from others')
     .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+    .option('--allow <model>', 'a model that it may use, instead of all; repeatable', collect)
     .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
-    .action(async (account: string, { label, expires, ...bound }: IssueOptions) => {
+    .action(async (account: string, { label, expires, allow, ...bound }: KeyOptions) => {
       const issued = await (await session.admin(bound)).issueKey({
         account,
         ...(label === undefined ? {} : { label }),
         ...(expires === undefined ? {} : { expiresAt: expires }),
+        ...(allow === undefined ? {} : { allowedModels: allow }),
       })
       showIssued(session, issued)
     })
@@ -102,6 +108,7 @@ function toCredentialRow(row: CredentialRow) {
     account: row.account,
     app: row.appId,
     label: row.label,
+    models: row.allowedModels?.join(' '),
     token: `${row.prefix}…${row.lastFour}`,
     expires: formatTime(row.expiresAt),
     revoked: formatTime(row.revokedAt),

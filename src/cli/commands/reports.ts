@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { SpendQuery } from '../../admin/index.js'
-import type { EntryQuery } from '../../contracts/index.js'
+import type { Entry, EntryQuery } from '../../contracts/index.js'
 import { formatTime } from '../session/output.js'
 import { parseInteger, parseTime } from '../session/parse.js'
 import type { Session } from '../session/session.js'
@@ -33,7 +33,7 @@ export function addReportCommands(program: Command, session: Session): void {
           entry: entry.id,
           kind: entry.kind,
           account: entry.facts?.account ?? entry.postings[0]?.account,
-          amount: entry.charge === undefined ? entry.postings[0]?.amount : -entry.charge.cost,
+          amount: amountOf(entry),
           model: entry.facts?.model,
           app: entry.facts?.appId,
           provider: entry.facts?.provider,
@@ -65,6 +65,11 @@ export function addReportCommands(program: Command, session: Session): void {
         })),
       )
     })
+}
+
+/** The change to the payer's balance, or the amount of a grant or a correction. */
+function amountOf({ charge, refund, postings }: Entry): bigint | undefined {
+  return charge === undefined ? (refund?.amount ?? postings[0]?.amount) : -charge.cost
 }
 
 function addFilters(command: Command): Command {

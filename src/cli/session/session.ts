@@ -25,6 +25,7 @@ export type AdminReader = Pick<
   | 'listAccounts'
   | 'listApps'
   | 'listCredentials'
+  | 'listLimits'
   | 'listModels'
   | 'listRoutes'
 >

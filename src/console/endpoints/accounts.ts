@@ -4,6 +4,7 @@ import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol/index.js'
 import { type Endpoint, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
+import { limitsOf } from '../serving/limits.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { accountView, entryView, present } from '../serving/views.js'
 
@@ -24,14 +25,17 @@ export const accountEndpoints: readonly Endpoint[] = [
       const account = accountOf(viewer, asked)
       if (account !== undefined) {
         const one = await admin.findAccount(account)
-        return { accounts: one === undefined ? [] : [accountView(one)] }
+        if (one === undefined) return { accounts: [], limits: [] }
+        return { accounts: [accountView(one)], limits: await limitsOf(admin, 'account', [account]) }
       }
       const rows = await admin.listAccounts({
         limit: most + 1,
         ...(after === undefined ? {} : { after }),
       })
       const accounts = rows.slice(0, most).map(accountView)
-      return { accounts, ...(rows.length > most ? { next: accounts.at(-1)!.id } : {}) }
+      const ids = accounts.map(({ id }) => id)
+      const limits = await limitsOf(admin, 'account', ids)
+      return { accounts, limits, ...(rows.length > most ? { next: accounts.at(-1)!.id } : {}) }
     },
   ),
 
@@ -73,9 +77,14 @@ async function reply(admin: Admin, account: string): Promise<AccountReply> {
   return { account: await viewOf(admin, account) }
 }
 
-async function posted(posting: PostedEntry, viewer: ConsoleViewer, admin: Admin): Promise<PostedReply> {
+/** Replies to a posting with its entry and the account that it was made to. */
+export async function posted(
+  posting: PostedEntry,
+  viewer: ConsoleViewer,
+  admin: Admin,
+): Promise<PostedReply> {
   const { isRepeat, ...entry } = posting
-  const { account } = entry.postings[0]!
+  const { account } = entry.facts ?? entry.postings[0]!
   return present({
     entry: entryView(entry, viewer, account, undefined),
     account: await viewOf(admin, account),

@@ -4,10 +4,11 @@ import { nameSchema } from '../../contracts/schemas.js'
 import { isPlainText } from '../../protocol/text.js'
 import type { CallsReply, EntryView } from '../protocol/index.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
-import { type Endpoint, get, limitSchema, type Services, timeTextSchema } from '../serving/endpoint.js'
+import { type Endpoint, get, limitSchema, post, type Services, timeTextSchema } from '../serving/endpoint.js'
 import { NO_REFERENCES, readReferences } from '../serving/references.js'
 import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
-import { entryView } from '../serving/views.js'
+import { entryView, present } from '../serving/views.js'
+import { posted } from './accounts.js'
 
 const filters = {
   account: nameSchema.optional(),
@@ -20,6 +21,13 @@ const filters = {
   to: timeTextSchema.optional(),
 }
 const filterSchema = z.strictObject(filters)
+/** `refund` checks the other members itself. */
+const refundBody = z.strictObject({
+  entryId: nameSchema,
+  amount: z.string().optional(),
+  reference: z.string().optional(),
+  memo: z.string().optional(),
+})
 type Filters = z.infer<typeof filterSchema>
 
 const CSV_PAGE = 1_000
@@ -54,13 +62,15 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'audio_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioOutput },
   { name: 'image_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageInput },
   { name: 'image_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageOutput },
+  { name: 'refund_of', of: (entry) => entry.refund?.of },
+  { name: 'refunded', kind: 'number', of: (entry) => entry.refund?.amount },
   { name: 'memo', of: (entry) => entry.memo },
   { name: 'ended', of: endOf },
 ]
 
 /** The amount of the queried account. A grant or a correction has only one, whichever account was queried. */
 function amountOf({ kind, amount, postings }: EntryView): string | undefined {
-  return amount ?? (kind === 'charge' ? undefined : postings[0]?.amount)
+  return amount ?? (kind === 'charge' || kind === 'refund' ? undefined : postings[0]?.amount)
 }
 
 /** Shows the same as the page. The outcome of a call is known only while this process remembers the call. */
@@ -78,6 +88,14 @@ export const callEndpoints: readonly Endpoint[] = [
       const page = { limit: most, ...(after === undefined ? {} : { after }) }
       return readPage(query, page, viewer, services, true)
     },
+  ),
+
+  post(
+    'calls/refund',
+    'operator',
+    refundBody,
+    async ({ entryId, amount, ...options }, { viewer }, { admin }) =>
+      posted(await admin.refund(entryId, amount, present(options)), viewer, admin),
   ),
 
   get('calls.csv', 'both', filterSchema, async (query, { viewer }, services) => {

@@ -7,6 +7,7 @@ import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol/index.js'
 import { done, type Endpoint, emptySchema, get, post } from '../serving/endpoint.js'
 import { HttpError } from '../serving/http-error.js'
+import { limitsOf } from '../serving/limits.js'
 import { present } from '../serving/views.js'
 
 const idBody = z.strictObject({ id: nameSchema })
@@ -22,8 +23,11 @@ const routeBody = z.custom<RouteRequest & Change>(() => true)
 export const catalogueEndpoints: readonly Endpoint[] = [
   get('apps', 'both', emptySchema, async (_, { viewer }, { admin }): Promise<AppsReply> => {
     const apps = await admin.listApps()
-    if (viewer.kind === 'operator') return { apps }
-    return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp) }
+    if (viewer.kind === 'operator') {
+      const ids = apps.map(({ id }) => id)
+      return { apps, limits: await limitsOf(admin, 'app', ids) }
+    }
+    return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp), limits: [] }
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
     const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]

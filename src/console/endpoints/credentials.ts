@@ -5,6 +5,7 @@ import { labelSchema, nameSchema, textsSchema, timeSchema } from '../../contract
 import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
+import { limitsOf } from '../serving/limits.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
@@ -14,7 +15,7 @@ const PLAYGROUND_REACH_MS = PLAYGROUND_MS + 60_000
 const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
 
-const keyFields = {
+const bearerFields = {
   account: nameSchema,
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),
@@ -42,7 +43,13 @@ export const credentialEndpoints: readonly Endpoint[] = [
           ? await admin.listCredentials({ ...asked, limit: most + 1 })
           : await readPage(admin, asked, most + 1, madeSince, (row) => isOfPlayground(row) === isPlayground)
       const credentials = rows.slice(0, most).map(credentialView)
-      return { credentials, ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}) }
+      const ids = credentials.map(({ credentialId }) => credentialId)
+      const limits = await limitsOf(admin, 'credential', ids)
+      return {
+        credentials,
+        limits,
+        ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}),
+      }
     },
   ),
 
@@ -63,7 +70,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-key',
     'both',
-    z.strictObject(keyFields),
+    z.strictObject({ ...bearerFields, allowedModels: textsSchema.optional() }),
     async (key, { viewer }, { admin, clock }) => {
       checkEnd(key.expiresAt, clock)
       await checkAccount(key.account, viewer, admin)
@@ -75,7 +82,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-token',
     'both',
-    z.strictObject({ ...keyFields, appId: nameSchema, scopes: textsSchema.default(RUN_SCOPES) }),
+    z.strictObject({ ...bearerFields, appId: nameSchema, scopes: textsSchema.default(RUN_SCOPES) }),
     async (grant, { viewer }, { admin, clock }) => {
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)

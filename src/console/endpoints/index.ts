@@ -3,6 +3,7 @@ import { accountEndpoints } from './accounts.js'
 import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
 import { credentialEndpoints } from './credentials.js'
+import { limitEndpoints } from './limits.js'
 import { liveEndpoints } from './live.js'
 import { spendEndpoints } from './spend.js'
 
@@ -13,4 +14,5 @@ export const endpoints: readonly Endpoint[] = [
   ...accountEndpoints,
   ...credentialEndpoints,
   ...catalogueEndpoints,
+  ...limitEndpoints,
 ]

@@ -91,12 +91,13 @@ export const spendEndpoints: readonly Endpoint[] = [
       const account = requireAccount(accountOf(viewer, query.account))
       const found = await admin.statement(account)
       if (found === undefined) throw noAccount(account)
-      const { granted, corrected, earned, spent, posted, held } = found
-      const sum = granted + corrected + earned - spent
+      const { granted, corrected, refunded, earned, spent, posted, held } = found
+      const sum = granted + corrected + refunded + earned - spent
       const reply: StatementReply = {
         account,
         granted: formatCredits(granted),
         corrected: formatCredits(corrected),
+        refunded: formatCredits(refunded),
         earned: formatCredits(earned),
         spent: formatCredits(spent),
         sum: formatCredits(sum),

@@ -1,4 +1,5 @@
 import type { RouteHealth } from '../../contracts/route-health.js'
+import type { LimitView } from './limits.js'
 
 export interface CredentialsQuery {
   /** For a user only its own account, which is the default. */
@@ -12,6 +13,8 @@ export interface CredentialsQuery {
 /** Newest first. Pass `next` as `after` to get the next page. */
 export interface CredentialsReply {
   readonly credentials: readonly CredentialView[]
+  /** The limits of these credentials. */
+  readonly limits: readonly LimitView[]
   readonly next?: string
 }
 
@@ -21,6 +24,8 @@ export interface CredentialView {
   readonly account: string
   readonly appId?: string
   readonly label?: string
+  /** The models that an API key may use; all if absent. */
+  readonly allowedModels?: readonly string[]
   readonly scopes?: readonly string[]
   /** The first and last characters of the newest token. */
   readonly prefix: string
@@ -40,7 +45,7 @@ export interface PlaygroundBody {
   readonly appId?: string
 }
 
-export interface IssueKeyBody {
+interface IssueBody {
   readonly account: string
   readonly label?: string
   readonly expiresAt?: number
@@ -48,7 +53,12 @@ export interface IssueKeyBody {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-export interface IssueTokenBody extends IssueKeyBody {
+export interface IssueKeyBody extends IssueBody {
+  /** All models by default. An empty list allows nothing. */
+  readonly allowedModels?: readonly string[]
+}
+
+export interface IssueTokenBody extends IssueBody {
   readonly appId: string
   /** `['models.run']` by default. Only an operator may grant others. */
   readonly scopes?: readonly string[]
@@ -71,6 +81,8 @@ export interface IssuedReply {
 
 export interface AppsReply {
   readonly apps: readonly AppView[]
+  /** The limits of these apps, for operators: they count the calls of all users. */
+  readonly limits: readonly LimitView[]
 }
 
 /** A user sees only apps that are not suspended, without the account that earns. */

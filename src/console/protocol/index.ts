@@ -13,6 +13,7 @@
  * | GET `api/statement` | both | `AccountQuery` | `StatementReply` |
  * | GET `api/calls` | both | `CallsQuery` | `CallsReply` |
  * | GET `api/calls.csv` | both | `CallsQuery` without `after`, `limit` | a file |
+ * | POST `api/calls/refund` | operator | `RefundBody` | `PostedReply` |
  * | GET `api/events` | both | `EventsQuery` | `EventsReply` |
  * | GET `api/accounts` | both | `AccountsQuery` | `AccountsReply` |
  * | POST `api/accounts/open` | operator | `AccountBody` | `AccountReply` |
@@ -38,6 +39,8 @@
  * | POST `api/routes/remove` | operator | `IdBody` | `DoneReply` |
  * | POST `api/routes/rotate-secrets` | operator | `{}` | `RotatedReply` |
  * | POST `api/books/verify` | operator | `{}` | `VerifyReply` |
+ * | POST `api/limits/put` | operator | `LimitBody` | `DoneReply` |
+ * | POST `api/limits/remove` | operator | `IdBody` | `DoneReply` |
  *
  * Failures are `ErrorReply`: 400 for invalid input, 401 if nobody is signed in, 403 if only an operator may do this or
  * the request is from another site, 404 if an item does not exist or is not the viewer's, 405, 409 if a reference or a
@@ -46,4 +49,5 @@
  */
 export type * from './administration.js'
 export type * from './ledger.js'
+export type * from './limits.js'
 export type * from './viewer.js'

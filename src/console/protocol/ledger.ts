@@ -1,4 +1,5 @@
 import type { PricesView } from './administration.js'
+import type { LimitView } from './limits.js'
 
 export interface UsageView {
   /** All input, including cached and cache-written tokens. */
@@ -73,14 +74,16 @@ export interface AccountQuery {
   readonly account?: string
 }
 
-/** If `isEqual`, `granted + corrected + earned - spent = posted` to the last digit. */
+/** If `isEqual`, `granted + corrected + refunded + earned - spent = posted` to the last digit. */
 export interface StatementReply {
   readonly account: string
   readonly granted: string
   readonly corrected: string
+  /** Negative if it gave back more of its earnings than it got back. */
+  readonly refunded: string
   readonly earned: string
   readonly spent: string
-  /** The sum of these four. */
+  /** The sum of these five. */
   readonly sum: string
   /** The balance in the ledger. */
   readonly posted: string
@@ -117,7 +120,7 @@ export interface CallsReply {
 export interface EntryView {
   readonly id: string
   readonly at: number
-  readonly kind: 'grant' | 'charge' | 'correction'
+  readonly kind: 'grant' | 'charge' | 'correction' | 'refund'
   /** The change to the queried account's balance; absent if no account was queried. */
   readonly amount?: string
   /** A user sees only its own account's posting. */
@@ -126,10 +129,18 @@ export interface EntryView {
   /** Replaces `charge` and `facts` if a user earned from another account's call. */
   readonly earnedFrom?: { readonly model: string; readonly appId?: string }
   readonly charge?: ChargeView
+  readonly refund?: RefundView
+  /** The call that was charged or refunded. */
   readonly facts?: FactsView
   readonly holdId?: string
   /** How the call went; absent if this process no longer remembers it. */
   readonly explanation?: ExplanationView
+}
+
+export interface RefundView {
+  /** The id of the charge's entry. */
+  readonly of: string
+  readonly amount: string
 }
 
 export interface ChargeView {
@@ -263,6 +274,8 @@ export interface AccountsQuery extends PageQuery {
 /** Sorted by id. A user sees only its own account. */
 export interface AccountsReply {
   readonly accounts: readonly AccountView[]
+  /** The limits of these accounts. */
+  readonly limits: readonly LimitView[]
   /** Pass it as `after` to get the next page. */
   readonly next?: string
 }
@@ -293,6 +306,17 @@ export interface GrantBody {
   readonly memo?: string
 }
 
+export interface RefundBody {
+  /** The entry of a charge. */
+  readonly entryId: string
+  /** A decimal string; all that is left of the charge by default. */
+  readonly amount?: string
+  /** A repeat with the same reference posts nothing. */
+  readonly reference?: string
+  readonly memo?: string
+}
+
+/** The account is the one that the grant or the correction names, or the payer of the refunded charge. */
 export interface PostedReply {
   readonly entry: EntryView
   readonly account: AccountView

@@ -132,7 +132,7 @@ export function entryView(
   const isAll = viewer.kind === 'operator'
   const postings = isAll ? entry.postings : entry.postings.filter((posting) => posting === own)
   const isOpen = isAll || entry.facts?.account === viewer.account
-  const { facts, charge, holdId } = entry
+  const { facts, charge, refund, holdId } = entry
   return present({
     id: entry.id,
     at: entry.at,
@@ -142,13 +142,15 @@ export function entryView(
       account: posting.account,
       amount: formatCredits(posting.amount),
     })),
-    memo: entry.memo,
+    memo: refund === undefined || isOpen ? entry.memo : undefined,
     earnedFrom:
       facts === undefined || isOpen ? undefined : present({ model: facts.model, appId: facts.appId }),
     charge:
       charge === undefined || !isOpen
         ? undefined
         : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
+    refund:
+      refund === undefined || !isOpen ? undefined : { of: refund.of, amount: formatCredits(refund.amount) },
     facts: facts === undefined || !isOpen ? undefined : factsView(facts, references),
     holdId: isOpen ? holdId : undefined,
     explanation: end === undefined || !isOpen ? undefined : explanationView(end, viewer),

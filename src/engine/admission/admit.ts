@@ -1,4 +1,4 @@
-import { CompatError } from '../../base/errors.js'
+import { CompatError, isCompatError } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { LazyContext } from '../asking/lazy-context.js'
@@ -6,7 +6,10 @@ import type { Asking } from '../asking/stores.js'
 import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
 
-/** Asks the host's own limiter, if there is one. Throws if it refuses the request, or does not answer. */
+/**
+ * Asks the host's own limiter, if there is one. Throws if it refuses the request, or does not answer. A `CompatError` that
+ * it throws is the answer to the client.
+ */
 export async function askLimiter(
   principal: Principal,
   context: LazyContext,
@@ -26,7 +29,7 @@ export async function askLimiter(
   try {
     answer = await within(options.clock, options.limits.storeMs, admit(principal, context))
   } catch (cause) {
-    throw overloaded(cause)
+    throw isCompatError(cause) ? cause : overloaded(cause)
   }
   if (answer?.ok === true) return
   if (answer?.ok !== false)

@@ -35,6 +35,7 @@ export interface Caller {
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
 const BARE_TOKEN = /^[\x21-\x7e]{1,8192}$/
 const SCHEME = /^bearer(?: |$)/i
+const NO_LIST_OF_MODELS = 'allowedModels is not a list of strings'
 
 /** Finds the payer by the token alone, and notes the owner of a refused credential in the log. */
 export async function authenticate(
@@ -143,13 +144,17 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
   if (!isName(principal.credentialId)) throw fault('the principal has no credentialId')
   if (principal.expiresAt !== undefined && !Number.isFinite(principal.expiresAt))
     throw fault('expiresAt is not a number')
-  if (principal.kind === 'api-key') return NO_MARKUP
+  if (principal.kind === 'api-key') {
+    const { allowedModels } = principal
+    if (allowedModels !== undefined && !areStrings(allowedModels)) throw fault(NO_LIST_OF_MODELS)
+    return NO_MARKUP
+  }
   if (principal.kind !== 'access-token')
     throw fault('the kind of the principal is neither api-key nor access-token')
   const { app, scopes } = principal
   if (typeof app !== 'object' || app === null || !isName(app.id)) throw fault('an access token has no app')
   if (!areStrings(scopes)) throw fault('scopes is not a list of strings')
-  if (!areStrings(app.allowedModels)) throw fault('allowedModels is not a list of strings')
+  if (!areStrings(app.allowedModels)) throw fault(NO_LIST_OF_MODELS)
   if (typeof app.markup !== 'object' || app.markup === null) throw fault('the app has no markup')
   if (app.account !== undefined && !isName(app.account)) throw fault('the account of the app is not a name')
   try {

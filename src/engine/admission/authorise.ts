@@ -13,8 +13,9 @@ export function authoriseScope(principal: Principal, { path, scope }: Operation)
   )
 }
 
-/** Refuses an access token whose app may not use this model, or that names another app. */
+/** Refuses a credential that may not use this model, and an access token if the request names another app. */
 export function authoriseModel(principal: Principal, model: string, own: OwnFields): void {
+  authoriseKeyModel(principal, model)
   if (principal.kind === 'api-key') return
   const { app } = principal
   if (own.appId !== undefined && own.appId !== app.id) {
@@ -27,4 +28,17 @@ export function authoriseModel(principal: Principal, model: string, own: OwnFiel
       param: 'model',
     })
   }
+}
+
+/** Whether an API key with a list of models omits this one. Access tokens see every model: the list is their app's. */
+export function isHiddenFrom(principal: Principal, model: string): boolean {
+  return principal.kind === 'api-key' && principal.allowedModels?.includes(model) === false
+}
+
+/** Refuses an API key that may not use this model. */
+export function authoriseKeyModel(principal: Principal, model: string): void {
+  if (!isHiddenFrom(principal, model)) return
+  throw new CompatError('model_not_allowed', `This API key may not use the model '${model}'.`, {
+    param: 'model',
+  })
 }

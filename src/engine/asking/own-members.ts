@@ -42,14 +42,16 @@ const NO_ROUTE: None<Route> = {
 }
 
 type AccessPrincipal = Extract<Principal, { kind: 'access-token' }>
+type KeyPrincipal = Extract<Principal, { kind: 'api-key' }>
 
-const NO_PRINCIPAL: None<AccessPrincipal> = {
+const NO_PRINCIPAL: None<AccessPrincipal> & None<KeyPrincipal> = {
   kind: undefined,
   credentialId: undefined,
   account: undefined,
   expiresAt: undefined,
   limits: undefined,
   metadata: undefined,
+  allowedModels: undefined,
   app: undefined,
   scopes: undefined,
 }

@@ -88,7 +88,7 @@ export function modelEndpoints(
             },
           ],
           responses: {
-            200: success('All models that are currently available.', 'ModelList'),
+            200: success('All models that are currently available to the API key.', 'ModelList'),
             ...errorResponses([
               ...MODEL_CODES,
               'invalid_request',
@@ -122,7 +122,12 @@ export function modelEndpoints(
           ],
           responses: {
             200: success('The model.', 'Model'),
-            ...errorResponses([...MODEL_CODES, 'model_not_found', 'catalogue_unavailable']),
+            ...errorResponses([
+              ...MODEL_CODES,
+              'model_not_allowed',
+              'model_not_found',
+              'catalogue_unavailable',
+            ]),
           },
         },
         schemas: { Model: modelSchema },

@@ -4,6 +4,7 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Operation } from '../../contracts/operation.js'
+import { authoriseKeyModel, isHiddenFrom } from '../../engine/admission/authorise.js'
 import { listsOperation, lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
@@ -37,7 +38,7 @@ export class ModelReplies {
 
   /**
    * Writes the body once for each markup while the catalogue returns the same frozen list, as caches and the memory
-   * catalogue do until it changes. A list that a query filters is written each time.
+   * catalogue do until it changes. A list that a query or the API key narrows is written each time.
    */
   async list(query: string, context: LazyContext, principal?: Principal): Promise<string> {
     const { options } = this
@@ -47,7 +48,10 @@ export class ModelReplies {
       throw faultyStore('catalogue', options, context.requestId, 'list() did not return a list')
     }
     const markup = markupOf(principal)
-    if (filter !== undefined) return this.#bodyOf(await this.#matching(models, filter, context), markup)
+    const isNarrowed = principal?.kind === 'api-key' && principal.allowedModels !== undefined
+    const visible = isNarrowed ? models.filter(({ id }) => !isHiddenFrom(principal, id)) : models
+    if (filter !== undefined) return this.#bodyOf(await this.#matching(visible, filter, context), markup)
+    if (isNarrowed) return this.#bodyOf(visible, markup)
     if (this.#listed !== models) {
       this.#bodies.clear()
       this.#listed = undefined
@@ -67,7 +71,9 @@ export class ModelReplies {
   async one(key: string, context: LazyContext, principal?: Principal): Promise<string> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
-      if (model !== undefined) return toLatin1(JSON.stringify(this.shapes.one(model, markupOf(principal))))
+      if (model === undefined) continue
+      if (principal !== undefined) authoriseKeyModel(principal, model.id)
+      return toLatin1(JSON.stringify(this.shapes.one(model, markupOf(principal))))
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }

@@ -19,6 +19,7 @@ interface Reads {
 }
 
 interface Writes {
+  'api/calls/refund': { body: protocol.RefundBody; reply: protocol.PostedReply }
   'api/accounts/open': { body: protocol.AccountBody; reply: protocol.AccountReply }
   'api/accounts/grant': { body: protocol.GrantBody; reply: protocol.PostedReply }
   'api/accounts/correct': { body: protocol.GrantBody; reply: protocol.PostedReply }
@@ -37,6 +38,8 @@ interface Writes {
   'api/routes/put': { body: protocol.PutRouteBody; reply: protocol.PutRouteReply }
   'api/routes/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/routes/rotate-secrets': { body: object; reply: protocol.RotatedReply }
+  'api/limits/put': { body: protocol.LimitBody; reply: protocol.DoneReply }
+  'api/limits/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/books/verify': { body: object; reply: protocol.VerifyReply }
 }
 
@@ -60,6 +63,7 @@ const MARKS: {
   'api/apps': 'apps',
   'api/models': 'models',
   'api/routes': 'routes',
+  'api/calls/refund': 'entry',
   'api/accounts/open': 'account',
   'api/accounts/grant': 'entry',
   'api/accounts/correct': 'entry',
@@ -78,6 +82,8 @@ const MARKS: {
   'api/routes/put': 'done',
   'api/routes/remove': 'done',
   'api/routes/rotate-secrets': 'count',
+  'api/limits/put': 'done',
+  'api/limits/remove': 'done',
   'api/books/verify': 'isSound',
 }
 

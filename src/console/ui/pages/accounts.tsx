@@ -10,6 +10,7 @@ import { Amount } from '../parts/amount.js'
 import { Badge, Button, Facts, Id, PageHead, Time } from '../parts/basics.js'
 import { Dialog } from '../parts/dialogs.js'
 import { Filters } from '../parts/filters.js'
+import { Limits } from '../parts/limits.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { needed, optional } from '../parts/read-values.js'
@@ -138,7 +139,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
         <Filters specs={[{ name: 'account', label: 'Account', hint: 'The full name.' }]} query={query} />
       )}
       <Listing what="accounts" loaded={accounts}>
-        {({ accounts: found, next }) => (
+        {({ accounts: found, limits, next }) => (
           <>
             {found.length === 0 ? (
               <Empty
@@ -173,6 +174,16 @@ export function Accounts({ query }: { query: Place['query'] }) {
                       ) : (
                         <Badge tone="bad">suspended</Badge>
                       ),
+                  },
+                  {
+                    head: 'Limits',
+                    cell: ({ id }) => (
+                      <Limits
+                        owner={{ of: 'account', ownerId: id, name: id }}
+                        limits={limits}
+                        reload={accounts.reload}
+                      />
+                    ),
                   },
                 ]}
                 actions={(row) => (
@@ -230,9 +241,10 @@ function Statement({ account, onClose }: { account: string; onClose: () => void 
               of={[
                 ['Granted', <Amount key="granted" value={sums.granted} />],
                 ['Corrected', <Amount key="corrected" value={sums.corrected} />],
+                ['Refunded', <Amount key="refunded" value={sums.refunded} />],
                 ['Earned', <Amount key="earned" value={sums.earned} />],
                 ['Spent', <Amount key="spent" value={sums.spent} />],
-                ['Granted + corrected + earned − spent', <Amount key="sum" value={sums.sum} />],
+                ['Granted + corrected + refunded + earned − spent', <Amount key="sum" value={sums.sum} />],
                 ['Balance in the ledger', <Amount key="posted" value={sums.posted} />],
                 ['of this on hold', <Amount key="held" value={sums.held} />],
                 ['Available', <Amount key="available" value={sums.available} />],

@@ -7,6 +7,8 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
+import { Limits } from '../parts/limits.js'
+import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { needed, optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
@@ -110,7 +112,7 @@ export function Apps({ query }: { query: Place['query'] }) {
       {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
       <Filters specs={[{ name: 'app', label: 'App', hint: PART_HINT }]} query={query} />
       <Listing what="apps" loaded={apps}>
-        {({ apps: all }) => {
+        {({ apps: all, limits }) => {
           const found = withPart(all, query.app)
           return found.length === 0 ? (
             <Empty title={query.app ? 'No app matches this filter.' : 'No app is registered.'}>
@@ -152,6 +154,16 @@ export function Apps({ query }: { query: Place['query'] }) {
                             <Badge tone="bad">suspended</Badge>
                           ),
                       },
+                      {
+                        head: 'Limits',
+                        cell: (app: AppView) => (
+                          <Limits
+                            owner={{ of: 'app', ownerId: app.id, name: nameOf(app) }}
+                            limits={limits}
+                            reload={apps.reload}
+                          />
+                        ),
+                      },
                     ]
                   : []),
               ]}
@@ -190,16 +202,3 @@ export function Apps({ query }: { query: Place['query'] }) {
 }
 
 const nameOf = ({ id, name }: AppView): string => name ?? id
-
-const SHOWN_MODELS = 3
-
-function ModelList({ ids }: { ids: readonly string[] }) {
-  if (ids.length === 0) return <Badge tone="warn">none</Badge>
-  const rest = ids.length - SHOWN_MODELS
-  return (
-    <span title={ids.join(', ')}>
-      {ids.slice(0, SHOWN_MODELS).join(', ')}
-      {rest > 0 && ` and ${rest} more`}
-    </span>
-  )
-}

@@ -1,16 +1,20 @@
 import type { EntryView, EventView } from '../../protocol/index.js'
-import { pathOf } from '../base/api.js'
+import { pathOf, write } from '../base/api.js'
 import { DAY_MS, dayStart, formatCount } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
+import { randomId } from '../base/random-id.js'
+import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Choice, Id, PageHead, Time } from '../parts/basics.js'
+import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
+import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
 
 type View = 'ledger' | 'events' | 'problems'
 
@@ -114,7 +118,7 @@ function Ledger({ query }: CallsProps) {
                 )}
               </Empty>
             ) : (
-              <EntryTable entries={entries} call={query.call} />
+              <EntryTable entries={entries} call={query.call} reload={calls.reload} />
             )}
             <Pager pages={pages} next={next} />
           </>
@@ -124,7 +128,41 @@ function Ledger({ query }: CallsProps) {
   )
 }
 
-function EntryTable({ entries, call }: { entries: readonly EntryView[]; call: string | undefined }) {
+interface EntryTableProps {
+  readonly entries: readonly EntryView[]
+  readonly call: string | undefined
+  readonly reload: () => void
+}
+
+function EntryTable({ entries, call, reload }: EntryTableProps) {
+  const isForOperator = isOperator(useSession().viewer)
+  const actions = useActions(reload)
+  const refund = ({ id, charge, facts }: EntryView): void => {
+    // One reference for all attempts in this dialog: an attempt whose reply was lost may have been posted.
+    const reference = randomId()
+    actions.form({
+      title: `Refund the charge ${id}`,
+      intro: `Reverses the charge of ${charge?.cost} credits, or a part of it, in a posting of its own. The payer gets it back from the accounts that earned it.`,
+      action: 'Refund',
+      fields: [
+        {
+          name: 'amount',
+          label: 'Credits',
+          hint: 'All that is left of the charge by default. The decimal sign is a point: 1.000 is one.',
+        },
+        { name: 'memo', label: 'Memo' },
+      ],
+      run: async (values) => {
+        const posted = await write('api/calls/refund', {
+          entryId: id,
+          reference,
+          ...optional(values, 'amount'),
+          ...optional(values, 'memo'),
+        })
+        return `Refunded ${posted.entry.refund?.amount} credits. ${facts?.account} has ${posted.account.available} credits now.`
+      },
+    })
+  }
   const opened = call ? entries.find(({ facts }) => facts?.requestId === call) : undefined
   return (
     <Table
@@ -155,17 +193,36 @@ function EntryTable({ entries, call }: { entries: readonly EntryView[]; call: st
             explanation === undefined ? kind === 'charge' ? 'posted' : '–' : <EndBadge of={explanation} />,
         },
       ]}
-      detail={(entry) => <CallDetail {...entry} />}
+      detail={(entry) => (
+        <>
+          <CallDetail {...entry} />
+          {isForOperator && entry.charge !== undefined && (
+            <div class="actions">
+              <Button onPress={() => refund(entry)} of={`of ${entry.id}`}>
+                Refund
+              </Button>
+            </div>
+          )}
+        </>
+      )}
     />
   )
 }
 
-function amountOf({ charge, amount, postings }: EntryView): string {
-  return charge?.cost ?? amount ?? postings[0]?.amount ?? '0'
+/** In the column of charges, a refund is below 0. */
+function amountOf({ charge, refund, amount, postings }: EntryView): string {
+  return charge?.cost ?? (refund && `-${refund.amount}`) ?? amount ?? postings[0]?.amount ?? '0'
 }
 
 function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
-  if (facts !== undefined) return <Id of={facts.model} />
+  if (kind === 'charge' && facts !== undefined) return <Id of={facts.model} />
+  if (facts !== undefined) {
+    return (
+      <>
+        <Badge tone="warn">{kind}</Badge> <Id of={facts.model} />
+      </>
+    )
+  }
   const name = kind === 'charge' ? 'earned from a call' : kind
   return (
     <>

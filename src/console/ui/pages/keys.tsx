@@ -7,6 +7,8 @@ import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Limits } from '../parts/limits.js'
+import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { dayEnd, needed, optional, present } from '../parts/read-values.js'
@@ -34,6 +36,7 @@ export function Keys({ query }: { query: Place['query'] }) {
   const { after } = pages
   const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
   const apps = useLoad('api/apps', {})
+  const models = useLoad('api/models', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)
   const own = account ?? ownAccount(viewer)
@@ -50,22 +53,33 @@ export function Keys({ query }: { query: Place['query'] }) {
     { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never expires by default. In UTC.' },
   ]
 
+  const allowedModels: FieldSpec = {
+    name: 'allowedModels',
+    label: 'Models that it may use',
+    kind: 'checks',
+    hint: 'All models, also later ones, if none is chosen.',
+    options: (models.data?.models ?? []).map(({ id }) => ({ value: id, label: id })),
+  }
+
   const issueKey = (): void =>
     actions.issue({
       title: 'New API key',
       intro: "Anyone who has the key can spend the account's credits.",
       action: 'Make the key',
       shown: 'The new API key',
-      fields: subject,
-      run: (values) =>
-        write(
+      fields: [...subject, allowedModels],
+      run: (values) => {
+        const allowed = values.all('allowedModels')
+        return write(
           'api/credentials/issue-key',
           present({
             account: needed(values, 'account'),
             ...optional(values, 'label'),
             expiresAt: dayEnd(values, 'expiresAt'),
+            allowedModels: allowed.length === 0 ? undefined : allowed,
           }),
-        ),
+        )
+      },
     })
 
   const issueToken = (): void =>
@@ -159,7 +173,11 @@ export function Keys({ query }: { query: Place['query'] }) {
         <Button onPress={issueToken} isDisabled={(apps.data?.apps.length ?? 0) === 0}>
           New access token
         </Button>
-        <Button tone="primary" onPress={issueKey}>
+        <Button
+          tone="primary"
+          onPress={issueKey}
+          isDisabled={models.data === undefined && models.problem === undefined}
+        >
           New API key
         </Button>
       </PageHead>
@@ -168,7 +186,7 @@ export function Keys({ query }: { query: Place['query'] }) {
         <Choice label="Show" options={SHOWN} value={shown} onChange={(shown) => changeQuery({ shown })} />
       </div>
       <Listing what="keys" loaded={keys}>
-        {({ credentials, next }) =>
+        {({ credentials, limits, next }) =>
           credentials.length === 0 ? (
             <Empty title={account || appId ? 'No key matches these filters.' : NONE[shown]}>
               Make one with “New API key”, and use it in the program that makes the calls.
@@ -184,10 +202,20 @@ export function Keys({ query }: { query: Place['query'] }) {
                   { head: 'Account', cell: (key) => key.account },
                   {
                     head: 'Acts as',
-                    cell: ({ kind, appId }) => (kind === 'api-key' ? 'API key' : `app ${appId}`),
+                    cell: (key) => <Role of={key} />,
                   },
                   { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
                   { head: 'State', cell: (key) => <State of={key} /> },
+                  {
+                    head: 'Limits',
+                    cell: (key) => (
+                      <Limits
+                        owner={{ of: 'credential', ownerId: key.credentialId, name: nameOf(key) }}
+                        limits={limits}
+                        reload={keys.reload}
+                      />
+                    ),
+                  },
                 ]}
                 actions={(key) =>
                   key.revokedAt === undefined && (
@@ -220,6 +248,16 @@ function KeyName({ of }: { of: CredentialView }) {
     <>
       {of.label !== undefined && <span>{of.label} </span>}
       <code>{hintOf(of)}</code>
+    </>
+  )
+}
+
+function Role({ of: { kind, appId, allowedModels } }: { of: CredentialView }) {
+  if (kind === 'access-token') return <>app {appId}</>
+  if (allowedModels === undefined) return <>API key</>
+  return (
+    <>
+      API key for <ModelList ids={allowedModels} />
     </>
   )
 }

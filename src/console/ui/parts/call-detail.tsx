@@ -1,4 +1,11 @@
-import type { CallerView, ChargeView, ExplanationView, FactsView, RoutingView } from '../../protocol/index.js'
+import type {
+  CallerView,
+  ChargeView,
+  ExplanationView,
+  FactsView,
+  RefundView,
+  RoutingView,
+} from '../../protocol/index.js'
 import { formatCount, formatDuration } from '../base/format.js'
 import { hrefOf } from '../base/place.js'
 import { Amount } from './amount.js'
@@ -19,6 +26,7 @@ interface CallDetailProps {
   readonly facts?: FactsView
   readonly caller?: CallerView
   readonly charge?: ChargeView
+  readonly refund?: RefundView
   readonly explanation?: ExplanationView
   readonly postings?: readonly { readonly account: string; readonly amount: string }[]
   readonly holdId?: string
@@ -34,6 +42,7 @@ export function CallDetail({
   facts,
   caller,
   charge,
+  refund,
   explanation,
   postings,
   holdId,
@@ -46,6 +55,11 @@ export function CallDetail({
     <div class="call-detail">
       {message !== undefined && <p>{message}</p>}
       {memo !== undefined && <p>{memo}</p>}
+      {refund !== undefined && (
+        <p>
+          Refunded <Amount value={refund.amount} unit /> of the charge <code>{refund.of}</code>.
+        </p>
+      )}
       {explanation !== undefined && <Story explanation={explanation} charge={charge} facts={facts} />}
       {explanation === undefined && charge !== undefined && (
         <p class="hint">

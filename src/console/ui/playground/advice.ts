@@ -6,7 +6,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   credits_on_hold: 'Other calls hold these credits. Wait for them to end, or set a smaller max_tokens.',
   model_not_found: 'Choose a model from the list.',
   model_not_allowed:
-    'The app may not use this model. Choose another one, use an API key, or have the app changed.',
+    'The app or the key may not use this model. Choose another one, or another key, or have the app changed.',
   unsupported_parameter: 'Leave the parameter empty, or choose a model that takes it.',
   invalid_api_key:
     'This key is not known here. Check that it was copied completely, or let the console make one.',

@@ -1,0 +1,156 @@
+import type { LimitBody, LimitView } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { isOperator, useSession } from '../base/session.js'
+import { Button, Time } from './basics.js'
+import { needed, optional } from './read-values.js'
+import { useActions } from './use-actions.js'
+
+const UNITS = ['credits', 'requests', 'tokens'] as const
+const PERIODS = ['minute', 'hour', 'day', 'month', 'total'] as const
+
+type Owner = Pick<LimitBody, 'of' | 'ownerId'> & {
+  /** For people. */
+  readonly name: string
+}
+
+/** The limits of one owner, with their use. An operator can set, change and remove them. */
+export function Limits({
+  owner,
+  limits,
+  reload,
+}: {
+  owner: Owner
+  limits: readonly LimitView[]
+  reload: () => void
+}) {
+  const isForOperator = isOperator(useSession().viewer)
+  const actions = useActions(reload)
+  const own = limits.filter(({ ownerId }) => ownerId === owner.ownerId)
+
+  const set = (limit?: LimitView): void =>
+    actions.form({
+      title: limit === undefined ? `Limit ${owner.name}` : `Change the limit ${limit.id}`,
+      intro:
+        'Calls beyond a limit are refused, across all processes. A new amount counts from the next call on; another unit, period or zone starts to count from 0.',
+      action: 'Save',
+      fields: [
+        {
+          name: 'id',
+          label: 'Name of the limit',
+          isRequired: true,
+          value: limit?.id,
+          isFixed: limit !== undefined,
+          hint: 'Callers see it when a call is refused.',
+        },
+        { name: 'amount', label: 'At most', isRequired: true, value: limit?.amount, placeholder: '20' },
+        {
+          name: 'unit',
+          label: 'Of what',
+          kind: 'select',
+          options: UNITS.map((unit) => ({ value: unit, label: unit })),
+          value: limit?.unit ?? 'credits',
+        },
+        {
+          name: 'per',
+          label: 'In which period',
+          kind: 'select',
+          options: PERIODS.map((per) => ({ value: per, label: periodOf({ per }) })),
+          value: limit?.per ?? 'month',
+        },
+        {
+          name: 'zone',
+          label: 'Time zone',
+          value: limit?.zone,
+          placeholder: 'Europe/Paris',
+          hint: 'In which days and months begin. UTC by default.',
+        },
+      ],
+      run: async (values) => {
+        const id = needed(values, 'id')
+        await write('api/limits/put', {
+          id,
+          of: owner.of,
+          ownerId: owner.ownerId,
+          amount: needed(values, 'amount'),
+          unit: UNITS.find((unit) => unit === values.text('unit'))!,
+          per: PERIODS.find((per) => per === values.text('per'))!,
+          ...optional(values, 'zone'),
+        })
+        return `Saved the limit ${id}.`
+      },
+    })
+
+  const remove = ({ id }: LimitView): void =>
+    actions.confirm({
+      title: `Remove the limit ${id}?`,
+      intro: <p>Within a second, calls are no longer limited by it.</p>,
+      action: 'Remove it',
+      run: async () => {
+        await write('api/limits/remove', { id })
+        return `Removed the limit ${id}.`
+      },
+    })
+
+  return (
+    <div class="limits">
+      {own.map((limit) => (
+        <div key={limit.id} class="limit">
+          <Use of={limit} />
+          {isForOperator && (
+            <span class="action-group">
+              <Button tone="quiet" onPress={() => set(limit)} of={`the limit ${limit.id}`}>
+                Change
+              </Button>
+              <Button tone="quiet" onPress={() => remove(limit)} of={`the limit ${limit.id}`}>
+                Remove
+              </Button>
+            </span>
+          )}
+        </div>
+      ))}
+      {own.length === 0 && !isForOperator && '–'}
+      {isForOperator && (
+        <Button tone="quiet" onPress={() => set()} of={`for ${owner.name}`}>
+          Set a limit
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** The bar shows the part that is used or held. The text has the exact figures. */
+function Use({ of: limit }: { of: LimitView }) {
+  const { id, amount, used, held, left, unit, endsAt, zone } = limit
+  const most = Number(amount)
+  const taken = most - Number(left)
+  return (
+    <>
+      <span class="limit-name">{id}</span>
+      <meter
+        min={0}
+        max={most > 0 ? most : 1}
+        high={most * HIGH}
+        value={most > 0 ? taken : 1}
+        aria-label={`Use of the limit ${id}`}
+      />
+      <span class="limit-figures">
+        {used} of {amount} {unit} used {periodOf(limit)}
+        {held !== '0' && `, ${held} held`}, {left} left
+        {endsAt !== undefined && (
+          <>
+            {' '}
+            until <Time at={endsAt} />
+            {zone !== undefined && ` (${zone})`}
+          </>
+        )}
+      </span>
+    </>
+  )
+}
+
+/** From this part of a limit on, its bar warns. */
+const HIGH = 0.8
+
+function periodOf({ per }: Pick<LimitView, 'per'>): string {
+  return per === 'total' ? 'in total' : `per ${per}`
+}

@@ -1,0 +1,282 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import type { Posting } from '../../src/contracts/index.js'
+import { refundPostings } from '../../src/sql/refund-shares.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createCharge, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { createRandom } from '../simulation/random.js'
+
+const nanos = (amount: bigint): string => `0.${amount.toString().padStart(9, '0')}`
+
+describe('the postings of refunds', () => {
+  it('add up to zero, never exceed the charge for any account, and reverse the whole charge in the end', () => {
+    const random = createRandom('refunds')
+    for (let round = 0; round < 2_000; round++) {
+      const earned = Array.from({ length: random.int(1, 3) }, () => BigInt(random.int(1, 1_000)))
+      const cost = earned.reduce((sum, amount) => sum + amount, 0n)
+      const charge: Posting[] = [
+        { account: 'payer', amount: -cost },
+        ...earned.map((amount, index) => ({ account: `earner-${index}`, amount })),
+      ]
+      const left = new Map(charge.map(({ account, amount }) => [account, amount]))
+      for (let before = 0n; before < cost; ) {
+        const after = before + BigInt(random.int(1, Number(cost - before)))
+        const postings = refundPostings(charge, { cost, before, after })
+        expect(postings.reduce((sum, { amount }) => sum + amount, 0n)).toBe(0n)
+        for (const { account, amount } of postings) {
+          const was = left.get(account)!
+          const now = was + amount
+          // Each refund moves each account towards 0, and none beyond it.
+          expect(account === 'payer' ? was <= now && now <= 0n : was >= now && now >= 0n).toBe(true)
+          left.set(account, now)
+        }
+        expect(left.get('payer')).toBe(after - cost)
+        before = after
+      }
+      expect([...left.values()].every((amount) => amount === 0n)).toBe(true)
+    }
+  })
+})
+
+describe.each(engineNames)('refunds on %s', (name) => {
+  const engine = useEngine(name)
+  let opened = 0
+
+  /** Opens books with a charge of 1,001: 700 to the platform, 301 to the app's account. */
+  async function openBooks() {
+    const stores = engine.open(`refunds_${opened++}`)
+    const admin = createAdmin(stores)
+    await admin.grant({ account: 'alice', amount: '0.00001' })
+    const facts = createFacts('alice', { appId: 'app', sessionId: 's', provider: 'p', requestId: 'r-7' })
+    const settle = (holdId: string, cost: bigint, postings: readonly Posting[], rest = {}) =>
+      stores.ledger.settle(
+        createSettle(holdId, 'alice', cost, { postings, facts, charge: createCharge(cost, rest) }),
+        context,
+      )
+    await settle(
+      'shared',
+      1_001n,
+      [
+        { account: 'alice', amount: -1_001n },
+        { account: 'platform', amount: 700n },
+        { account: 'app-owner', amount: 301n },
+      ],
+      { base: 700n, markup: 301n },
+    )
+    const idOf = async (holdId: string) =>
+      (await admin.entries()).entries.find((entry) => entry.holdId === holdId)!.id
+    const balances = async () =>
+      Promise.all(
+        ['alice', 'platform', 'app-owner'].map(async (account) => (await admin.balance(account))?.posted),
+      )
+    return { ...stores, admin, settle, idOf, balances, facts }
+  }
+
+  it('reverse a whole charge once, as an entry of their own with the facts of the call', async () => {
+    const { admin, balances, facts, idOf } = await openBooks()
+    const of = await idOf('shared')
+    const refund = await admin.refund(of, undefined, { memo: 'wrong answer' })
+    expect(refund).toMatchObject({
+      kind: 'refund',
+      refund: { of, amount: 1_001n },
+      memo: 'wrong answer',
+      facts,
+    })
+    expect(refund).not.toHaveProperty('isRepeat')
+    expect(refund).not.toHaveProperty('charge')
+    expect(refund.postings).toEqual([
+      { account: 'platform', amount: -700n },
+      { account: 'app-owner', amount: -301n },
+      { account: 'alice', amount: 1_001n },
+    ])
+    expect(await balances()).toEqual([10_000n, 0n, 0n])
+    await expect(admin.refund(of)).rejects.toThrow(
+      `The charge ${of} of 0.000001001 credits has been refunded already`,
+    )
+    expect(await balances()).toEqual([10_000n, 0n, 0n])
+    expect(await admin.verify()).toEqual([])
+    const found = await Promise.all([
+      admin.entries({ account: 'app-owner', limit: 1 }),
+      admin.entries({ account: 'alice', sessionId: 's', limit: 1 }),
+      admin.entries({ model: 'acme/fast', limit: 1 }),
+      admin.entries({ payer: 'alice', requestId: 'r-7', limit: 1 }),
+    ])
+    for (const { entries } of found) expect(entries).toEqual([refund])
+  })
+
+  it('appear in the statements of all accounts that they change, and not in the spend', async () => {
+    const { admin, idOf } = await openBooks()
+    await admin.refund(await idOf('shared'), nanos(143n))
+    const sums = async (account: string) => {
+      const { granted, corrected, refunded, earned, spent, posted } = (await admin.statement(account))!
+      expect(granted + corrected + refunded + earned - spent).toBe(posted)
+      return refunded
+    }
+    expect(await Promise.all(['alice', 'platform', 'app-owner'].map(sums))).toEqual([143n, -100n, -43n])
+    expect(await admin.spend({ by: 'model' })).toMatchObject([{ calls: 1, cost: 1_001n }])
+    expect((await admin.spendReport({ by: 'model' })).books).toMatchObject({ debited: 1_001n, isEqual: true })
+  })
+
+  it('in parts are never more than the charge, however many run at once', async () => {
+    const { admin, balances, idOf } = await openBooks()
+    const of = await idOf('shared')
+    const results = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, index) => admin.refund(of, nanos(99n), { reference: `part ${index}` })),
+    )
+    const refused = results.filter(({ status }) => status === 'rejected')
+    expect(refused).toHaveLength(2)
+    for (const { reason } of refused as PromiseRejectedResult[]) {
+      expect(reason).toMatchObject({
+        message: `The charge ${of} of 0.000001001 credits has 0.000000011 left to refund`,
+      })
+    }
+    expect((await balances())[0]).toBe(10_000n - 11n)
+    expect((await admin.refund(of)).refund).toEqual({ of, amount: 11n })
+    expect(await balances()).toEqual([10_000n, 0n, 0n])
+    expect(await admin.verify()).toEqual([])
+  })
+
+  it('with the same reference are posted once, also at once, and refuse another charge or amount', async () => {
+    const { admin, balances, idOf, settle } = await openBooks()
+    await settle('other', 5n, [
+      { account: 'alice', amount: -5n },
+      { account: 'platform', amount: 5n },
+    ])
+    const of = await idOf('shared')
+    const refund = () => admin.refund(of, nanos(10n), { reference: 'ticket 7' })
+    const made = await Promise.all(Array.from({ length: 6 }, refund))
+    expect(new Set(made.map(({ id }) => id)).size).toBe(1)
+    expect(made.filter(({ isRepeat }) => isRepeat)).toHaveLength(5)
+    expect((await balances())[0]).toBe(10_000n - 1_001n - 5n + 10n)
+    expect(await admin.refund(of, undefined, { reference: 'ticket 7' })).toEqual({
+      ...made[0],
+      isRepeat: true,
+    })
+    const conflict = `The reference "ticket 7" names another posting: ${made[0]!.id}`
+    await expect(admin.refund(of, nanos(11n), { reference: 'ticket 7' })).rejects.toThrow(conflict)
+    await expect(admin.refund(await idOf('other'), undefined, { reference: 'ticket 7' })).rejects.toThrow(
+      conflict,
+    )
+    await expect(
+      admin.correct({ account: 'alice', amount: nanos(10n), reference: 'ticket 7' }),
+    ).rejects.toThrow(conflict)
+    const granted = await admin.grant({ account: 'bob', amount: '1', reference: 'invoice 1' })
+    await expect(admin.refund(of, undefined, { reference: 'invoice 1' })).rejects.toThrow(
+      `The reference "invoice 1" names another posting: ${granted.id}`,
+    )
+    expect(await admin.verify()).toEqual([])
+  })
+
+  it('of a call whose payer earns the price itself give back what it was debited', async () => {
+    const { admin, idOf, settle } = await openBooks()
+    await settle(
+      'own',
+      100n,
+      [
+        { account: 'alice', amount: -100n },
+        { account: 'alice', amount: 70n },
+        { account: 'app-owner', amount: 30n },
+      ],
+      { base: 70n, markup: 30n },
+    )
+    await settle('all', 40n, [
+      { account: 'alice', amount: -40n },
+      { account: 'alice', amount: 40n },
+    ])
+    const half = await admin.refund(await idOf('own'), nanos(50n))
+    expect(half.postings).toEqual([
+      { account: 'app-owner', amount: -15n },
+      { account: 'alice', amount: 15n },
+    ])
+    expect((await admin.refund(await idOf('all'))).postings).toEqual([{ account: 'alice', amount: 0n }])
+    await expect(admin.refund(await idOf('all'))).rejects.toThrow('has been refunded already')
+    expect(await admin.verify()).toEqual([])
+    const { granted, corrected, refunded, earned, spent, posted } = (await admin.statement('alice'))!
+    expect(granted + corrected + refunded + earned - spent).toBe(posted)
+  })
+
+  it('refuse entries that are no charge, free calls and amounts that are none', async () => {
+    const { admin, idOf, settle } = await openBooks()
+    await settle('free', 0n, [])
+    const { id } = await admin.grant({ account: 'bob', amount: '1' })
+    for (const none of [id, '999999', '-1', 'x', '1 or 1', '', '9'.repeat(30)]) {
+      await expect(admin.refund(none)).rejects.toThrow(`There is no charge ${JSON.stringify(none)}`)
+    }
+    const free = await idOf('free')
+    await expect(admin.refund(free)).rejects.toThrow(`The charge ${free} cost nothing`)
+    const of = await idOf('shared')
+    for (const amount of ['-1', '1e3', 'all', '0.0000000001']) {
+      await expect(admin.refund(of, amount)).rejects.toThrow('refund.amount')
+    }
+    await expect(admin.refund(of, '0')).rejects.toThrow('refund.amount: must be above 0')
+    await expect(admin.refund(of, '1', { refrence: 'x' } as object)).rejects.toThrow(
+      'refund: has no field "refrence"',
+    )
+    await expect(admin.refund(of, '1')).rejects.toThrow('has 0.000001001 left to refund')
+    const refund = await admin.refund(of)
+    await expect(admin.refund(refund.id)).rejects.toThrow('There is no charge')
+  })
+
+  it('move the budgets that counted the charge, in its period alone', async () => {
+    const { admin, database, facts, idOf, ledger } = await openBooks()
+    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const of = 'credential' as const
+    const ids = ['month', 'rate', 'tokens'] as const
+    const units = ['credits', 'requests', 'tokens'] as const
+    for (const [index, id] of ids.entries()) {
+      const limit = { id, of, ownerId: credentialId, unit: units[index]!, amount: '1000' }
+      await admin.putLimit({ ...limit, per: 'total' })
+    }
+    const buckets = ids.map((id, index) => ({ bucket: `${id}:${units[index]}/total`, unit: units[index]! }))
+    const pay = async (holdId: string) => {
+      const windows = [[0, 8_640_000_000_000_000]] as const
+      const amounts = [1_001n, 1n, 18n]
+      const limits = buckets.map((one, index) => ({
+        ...one,
+        limit: 10_000n,
+        amount: amounts[index]!,
+        windows,
+      }))
+      const held = await ledger.hold(createHold('alice', 1_001n, { holdId, facts, limits }), context)
+      expect(held).toMatchObject({ ok: true })
+      const uses = buckets.map((one, index) => ({ ...one, from: 0, used: amounts[index]! }))
+      await ledger.settle(createSettle(holdId, 'alice', 1_001n, { facts, limits: uses }), context)
+      return idOf(holdId)
+    }
+    const used = async () =>
+      Object.fromEntries((await admin.listLimits({ ownerId: credentialId })).map((row) => [row.id, row.used]))
+    const [first, second] = [await pay('limited-1'), await pay('limited-2')]
+    expect(await used()).toEqual({ month: 2_002n, rate: 2n, tokens: 36n })
+    const part = await admin.refund(first, nanos(400n))
+    expect(part.limits).toEqual([{ ...buckets[0], from: 0, used: -400n }])
+    expect(await used()).toEqual({ month: 1_602n, rate: 2n, tokens: 36n })
+    await Promise.allSettled([admin.refund(first), admin.refund(first)])
+    expect(await used()).toEqual({ month: 1_001n, rate: 2n, tokens: 36n })
+    expect(await admin.verify()).toEqual([])
+    // As if a later period had begun in the meantime, in which nothing was used yet.
+    await database.batch([{ text: 'update {limit_buckets} set starts_at = 5, used = 0, held = 0' }])
+    await admin.refund(second)
+    const rows = await database.all({ text: 'select used from {limit_buckets}' })
+    expect(rows.map((row) => BigInt(row.used!))).toEqual([0n, 0n, 0n])
+    expect(await admin.verify()).toEqual([])
+  })
+
+  it('are compared with their postings by verify', async () => {
+    const { admin, database, idOf } = await openBooks()
+    const { id } = await admin.refund(await idOf('shared'))
+    const change = (text: string) => database.all({ text, parameters: [BigInt(id)] })
+    await change("update {postings} set amount = amount - 1 where entry_id = ?1 and account = 'platform'")
+    expect(await admin.verify()).toMatchObject([
+      { what: 'balance', id: 'platform' },
+      { what: 'entry', id, found: -1n, expected: 0n, message: expect.stringContaining(`the entry ${id}`) },
+    ])
+    await change("update {postings} set amount = amount + 1 where entry_id = ?1 and account = 'platform'")
+    await change("delete from {postings} where entry_id = ?1 and account = 'alice'")
+    const found = await admin.verify()
+    expect(found).toMatchObject([
+      { what: 'balance', id: 'alice' },
+      { what: 'entry', id },
+      { what: 'missing-posting', id, expected: 1_001n },
+    ])
+  })
+})
