@@ -14,9 +14,12 @@ import type {
   LedgerStore,
   Limits,
   ProviderRegistry,
+  ReasoningName,
+  ReasoningNaming,
   RouterEvent,
 } from './contracts/index.js'
 import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
+import { isReasoningName, REASONING_NAMES } from './contracts/reasoning-name.js'
 import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
@@ -55,6 +58,11 @@ export interface RouterOptions {
   readonly limits?: Partial<Limits>
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
+  /**
+   * The field in which clients get the model's reasoning, or a function that chooses it for each request. By default
+   * `reasoning`, if the client is known to read no other field, and otherwise `reasoning_content`.
+   */
+  readonly reasoningName?: ReasoningName | ReasoningNaming
   /**
    * Receives every event. Its errors are swallowed; the first one emits a warning. If absent, failures are printed with
    * `console.error`, each kind at most once in ten seconds. `false` prints nothing.
@@ -184,6 +192,7 @@ const OPTIONS: readonly string[] = Object.keys({
   publicModels: true,
   limits: true,
   admit: true,
+  reasoningName: true,
   onEvent: true,
   traceContext: true,
   tokenCounter: true,
@@ -218,6 +227,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
   requireBoolean('openapi', options.openapi)
   requireBoolean('publicModels', options.publicModels)
   requireTraceContext(options.traceContext)
+  requireReasoningName(options.reasoningName)
   requireFunction('createCompatRouter: admit', options.admit)
   if (options.onEvent !== false) requireFunction('createCompatRouter: onEvent', options.onEvent)
   requireFunction('createCompatRouter: newId', options.newId)
@@ -240,6 +250,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
     byokFee: byokFee(options.byokFee),
     limits: limits(options.limits),
     admit: options.admit,
+    reasoningName: options.reasoningName,
     ...listener(options.onEvent, clock),
     traceContext: options.traceContext,
     clock: options.clock ?? monotonicClock,
@@ -336,6 +347,13 @@ function requireTraceContext(value: unknown): void {
   if (value !== undefined && value !== 'read' && value !== 'forward') {
     throw new TypeError("createCompatRouter: traceContext must be 'read' or 'forward', or left out.")
   }
+}
+
+function requireReasoningName(value: unknown): void {
+  if (value === undefined || typeof value === 'function' || isReasoningName(value)) return
+  throw new TypeError(
+    `createCompatRouter: reasoningName must be one of ${REASONING_NAMES}, or a function that returns one.`,
+  )
 }
 
 function limits(given: unknown = {}): Limits {

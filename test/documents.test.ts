@@ -20,6 +20,7 @@ const documents = [
   'CHANGELOG.md',
   'SECURITY.md',
   'docs/charging.md',
+  'docs/clients.md',
   'docs/stores.md',
   'docs/observability.md',
   'docs/request-fields.md',

@@ -125,6 +125,11 @@ describe('the options of a router', () => {
     ['a Set for idempotency', { idempotency: new Set() }, /idempotency: must be an object; got a Set/],
     ['a listener that is not a function', { onEvent: 1 }, /onEvent must be a function/],
     ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],
+    [
+      'an unknown name of reasoning',
+      { reasoningName: 'thinking' },
+      /reasoningName must be one of 'reasoning_content', 'reasoning', 'both'/,
+    ],
   ])('with %s are refused by name', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)

@@ -9,6 +9,7 @@ import type { IdempotencyStore } from './idempotency.js'
 import type { LedgerStore } from './ledger.js'
 import type { Limits } from './limits.js'
 import type { ProviderRegistry } from './providers.js'
+import type { ReasoningName, ReasoningNaming } from './reasoning-name.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** All options and parts of the engine, with every default filled in. */
@@ -28,6 +29,7 @@ export interface EngineOptions {
   readonly byokFee: ByokFee
   readonly limits: Limits
   readonly admit: Admit | undefined
+  readonly reasoningName: ReasoningName | ReasoningNaming | undefined
   /** Never throws. */
   readonly emit: (event: RouterEvent) => void
   /** The requests whose events `emit` wants. Other events are always wanted. */

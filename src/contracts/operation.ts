@@ -16,6 +16,7 @@ import type {
   ProviderRequest,
   Route,
 } from './providers.js'
+import type { ReplyReader } from './reasoning-name.js'
 import type { IncomingCall } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
@@ -56,7 +57,7 @@ export interface Operation<A extends Asked = Asked> extends Door {
    */
   unsupported(asked: A, supported: readonly string[]): readonly string[]
   /** Plans a request for its model. Counts nothing yet. */
-  plan(asked: A, model: Model, options: PlanOptions): Plan
+  plan(asked: A, model: Model, options: PlanOptions, reader: ReplyReader): Plan
   /**
    * Returns every part of a request that can change the reply. Requests of this operation with the same `Idempotency-Key`
    * must have equal parts. They include the model, and `provider`, `routing` and `sessionId` of the own fields. They do not
@@ -89,7 +90,10 @@ export interface Asked {
   readonly sentText?: SentText | undefined
 }
 
-export type PlanOptions = Pick<EngineOptions, 'counter' | 'upperCounter' | 'neverOverdraw' | 'limits'>
+export type PlanOptions = Pick<
+  EngineOptions,
+  'counter' | 'upperCounter' | 'neverOverdraw' | 'limits' | 'reasoningName'
+>
 
 /** One request for one model: how much it may use, and the request that each route gets. */
 export interface Plan {

@@ -112,12 +112,16 @@ export function ownFinishReason(choice: JsonObject): unknown {
   const { native_finish_reason: native } = choice
   if (!isText(reason) || !isText(native)) return reason
   if (isFailureReason(reason)) return isDroppedOutput(native) ? native : reason
+  if (isDroppedOutput(reason)) return reason
   if (isUnknownReason(reason)) return native
   const saysMore = isFailureReason(native) || isDroppedOutput(native) || mapFinishReason(native) !== 'stop'
   return mapFinishReason(reason) === 'stop' && saysMore ? native : reason
 }
 
-/** Returns the word to show as the provider's own: the second field if there is one, else the reason that decides. */
+/**
+ * Returns the word to show as the provider's own: the second field if there is one, else the reason that decides. A word
+ * for dropped output is never hidden by another.
+ */
 export function shownFinishReason({ native_finish_reason: native }: JsonObject, reason: string): string {
-  return readFinishReason(native) ?? reason
+  return isDroppedOutput(reason) ? reason : (readFinishReason(native) ?? reason)
 }

@@ -26,6 +26,12 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
+/** Whether a value carries nothing: null, `false`, an empty text, list or object. */
+export function saysNothing(value: unknown): boolean {
+  if (value === null || value === undefined || value === '' || value === false) return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
 /** Returns the value if it is a string that is not empty. */
 export function textOf(value: unknown): string | undefined {
   return isText(value) ? value : undefined

@@ -16,11 +16,11 @@ export interface ReplyReader {
 /** Describes how a provider's replies are read. */
 export interface ReplyFormat {
   /** Reads one event of a stream, in latin1. Returns `true` if it is the last: nothing after it is read. */
-  readonly onEvent: (data: string, type: string | undefined, events: ProviderEvent[]) => boolean
+  onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
   /** Reads a whole JSON body, without the characters that precede it. */
-  readonly onBody: (json: Buffer, events: ProviderEvent[]) => void
+  onBody(json: Buffer, events: ProviderEvent[]): void
 }
 
 const OPENING_BRACE = 0x7b
@@ -62,7 +62,7 @@ class EitherReader implements ReplyReader {
     else if (this.#stream === undefined) this.#detectFormat(bytes)
     if (this.#stream !== undefined) {
       this.#sink = events
-      this.#stream.read(bytes)
+      this.#readStream(this.#stream, bytes)
     }
     return this.#done
   }
@@ -78,6 +78,15 @@ class EitherReader implements ReplyReader {
     this.#body = undefined
     this.format.onBody(body.subarray(body.indexOf(OPENING_BRACE)), events)
     return true
+  }
+
+  /** Whatever follows the end in the same read is no part of the reply. */
+  #readStream(stream: SseReader, bytes: Buffer): void {
+    try {
+      stream.read(bytes)
+    } catch (error) {
+      if (!this.#done) throw error
+    }
   }
 
   /** Does nothing if the bytes do not show the format yet. */
@@ -96,13 +105,13 @@ class EitherReader implements ReplyReader {
   }
 
   #openStream(): SseReader {
-    const { fastPaths, onEvent } = this.format
+    const { format } = this
     return new SseReader({
       eventBytes: this.eventBytes,
-      fastPaths,
+      fastPaths: format.fastPaths,
       separates: true,
       onEvent: (data, type) => {
-        if (!this.#done) this.#done = onEvent(data, type, this.#sink)
+        if (!this.#done) this.#done = format.onEvent(data, type, this.#sink)
       },
     })
   }

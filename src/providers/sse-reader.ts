@@ -15,7 +15,8 @@ export interface SseReaderOptions {
   readonly fastPaths: boolean
   /**
    * Whether a `data:` line that begins a JSON document ends an event whose last line ends an object, as if there were a
-   * blank line between them, which some servers omit. No JSON document has both lines.
+   * blank line between them, which some servers omit. No JSON document has both lines. The type of the next event may
+   * stand between them.
    */
   readonly separates?: boolean
 }
@@ -25,9 +26,11 @@ const DATA = 'data: '
 /** A line consists of its field's name and its value; only the value counts against the limit. */
 const FIELD_NAME_BYTES = 64
 /** The place between two events without a blank line. */
-const JOINED = /\}\n(?=data: ?[{[])/g
+const JOINED = /\}\n(?=(?:event:[^\n]{0,64}\n)?data: ?[{[])/g
 /** The start of such a place, at the end of a piece. */
-const MAY_BE_JOINED = /\}(?:\n(?:d(?:a(?:t(?:a(?:: ?)?)?)?)?)?)?$/
+const MAY_BE_JOINED =
+  /\}(?:\n(?:e(?:v(?:e(?:n(?:t(?::[^\n]{0,64}\n?)?)?)?)?)?)?)?$|\}\n(?:event:[^\n]{0,64}\n)?d(?:a(?:t(?:a(?:: ?)?)?)?)?$/
+const BETWEEN_DOCUMENTS = /(?<=\})\n(?=[{[])/
 const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 
 /**
@@ -119,6 +122,12 @@ export class SseReader {
     return from
   }
 
+  /** Other fields may stand between two events without a blank line: the parser then takes both for one. */
+  #takeEvents(data: string, type: string | undefined): void {
+    const isOne = this.options.separates !== true || !data.includes('}\n')
+    for (const one of isOne ? [data] : data.split(BETWEEN_DOCUMENTS)) this.#takeEvent(one, type)
+  }
+
   #takeEvent(data: string, type: string | undefined): void {
     this.#strayLines?.check()
     if (this.#hasEnded && !isComplete(data)) return
@@ -128,7 +137,7 @@ export class SseReader {
 
   #createParser(): EventSourceParser {
     const parser = createParser({
-      onEvent: ({ data, event }) => this.#takeEvent(data, event),
+      onEvent: ({ data, event }) => this.#takeEvents(data, event),
       onError: ({ field = '', line = '', type, value = '' }) => {
         if (type === 'max-buffer-size-exceeded') throw this.#tooLong()
         if (type !== 'unknown-field') return

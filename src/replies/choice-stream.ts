@@ -9,7 +9,7 @@ import {
   readFinishReason,
   shownFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
 import { refuseFailed } from './choice-failure.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, legacyDelta, mendText } from './delta.js'
@@ -80,7 +80,8 @@ export class ChoiceStream {
     const given = rawDelta ?? message ?? legacyDelta(rest, this.losses) ?? {}
     const lostBefore = this.losses.count
     const isReadable = isObject(given)
-    if (!isReadable) this.losses.add('delta is not an object', given)
+    if (!isReadable && saysNothing(given)) this.losses.mend('choice-skipped')
+    else if (!isReadable) this.losses.add('delta is not an object', given)
     const { role: _role, ...delta }: JsonObject = isReadable ? given : {}
     if (isText(delta.reasoning) || isText(delta.reasoning_content)) this.hasReasoned = true
     mendText(delta, this.losses, !this.hasReasoned)

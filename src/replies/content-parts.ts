@@ -1,7 +1,7 @@
-import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
+import { scalarText } from '../protocol/scalars.js'
 import type { Losses } from './losses.js'
 import { reasoningTextIn, signedDetail } from './reasoning-shapes.js'
-import { scalarText } from './scalars.js'
 
 /** What a content in parts adds up to, under the names that clients read. */
 export interface JoinedParts {
@@ -35,8 +35,8 @@ export function joinParts(parts: readonly unknown[], losses: Losses): JoinedPart
   for (const part of parts) {
     const scalar = scalarText(part)
     if (scalar !== undefined) joined.text += scalar
-    else if (part === null) losses.mend('part-skipped')
     else if (isObject(part)) joinPart(joined, part, losses)
+    else if (saysNothing(part)) losses.mend('part-skipped')
     else losses.add('a part of the content is neither text nor an object', part)
   }
   return joined

@@ -1,10 +1,17 @@
 import { ProviderError } from '../base/errors.js'
-import { isObject, isText, isTooDeep, type JsonObject, MAX_DEPTH } from '../protocol/json-values.js'
+import {
+  isObject,
+  isText,
+  isTooDeep,
+  type JsonObject,
+  MAX_DEPTH,
+  saysNothing,
+} from '../protocol/json-values.js'
+import { scalarText } from '../protocol/scalars.js'
 import { mendAnnotations } from './annotations.js'
 import { joinParts } from './content-parts.js'
 import type { Losses } from './losses.js'
 import { reasoningTextIn, signedDetail, textOfDetails } from './reasoning-shapes.js'
-import { scalarText } from './scalars.js'
 
 export function invalidReply(what: string): ProviderError {
   return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
@@ -13,18 +20,20 @@ export function invalidReply(what: string): ProviderError {
 /**
  * Normalises the text of a delta or message in place. Content becomes a string or null; the parts that some providers
  * send become text, reasoning and whatever else clients read. Reasoning gets both names that clients read, the provider's
- * own name first: if a client sends both back, their order shows which one the provider knows.
+ * own name first. A reply is written with the one that its client reads.
  *
  * @param readsDetails whether reasoning that arrives only in details is read from them
  */
 export function mendText(fields: JsonObject, losses: Losses, readsDetails: boolean): void {
   const { content } = fields
   if (typeof content !== 'string' && content !== undefined && content !== null) mendContent(fields, losses)
-  if (typeof fields.refusal === 'number' || typeof fields.refusal === 'boolean') {
-    fields.refusal = String(fields.refusal)
-    losses.mend('text-coerced')
-  }
+  const { refusal } = fields
+  if (typeof refusal !== 'string' && refusal !== undefined && refusal !== null) mendRefusal(fields, losses)
   if (fields.annotations !== undefined) mendAnnotations(fields, losses)
+  for (const name of LISTS) {
+    const value = fields[name]
+    if (value !== undefined && value !== null && !Array.isArray(value)) mendList(fields, name, losses)
+  }
   for (const name of OTHER_NAMES) {
     if (fields[name] !== undefined && fields[name] !== null) mendThinking(fields, name, losses)
   }
@@ -38,6 +47,11 @@ function mendContent(fields: JsonObject, losses: Losses): void {
   if (scalar !== undefined) {
     fields.content = scalar
     losses.mend('text-coerced')
+    return
+  }
+  if (isObject(content) && saysNothing(content)) {
+    fields.content = null
+    losses.mend('part-skipped')
     return
   }
   const isPart = isObject(content) && (content.type !== undefined || content.text !== undefined)
@@ -61,10 +75,38 @@ function mendContent(fields: JsonObject, losses: Losses): void {
   append(fields, 'content_parts', parts.others)
 }
 
+/** A refusal is text. Some providers send it in parts. */
+function mendRefusal(fields: JsonObject, losses: Losses): void {
+  const { refusal } = fields
+  const text = reasoningTextIn(refusal)
+  if (text === '') {
+    delete fields.refusal
+    losses.mend('member-dropped', 'refusal')
+    return
+  }
+  fields.refusal = text
+  losses.mend(scalarText(refusal) === undefined ? 'content-mapped' : 'text-coerced')
+}
+
 function append(fields: JsonObject, name: string, items: readonly unknown[]): void {
   if (items.length === 0) return
   const known = fields[name]
   fields[name] = Array.isArray(known) ? [...known, ...items] : items
+}
+
+/** Members that clients read as lists. */
+const LISTS = ['reasoning_details', 'images'] as const
+
+/** Puts a single item into a list. */
+function mendList(fields: JsonObject, name: (typeof LISTS)[number], losses: Losses): void {
+  const item = fields[name]
+  if (isObject(item) && !saysNothing(item)) {
+    fields[name] = [item]
+    losses.mend(name === 'images' ? 'content-mapped' : 'reasoning-mapped')
+    return
+  }
+  delete fields[name]
+  losses.mend('member-dropped', name)
 }
 
 /** Further names of reasoning. Copilot has the second. */
@@ -130,7 +172,7 @@ export function legacyDelta(rest: JsonObject, losses: Losses): JsonObject | unde
 export function hasToken(fields: JsonObject): boolean {
   return (
     isText(fields.content) ||
-    isText(fields.reasoning) ||
+    isText(fields.reasoning ?? fields.reasoning_content) ||
     isText(fields.refusal) ||
     isFilled(fields.tool_calls) ||
     isFilled(fields.images) ||
@@ -141,9 +183,10 @@ export function hasToken(fields: JsonObject): boolean {
   )
 }
 
-/** Calls `add` with each piece of text that counts as output, with reasoning only once. */
+/** Calls `add` with each piece of text that counts as output, with reasoning of two names only once. */
 export function eachText(fields: JsonObject, add: (text: string) => void): void {
-  for (const value of [fields.content, fields.reasoning, fields.refusal]) if (isText(value)) add(value)
+  const { content, reasoning, reasoning_content: sameReasoning, refusal } = fields
+  for (const value of [content, reasoning ?? sameReasoning, refusal]) if (isText(value)) add(value)
   const calls = Array.isArray(fields.tool_calls) ? [...fields.tool_calls] : []
   if (isObject(fields.function_call)) calls.push({ function: fields.function_call })
   for (const call of calls as JsonObject[]) {

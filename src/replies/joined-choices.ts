@@ -5,7 +5,7 @@ import {
   ownFinishReason,
   readFinishReason,
 } from '../protocol/finish-reason.js'
-import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import type { Losses } from './losses.js'
 
 /**
@@ -16,7 +16,7 @@ export function orderChoices(choices: readonly unknown[], n: number, losses: Los
   const objects = choices.filter(isObject)
   if (n === 1 && objects.length > 1) {
     losses.mend('choices-joined')
-    return [joinChoices(objects), ...choices.filter((choice) => !isObject(choice))]
+    return [joinChoices(objects, losses), ...choices.filter((choice) => !isObject(choice))]
   }
   if (objects.length < choices.length || choices.length > n) return choices
   const isClear = new Set(objects.map(({ index }) => index)).size === objects.length
@@ -34,7 +34,7 @@ function renumbered(choice: JsonObject, index: number, losses: Losses): JsonObje
   return { ...choice, index }
 }
 
-function joinChoices(choices: readonly JsonObject[]): JsonObject {
+function joinChoices(choices: readonly JsonObject[], losses: Losses): JsonObject {
   const message: JsonObject = {}
   const seen = new Set<string>()
   for (const choice of choices) {
@@ -42,6 +42,7 @@ function joinChoices(choices: readonly JsonObject[]): JsonObject {
     const text = JSON.stringify(said)
     if (seen.has(text)) continue
     seen.add(text)
+    if (!isObject(said) && !saysNothing(said)) losses.add('the message of a choice is not an object', said)
     for (const [name, value] of isObject(said) ? Object.entries(said) : []) {
       if (value !== null && value !== undefined) message[name] = joined(name, message[name], value)
     }

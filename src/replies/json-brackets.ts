@@ -20,7 +20,7 @@ export class JsonBrackets {
       else if (character === '{' || character === '[') {
         this.any = true
         this.depth++
-      } else if (character === '}' || character === ']') {
+      } else if ((character === '}' || character === ']') && this.depth > 0) {
         this.depth--
         if (this.closed) return at + 1
       }

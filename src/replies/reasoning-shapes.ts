@@ -1,5 +1,5 @@
 import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
-import { scalarText } from './scalars.js'
+import { scalarText } from '../protocol/scalars.js'
 
 /** The members of a reasoning object or part that hold its text, or a list of more of them. */
 const TEXT_MEMBERS = ['text', 'content', 'thinking', 'reasoning', 'reasoning_content', 'summary']

@@ -1,6 +1,6 @@
 import type { TokenTally } from '../contracts/token-counter.js'
 import { exactTextOf } from '../protocol/exact-data.js'
-import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
+import { isObject, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
 import { CallArguments } from './call-arguments.js'
 import type { Losses } from './losses.js'
 
@@ -349,12 +349,6 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
     found[field] = value
   }
   return found
-}
-
-/** Whether an entry carries nothing: null, an empty text, list or object. */
-function saysNothing(value: unknown): boolean {
-  if (value === null || value === undefined || value === '' || value === false) return true
-  return typeof value === 'object' && Object.keys(value).length === 0
 }
 
 /** Returns undefined if there is no index, NaN if it is not an integer. */

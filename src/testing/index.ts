@@ -6,6 +6,11 @@ export {
   type AdapterScenario,
   type AdapterUnderTest,
   adapterCases,
+  type EmbeddingsCase,
+  type EmbeddingsHarness,
+  type EmbeddingsScenario,
+  type EmbeddingsUnderTest,
+  embeddingsCases,
   type ReceivedRequest,
   type ScriptedAnswer,
 } from './adapter/index.js'

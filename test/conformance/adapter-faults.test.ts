@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ProviderError } from '../../src/base/errors.js'
 import { createSecret } from '../../src/base/secret.js'
 import type { ChatAdapter } from '../../src/contracts/index.js'
+import type { ChatMessage } from '../../src/protocol/chat-request.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import { ADAPTER_HOST_CREDENTIAL, ADAPTER_HOST_KEY, adapterCases } from '../../src/testing/adapter/index.js'
 import { openAiLanguage } from './adapter-languages.js'
@@ -11,8 +12,33 @@ type Chat = ChatAdapter['chat']
 
 type Adapter = ReturnType<typeof openaiCompatible>
 
+type Fault = readonly [what: string, cases: readonly string[], spoil: (chat: Chat) => Chat]
+
+function hasBrokenCall({ tool_calls: calls }: ChatMessage): boolean {
+  return JSON.stringify(calls ?? '').includes('the s"')
+}
+
+/** Messages of a conversation, and the case about them. */
+const refusedMessages: readonly (readonly [what: string, id: string, (message: ChatMessage) => boolean])[] = [
+  ['members that are null', 'history-nulls', ({ refusal }) => refusal === null],
+  ['a reply that says nothing', 'history-empty', ({ content }) => content === ''],
+  ['reasoning', 'history-reasoning', ({ reasoning }) => reasoning !== undefined],
+  ['broken arguments', 'history-broken-arguments', hasBrokenCall],
+  ['the role developer', 'history-developer', ({ role }) => role === 'developer'],
+  ['calls in the old form', 'history-function', ({ role }) => role === 'function'],
+]
+
+const refusing = ([what, id, isRefused]: (typeof refusedMessages)[number]): Fault => [
+  `refuses ${what}`,
+  [id],
+  (chat) => async (call, take) => {
+    if (!call.request.messages.some(isRefused)) return chat(call, take)
+    throw new ProviderError('unsupported-request', `It has ${what}.`)
+  },
+]
+
 /** Faults of an adapter, and the cases that must find them. */
-const faults: readonly (readonly [what: string, cases: readonly string[], spoil: (chat: Chat) => Chat])[] = [
+const faults: readonly Fault[] = [
   [
     'does not wait for take',
     ['backpressure'],
@@ -85,6 +111,50 @@ const faults: readonly (readonly [what: string, cases: readonly string[], spoil:
     ['reply-bytes-stream', 'reply-bytes-json', 'event-bytes'],
     (chat) => (call, take) =>
       chat({ ...call, limits: { ...call.limits, replyBytes: 1e9, eventBytes: 1e9 } }, take),
+  ],
+  [
+    'dies of events without content',
+    ['answer-stream-noisy'],
+    (chat) => (call, take) =>
+      chat(call, (events) => {
+        for (const event of events) {
+          if (event.type === 'data' && event.bytes.includes('"choices":[]')) {
+            throw new ProviderError('invalid-response', 'An event without choices.')
+          }
+        }
+        return take(events)
+      }),
+  ],
+  [
+    'ends every reply with stop',
+    ['answer-stream-filtered', 'answer-json-filtered'],
+    (chat) => (call, take) =>
+      chat(call, (events) => take(JSON.parse(JSON.stringify(events).replaceAll('content_filter', 'stop')))),
+  ],
+  [
+    'takes two calls of one tool for one',
+    ['tools-stream-twice', 'tools-json-twice'],
+    (chat) => (call, take) =>
+      chat(call, (events) => take(JSON.parse(JSON.stringify(events).replaceAll('call_2', 'call_1')))),
+  ],
+  [
+    'drops the code of a refusal',
+    ['status-code'],
+    (chat) => (call, take) =>
+      chat(call, take).catch((error: ProviderError) => {
+        const { providerMessage, reason, status } = error
+        throw new ProviderError(reason, error.message, { providerMessage, status })
+      }),
+  ],
+  ...refusedMessages.map(refusing),
+  [
+    'leaves out calls without a result',
+    ['history-interrupted'],
+    (chat) => (call, take) => {
+      const messages = call.request.messages.filter(({ tool_calls: calls }) => calls === undefined)
+      const tools = undefined
+      return chat({ ...call, request: { ...call.request, messages, tools } }, take)
+    },
   ],
   [
     'changes the request',

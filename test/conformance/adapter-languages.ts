@@ -71,11 +71,19 @@ export const openAiLanguage: Language = {
     ],
     usage: openAiUsage(usage),
   }),
-  errorBody: (message) => ({ error: { message, type: 'some_error', param: null, code: null } }),
+  errorBody: (message, code = undefined) => ({
+    error: { message, type: 'some_error', param: null, code: code ?? null },
+  }),
+  noise: `: keep-alive\n\n${sseData({ ...ENVELOPE, object: 'chat.completion.chunk', choices: [] })}`,
   errorFrame: (message) => sseData({ error: { message, type: 'server_error', param: null, code: null } }),
 }
 
-const STOP_REASONS = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
+const STOP_REASONS = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
 
 const anthropicUsage = ({ prompt, cached, completion }: Usage) => ({
   input_tokens: prompt - cached,
@@ -119,7 +127,8 @@ export const anthropicLanguage: Language = {
     stop_reason: STOP_REASONS[finish],
     usage: anthropicUsage(usage),
   }),
-  errorBody: (message) => ({ type: 'error', error: { type: 'some_error', message } }),
+  errorBody: (message, code = 'some_error') => ({ type: 'error', error: { type: code, message } }),
+  noise: `: keep-alive\n\nevent: ping\n${sseData({ type: 'ping' })}event: later\n${sseData({ type: 'later' })}`,
   errorFrame: (message) =>
     `event: error\n${sseData({ type: 'error', error: { type: 'overloaded_error', message } })}`,
 }
@@ -132,7 +141,15 @@ const responsesUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
   total_tokens: prompt + completion,
 })
 
-const INCOMPLETE = { incomplete_details: { reason: 'max_output_tokens' }, status: 'incomplete' }
+/** Why a response ended early, by its finish reason. */
+const REASONS: Readonly<Record<string, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+const endOf = (finish: string) =>
+  REASONS[finish] === undefined
+    ? {}
+    : { incomplete_details: { reason: REASONS[finish] }, status: 'incomplete' }
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' }
 const itemOf = ({ id, name, arguments: text }: { id: string; name: string; arguments: string }) => ({
   id: `fc_${id}`,
@@ -183,17 +200,18 @@ export const responsesLanguage: Language = {
         ]
       }),
       {
-        type: `response.${finish === 'length' ? 'incomplete' : 'completed'}`,
-        response: response({ usage: responsesUsage(usage), ...(finish === 'length' && INCOMPLETE) }),
+        type: `response.${REASONS[finish] === undefined ? 'completed' : 'incomplete'}`,
+        response: response({ usage: responsesUsage(usage), ...endOf(finish) }),
       } as { type: string },
     ),
   body: ({ finish, text, toolCalls, usage }) =>
     response({
       output: [{ ...MESSAGE, content: [part(text.join(''))] }, ...toolCalls.map(itemOf)],
       usage: responsesUsage(usage),
-      ...(finish === 'length' && INCOMPLETE),
+      ...endOf(finish),
     }),
   errorBody: openAiLanguage.errorBody,
+  noise: `: keep-alive\n\nevent: later\n${sseData({ type: 'later' })}`,
   errorFrame: (message) =>
     `event: error\n${sseData({ type: 'error', code: 'server_error', message, param: null })}`,
 }

@@ -21,7 +21,9 @@ export interface Language {
   /** Returns everything that follows the text of a stream, including the end marker. */
   close(answer: ScriptedAnswer): string
   body(answer: ScriptedAnswer): object
-  errorBody(message: string): object
+  errorBody(message: string, code?: string): object
+  /** Returns what a stream may have between its events. */
+  noise: string
   errorFrame(message: string): string
 }
 
@@ -89,14 +91,21 @@ async function play(
       if (!isStream) return perform(answerJson(language.body(scenario.answer)), reply)
       begin()
       await write(language.open(scenario.answer))
-      for (const piece of scenario.answer.text) await write(language.text(piece))
+      for (const piece of scenario.answer.text) {
+        if (scenario.isNoisy === true) await write(language.noise)
+        await write(language.text(piece))
+      }
+      if (scenario.isNoisy === true) await write(language.noise)
       await write(language.close(scenario.answer))
       return reply.end()
     }
     case 'status': {
       const seconds = scenario.retryAfterSeconds
       const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(seconds) }
-      return perform(answerJson(language.errorBody(scenario.message), scenario.status, headers), reply)
+      return perform(
+        answerJson(language.errorBody(scenario.message, scenario.code), scenario.status, headers),
+        reply,
+      )
     }
     case 'error-frame':
       await beginText(scenario.text)

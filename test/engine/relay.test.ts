@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
+import type { ReasoningName } from '../../src/contracts/reasoning-name.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
@@ -10,7 +11,12 @@ import { NO_USAGE } from '../../src/protocol/usage.js'
 
 const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
 
-function relay({ stream = true, n = 1, splice = true } = {}) {
+function relay({
+  stream = true,
+  n = 1,
+  splice = true,
+  reasoningName = 'reasoning_content' as ReasoningName,
+} = {}) {
   let ids = 0
   const meter = new UsageMeter(
     { n: 1 },
@@ -27,7 +33,7 @@ function relay({ stream = true, n = 1, splice = true } = {}) {
       provider: 'acme',
       splice,
     },
-    { stream, model: 'acme/fast', n },
+    { stream, model: 'acme/fast', n, reasoningName },
   )
   return { meter, relay: made }
 }
@@ -116,22 +122,39 @@ describe('a stream, whatever the provider sends', () => {
     expect(play([chunk({ content: 'x' }), chunk({}, 'error')]).relay.failure?.reason).toBe('error-frame')
   })
 
-  it('sends reasoning under both names, whichever the provider uses', () => {
-    for (const name of ['reasoning', 'reasoning_content']) {
-      const { delta } = play([chunk({ [name]: 'hm', content: null })]).chunks[0]!.choices[0]!
-      expect(delta).toMatchObject({ reasoning: 'hm', reasoning_content: 'hm' })
-    }
-  })
-
-  it.each([
-    [{ reasoning: 'hm' }, ['reasoning', 'reasoning_content']],
-    [{ reasoning_content: 'hm' }, ['reasoning_content', 'reasoning']],
-    [{ reasoning: null, reasoning_content: 'hm' }, ['reasoning_content', 'reasoning']],
-    [{ reasoning_content: '', reasoning: 'hm' }, ['reasoning', 'reasoning_content']],
-    [{ reasoning_content: '', reasoning: null }, []],
-  ])('puts the provider’s own name of %j first', (given, names) => {
-    const { delta } = play([chunk({ ...given, content: 'x' })]).chunks[0]!.choices[0]!
-    expect(Object.keys(delta).filter((field) => field.startsWith('reasoning'))).toEqual(names)
+  /** Five tokens, if four bytes are one. */
+  const HM = 'hm hm hm hm hm hm hm'
+  const both = { reasoning: HM, reasoning_content: HM }
+  describe.each([
+    ['reasoning_content', { reasoning_content: HM }],
+    ['reasoning', { reasoning: HM }],
+    ['both', both],
+  ] as const)('for a client that reads %s, sends reasoning in that field alone', (reasoningName, sent) => {
+    it.each([
+      [{ reasoning: HM }, sent],
+      [{ reasoning_content: HM }, sent],
+      [both, sent],
+      [{ reasoning: null, reasoning_content: HM }, sent],
+      [{ reasoning_content: '', reasoning: HM }, sent],
+      [{ reasoning_content: '', reasoning: null }, {}],
+    ])('if the provider sends %j', (given, expected) => {
+      const reasoningOf = (fields: object) =>
+        Object.fromEntries(Object.entries(fields).filter(([name]) => name.startsWith('reasoning')))
+      const streamed = play([chunk({ ...given, content: 'x' })], { reasoningName }).chunks[0]!.choices[0]!
+      expect(reasoningOf(streamed.delta)).toEqual(expected)
+      const whole: ProviderEvent = {
+        type: 'completion',
+        completion: { choices: [{ index: 0, message: { ...given, content: 'x' }, finish_reason: 'stop' }] },
+      }
+      for (const events of [[whole], [chunk({ ...given, content: 'x' })]]) {
+        const { relay: played } = relay({ stream: false, reasoningName })
+        played.take(events)
+        played.endChoices('stop')
+        const { message } = JSON.parse(fromLatin1(played.body(CHARGE))).choices[0]
+        expect(reasoningOf(message)).toEqual(expected)
+        expect(played.completionAtLeast(100)).toBe(expected === sent ? 5 : 0)
+      }
+    })
   })
 
   it('splits content that arrives in parts into text and reasoning', () => {
@@ -141,7 +164,7 @@ describe('a stream, whatever the provider sends', () => {
     ]
     expect(play([chunk({ content: parts })]).chunks[0]!.choices[0]!.delta).toMatchObject({
       content: 'yes',
-      reasoning: 'hm',
+      reasoning_content: 'hm',
     })
   })
 
@@ -579,7 +602,6 @@ describe('a JSON reply', () => {
         message: {
           role: 'assistant',
           content: 'Hello',
-          reasoning: 'ab',
           reasoning_content: 'ab',
           tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }],
         },

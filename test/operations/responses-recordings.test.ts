@@ -6,7 +6,8 @@ import { responses } from '../../src/operations/responses/index.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
-import { readBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
+import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
+import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { createResponsesReader } from '../../src/providers/openai-compatible/responses-reply.js'
 import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
 import { readResponseStream } from '../helpers/response-events.js'
@@ -143,11 +144,7 @@ const all: readonly Played[] = [
     reader: () => {
       if (kind === 'anthropic') return createReader(EVENT_BYTES)
       const unlisted = kind === 'gemini' ? 'output' : undefined
-      return createReplyReader(EVENT_BYTES, {
-        fastPaths: false,
-        onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
-        onBody: (json, events) => readBody(json, events, unlisted),
-      })
+      return createReplyReader(EVENT_BYTES, new ReplyReading(false, unlisted, new ProviderReasoning()))
     },
   })),
 ]
@@ -171,7 +168,9 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
       upperCounter: byteRatioCounter,
       neverOverdraw: false,
       limits: DEFAULT_LIMITS,
+      reasoningName: undefined,
     },
+    { principal: { kind: 'api-key', account: 'alice', credentialId: 'k' }, userAgent: undefined },
   )
   const reply = plan.reply({
     id: 'resp_1',

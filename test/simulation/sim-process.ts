@@ -66,6 +66,7 @@ export class SimProcess {
       emit: (event) => this.emit(event),
       heard: 'all',
       traceContext: undefined,
+      reasoningName: undefined,
       clock: time.clock(this),
       wallClock: time.clock(this),
       newId: () => `${index}-${++this.ids}`,

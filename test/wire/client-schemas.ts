@@ -151,9 +151,9 @@ function readDelta(
     choices.set(index, choice)
   }
   must(choice.finishReason === undefined, 'nothing comes after the finish')
-  must(given.reasoning === given.reasoning_content, 'reasoning stands under both names')
+  must(given.reasoning === undefined || given.reasoning_content === undefined, 'reasoning comes once')
   choice.text += given.content ?? ''
-  choice.reasoning += given.reasoning ?? ''
+  choice.reasoning += given.reasoning_content ?? given.reasoning ?? ''
   readToolCalls(choice, given.tool_calls ?? [])
   choice.finishReason = finish ?? undefined
 }
@@ -175,9 +175,10 @@ function readToolCalls({ toolCalls }: ReadChoice, deltas: NonNullable<Delta['too
 export function readBody(text: string): ReadReply {
   const reply = completion.parse(JSON.parse(text))
   const choices = reply.choices.map(({ finish_reason: finishReason, message }) => {
-    must(message.reasoning === message.reasoning_content, 'reasoning stands under both names')
+    const { reasoning, reasoning_content: thought } = message
+    must(reasoning === undefined || thought === undefined, 'reasoning comes once')
     const toolCalls = (message.tool_calls ?? []).map(({ function: details, id }) => ({ id, ...details }))
-    return { text: message.content ?? '', reasoning: message.reasoning ?? '', toolCalls, finishReason }
+    return { text: message.content ?? '', reasoning: thought ?? reasoning ?? '', toolCalls, finishReason }
   })
   for (const choice of choices) checkChoice(choice)
   return { choices, usage: reply.usage }

@@ -348,6 +348,46 @@ describe('the finish reason', () => {
     },
   )
 
+  it.each([
+    ['beside a plain one of the provider', { native_finish_reason: 'stop' }, {}],
+    [
+      'beside calls that can be read',
+      {},
+      { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    ],
+  ])('of dropped output stands, %s', async (_name, more, message) => {
+    await start()
+    const said = { role: 'assistant', content: 'Half a text', ...message }
+    service.upstream.script(answerJson(whole('MALFORMED_FUNCTION_CALL', more, said)))
+    const sent = await call(true)
+    expect([sent.text, sent.error?.code, sent.isDone]).toEqual([
+      'Half a text',
+      'provider_invalid_response',
+      false,
+    ])
+    expect(sent.error?.metadata).toMatchObject({ usage: { cost: COST } })
+  })
+
+  it('of a second choice whose message is text does not hide the text', async () => {
+    await start()
+    const body = whole('stop')
+    const second = { index: 1, message: 'and more', finish_reason: 'stop' }
+    service.upstream.script(answerJson({ ...body, choices: [...body.choices, second] }))
+    const streamed = await call(true)
+    expect([streamed.text, streamed.error?.code]).toEqual(['Half a text', 'provider_invalid_response'])
+    expect((await call(false)).text).toBe('Half a text')
+  })
+
+  it('of calls is a stop if none of them can be read', async () => {
+    await start()
+    const said = { role: 'assistant', content: 'Half a text', tool_calls: [] }
+    service.upstream.script(answerJson(whole('tool_calls', {}, said)))
+    for (const stream of [true, false]) {
+      const sent = await call(stream)
+      expect([sent.finish, sent.native, sent.cost]).toEqual(['stop', 'tool_calls', COST])
+    }
+  })
+
   it('in every chunk is sent once, at the end', async () => {
     await start()
     const call1 = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }

@@ -112,6 +112,18 @@ testOddReplies('a reply keeps', {
     { reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] },
     { message: { reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] } },
   ),
+  'reasoning in one detail that is in no list': thought(
+    { reasoning_details: { type: 'reasoning.text', text: 'Hm' } },
+    { message: { reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] } },
+  ),
+  'an image that is in no list': mapped(
+    { content: 'Hello', images: IMAGE },
+    { message: { images: [IMAGE] } },
+  ),
+  'nothing of details that say nothing': {
+    ...both({ content: 'Hello', reasoning_details: {} }, { kinds: ['member-dropped'] }),
+    dropped: ['reasoning_details'],
+  },
   'reasoning once if its details repeat it': {
     stream: `${said({ reasoning: 'Hm' })}${said({ content: 'Hello', reasoning_details: [SIGNED] })}${END}`,
     read: { ...HELLO, reasoning: 'Hm' },

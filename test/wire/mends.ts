@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { AIMessage, AIMessageChunk } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
+import { OpenAIChatCompletionsModel, setTracingDisabled, withTrace } from '@openai/agents'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -142,6 +143,8 @@ function bodyOf(body: string): Joined {
 /** What a client library assembles. */
 interface Assembled {
   readonly text: string
+  /** Empty for the openai library, which reads none. */
+  readonly reasoning: string
   readonly calls: readonly { readonly name: string; readonly arguments: unknown }[]
 }
 
@@ -157,6 +160,7 @@ const openai: Library = async (baseURL, stream) => {
   const { content, tool_calls: made = [] } = reply.choices[0]!.message
   return {
     text: content ?? '',
+    reasoning: '',
     calls: made.map((call) => {
       const { arguments: args, name } = (call as { function: { name: string; arguments: string } }).function
       return { name, arguments: JSON.parse(args) }
@@ -177,8 +181,12 @@ const langchain: Library = async (baseURL, stream) => {
       message = message === undefined ? chunk : (message as AIMessageChunk).concat(chunk)
     }
   } else message = await client.invoke('Say hello.')
-  const { content, tool_calls: made = [] } = message!
-  return { text: String(content), calls: made.map(({ args, name }) => ({ name, arguments: args })) }
+  const { additional_kwargs: more, content, tool_calls: made = [] } = message!
+  return {
+    text: String(content),
+    reasoning: String(more.reasoning_content ?? ''),
+    calls: made.map(({ args, name }) => ({ name, arguments: args })),
+  }
 }
 
 /** The part of a model of the AI SDK that is used. */
@@ -197,19 +205,70 @@ const aiSdk =
     else parts.push(...(await model.doGenerate(options)).content)
     const made: { name: string; arguments: unknown }[] = []
     let assembled = ''
+    let reasoning = ''
     for (const part of parts as Record<string, string>[]) {
       if (part.type === 'text-delta') assembled += part.delta
       else if (part.type === 'text') assembled += part.text
+      else if (part.type === 'reasoning-delta') reasoning += part.delta
+      else if (part.type === 'reasoning') reasoning += part.text
       else if (part.type === 'tool-call') {
         made.push({ name: part.toolName!, arguments: JSON.parse(part.input!) })
       } else if (part.type === 'error') throw new Error(JSON.stringify(part))
     }
-    return { text: assembled, calls: made }
+    return { text: assembled, reasoning, calls: made }
   }
 
-const libraries: Readonly<Record<string, Library>> = {
+/** The part of an item of the Agents SDK that is read. */
+interface AgentItem {
+  readonly type: string
+  readonly content?: readonly { readonly text?: string }[]
+  readonly rawContent?: readonly { readonly text: string }[]
+  readonly name?: string
+  readonly arguments?: string
+}
+
+const agents: Library = async (baseURL, stream) => {
+  setTracingDisabled(true)
+  const client = new OpenAI({ baseURL, apiKey: API_KEY, maxRetries: 0 })
+  const model = new OpenAIChatCompletionsModel(client as never, MODEL)
+  const request = {
+    input: 'Say hello.',
+    modelSettings: {},
+    tools: [],
+    outputType: 'text',
+    handoffs: [],
+    tracing: false,
+  } as const
+  let items: readonly AgentItem[] = []
+  await withTrace('test', async () => {
+    if (!stream) items = (await model.getResponse(request as never)).output as readonly AgentItem[]
+    else {
+      for await (const event of model.getStreamedResponse(request as never)) {
+        if (event.type === 'response_done') items = event.response.output as readonly AgentItem[]
+      }
+    }
+  })
+  const of = (type: string) => items.filter((item) => item.type === type)
+  const texts = (parts: AgentItem['content'] = []) => parts.map(({ text }) => text ?? '').join('')
+  return {
+    text: of('message')
+      .map(({ content }) => texts(content))
+      .join(''),
+    reasoning: of('reasoning')
+      .map(({ rawContent }) => texts(rawContent))
+      .join(''),
+    calls: of('function_call').map(({ arguments: args, name }) => ({
+      name: name!,
+      arguments: JSON.parse(args!),
+    })),
+  }
+}
+
+/** Each reads a reply of {@link MODEL} at a base URL. */
+export const libraries: Readonly<Record<string, Library>> = {
   openai,
   langchain,
+  "OpenAI's Agents SDK": agents,
   'the AI SDK': aiSdk(
     (baseURL) => createOpenAICompatible({ name: 'x', baseURL, apiKey: API_KEY })(MODEL) as unknown as AiModel,
   ),
@@ -234,7 +293,7 @@ export function testAssemblers(replies: Readonly<Record<string, OddReply>>): voi
           scriptOf(bytes, reply.stream === undefined ? 'application/json' : 'text/event-stream'),
         )
         const assembled = await libraries[library]!(service.host.baseUrl, stream)
-        expect(assembled).toEqual({
+        expect(assembled).toMatchObject({
           text: reply.read.text ?? '',
           calls: (reply.read.toolCalls ?? []).map(({ arguments: args, name: called }) => ({
             name: called,

@@ -112,6 +112,45 @@ testOddReplies('a good reply with', {
     read: HELLO,
     kinds: ['choice-skipped'],
   },
+  'choices that say nothing': {
+    stream: `${['', [], false].map((odd) => frame({ choices: [odd] })).join('')}${between('')}`,
+    body: { choices: ['', ...(whole({ content: 'Hello' }) as { choices: object[] }).choices], usage: USAGE },
+    read: HELLO,
+    kinds: ['choice-skipped'],
+  },
+  'a list of choices that says nothing': {
+    stream: `${['', {}, false].map((odd) => frame({ choices: odd, usage: null })).join('')}${between('')}`,
+    read: HELLO,
+    kinds: ['choice-skipped'],
+  },
+  'a delta that says nothing': {
+    stream: `${['', [], false].map((odd) => frame({ choices: [{ index: 0, delta: odd }] })).join('')}${between('')}`,
+    read: HELLO,
+    kinds: ['choice-skipped'],
+  },
+  'content that says nothing': {
+    stream: between(text({}) + text([[]])),
+    read: HELLO,
+    kinds: ['part-skipped', 'content-mapped'],
+  },
+  'a refusal in parts': {
+    stream: `${frame({ choices: [{ index: 0, delta: { refusal: ['No', { text: '.' }] } }] })}${END}`,
+    body: whole({ refusal: [{ type: 'text', text: 'No.' }] }),
+    read: {},
+    message: { refusal: 'No.' },
+    kinds: ['content-mapped'],
+  },
+  'a refusal that says nothing': {
+    stream: `${text('Hello', {})}${frame({ choices: [{ index: 0, delta: { refusal: {} } }] })}${END}`,
+    body: whole({ content: 'Hello', refusal: [] }),
+    read: HELLO,
+    kinds: ['member-dropped'],
+    dropped: ['refusal'],
+  },
+  'a page of HTML behind its end': {
+    stream: `${between('')}<html>502</html>\n\n`,
+    read: HELLO,
+  },
   'entries of tool_calls that say nothing': {
     stream: `${calls(null, {}, { index: 0 }, '')}${calls({ index: 0, id: '', function: { name: '', arguments: '' } })}${text('Hello')}${END}`,
     body: whole({
@@ -174,6 +213,10 @@ testOddReplies('a good reply with', {
     stream: between('').replaceAll('\n\n', '\n'),
     read: HELLO,
   },
+  'events joined by a single newline, with other fields between them': {
+    stream: between('').replaceAll('}\n\n', '}\nid: 7\n'),
+    read: HELLO,
+  },
   'events joined by a single newline and CR': {
     stream: `${between('').replaceAll('\n\n', '\r\n')}\r\n`,
     read: HELLO,
@@ -198,6 +241,31 @@ testOddReplies(
         .replace(/event: .*\n/g, '')
         .replaceAll('\n\n', '\n'),
       read: HELLO,
+    },
+    'events joined by a single newline, with their types': {
+      stream: native('').replaceAll('\n\n', '\n'),
+      read: HELLO,
+    },
+    'text that is a number': {
+      stream: native(frames([blockDelta(0, { type: 'text_delta', text: 5 })])),
+      body: {
+        type: 'message',
+        content: [{ type: 'text', text: 5 }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 11, output_tokens: 7 },
+      },
+      read: { finishReason: 'stop' },
+      kinds: ['text-coerced'],
+    },
+    'a block of null': {
+      body: {
+        type: 'message',
+        content: [null, { type: 'text', text: 'Hello' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 11, output_tokens: 7 },
+      },
+      read: HELLO,
+      kinds: ['part-skipped'],
     },
   },
   (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-x' }),

@@ -6,7 +6,8 @@ import type { ProviderEvent } from '../../src/index.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
-import { readBody as readCompatibleBody, readEvent } from '../../src/providers/openai-compatible/reply.js'
+import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
+import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
 import { readBody, readStream } from './client-schemas.js'
 import { type Recording, recordings } from './recordings.js'
@@ -17,11 +18,10 @@ const EVENT_BYTES = 1_048_576
 function readerOf({ kind }: Recording): ReplyReader {
   if (kind === 'anthropic') return createReader(EVENT_BYTES)
   const unlisted = kind === 'gemini' ? 'output' : undefined
-  return createReplyReader(EVENT_BYTES, {
-    fastPaths: usesFastPath('lines'),
-    onEvent: (data, type, events) => readEvent(data, type, events, unlisted),
-    onBody: (json, events) => readCompatibleBody(json, events, unlisted),
-  })
+  return createReplyReader(
+    EVENT_BYTES,
+    new ReplyReading(usesFastPath('lines'), unlisted, new ProviderReasoning()),
+  )
 }
 
 /** The client's reply to these pieces, each read on its own, and the usage that it would be charged for. */
@@ -43,7 +43,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
       provider: 'acme',
       splice: true,
     },
-    { stream, model: MODEL, n: 1 },
+    { stream, model: MODEL, n: 1, reasoningName: 'reasoning_content' },
   )
   const reader = readerOf(recording)
   let sent = ''

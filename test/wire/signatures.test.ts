@@ -85,7 +85,7 @@ describe.each([false, true])('with stream: %s', (stream) => {
     const signed = (thoughtSignature: string) => ({ providerMetadata: { [name]: { thoughtSignature } } })
     const { message, prompt } = await goOn(model(signed('s1'), signed('s2')), stream)
     expect(message).toMatchObject({
-      reasoning: 'Hm. Well.',
+      reasoning_content: 'Hm. Well.',
       reasoning_details: [
         { type: 'reasoning.text', text: 'Hm. Well.', signature: 's1', format: 'google-gemini-v1' },
         { type: 'reasoning.encrypted', id: 'a', data: 's2', format: 'google-gemini-v1' },

@@ -92,6 +92,15 @@ testOddReplies('usage is read', {
     choice({ message: { content: 'Hello', usage: COUNTS } }),
     PLAIN,
   ),
+  'beside choices that cannot be read, after the finish': placed(
+    { choices: 'none', usage: COUNTS },
+    { usage: COUNTS },
+    PLAIN,
+  ),
+  'with cached tokens in a list, which is no count': counted(
+    { ...COUNTS, prompt_tokens_details: { cached_tokens: [10] } },
+    PLAIN,
+  ),
   'in Groq’s own member': placed(
     { choices: [], x_groq: { usage: COUNTS } },
     { x_groq: { usage: COUNTS } },

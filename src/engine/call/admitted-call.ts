@@ -14,6 +14,8 @@ export interface AcceptedRequest {
   readonly requestId: string
   readonly operation: Operation
   readonly caller: Caller
+  /** The header of its request. */
+  readonly userAgent: string | undefined
   readonly model: Model
   readonly asked: Asked
   readonly facts: CallFacts

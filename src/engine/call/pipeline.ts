@@ -1,5 +1,6 @@
 import type { Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
+import { textOf } from '../../protocol/json-values.js'
 import { askLimiter } from '../admission/admit.js'
 import { authenticate } from '../admission/authenticate.js'
 import { authoriseModel, authoriseScope } from '../admission/authorise.js'
@@ -42,9 +43,10 @@ export async function runOperation(
     authoriseModel(principal, model.id, asked.own)
     checkParameters(operation, asked, model)
     const { requestId } = call
+    const userAgent = textOf(call.headers['user-agent'])
     const facts = callFacts(requestId, principal, model.id, asked)
     log.begin(facts, asked, call.headers)
-    const accepted: AcceptedRequest = { requestId, operation, caller, model, asked, facts, log }
+    const accepted: AcceptedRequest = { requestId, operation, caller, userAgent, model, asked, facts, log }
     reportLeftOut(accepted, parts)
 
     const key = idempotencyKey(call)
@@ -71,9 +73,9 @@ async function complete(
   writer: ReplyWriter,
   context: LazyContext,
 ): Promise<void> {
-  const { asked, caller, facts, log, model, operation, requestId } = request
+  const { asked, caller, facts, log, model, operation, requestId, userAgent } = request
   const { options } = parts
-  const plan = operation.plan(asked, model, options)
+  const plan = operation.plan(asked, model, options, { principal: caller.principal, userAgent })
   const { routes, explanation } = await findRoutes(
     { operation, asked, model, plan, account: facts.account },
     context,
@@ -95,6 +97,7 @@ async function complete(
     requestId,
     operation,
     caller,
+    userAgent,
     model,
     asked,
     facts,

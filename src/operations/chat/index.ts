@@ -15,7 +15,7 @@ export const chat: Operation<ParsedChatRequest> = {
   openapi: chatOpenApi,
   read: ({ value, sentText }) => parseChatRequest(value, sentText),
   unsupported: unsupportedFields,
-  plan: (asked, model, options) => new ChatPlan(asked, model, options),
+  plan: (asked, model, options, reader) => new ChatPlan(asked, model, options, reader),
 
   // Labels cannot change the reply. Neither can the envelope of a provider key, which is different for each sealing.
   digest: ({ forward, own: { provider, routing, sessionId }, stream }) => ({

@@ -1,10 +1,12 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { ReasoningName, ReplyReader } from '../../contracts/reasoning-name.js'
 import { type OutputBounds, outputBounds } from './output-bounds.js'
 import { estimatePrompt, predictedTokens } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatReply } from './reply/chat-reply.js'
+import { reasoningNameFor } from './reply/reasoning-name.js'
 import { routeParameters } from './route-parameters.js'
 import { upstreamRequest } from './upstream-request.js'
 
@@ -12,13 +14,16 @@ import { upstreamRequest } from './upstream-request.js'
 export class ChatPlan implements Plan {
   readonly outputTokens: number
   private readonly bounds: OutputBounds
+  private readonly reasoningName: ReasoningName
   private estimate: InputEstimate | undefined
 
   constructor(
     private readonly asked: ParsedChatRequest,
     private readonly model: Model,
     private readonly options: PlanOptions,
+    reader: ReplyReader,
   ) {
+    this.reasoningName = reasoningNameFor(options.reasoningName, reader)
     const { forward, n } = asked
     this.bounds = outputBounds(forward, model, options.limits, options.neverOverdraw)
     this.outputTokens = (this.bounds.tokens + this.bounds.thinking + predictedTokens(forward, options)) * n
@@ -39,7 +44,8 @@ export class ChatPlan implements Plan {
   }
 
   reply(parts: ReplyParts): Reply {
+    const { reasoningName } = this
     const { model, stream, n } = this.asked
-    return new ChatReply(parts, { model, stream, n })
+    return new ChatReply(parts, { model, stream, n, reasoningName })
   }
 }

@@ -33,7 +33,7 @@ export const responses: Operation<AskedResponse> = {
   read: ({ value }) => parseResponseRequest(value),
   unsupported: (asked, supported) =>
     unsupportedFields(asked, supported).map((field) => SPELT_HERE.get(field) ?? field),
-  plan: (asked, model, options) => new ResponsePlan(asked, model, options),
+  plan: (asked, model, options, reader) => new ResponsePlan(asked, model, options, reader),
 
   // Labels cannot change the reply, and neither can the envelope of a provider key, which is different for each sealing.
   digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream, forward }) => ({

@@ -1,6 +1,7 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { ReplyReader } from '../../contracts/reasoning-name.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { ChatPlan } from '../chat/plan.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
@@ -18,8 +19,9 @@ export class ResponsePlan extends ChatPlan {
     private readonly response: AskedResponse,
     model: Model,
     options: PlanOptions,
+    reader: ReplyReader,
   ) {
-    super(response, model, options)
+    super(response, model, options, reader)
     this.hasReasoning = haveReasoning(response.items)
   }
 
@@ -40,7 +42,7 @@ export class ResponsePlan extends ChatPlan {
     const about = { parts, response }
     return new ChatReply(
       parts,
-      { model, stream, n: 1 },
+      { model, stream, n: 1, reasoningName: 'reasoning' },
       {
         stream: () => new ResponseStream(about),
         body: () => new ResponseBody(about),

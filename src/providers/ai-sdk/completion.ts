@@ -1,6 +1,7 @@
 import { ProviderError, replyTooLong } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { scalarText } from '../../protocol/scalars.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFinish } from './finish.js'
 import { lengthOf } from './length.js'
@@ -42,7 +43,7 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
 
 function toMessage(parts: readonly JsonObject[]): JsonObject {
   const ofType = (type: string) => parts.filter((part) => part.type === type)
-  const textIn = (type: string) => ofType(type).map((part) => textOf(part.text) ?? '')
+  const textIn = (type: string) => ofType(type).map((part) => scalarText(part.text) ?? '')
   const content = textIn('text').join('')
   const reasoning = textIn('reasoning').join('\n\n')
   const calls = ofType('tool-call').filter((part) => part.providerExecuted !== true)

@@ -17,7 +17,9 @@ export interface PromptTarget extends ModelNames {
 
 /**
  * Converts messages to a prompt of the specification. Consecutive tool results form one message. Each has the name of
- * the call that it answers, as the specification requires. Messages without content are left out, except those of users.
+ * the call that it answers, as the specification requires. A call without a result, as a client leaves that was
+ * interrupted, gets an empty one, since providers refuse it otherwise. Messages without content are left out, except those
+ * of users.
  *
  * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
  */
@@ -27,8 +29,21 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
   const calls = new CallNames(isClaude(target))
   const names = new Map<string, string>()
   let results: PromptPart[] | undefined
+  const addResult = (toolCallId: string, output: JsonObject): void => {
+    if (results === undefined) {
+      results = []
+      prompt.push({ role: 'tool', content: results })
+    }
+    const toolName = names.get(toolCallId) ?? toolCallId
+    results.push({ type: 'tool-result', toolCallId: calls.idOf(toolCallId), toolName, output })
+  }
+  const unanswered = new Set<string>()
   for (const message of systemFirst(messages, target)) {
-    if (message.role !== 'tool') results = undefined
+    if (message.role !== 'tool') {
+      for (const id of unanswered) addResult(id, { type: 'text', value: '' })
+      unanswered.clear()
+      results = undefined
+    }
     switch (message.role) {
       case 'system': {
         const content = message.content.map(({ text }) => text).join('\n')
@@ -41,22 +56,16 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
         break
       case 'assistant': {
         const content = toAssistantParts(message, target, calls)
-        for (const call of message.toolCalls) names.set(call.id, calls.nameOf(call.name))
+        for (const call of message.toolCalls) {
+          names.set(call.id, calls.nameOf(call.name))
+          unanswered.add(call.id)
+        }
         if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
       }
       case 'tool': {
-        if (results === undefined) {
-          results = []
-          prompt.push({ role: 'tool', content: results })
-        }
-        const { toolCallId } = message
-        results.push({
-          type: 'tool-result',
-          toolCallId: calls.idOf(toolCallId),
-          toolName: names.get(toolCallId) ?? toolCallId,
-          output: toOutput(message.content, version, urls),
-        })
+        unanswered.delete(message.toolCallId)
+        addResult(message.toolCallId, toOutput(message.content, version, urls))
       }
     }
   }

@@ -1,6 +1,7 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isObject, type JsonObject, saysNothing, textOf } from '../../protocol/json-values.js'
+import { scalarText } from '../../protocol/scalars.js'
 import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError, toUnreadable } from './errors.js'
@@ -58,7 +59,8 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   }
   const textChunk = (value: unknown, toDelta: (text: string) => JsonObject): ProviderEvent[] => {
     const text = stringOf(value)
-    return text === '' ? [] : [chunk(toDelta(text))]
+    if (text === '') return []
+    return typeof value === 'string' ? [chunk(toDelta(text))] : [chunk(toDelta(text)), TEXT_COERCED]
   }
   const think = ({ delta, id: thoughtId, providerMetadata }: JsonObject): ProviderEvent[] => {
     const thought = thoughts.get(thoughtId) ?? { index: detailIndex++, text: '', metadata: undefined }
@@ -172,10 +174,11 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   }
 }
 
+/** Returns text, also of a number or a boolean: a token may be a digit or a word of JSON. */
 function stringOf(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw unreadablePart()
-  return value
+  const text = scalarText(value)
+  if (text === undefined && !saysNothing(value)) throw unreadablePart()
+  return text ?? ''
 }
 
 function requiredString(value: unknown): string {
@@ -184,5 +187,6 @@ function requiredString(value: unknown): string {
   return text
 }
 
+const TEXT_COERCED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'text-coerced' })
 const NOT_SPECIFIED = 'A part of the stream does not follow the specification.'
 const unreadablePart = () => new UnreadableContent(NOT_SPECIFIED)

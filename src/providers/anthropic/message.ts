@@ -1,7 +1,15 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
 import { exactTextOf } from '../../protocol/exact-data.js'
-import { isObject, isTooDeep, type JsonObject, textOf } from '../../protocol/json-values.js'
+import {
+  isObject,
+  isText,
+  isTooDeep,
+  type JsonObject,
+  saysNothing,
+  textOf,
+} from '../../protocol/json-values.js'
+import { scalarText } from '../../protocol/scalars.js'
 import { unreadable } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'
 import { frameError } from './errors.js'
@@ -16,7 +24,8 @@ export function readMessage(body: unknown): ProviderEvent[] {
   if (!isObject(body) || !Array.isArray(body.content)) {
     throw new ProviderError('invalid-response', 'The reply is not a message of the API.')
   }
-  const content: readonly unknown[] = body.content
+  const given: readonly unknown[] = body.content
+  const content = given.filter((block) => !saysNothing(block))
   const blocks = content.filter(isReadable)
   const usage = createUsageReader().read(body.usage)
   const choice = {
@@ -33,19 +42,31 @@ export function readMessage(body: unknown): ProviderEvent[] {
         choices: [choice],
       },
     },
+    ...(content.length < given.length ? [PART_SKIPPED] : []),
+    ...(blocks.some(isCoerced) ? [TEXT_COERCED] : []),
     ...(blocks.length < content.length ? [unreadable('A block of the message cannot be read.')] : []),
     ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
   ]
 }
 
+const PART_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'part-skipped' })
+const TEXT_COERCED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'text-coerced' })
+
+function isCoerced({ text, thinking, type }: JsonObject): boolean {
+  const said = type === 'thinking' ? thinking : type === 'text' ? text : undefined
+  return typeof said === 'number' || typeof said === 'boolean'
+}
+
 function isReadable(block: unknown): block is JsonObject {
   if (!isObject(block) || isTooDeep(block)) return false
-  return block.type !== 'tool_use' || textOf(block.name) !== undefined
+  if (block.type === 'tool_use') return textOf(block.name) !== undefined
+  const said = block.type === 'thinking' ? block.thinking : block.type === 'text' ? block.text : undefined
+  return scalarText(said) !== undefined || saysNothing(said)
 }
 
 function toMessage(blocks: readonly JsonObject[]): JsonObject {
   const text = blocks.filter((block) => block.type === 'text')
-  const content = text.map((block) => textOf(block.text) ?? '').join('')
+  const content = text.map((block) => scalarText(block.text) ?? '').join('')
   const citations = text.flatMap((block): unknown[] =>
     Array.isArray(block.citations) ? block.citations : [],
   )
@@ -74,12 +95,12 @@ function toToolCall(block: JsonObject): JsonObject {
 function toReasoning(blocks: readonly JsonObject[]): JsonObject {
   const details = blocks.map(toDetail).filter((detail) => detail !== undefined)
   if (details.length === 0) return {}
-  const thinking = blocks.map((block) => (block.type === 'thinking' ? textOf(block.thinking) : undefined))
-  return reasoningFields(thinking.filter((text) => text !== undefined).join('\n\n'), details)
+  const thinking = blocks.map((block) => (block.type === 'thinking' ? scalarText(block.thinking) : undefined))
+  return reasoningFields(thinking.filter(isText).join('\n\n'), details)
 }
 
 function toDetail(block: JsonObject, index: number): ReasoningDetail | undefined {
   if (block.type === 'redacted_thinking') return encryptedDetail(index, textOf(block.data) ?? '')
   if (block.type !== 'thinking') return undefined
-  return textDetail(index, textOf(block.thinking) ?? '', textOf(block.signature))
+  return textDetail(index, scalarText(block.thinking) ?? '', textOf(block.signature))
 }

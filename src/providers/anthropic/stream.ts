@@ -1,7 +1,8 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
 import { exactTextOf } from '../../protocol/exact-data.js'
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isObject, type JsonObject, saysNothing, textOf } from '../../protocol/json-values.js'
+import { scalarText } from '../../protocol/scalars.js'
 import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation } from './annotations.js'
 import { frameError } from './errors.js'
@@ -43,8 +44,8 @@ export function createStreamReader(): StreamReader {
       choices: [{ index: 0, delta, finish_reason: finishReason }],
     },
   })
-  const argumentsOf = (index: number, text: string) =>
-    chunk({ tool_calls: [{ index, function: { arguments: text } }] })
+  const argumentsOf = (index: number, piece: unknown) =>
+    chunk({ tool_calls: [{ index, function: { arguments: piece } }] })
   const usageOf = (value: unknown): ProviderEvent[] => {
     const report = usage.read(value)
     return report === undefined ? [] : [{ type: 'usage', usage: report }]
@@ -75,13 +76,12 @@ export function createStreamReader(): StreamReader {
         return []
     }
   }
-  const textDelta = (value: unknown) => {
-    const text = stringOf(value)
-    return text === '' ? [] : [chunk({ content: text })]
-  }
+  const textDelta = (value: unknown) => (stringOf(value) === '' ? [] : [chunk({ content: value })])
   const thinkingDelta = (value: unknown, index: unknown) => {
     const thinking = stringOf(value)
-    return thinking === '' ? [] : [chunk(reasoningFields(thinking, [textDetail(indexOf(index), thinking)]))]
+    if (thinking === '') return []
+    const said = chunk(reasoningFields(thinking, [textDetail(indexOf(index), thinking)]))
+    return typeof value === 'string' ? [said] : [said, TEXT_COERCED]
   }
   const continueBlock = (index: unknown, delta: JsonObject): ProviderEvent[] => {
     switch (delta.type) {
@@ -100,10 +100,9 @@ export function createStreamReader(): StreamReader {
       }
       case 'input_json_delta': {
         const block = blocks.get(index)
-        const json = stringOf(delta.partial_json)
-        if (block?.type !== 'tool_use' || json === '') return []
+        if (block?.type !== 'tool_use' || stringOf(delta.partial_json) === '') return []
         block.hasArguments = true
-        return [argumentsOf(block.call, json)]
+        return [argumentsOf(block.call, delta.partial_json)]
       }
       default:
         return []
@@ -158,12 +157,14 @@ export function createStreamReader(): StreamReader {
   }
 }
 
+const TEXT_COERCED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'text-coerced' })
 const indexOf = (index: unknown) => (typeof index === 'number' ? index : 0)
 
+/** Returns text, also of a number or a boolean: a token may be a digit or a word of JSON. */
 function stringOf(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw unreadableEvent()
-  return value
+  const text = scalarText(value)
+  if (text === undefined && !saysNothing(value)) throw unreadableEvent()
+  return text ?? ''
 }
 
 function objectIn(event: JsonObject, field: string): JsonObject {

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
-
-export type ReasoningField = 'reasoning' | 'reasoning_content'
+import type { ReasoningField } from './reasoning-field.js'
 
 /** The form in which a provider gets the messages of a conversation. */
 export interface HistoryForm {
   /**
-   * The reasoning of earlier replies: `sent` under the first name that the client used for it, `omitted`, or sent with
-   * every reply under this name.
+   * The reasoning of earlier replies: `sent` in the provider's own field, `omitted`, or sent with every reply in this
+   * field.
    */
   readonly reasoning: 'sent' | 'omitted' | ReasoningField
+  /** The provider's own field. If it is unknown, reasoning is sent in the first field that the client used. */
+  readonly ownField: ReasoningField | undefined
   /** Whether images and signatures of earlier replies are sent. */
   readonly extras: boolean
   /** Whether calls have ids of nine letters and digits, the only ones that Mistral accepts. */
@@ -81,10 +82,10 @@ function prepareReply(message: ChatMessage, form: HistoryForm): ChatMessage | un
   return isEmpty(sent) ? undefined : sent
 }
 
-function changeReasoning(message: ChatMessage, { reasoning }: HistoryForm, changed: JsonObject): void {
+function changeReasoning(message: ChatMessage, form: HistoryForm, changed: JsonObject): void {
+  const { ownField, reasoning } = form
   if (reasoning === 'sent') {
-    const repeated = repeatedReasoning(message)
-    if (repeated !== undefined) changed[repeated] = undefined
+    renameReasoning(message, ownField, changed)
     return
   }
   for (const field of REASONING_FIELDS) if (field in message) changed[field] = undefined
@@ -92,15 +93,21 @@ function changeReasoning(message: ChatMessage, { reasoning }: HistoryForm, chang
   if (reasoning !== 'omitted') changed[reasoning] = textOfReasoning(message) ?? NO_REASONING
 }
 
-/**
- * Returns the field that repeats a message's reasoning. Clients get reasoning from the router under two names. The
- * first is the name of the provider it came from, which may require it and reject the other.
- */
-function repeatedReasoning(message: ChatMessage): ReasoningField | undefined {
-  const { reasoning } = message
-  if (typeof reasoning !== 'string' || reasoning !== message.reasoning_content) return undefined
-  const names = Object.keys(message)
-  return names.indexOf('reasoning') < names.indexOf('reasoning_content') ? 'reasoning_content' : 'reasoning'
+/** Sends text of reasoning in one field. Two fields with different values stay as they are. */
+function renameReasoning(
+  message: ChatMessage,
+  ownField: ReasoningField | undefined,
+  changed: JsonObject,
+): void {
+  const given = (['reasoning', 'reasoning_content'] as const).filter((name) => isText(message[name]))
+  if (given.length === 0 || (given.length === 2 && message.reasoning !== message.reasoning_content)) return
+  const sent = ownField ?? firstOf(message, given)
+  for (const name of given) if (name !== sent) changed[name] = undefined
+  if (!isText(message[sent])) changed[sent] = message[given[0]!]
+}
+
+function firstOf(message: ChatMessage, names: readonly ReasoningField[]): ReasoningField {
+  return Object.keys(message).find((name) => names.includes(name as ReasoningField)) as ReasoningField
 }
 
 function textOfReasoning(message: ChatMessage): string | undefined {

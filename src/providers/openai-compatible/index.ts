@@ -8,14 +8,15 @@ import type {
 } from '../../contracts/providers.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
-import { createReplyReader, type ReplyFormat } from '../reply-reader.js'
+import { createReplyReader } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
 import type { HeaderList, UpstreamCall } from '../upstream-call.js'
 import { buildEmbeddingsBody, embeddingsFormat } from './embeddings.js'
-import type { HistoryForm, ReasoningField } from './history.js'
+import type { HistoryForm } from './history.js'
 import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
-import { readBody, readEvent } from './reply.js'
+import { ProviderReasoning, type ReasoningField } from './reasoning-field.js'
+import { ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
 import { createResponsesReader } from './responses-reply.js'
 import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
@@ -116,10 +117,13 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
   warnOfUnsetKey(settings, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
-  const format: ReplyFormat = {
-    fastPaths: usesFastPath('lines'),
-    onEvent: (data, type, events) => readEvent(data, type, events, unlistedTokens),
-    onBody: (json, events) => readBody(json, events, unlistedTokens),
+  const fastPaths = usesFastPath('lines')
+  const providerReasoning = new ProviderReasoning()
+  let form = ownForm
+  const currentForm = (): HistoryForm => {
+    const { field } = providerReasoning
+    if (form.ownField !== field) form = { ...ownForm, ownField: field }
+    return form
   }
 
   const credentialOf = ({ auth }: ProviderCall<ProviderRequest>): HeaderList => {
@@ -136,7 +140,10 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     signal: call.signal,
     trace: call.trace,
     body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history }, call.sentText),
-    reader: createReplyReader(call.limits.eventBytes, format),
+    reader: createReplyReader(
+      call.limits.eventBytes,
+      new ReplyReading(fastPaths, unlistedTokens, providerReasoning),
+    ),
     take,
     instead(failure) {
       const other = formAfter(failure, history, call)
@@ -170,7 +177,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     async chat(call, take) {
       if (api === 'responses') return respond({ ...call, request: toResponsesRequest(call.request) }, take)
       try {
-        return await upstream.post(() => prepare(call, take, ownForm))
+        return await upstream.post(() => prepare(call, take, currentForm()))
       } catch (failure) {
         throw call.stream && streamUsage ? hintAtUsage(failure) : failure
       }

@@ -1,29 +1,56 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, type JsonObject, saysNothing } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
+import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
 import { isPlainLine } from './plain-line.js'
+import { type ProviderReasoning, ReasoningSearch } from './reasoning-field.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
 
+/** Reads one reply, as a stream or in one body. */
+export class ReplyReading implements ReplyFormat {
+  readonly search: ReasoningSearch
+
+  constructor(
+    readonly fastPaths: boolean,
+    readonly unlistedTokens: UnlistedTokens,
+    readonly reasoning: ProviderReasoning,
+  ) {
+    this.search = new ReasoningSearch(reasoning)
+  }
+
+  onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean {
+    return readEvent(data, type, events, this)
+  }
+
+  onBody(json: Buffer, events: ProviderEvent[]): void {
+    readBody(json, events, this)
+  }
+}
+
 /** Reads one event of a stream. Returns `true` for `[DONE]`. */
-export function readEvent(
+function readEvent(
   data: string,
   type: string | undefined,
   events: ProviderEvent[],
-  unlistedTokens: UnlistedTokens,
+  { reasoning, search, unlistedTokens }: ReplyReading,
 ): boolean {
   if (data.startsWith('[DONE]')) return true
   if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
   if (isPlainLine(data)) {
+    search.search(data)
     events.push({ type: 'data', bytes: data })
     return false
   }
   // Vertex AI keeps streams of its partners' models alive with comments sent as data.
   if (data.trim() === '' || data.startsWith(':')) return false
-  for (const reply of readFrame(fromLatin1(data), type, events)) readChunk(reply, events, unlistedTokens)
+  for (const reply of readFrame(fromLatin1(data), type, events)) {
+    reasoning.learn(reply.choices)
+    readChunk(reply, events, unlistedTokens)
+  }
   return false
 }
 
@@ -34,26 +61,33 @@ function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: U
     if (report !== undefined) events.push({ type: 'usage', usage: report })
     throw failure
   }
-  events.push({ type: 'chunk', chunk: withLabels(reply, readChoices(reply.choices)?.map(withoutUsage)) })
+  const { choices } = reply
+  const isList = Array.isArray(choices)
+  if (isList || saysNothing(choices)) {
+    events.push({ type: 'chunk', chunk: withLabels(reply, isList ? choices.map(withoutUsage) : undefined) })
+    if (!isList && choices !== undefined && choices !== null) events.push(CHOICE_SKIPPED)
+  }
   if (report !== undefined) events.push({ type: 'usage', usage: report })
+  if (!isList && !saysNothing(choices)) throw noList()
 }
 
 /** Reads a reply in one body. */
-export function readBody(json: Buffer, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
+function readBody(json: Buffer, events: ProviderEvent[], { reasoning, unlistedTokens }: ReplyReading): void {
   const reply = parseProviderObject(json.toString())
   const failure = failureIn(reply)
   if (failure !== undefined) throw failure
-  const choices = readChoices(reply.choices)
-  if (choices === undefined) throw new ProviderError('invalid-response', 'The reply has no list of choices.')
+  const { choices } = reply
+  if (!Array.isArray(choices)) throw noList()
+  reasoning.learn(choices)
   const report = readUsage(usageOf(reply), unlistedTokens)
   events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
   if (report !== undefined) events.push({ type: 'usage', usage: report })
 }
 
-function readChoices(choices: unknown): readonly unknown[] | undefined {
-  if (choices === undefined || choices === null) return undefined
-  if (Array.isArray(choices)) return choices
-  throw new ProviderError('invalid-response', 'The choices of the reply are not a list.')
+const CHOICE_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'choice-skipped' })
+
+function noList(): ProviderError {
+  return new ProviderError('invalid-response', 'The reply has no list of choices.')
 }
 
 /** Groq repeats its usage in `x_groq`, or sends it only there. Others put it in a choice or its message. */

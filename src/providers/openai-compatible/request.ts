@@ -13,7 +13,14 @@ export interface RequestForm {
 /** The form for providers that accept everything. */
 export const FULL_FORM: RequestForm = {
   usage: true,
-  history: { reasoning: 'sent', extras: true, shortIds: false, signsCalls: false, developerRole: true },
+  history: {
+    reasoning: 'sent',
+    ownField: undefined,
+    extras: true,
+    shortIds: false,
+    signsCalls: false,
+    developerRole: true,
+  },
 }
 
 /** Returns the JSON body to post. Messages keep the client's own bytes if nothing has to be changed in them. */

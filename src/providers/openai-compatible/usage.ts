@@ -185,7 +185,9 @@ function sumOf(counts: unknown): number | undefined {
 
 /** Returns the largest valid count under any of the names, or else the first value, for the caller to judge. */
 function largest(places: readonly JsonObject[], names: readonly string[]): unknown {
-  const values = places.flatMap((place) => names.flatMap((name) => place[name] ?? []))
+  const values = places
+    .flatMap((place) => names.map((name) => place[name]))
+    .filter((value) => value !== undefined && value !== null)
   const counts = values.filter(isCount)
   return counts.length > 0 ? Math.max(...counts) : values[0]
 }

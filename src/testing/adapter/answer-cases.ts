@@ -67,6 +67,38 @@ export const answerCases: readonly AdapterCase[] = [
       },
     ),
     adapterCase(
+      `answer-${id}-filtered`,
+      `${words} that the provider stopped because of its content finishes with content_filter`,
+      { kind: 'answer', answer: { ...spoken, finish: 'content_filter' } },
+      async ({ call, run }) => {
+        const { error, reply } = await run(call({ stream }))
+        assert.equal(error, undefined)
+        assert.deepEqual(reply.finishReasons, ['content_filter'])
+        assert.equal(reply.text, spoken.text.join(''))
+      },
+    ),
+    adapterCase(
+      `tools-${id}-twice`,
+      `${words} returns two calls of one tool without arguments as two calls`,
+      {
+        kind: 'answer',
+        answer: {
+          ...calling,
+          toolCalls: ['call_1', 'call_2'].map((id) => ({ id, name: 'look', arguments: '{}' })),
+        },
+      },
+      async ({ call, run }) => {
+        const { reply } = await run(call({ stream }, { tools }))
+        assert.deepEqual(
+          reply.toolCalls.map(({ id, name, arguments: given }) => [id, name, given || '{}']),
+          [
+            ['call_1', 'look', '{}'],
+            ['call_2', 'look', '{}'],
+          ],
+        )
+      },
+    ),
+    adapterCase(
       `usage-${id}`,
       `${words} reports usage as \`Usage\` defines it, with or after the finish reason`,
       { kind: 'answer', answer: spoken },
@@ -95,6 +127,21 @@ export const answerCases: readonly AdapterCase[] = [
       },
     ),
   ]),
+  adapterCase(
+    'answer-stream-noisy',
+    'a stream with comments and unknown events between its pieces loses nothing',
+    { kind: 'answer', answer: calling, isNoisy: true },
+    async ({ call, run }) => {
+      const { error, reply, terminated } = await run(call({}, { tools }))
+      assert.equal(error, undefined)
+      assert.equal(reply.text, calling.text.join(''))
+      assert.deepEqual(
+        reply.toolCalls.map(({ id }) => id),
+        ['call_1', 'call_2'],
+      )
+      assert.deepEqual([reply.finishReasons, terminated], [['tool_calls'], true])
+    },
+  ),
   adapterCase(
     'parallel',
     'concurrent calls do not affect each other',

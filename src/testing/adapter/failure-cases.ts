@@ -20,6 +20,15 @@ export const failureCases: readonly AdapterCase[] = [
     ),
   ),
   adapterCase(
+    'status-code',
+    'the machine-readable code of a refusal is passed on, so that clients see why',
+    { kind: 'status', status: 403, message: 'Words of the provider', code: 'content_policy_violation' },
+    async ({ call, run }) => {
+      const { error } = await run(call())
+      assert.equal(error?.providerCode, 'content_policy_violation')
+    },
+  ),
+  adapterCase(
     'status-json',
     'an HTTP error status rejects in the same way if no stream is requested',
     { kind: 'status', status: 400, message: 'Words of the provider' },

@@ -190,7 +190,7 @@ describe('a stream', () => {
   })
 
   it.each([
-    ['text that is not a string', { type: 'text-delta', id: 't', delta: 5 }],
+    ['text that is an object', { type: 'text-delta', id: 't', delta: { of: 'text' } }],
     ['a call without an id', { type: 'tool-call', toolName: 'look', input: '' }],
     ['a call without a name', { type: 'tool-call', toolCallId: 'a', input: '' }],
     [

@@ -260,7 +260,7 @@ describe('content that cannot be read', () => {
 
   it.each([
     ['a block without content', { type: 'content_block_start', index: 0 }],
-    ['text that is a number', blockDelta(0, { type: 'text_delta', text: 5 })],
+    ['text that is an object', blockDelta(0, { type: 'text_delta', text: { of: 'text' } })],
     ['a call without a name', blockStart(0, { type: 'tool_use', id: 'a' })],
     [
       'arguments nested too deeply',

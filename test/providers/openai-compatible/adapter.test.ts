@@ -5,7 +5,8 @@ import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
 } from '../../../src/providers/openai-compatible/index.js'
-import { readBody, readEvent } from '../../../src/providers/openai-compatible/reply.js'
+import { ProviderReasoning } from '../../../src/providers/openai-compatible/reasoning-field.js'
+import { ReplyReading } from '../../../src/providers/openai-compatible/reply.js'
 import { createReplyReader } from '../../../src/providers/reply-reader.js'
 import {
   answerEvents,
@@ -386,11 +387,7 @@ describe('a reply', () => {
     )
     const read = (pieces: Buffer[]) => {
       const events: ProviderEvent[] = []
-      const reader = createReplyReader(10_000, {
-        fastPaths: true,
-        onEvent: (data, type, sink) => readEvent(data, type, sink, undefined),
-        onBody: (json, sink) => readBody(json, sink, undefined),
-      })
+      const reader = createReplyReader(10_000, new ReplyReading(true, undefined, new ProviderReasoning()))
       for (const piece of pieces) reader.read(piece, events)
       return { events, done: reader.end(events) }
     }

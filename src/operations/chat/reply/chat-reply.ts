@@ -1,8 +1,9 @@
 import { type CompatError, isProviderError, ProviderError } from '../../../base/errors.js'
 import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
+import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
-import { isObject, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
@@ -13,6 +14,7 @@ import { LostPieces } from '../../../replies/lost-pieces.js'
 import { parseEvent, saysFailure } from '../../../replies/parse-event.js'
 import { BodyWriter } from './body-writer.js'
 import { ChunkWriter, type ReplyTop, type StreamWriter, writeLabels } from './chunk-writer.js'
+import { nameReasoning } from './reasoning-name.js'
 import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
 import {
@@ -33,6 +35,7 @@ export interface AskedReply {
   readonly stream: boolean
   /** The number of choices requested. */
   readonly n: number
+  readonly reasoningName: ReasoningName
 }
 
 /** How the reply is written for the clients of one API. */
@@ -257,8 +260,7 @@ export class ChatReply implements Reply {
     if (saysFailure(chunk)) {
       throw new ProviderError('error-frame', 'The provider sent an error in its stream.')
     }
-    const choices = chunk.choices ?? []
-    if (!Array.isArray(choices)) throw invalidReply('choices is not a list')
+    const choices = this.choicesIn(chunk)
     const labels = this.takeLabels(chunk)
     const { finished } = this
     try {
@@ -271,6 +273,13 @@ export class ChatReply implements Reply {
     }
   }
 
+  private choicesIn({ choices }: JsonObject): readonly unknown[] {
+    if (Array.isArray(choices)) return choices
+    if (!saysNothing(choices)) throw invalidReply('choices is not a list')
+    if (choices !== undefined && choices !== null) this.lost.mend('choice-skipped')
+    return []
+  }
+
   private shallow(choices: readonly unknown[]): readonly unknown[] {
     const { count } = this.lost
     const shallow = withoutDepths(choices, this.lost)
@@ -281,7 +290,7 @@ export class ChatReply implements Reply {
   private takeChoices(choices: readonly unknown[], labels: JsonObject): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
-      if (raw === null) {
+      if (!isObject(raw) && saysNothing(raw)) {
         this.lost.mend('choice-skipped')
         continue
       }
@@ -328,6 +337,7 @@ export class ChatReply implements Reply {
   }
 
   private takeBody(choices: readonly WholeChoice[]): void {
+    nameReasoning(choices, this.asked.reasoningName)
     this.bodyWriter.takeWhole(choices)
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
       const choice = this.choices.at(index)
@@ -366,6 +376,7 @@ export class ChatReply implements Reply {
 
   /** Returns a chunk for each choice, or an empty string if the client gets a JSON reply. */
   private write(choices: readonly JsonObject[], labels = NO_LABELS): string {
+    nameReasoning(choices, this.asked.reasoningName)
     if (this.chunkWriter !== undefined) {
       if (this.lost.why !== undefined || choices.length === 0) return ''
       const { waitingLabels } = this

@@ -8,7 +8,7 @@ import {
   readFinishReason,
   shownFinishReason,
 } from '../../../protocol/finish-reason.js'
-import { isObject, isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, isText, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import { refuseFailed } from '../../../replies/choice-failure.js'
 import {
@@ -80,6 +80,10 @@ function mendChoices(choices: readonly unknown[], options: MendOptions): WholeCh
   const mended: WholeChoice[] = []
   for (let position = 0; position < choices.length; position++) {
     const choice: unknown = choices[position]
+    if (!isObject(choice) && saysNothing(choice)) {
+      losses.mend('choice-skipped')
+      continue
+    }
     if (!isObject(choice)) {
       losses.add('a choice is not an object', choice)
       continue
@@ -120,11 +124,17 @@ export function choiceIndex(index: unknown, position: number, n: number): number
 export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   return choices.map(({ message, native_finish_reason: native, finish_reason: mapped, ...choice }) => {
     const { tool_calls: calls, ...delta } = message
+    // An empty list says that none of the calls that the provider ended with can be read.
+    const isWithout = mapped === 'stop' && native !== undefined && mapFinishReason(native) === 'tool_calls'
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
-      : {}
+      : isWithout
+        ? { tool_calls: [] }
+        : {}
+    // Calls beside dropped output would hide that it was dropped.
+    const reason = isDroppedOutput(native) ? native : mapped
     const end =
-      native === undefined ? { finish_reason: null } : { finish_reason: mapped, native_finish_reason: native }
+      native === undefined ? { finish_reason: null } : { finish_reason: reason, native_finish_reason: native }
     return { ...choice, delta: { ...delta, ...indexed }, ...end }
   })
 }
@@ -140,7 +150,8 @@ function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }
   const said = given ?? delta ?? legacyDelta(rest, losses) ?? (mayLackMessage ? {} : undefined)
   if (said === undefined) throw invalidReply('a choice has no message')
   const raw = isObject(said) ? said : {}
-  if (raw !== said) losses.add('the message of a choice is not an object', said)
+  if (raw !== said && saysNothing(said)) losses.mend('choice-skipped')
+  else if (raw !== said) losses.add('the message of a choice is not an object', said)
   const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }
   mendText(message, losses, !isText(raw.reasoning) && !isText(raw.reasoning_content))
   const rawCalls = message.tool_calls ?? undefined

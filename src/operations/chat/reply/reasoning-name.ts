@@ -1,0 +1,38 @@
+import {
+  isReasoningName,
+  REASONING_NAMES,
+  type ReasoningName,
+  type ReasoningNaming,
+  type ReplyReader,
+} from '../../../contracts/reasoning-name.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+
+/** Clients that read `reasoning` alone: those of OpenRouter, and OpenAI's Agents SDK for JavaScript. */
+const READ_REASONING = /\bopenrouter\b|^Agents\/JavaScript\b/i
+
+/**
+ * Returns the name under which a client gets reasoning. By default it is never `both`, because some clients then show the
+ * text twice, and some fail.
+ */
+export function reasoningNameFor(
+  chosen: ReasoningName | ReasoningNaming | undefined,
+  reader: ReplyReader,
+): ReasoningName {
+  const own = typeof chosen === 'function' ? chosen(reader) : chosen
+  if (own === undefined) {
+    return READ_REASONING.test(reader.userAgent ?? '') ? 'reasoning' : 'reasoning_content'
+  }
+  if (!isReasoningName(own)) throw new TypeError(`reasoningName returned none of ${REASONING_NAMES}.`)
+  return own
+}
+
+/** Removes reasoning under the other name from choices that are about to be written. */
+export function nameReasoning(choices: readonly JsonObject[], name: ReasoningName): void {
+  if (name === 'both') return
+  const other = name === 'reasoning' ? 'reasoning_content' : 'reasoning'
+  for (const { delta, message } of choices) {
+    const said = delta ?? message
+    // Not deleted: V8 keeps an object with a deleted member past its small collections. JSON omits it either way.
+    if (isObject(said) && said[other] !== undefined) said[other] = undefined
+  }
+}
