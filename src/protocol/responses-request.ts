@@ -1,9 +1,7 @@
-import type { JsonObject } from './json-values.js'
-
 /** A request of the Responses API as a provider gets it: without the router's own fields. */
 export interface ResponsesRequest {
   model: string
-  input: readonly JsonObject[]
+  input: readonly Readonly<Record<string, unknown>>[]
   [field: string]: unknown
 }
 

@@ -141,7 +141,15 @@ const responsesUsage = ({ prompt, cached, completion, reasoning }: Usage) => ({
   total_tokens: prompt + completion,
 })
 
-const INCOMPLETE = { incomplete_details: { reason: 'max_output_tokens' }, status: 'incomplete' }
+/** Why a response ended early, by its finish reason. */
+const REASONS: Readonly<Record<string, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+const endOf = (finish: string) =>
+  REASONS[finish] === undefined
+    ? {}
+    : { incomplete_details: { reason: REASONS[finish] }, status: 'incomplete' }
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' }
 const itemOf = ({ id, name, arguments: text }: { id: string; name: string; arguments: string }) => ({
   id: `fc_${id}`,
@@ -192,18 +200,18 @@ export const responsesLanguage: Language = {
         ]
       }),
       {
-        type: `response.${finish === 'length' ? 'incomplete' : 'completed'}`,
-        response: response({ usage: responsesUsage(usage), ...(finish === 'length' && INCOMPLETE) }),
+        type: `response.${REASONS[finish] === undefined ? 'completed' : 'incomplete'}`,
+        response: response({ usage: responsesUsage(usage), ...endOf(finish) }),
       } as { type: string },
     ),
   body: ({ finish, text, toolCalls, usage }) =>
     response({
       output: [{ ...MESSAGE, content: [part(text.join(''))] }, ...toolCalls.map(itemOf)],
       usage: responsesUsage(usage),
-      ...(finish === 'length' && INCOMPLETE),
+      ...endOf(finish),
     }),
   errorBody: openAiLanguage.errorBody,
-  noise: `: keep-alive\n\n${responseEvents({ type: 'response.later' })}`,
+  noise: `: keep-alive\n\nevent: later\n${sseData({ type: 'later' })}`,
   errorFrame: (message) =>
     `event: error\n${sseData({ type: 'error', code: 'server_error', message, param: null })}`,
 }

@@ -37,7 +37,7 @@ const SAME = new Set(
  * its value asks for the default behaviour. Fields that only the host has allowed are passed on.
  */
 export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
-  const converted: ResponsesRequest = { model: request.model, input: request.messages.flatMap(toItems) }
+  const converted: ResponsesRequest = { model: request.model, input: toInput(request.messages) }
   for (const [field, value] of Object.entries(request)) {
     if (value === null || value === undefined || READ.has(field)) continue
     const isRefused = KNOWN_FIELDS.has(field) && !SAME.has(field)
@@ -69,11 +69,22 @@ export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
   return converted
 }
 
-function toItems(message: ChatMessage, index: number): JsonObject[] {
+/** A call in the old form has no id. The message of role `function` after it is its result. */
+function toInput(messages: readonly ChatMessage[]): JsonObject[] {
+  let oldCall = ''
+  return messages.flatMap((message, index) => {
+    if (isObject(message.function_call)) oldCall = `function_call_${index}`
+    return toItems(message, index, oldCall)
+  })
+}
+
+function toItems(message: ChatMessage, index: number, oldCall: string): JsonObject[] {
   const { content, role } = message
   switch (role) {
     case 'assistant':
-      return toReplyItems(message)
+      return toReplyItems(message, oldCall)
+    case 'function':
+      return [{ type: 'function_call_output', call_id: oldCall, output: toContent(content, 'input_text') }]
     case 'tool':
       return [
         {
@@ -95,8 +106,8 @@ function toItems(message: ChatMessage, index: number): JsonObject[] {
 }
 
 /** Returns the items of an earlier reply: its reasoning, its text, and its calls. */
-function toReplyItems(message: ChatMessage): JsonObject[] {
-  const { content, reasoning_details: details, refusal, tool_calls: calls } = message
+function toReplyItems(message: ChatMessage, oldCall: string): JsonObject[] {
+  const { content, function_call: old, reasoning_details: details, refusal, tool_calls: calls } = message
   const items = Array.isArray(details) ? toReasoningItems(details) : []
   const text = isText(content) || Array.isArray(content) ? content : textOf(refusal)
   if (text !== undefined)
@@ -108,6 +119,9 @@ function toReplyItems(message: ChatMessage): JsonObject[] {
     } else if (isObject(called)) {
       items.push({ type: 'function_call', call_id: id, name: called.name, arguments: called.arguments })
     }
+  }
+  if (isObject(old)) {
+    items.push({ type: 'function_call', call_id: oldCall, name: old.name, arguments: old.arguments })
   }
   return items
 }
