@@ -168,6 +168,7 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
       upperCounter: byteRatioCounter,
       neverOverdraw: false,
       limits: DEFAULT_LIMITS,
+      reasoningName: undefined,
     },
     { principal: { kind: 'api-key', account: 'alice', credentialId: 'key' }, userAgent: undefined },
   )
