@@ -2,7 +2,7 @@ import type { RequestEnd } from '../../src/contracts/events.js'
 import type { SettleRequest } from '../../src/contracts/ledger.js'
 import { checkDials } from './check-dials.js'
 import { Heard } from './heard.js'
-import { type Due, type DueCharge, whatIsDue } from './oracle.js'
+import { choicesOf, type Due, type DueCharge, whatIsDue } from './oracle.js'
 import type { ReadReply } from './reply.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
@@ -129,7 +129,7 @@ function checkUsage({ charge }: SettleRequest, { usage }: ReadReply, violate: (w
 
 /** A complete reply contains everything that the provider sent. */
 function checkText(dial: Dial, reply: ReadReply, violate: (what: string) => void): void {
-  const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
+  const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, choicesOf(dial))
   for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)
   if (heard.whole) return
   for (const [choice, text] of heard.texts) {

@@ -1,5 +1,5 @@
 import { Heard } from './heard.js'
-import { endOf, holdDue } from './oracle.js'
+import { choicesOf, endOf, holdDue } from './oracle.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
 
@@ -27,7 +27,7 @@ export function checkDials(
       violate('it outlived its total deadline')
     if (endOf(dial) === Infinity && call.process.alive) violate(`${dial.route.id} is still being read`)
     if (position === dials.length - 1) continue
-    const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
+    const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, choicesOf(dial))
     for (const { said } of dial.deliveries) for (const word of said) heard.hear(word)
     if (heard.token) violate('another route was tried after the first token')
     // The provider may be working on the call, and bill it.
@@ -45,7 +45,7 @@ function checkLeaving(call: SimCall, dial: Dial | undefined, violate: (what: str
   const { leftAt } = call.client
   if (dial === undefined || leftAt === undefined || call.plan.key !== undefined || !call.process.alive) return
   if (dial.route.onDisconnect !== 'abort' || leftAt <= dial.at || endOf(dial) <= leftAt) return
-  const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, 9)
+  const heard = new Heard({ prompt: 0, completion: 0, choice: 0 }, choicesOf(dial))
   for (const { at, said } of dial.deliveries) if (at <= leftAt) for (const word of said) heard.hear(word)
   if (heard.isFinished) return
   if (dial.abortedAt !== leftAt) {

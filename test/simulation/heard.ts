@@ -71,7 +71,10 @@ export class Heard {
         this.failure = 'error'
         return
       case 'garbage':
-        if (isUnreadable(said)) this.hearUnreadable(said.how)
+        // The choice of a reply with one choice is known, whatever its index.
+        if (said.how === 'index' && this.n === 1)
+          this.hear({ say: 'text', choice: 0, text: LOST_TEXT.index! })
+        else if (isUnreadable(said)) this.hearUnreadable(said.how)
         else this.failure = 'garbage'
         return
       case 'whole':

@@ -247,7 +247,7 @@ function boundsOf(world: World, dial: Dial) {
   }
 }
 
-function choicesOf({ request }: Dial): number {
+export function choicesOf({ request }: Dial): number {
   return typeof request.n === 'number' ? request.n : 1
 }
 
