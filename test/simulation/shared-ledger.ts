@@ -60,9 +60,9 @@ export class SharedLedger {
   }
 
   async hold(request: HoldRequest) {
-    const isKnown = this.holds.has(request.holdId)
     const answer = await this.store.hold(request, CONTEXT)
-    if (!isKnown) this.limits.hold(request, answer, this.now)
+    // A message may have arrived twice at once.
+    if (!this.holds.has(request.holdId)) this.limits.hold(request, answer, this.now)
     if (answer.ok && !this.holds.has(request.holdId)) {
       const { amount, ttlMs } = request
       this.holds.set(request.holdId, { request, open: true, amount, until: this.now + ttlMs })
