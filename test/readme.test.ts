@@ -353,7 +353,7 @@ describe('the README', () => {
   it('has limits that replies show', async () => {
     const { credentials } = await importBlock('limits', undefined, 'export { credentials }')
     const base = await serveWith({ credentials, ledger: memoryLedger({ alice: '100' }) })
-    const { status, headers } = await fetch(`${base}/chat/completions`, {
+    const { status, headers } = await fetch(`${base}/compat/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-demo', 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'acme/fast', messages: [{ role: 'user', content: 'Hello!' }] }),

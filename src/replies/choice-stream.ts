@@ -13,6 +13,7 @@ import { isObject, isText, type JsonObject, saysNothing } from '../protocol/json
 import { cleanLabel } from '../protocol/text.js'
 import { refuseFailed } from './choice-failure.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, legacyDelta, mendText } from './delta.js'
+import { dropOddLogprobs } from './log-probabilities.js'
 import type { Losses } from './losses.js'
 import { ToolCallStream } from './tool-calls.js'
 
@@ -78,6 +79,7 @@ export class ChoiceStream {
       ...rest
     } = choice
     const given = rawDelta ?? message ?? legacyDelta(rest, this.losses) ?? {}
+    dropOddLogprobs(rest, this.losses)
     const lostBefore = this.losses.count
     const isReadable = isObject(given)
     if (!isReadable && saysNothing(given)) this.losses.mend('choice-skipped')

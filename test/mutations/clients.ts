@@ -53,7 +53,7 @@ function read(args: unknown): unknown {
 interface OpenAiMessage {
   readonly content: string | null
   readonly refusal?: string | null
-  readonly reasoning?: string | null
+  readonly reasoning_content?: string | null
   readonly tool_calls?: readonly object[]
 }
 
@@ -67,7 +67,7 @@ async function openai({ baseURL, headers, stream }: Connection): Promise<Assembl
   const message = choice!.message as unknown as OpenAiMessage
   return {
     text: message.content ?? '',
-    reasoning: message.reasoning ?? '',
+    reasoning: message.reasoning_content ?? '',
     refusal: message.refusal ?? '',
     calls: (message.tool_calls ?? []).map((call) => {
       const { arguments: args, name } = (call as { function: { name: string; arguments: string } }).function
@@ -245,6 +245,11 @@ export const LIBRARIES: readonly Library[] = [
     differences: [
       { part: 'finish', why: 'it passes on no finish reason' },
       { part: 'refusal', why: 'it drops the refusal of a body', when: (_expected, stream) => !stream },
+      {
+        part: 'refusal',
+        why: 'it refuses in words of its own if a reply was filtered before it began',
+        when: ({ finish, text }) => finish === 'content_filter' && text === '',
+      },
     ],
     assemble: agents,
   },

@@ -126,6 +126,7 @@ export function hearBody(hearing: Hearing, body: unknown, countsThoughts: boolea
   }
   const state = { hasReasoned: false }
   const heard: Said[] = []
+  const texts = new Set<string | undefined>()
   for (const choice of objects) {
     const message =
       choice.message ??
@@ -135,6 +136,10 @@ export function hearBody(hearing: Hearing, body: unknown, countsThoughts: boolea
       hearing.fail('invalid')
       return
     }
+    // A choice that says the same as an earlier one is that one again.
+    const text = JSON.stringify(message)
+    if (texts.has(text)) continue
+    texts.add(text)
     const said = saidIn({ ...choice, message: message ?? {}, delta: null }, state)
     // Some providers send one text with each of several calls.
     const isPlain = !isObject(message) || !Array.isArray(message.content)

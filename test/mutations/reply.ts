@@ -127,7 +127,7 @@ function readTexts(made: Building, said: JsonObject): void {
       `${name} is text: ${JSON.stringify(value)}`,
     )
   }
-  must((said.reasoning ?? '') === (said.reasoning_content ?? ''), 'reasoning has both names')
+  must((said.reasoning ?? null) === null, 'reasoning has one name')
   must((said.annotations ?? null) === null || Array.isArray(said.annotations), 'annotations are a list')
   must((said.images ?? null) === null || Array.isArray(said.images), 'images are a list')
   must(
@@ -136,7 +136,7 @@ function readTexts(made: Building, said: JsonObject): void {
   )
   made.text += (said.content as string | null) ?? ''
   made.refusal += (said.refusal as string | null) ?? ''
-  made.reasoning += (said.reasoning as string | null) ?? ''
+  made.reasoning += (said.reasoning_content as string | null) ?? ''
 }
 
 export function readBody(bytes: string, status: number): Reply {

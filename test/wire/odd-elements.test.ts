@@ -51,6 +51,18 @@ const threeChoices = (...indexes: readonly (number | undefined)[]): OddReply => 
 })
 
 testOddReplies('a good reply with', {
+  'log probabilities that are text': {
+    stream: `data: {"choices":[{"index":0,"delta":{"content":"Hel"},"logprobs":"text"}]}\n\n${text('lo')}${END}`,
+    body: {
+      choices: [
+        { index: 0, message: { content: 'Hello' }, finish_reason: 'stop', logprobs: { content: 'x' } },
+      ],
+      usage: USAGE,
+    },
+    read: HELLO,
+    kinds: ['member-dropped'],
+    dropped: ['logprobs'],
+  },
   'a frame of null': skipped(between('data: null\n\n')),
   'a frame of null first': skipped(`data: null\n\n${between('')}`),
   'a frame of text': skipped(between('data: "x"\n\n')),

@@ -20,6 +20,7 @@ import {
   withoutDepths,
 } from '../../../replies/delta.js'
 import { orderChoices } from '../../../replies/joined-choices.js'
+import { dropOddLogprobs } from '../../../replies/log-probabilities.js'
 import type { Losses } from '../../../replies/losses.js'
 import type { MendKind } from '../../../replies/mends.js'
 import { mendToolCalls } from '../../../replies/tool-calls.js'
@@ -142,6 +143,7 @@ export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
 function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }: MendOptions): WholeChoice {
   const { delta, message: given, ...rest } = choice
   refuseFailed(choice)
+  dropOddLogprobs(rest, losses)
   const native = ownFinishReason(choice)
   const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)

@@ -1,0 +1,19 @@
+import { isObject, type JsonObject } from '../protocol/json-values.js'
+import type { Losses } from './losses.js'
+
+/** Leaves out the log probabilities of a choice if they have another shape: strict clients would refuse the whole reply. */
+export function dropOddLogprobs(choice: JsonObject, losses: Losses): void {
+  const { logprobs } = choice
+  if (logprobs === undefined || logprobs === null || areListed(logprobs)) return
+  // Not deleted: JSON leaves it out all the same.
+  choice.logprobs = undefined
+  losses.mend('member-dropped', 'logprobs')
+}
+
+function areListed(logprobs: unknown): boolean {
+  return isObject(logprobs) && isList(logprobs.content) && isList(logprobs.refusal)
+}
+
+function isList(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.every(isObject))
+}
