@@ -376,7 +376,7 @@ describe('a stream, whatever the provider sends', () => {
 
   it('refuses choices of another type', () => {
     const { relay: refused } = relay()
-    refused.take([chunk({ content: 'before' }), data({ choices: {} })])
+    refused.take([chunk({ content: 'before' }), data({ choices: { odd: 1 } })])
     expect(refused.failure?.reason).toBe('invalid-response')
   })
 
