@@ -10,6 +10,7 @@ export {
   type ProviderErrorReason,
 } from './base/errors.js'
 export { formatCredits, parseCredits } from './base/money.js'
+export type { Period, PeriodWindow } from './base/periods.js'
 export { createSecret } from './base/secret.js'
 export { version } from './base/version.js'
 export {
@@ -43,6 +44,7 @@ export type { ChatMessage, ChatRequest } from './protocol/chat-request.js'
 export type { ChatChunk } from './protocol/chunk.js'
 export type { ChatCompletion } from './protocol/completion.js'
 export type { EmbeddingInput, EmbeddingList, EmbeddingRequest } from './protocol/embedding-request.js'
+export type { MessagesRequest } from './protocol/messages-request.js'
 export type { RequestBody, SentText } from './protocol/request-body.js'
 export type { ResponsesRequest } from './protocol/responses-request.js'
 export type { Usage, UsageReport } from './protocol/usage.js'
