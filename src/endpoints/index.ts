@@ -13,6 +13,9 @@ import { responses, storedResponseEndpoints } from '../operations/responses/inde
 /** Every charged operation. A new one is one more line. */
 const OPERATIONS: readonly Operation[] = [chat, responses, messages, embeddings]
 
+/** The operations that models name. Others are further APIs to these. */
+const MODEL_OPERATIONS = OPERATIONS.filter(({ modelOperation }) => modelOperation === undefined)
+
 export interface EndpointOptions {
   /** Whether there is `GET /openapi.json`. */
   readonly hasOpenApi: boolean
@@ -28,7 +31,7 @@ export function createEndpoints(
   const endpoints: Endpoint[] = [
     ...OPERATIONS.map((operation) => charged(operation, engine)),
     countEndpoint(engine),
-    ...modelEndpoints(engine, OPERATIONS, { isPublic: hasPublicModels }),
+    ...modelEndpoints(engine, MODEL_OPERATIONS, { isPublic: hasPublicModels }),
   ]
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))

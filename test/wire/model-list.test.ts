@@ -107,7 +107,7 @@ describe('the list of models', () => {
     expect(body.error).toMatchObject({
       code: 'invalid_request',
       param: 'operation',
-      message: 'operation must be chat or responses or embeddings.',
+      message: 'operation must be chat or embeddings.',
     })
   })
 
