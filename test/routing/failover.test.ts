@@ -140,7 +140,9 @@ describe.each([
     expect(alone.status).toBe(status)
     expect(errorOf(alone)).toMatchObject({ code, source: 'provider' })
     expect(errorOf(alone).message).not.toContain('fell over')
-    expect(alone.headers['x-should-retry']).toBe(code === 'provider_timeout' ? 'false' : shouldRetry)
+    expect(alone.headers['x-should-retry']).toBe(
+      status === 402 || code === 'provider_timeout' ? 'false' : shouldRetry,
+    )
     expect(alone.headers['retry-after']).toBe(status === 429 ? '1' : status === 503 ? '5' : undefined)
     expect((await end(alone)).charge).toBeUndefined()
     expect(await posted('alice')).toBe(1_000_000_000n - 200_000n)

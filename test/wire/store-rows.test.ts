@@ -62,8 +62,8 @@ describe('a model with null columns', () => {
     const service = await startWith({ contextLength: null, name: null })
     const shown = (await (await service.get(`/models/${MODEL}`)).json()) as object
     expect(shown).toMatchObject({ id: MODEL, parent: null })
-    expect(shown).not.toHaveProperty('context_length')
-    expect(shown).not.toHaveProperty('name')
+    expect(shown).toMatchObject({ context_length: null, name: MODEL })
+    expect(shown).not.toHaveProperty('description')
     await service.close()
   })
 })
