@@ -147,7 +147,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'a misspelt account',
       { t: { kind: 'api-key', acount: 'a' } },
-      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, metadata',
+      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, limits, metadata, allowedModels',
     ],
     [
       'a time that is a date',
