@@ -156,6 +156,28 @@ describe.each(modes)('a provider of OpenAI’s format gets ($mode)', ({ first, s
   })
 })
 
+describe.each(modes)('a call that was interrupted ($mode)', ({ first, stream }) => {
+  const two: Message = {
+    role: 'assistant',
+    content: null,
+    tool_calls: [call('{}'), call('{}', { id: 'call_2' })],
+  }
+  const none = (id: string): Message => ({ role: 'tool', tool_call_id: id, content: '' })
+
+  it.each([
+    ['without any result', [two], [two, none('call_1'), none('call_2')]],
+    ['with one of two results', [two, result], [two, result, none('call_2')]],
+    [
+      'before another reply',
+      [calls('{}'), { role: 'assistant', content: 'x' }],
+      [calls('{}'), none('call_1'), { role: 'assistant', content: 'x' }],
+    ],
+  ] as const)('%s, gets an empty one', async (_name, given, sent) => {
+    const [got] = await send({ messages: [first, ...given], stream })
+    expect(got).toEqual([first, ...sent, USER])
+  })
+})
+
 it('a request of empty replies alone is refused', async () => {
   service = await WireService.start()
   const reply = await service.post(ask({ messages: [{ role: 'assistant', content: null }] }))

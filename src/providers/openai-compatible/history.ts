@@ -36,12 +36,26 @@ const NO_REASONING = ' '
 /** https://ai.google.dev/gemini-api/docs/thought-signatures */
 export const UNSIGNED = 'skip_thought_signature_validator'
 
-/** Returns the messages to send. A message that needs no change is the very one that was given. */
+/**
+ * Returns the messages to send. A message that needs no change is the very one that was given. A call without a result, as
+ * a client leaves that was interrupted, gets an empty one, since providers refuse it otherwise.
+ */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
+  let unanswered: readonly string[] = []
   for (const message of messages) {
     const sent = prepareMessage(message, form)
-    if (sent !== undefined) prepared.push(sent)
+    if (sent === undefined) continue
+    if (sent.role === 'tool') unanswered = unanswered.filter((id) => id !== sent.tool_call_id)
+    else if (unanswered.length > 0) {
+      for (const id of unanswered) prepared.push({ role: 'tool', tool_call_id: id, content: '' })
+      unanswered = []
+    }
+    if (sent.role === 'assistant')
+      unanswered = callsOf(sent)
+        .map(({ id }) => id)
+        .filter(isText)
+    prepared.push(sent)
   }
   return prepared
 }
