@@ -117,10 +117,15 @@ function fieldsOf(event: RequestEnd): object {
 
 /** Prepares fields for a log, at any depth: amounts become decimals, and labels that clients choose are removed. */
 function forLog(fields: object): object {
+  // The use of a limit in requests or tokens is a number of these.
+  const countsCredits = !('unit' in fields) || fields.unit === 'credits'
   return Object.fromEntries(
     Object.entries(fields)
       .filter(([name]) => name !== 'user' && name !== 'claimedAppId')
-      .map(([name, value]) => [name, valueForLog(value)]),
+      .map(([name, value]) => [
+        name,
+        typeof value === 'bigint' && !countsCredits ? Number(value) : valueForLog(value),
+      ]),
   )
 }
 

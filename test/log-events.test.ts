@@ -220,6 +220,21 @@ describe('a log of events', () => {
     ])
   })
 
+  it('has the use of a limit as credits, or as a number of requests or tokens', () => {
+    const { lines, onEvent } = logging()
+    const limits = (['credits', 'requests', 'tokens'] as const).map((unit) => ({
+      bucket: unit,
+      unit,
+      from: 0,
+      used: 1_500n,
+    }))
+    const request = { holdId: 'h', limits } as never
+    onEvent({ type: 'charge-failed', requestId: 'r', request, error: { name: 'Error', message: 'down' } })
+    expect(lines()).toMatchObject([
+      { request: { limits: [{ used: '0.0000015' }, { used: 1_500 }, { used: 1_500 }] } },
+    ])
+  })
+
   it('does not affect calls if its logger throws', async () => {
     const broken = () => {
       throw new Error('the disk is full')
