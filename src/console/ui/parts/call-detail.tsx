@@ -6,10 +6,11 @@ import type {
   RefundView,
   RoutingView,
 } from '../../protocol/index.js'
-import { formatCount, formatDuration } from '../base/format.js'
+import { formatDuration } from '../base/format.js'
 import { hrefOf } from '../base/place.js'
 import { Amount } from './amount.js'
 import { Badge, Facts, Id, Time } from './basics.js'
+import { ChargeFacts } from './charge-facts.js'
 
 export function EndBadge({ of: { outcome, status } }: { of: ExplanationView }) {
   const tone = outcome === 'completed' ? 'good' : outcome === 'client-left' ? 'warn' : 'bad'
@@ -180,71 +181,6 @@ function RoutingStory({ routing, routeId }: { routing: RoutingView; routeId: str
 
 function howItEnded({ outcome, why }: RoutingView['attempts'][number]): string {
   return why === undefined ? outcome : `${outcome}: ${why}`
-}
-
-function ChargeFacts({ charge }: { charge: ChargeView }) {
-  const { usage } = charge
-  return (
-    <section>
-      <h2>Charge</h2>
-      <Facts
-        of={[
-          ['Charged', <Amount key="cost" value={charge.cost} />],
-          ['Base', <Amount key="base" value={charge.base} />],
-          ['Markup', <Amount key="markup" value={charge.markup} />],
-          ['Basis', charge.basis],
-          ['Price version', charge.priceVersion],
-          ...pricesOf(charge),
-          ['Not charged, above the hold', charge.shortfall],
-          ['Key', charge.byok ? "the caller's own provider key" : undefined],
-          ['Tokens in', formatCount(usage.prompt)],
-          ['of these cached', formatCount(usage.cached)],
-          ['of these written to a cache', formatCount(usage.cacheWrite)],
-          ['Audio in', countOf(usage.audioInput)],
-          ['Images in', countOf(usage.imageInput)],
-          ['Tokens out', formatCount(usage.completion)],
-          ['of these reasoning', formatCount(usage.reasoning)],
-          ['Audio out', countOf(usage.audioOutput)],
-          ['Images out', countOf(usage.imageOutput)],
-        ]}
-      />
-    </section>
-  )
-}
-
-function countOf(tokens: number | undefined): string | undefined {
-  return tokens === undefined ? undefined : formatCount(tokens)
-}
-
-const UNIT_PRICES = [
-  ['input', 'per million tokens in'],
-  ['cachedInput', 'per million cached'],
-  ['cacheWrite', 'per million written to a cache'],
-  ['audioInput', 'per million of audio in'],
-  ['imageInput', 'per million of images in'],
-  ['output', 'per million tokens out'],
-  ['reasoning', 'per million reasoning'],
-  ['audioOutput', 'per million of audio out'],
-  ['imageOutput', 'per million of images out'],
-  ['request', 'per call'],
-] as const
-
-/** The ledger does not keep the prices of the charge itself, and the same version does not prove that they are the same. */
-function pricesOf({ currentPrices }: ChargeView) {
-  if (currentPrices === undefined) return []
-  const { prices, of, priceVersion } = currentPrices
-  const version = priceVersion === undefined ? '' : `, version ${priceVersion}`
-  const unit = UNIT_PRICES.map(([name, what]) => {
-    const price = prices[name]
-    return [what, price === undefined ? undefined : <Amount key={name} value={price} />] as const
-  })
-  return [
-    [
-      'Unit prices',
-      `of the ${of}, as they are now${version}${prices.tiers === undefined ? '' : '; other tiers for long prompts'}`,
-    ] as const,
-    ...unit,
-  ]
 }
 
 function CallFacts({
