@@ -3,7 +3,7 @@ import { PLANTS } from './plants.js'
 import { run } from './run.js'
 
 /** A run is a world of about three calls. */
-const RUNS = 5_000
+const RUNS = 5_500
 const MOST_RUNS_FOR_A_PLANT = 1_500
 const FIRST_SEED = 20_260_101
 const LONG_MS = 240_000
