@@ -53,7 +53,7 @@ function release(version: FunctionVersion): string {
  *
  * Returns a row for each command whose outcome is not the plain one, a `balance` row for each payer below zero, and one
  * `done` row with the number of plain outcomes, so that the caller can check that none is missing. If holds have limits, three
- * rows have the answers for all granted limits in their order: the beginnings of their periods, what is left, and the time
+ * rows have the answers for all granted limits in their order: the beginnings of their periods, the amounts left, and the time
  * until their periods end.
  *
  * The variables that the steps share:

@@ -4,7 +4,7 @@ const { open, released, settled } = HOLD_STATE
 
 /**
  * Grants or refuses one hold, after all checks. The caller has locked the account and the buckets and set the planner's
- * options. A function that knows limits also returns `counts` if a limit refuses the hold: the limit's place, what is left,
+ * options. A function that knows limits also returns `counts` if a limit refuses the hold: the limit's place, the amount left,
  * the time until its period ends, and 1 if only held amounts are in the way. If it grants the hold, it returns the answer
  * for each limit.
  */

@@ -26,7 +26,7 @@ function refuse(limit: Partial<Limit>, more: Partial<LimitReached> = {}) {
 }
 
 describe('a call that a limit refuses', () => {
-  it('is told of its own budget, when it starts again, and what helps', () => {
+  it('names its own budget, the time at which it starts again, and the remedy', () => {
     const { headers, ...told } = refuse({})
     expect(told).toEqual({
       status: 402,
@@ -39,7 +39,7 @@ describe('a call that a limit refuses', () => {
     expect(headers).not.toHaveProperty('retry-after')
   })
 
-  it('is told of a budget that it could not keep if nothing were used', () => {
+  it('names a budget that is too small for the call even if nothing is used', () => {
     expect(refuse({ amount: 1_000_000_000n, per: 'minute' }, { resetMs: 1 })).toMatchObject({
       headers: { 'x-should-retry': 'false' },
       message: expect.stringMatching(
@@ -58,13 +58,13 @@ describe('a call that a limit refuses', () => {
     expect(message).not.toMatch(/0\.5|20/)
   })
 
-  it('is told of what its user has granted to the app', () => {
+  it('names the budget that its user has granted to the app', () => {
     expect(refuse({}, { isGrant: true }).message).toContain(
       'the monthly budget of your grant to this app has',
     )
   })
 
-  it('can try again soon if only other calls stand in the way', () => {
+  it('may try again soon if only calls in flight use up the limit', () => {
     for (const unit of ['credits', 'tokens'] as const) {
       const { headers, ...told } = refuse({ unit }, { onlyHeld: true })
       expect(told).toMatchObject({ status: 429, code: 'budget_on_hold' })

@@ -14,7 +14,8 @@ export const ROWS = {
   'left-drain': "the client left; the route has `onDisconnect: 'drain'`",
   stopped:
     '`limits.totalMs`, `limits.eventBytes` or `limits.replyBytes` is passed, or the router is closed, with the stream begun',
-  'never-overdraw': '`neverOverdraw` is set, or the caller has a budget, and the cost would be above the hold',
+  'never-overdraw':
+    '`neverOverdraw` is set, or the caller has a budget, and the cost would be above the hold',
   overdraft: 'the cost is above the hold otherwise',
   killed: 'the process is killed',
   'ledger-hold': 'the ledger cannot be reached to take the hold',

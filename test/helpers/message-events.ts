@@ -40,7 +40,7 @@ export interface StreamedMessage {
 }
 
 /**
- * Checks that the events of a stream stand in their order, and joins them: one start, then each block from its start to
+ * Checks that the events of a stream are in order, and joins them: one start, then each block from its start to
  * its stop before the next one begins, with deltas of its own type alone; then the end of the message, or an error.
  */
 export function checkEvents(events: readonly MessageEvent[]): StreamedMessage {

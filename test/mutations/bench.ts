@@ -119,7 +119,7 @@ export class Bench {
     else this.mutants.delete(id)
   }
 
-  /** Ends everything. Returns how far the ledger differs from the sum of all reported charges, and what is on hold. */
+  /** Ends everything. Returns the difference between the ledger and the sum of all reported charges, and the amount on hold. */
   async stop(): Promise<{ readonly difference: bigint; readonly held: bigint }> {
     const context = { requestId: 'assertion', signal: new AbortController().signal }
     const balance = await this.ledger.balance('payer', context)

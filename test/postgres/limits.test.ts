@@ -160,7 +160,7 @@ describe('limits in a PostgreSQL ledger', () => {
     await stores.close()
   })
 
-  it('tell each hold of a batch what is left after it', async () => {
+  it('answer each hold of a batch with the rest after it', async () => {
     const stores = await open({ alice: '1' })
     const limits = [limitOf('a', 'credits', 100n, 30n), limitOf('b', 'requests', 9n, 1n)]
     const answers = await Promise.all(

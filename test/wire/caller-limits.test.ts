@@ -354,7 +354,7 @@ describe('a route that is dearer than the budget', () => {
     expect(errorOf(await ask({ max_tokens: 2_000 })).message).toContain(' has 0.0403 of 0.0423 credits left')
   })
 
-  it('is not the one that a caller is told of if a cheaper one is refused too', async () => {
+  it('is not named if the refusal of a cheaper one is', async () => {
     const { ask } = await start({ limits: [{ ...MONTHLY, amount: HOLD - 20_000n }], routes: [dear, {}] })
     const { message } = errorOf(await ask({ ...ASK, routing: { order: ['p0', 'p1'] } }))
     expect(message).toBe(
@@ -581,7 +581,7 @@ describe('a ledger that does not answer the limits of a hold', () => {
     ['of each limit', { ok: true, limits: [] }],
     ['by its bucket', { ok: true, limits: [{ ...state, bucket: 'rate' }] }],
     ['with the beginning of its period', { ok: true, limits: [{ ...state, from: undefined }] }],
-    ['with what is left', { ok: true, limits: [{ ...state, left: 2 }] }],
+    ['with the rest', { ok: true, limits: [{ ...state, left: 2 }] }],
     ['with the time that is left', { ok: true, limits: [{ ...state, resetMs: Number.NaN }] }],
     ['of this call', { ok: false, reason: 'limited', ...state, bucket: 'other', onlyHeld: false }],
     ['as only held or not', { ok: false, reason: 'limited', ...state }],
@@ -647,7 +647,7 @@ it('counts embeddings too, which have no output to shorten', async () => {
   expect(await embed('Hello')).toMatchObject({ left: '1', status: 200 })
 })
 
-it('is told of the balance before any limit', async () => {
+it('gets the refusal for its balance before that of any limit', async () => {
   const { ask } = await start({ balance: '0', limits: [{ ...RATE, amount: 0n }] })
   expect(statusAndCode(await ask(ASK))).toEqual([402, 'insufficient_credits'])
 })

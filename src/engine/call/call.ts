@@ -166,7 +166,7 @@ export class Call implements LiveCall {
     throw refused === undefined ? noRoute(model.id, this.nextProbeInMs) : this.refuse(refused)
   }
 
-  /** Has the reply show what is left of the caller's limits after this hold. */
+  /** Adds the headers with the rest of the caller's limits after this hold to the reply. */
   private showLimits(): void {
     const { limits } = this.call.caller
     const { states } = this.credit

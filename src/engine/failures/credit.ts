@@ -4,7 +4,7 @@ import { isOwnLimit } from '../../contracts/own-limit.js'
 import type { Limit, LimitUnit } from '../../contracts/usage-limits.js'
 import { rateLimitHeaders } from '../../protocol/rate-limit-headers.js'
 
-/** The balance, or one limit, that stands in the way of a hold. */
+/** The reason for refusing a hold: the balance, or one limit. */
 export type HoldRefusal = ShortBalance | LimitReached
 
 export interface ShortBalance {

@@ -35,7 +35,7 @@ function assertLimited(result: HoldResult, bucket: string, left: bigint, onlyHel
   assert.ok(result.resetMs >= 0, 'resetMs must be 0 or more')
 }
 
-/** Returns what is left of the bucket of {@link limitOf}, and changes nothing. */
+/** Returns the rest of the bucket of {@link limitOf}, and changes nothing. */
 async function leftOf(bench: LedgerBench, unit: LimitUnit, more: Partial<HoldLimit> = {}): Promise<bigint> {
   const result = await bench.hold('probe', 0n, { limits: [limitOf(unit, 1_000n, more)] })
   assertRefused(result, 'limited')
