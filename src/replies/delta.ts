@@ -13,8 +13,8 @@ import { joinParts } from './content-parts.js'
 import type { Losses } from './losses.js'
 import { reasoningTextIn, signedDetail, textOfDetails } from './reasoning-shapes.js'
 
-export function invalidReply(what: string): ProviderError {
-  return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`)
+export function invalidReply(what: string, cause?: unknown): ProviderError {
+  return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`, { cause })
 }
 
 /**

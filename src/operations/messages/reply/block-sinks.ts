@@ -1,5 +1,6 @@
 import { mendArguments } from '../../../protocol/call-arguments.js'
-import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import type { Losses } from '../../../replies/losses.js'
 import { type EventWriter, writeToolUse } from './event-writer.js'
 import type { BlockSink } from './native-blocks.js'
 
@@ -36,6 +37,8 @@ export class BodySink implements BlockSink {
   private readonly blocks: Gathered[] = []
   private isUnread = false
 
+  constructor(private readonly losses: Losses) {}
+
   open(block: JsonObject): string {
     if (!this.isUnread) this.blocks.push({ block: Object.assign({}, block), input: '' })
     return ''
@@ -45,20 +48,20 @@ export class BodySink implements BlockSink {
     const last = this.blocks.at(-1)
     if (last === undefined) return ''
     const { block } = last
-    if (isText(delta.partial_json)) last.input += delta.partial_json
-    else if (isText(delta.text)) block.text = `${String(block.text ?? '')}${delta.text}`
-    else if (isText(delta.thinking)) block.thinking = `${String(block.thinking ?? '')}${delta.thinking}`
-    else if (isText(delta.signature)) block.signature = delta.signature
-    else if (isObject(delta.citation)) {
+    if (delta.type === 'input_json_delta') last.input += String(delta.partial_json)
+    else if (delta.type === 'text_delta') append(block, 'text', delta.text)
+    else if (delta.type === 'thinking_delta') append(block, 'thinking', delta.thinking)
+    else if (delta.type === 'signature_delta') block.signature = delta.signature
+    else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
       block.citations = Array.isArray(block.citations)
         ? [...block.citations, delta.citation]
         : [delta.citation]
-    }
+    } else this.losses.mend('member-dropped', 'content.delta')
     return ''
   }
 
   spliced(_index: number, text: string): string {
-    return this.delta({ text })
+    return this.delta({ type: 'text_delta', text })
   }
 
   close(): string {
@@ -75,6 +78,10 @@ export class BodySink implements BlockSink {
   content(): string {
     return `[${this.blocks.map(writeBlock).join(',')}]`
   }
+}
+
+function append(block: JsonObject, member: string, text: unknown): void {
+  block[member] = `${String(block[member] ?? '')}${String(text)}`
 }
 
 function writeBlock({ block, input }: Gathered): string {

@@ -1,5 +1,14 @@
+import { mendArguments } from '../../../protocol/call-arguments.js'
 import { exactTextOf } from '../../../protocol/exact-data.js'
-import { isObject, isText, isTooDeep, type JsonObject, textOf } from '../../../protocol/json-values.js'
+import {
+  isObject,
+  isText,
+  isTooDeep,
+  type JsonObject,
+  saysNothing,
+  textOf,
+} from '../../../protocol/json-values.js'
+import { scalarText } from '../../../protocol/scalars.js'
 import { eachTextIn } from '../../../replies/delta.js'
 import type { Losses } from '../../../replies/losses.js'
 import { markSignature, type Thinker } from '../reasoning/thoughts.js'
@@ -23,12 +32,17 @@ export interface NativeBlocksOptions {
   readonly onToken: () => void
 }
 
-/** The deltas with text, by the member that contains it. */
-const TEXTS: Readonly<Record<string, string>> = {
-  text_delta: 'text',
-  thinking_delta: 'thinking',
-  input_json_delta: 'partial_json',
-}
+/** The member that contains the text of a block, by the type of the block. */
+const BLOCK_TEXTS: ReadonlyMap<unknown, string> = new Map([
+  ['text', 'text'],
+  ['thinking', 'thinking'],
+])
+/** The member that contains the text of a delta, by the type of the delta. */
+const DELTA_TEXTS: ReadonlyMap<unknown, string> = new Map([
+  ['text_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+  ['input_json_delta', 'partial_json'],
+])
 
 const NOT_OPEN = 'a delta does not belong to the open block'
 
@@ -38,12 +52,16 @@ export class NativeBlocks {
   private index: unknown
   private block: JsonObject | undefined
   private hasInput = false
+  /** Whether any tool call came, readable or not. */
+  hadCalls = false
+  /** Whether a tool call came that can be read. */
+  hasCalls = false
 
   constructor(private readonly options: NativeBlocksOptions) {}
 
   start(index: unknown, given: unknown): string {
-    const { sink } = this.options
     const closed = this.end()
+    if (isObject(given) && given.type === 'tool_use') this.hadCalls = true
     if (!isObject(given) || isTooDeep(given) || !isText(given.type)) {
       this.lose('a block cannot be read', given)
       return closed
@@ -52,23 +70,61 @@ export class NativeBlocks {
       this.lose('a tool call has no name', given)
       return closed
     }
+    if (given.type === 'tool_use' && !isInput(given.input)) {
+      this.lose('the arguments of a tool call are not an object', given)
+      return closed
+    }
     this.index = index
     this.block = given
     this.hasInput = false
-    this.countStart(given)
-    return closed + sink.open(this.marked(given.type === 'tool_use' ? { ...given, input: {} } : given))
+    return closed + this.options.sink.open(this.marked(this.begin(given)))
   }
 
-  /** Blocks of text may begin with some of it. All others are output as they stand. */
-  private countStart({ name, text, thinking, type, ...others }: JsonObject): void {
+  /** Counts the text at the start of a block. Returns the start to send. */
+  private begin(block: JsonObject): JsonObject {
     const { onText, onToken } = this.options
-    if (type === 'text' || type === 'thinking') {
-      const begun = type === 'text' ? text : thinking
-      if (!isText(begun)) return
-      onText(begun)
-    } else if (type === 'tool_use') onText(String(name))
-    else if (type !== 'redacted_thinking') eachTextIn(others, onText)
+    const { type } = block
+    const member = BLOCK_TEXTS.get(type)
+    if (member !== undefined) {
+      const text = this.readText(block, member) ?? ''
+      if (text !== '') {
+        onText(text)
+        onToken()
+      }
+      if (Array.isArray(block.citations)) eachTextIn(block.citations, onText)
+      return withText(block, member, text)
+    }
     onToken()
+    if (type === 'tool_use') {
+      onText(String(block.name))
+      return { ...block, input: {} }
+    }
+    if (type !== 'redacted_thinking') this.countMembers(block)
+    return block
+  }
+
+  /** Returns the text in a member of a block or delta, also of a number. Returns undefined if it cannot be read. */
+  private readText(piece: JsonObject, member: string): string | undefined {
+    const value = piece[member]
+    if (typeof value === 'string') return value
+    const text = scalarText(value)
+    if (text !== undefined) this.options.losses.mend('text-coerced')
+    else if (!saysNothing(value)) {
+      this.lose('text is not text', piece)
+      return undefined
+    }
+    return text ?? ''
+  }
+
+  /** Counts the text in all members of a block or delta. Returns whether it says anything. */
+  private countMembers(piece: JsonObject): boolean {
+    let says = false
+    for (const name of Object.keys(piece)) {
+      if (name === 'type' || saysNothing(piece[name])) continue
+      says = true
+      eachTextIn(piece[name], this.options.onText)
+    }
+    return says
   }
 
   delta(index: unknown, given: unknown): string {
@@ -82,23 +138,20 @@ export class NativeBlocks {
       return ''
     }
     const { type } = given
-    const member = TEXTS[type]
+    const member = DELTA_TEXTS.get(type)
     if (member !== undefined) {
-      const text = given[member] ?? ''
-      if (typeof text !== 'string') {
-        this.lose('the text of a delta is not text', given)
-        return ''
-      }
-      if (text === '') return ''
+      const text = this.readText(given, member)
+      if (text === undefined || text === '') return ''
       if (type === 'input_json_delta') this.hasInput = true
       onText(text)
       onToken()
-      return sink.delta(given)
+      return sink.delta(withText(given, member, text))
     }
     if (type === 'signature_delta') {
       const signature = textOf(given.signature)
       return signature === undefined ? '' : sink.delta({ type, signature: this.mark(signature) })
     }
+    if (this.countMembers(given)) onToken()
     return sink.delta(given)
   }
 
@@ -120,35 +173,41 @@ export class NativeBlocks {
     if (block === undefined) return ''
     this.block = undefined
     this.index = undefined
-    const { input, type } = block
-    const { onText, sink } = this.options
-    let rest = ''
-    if (type === 'tool_use' && !this.hasInput && isObject(input) && Object.keys(input).length > 0) {
-      const text = exactTextOf(input)
-      onText(text)
-      rest = sink.delta({ type: 'input_json_delta', partial_json: text })
-    }
+    const { sink } = this.options
+    if (block.type !== 'tool_use') return sink.close()
+    this.hasCalls = true
+    const input = this.hasInput ? '' : this.takeInput(block.input)
+    const rest = input === '' ? '' : sink.delta({ type: 'input_json_delta', partial_json: input })
     return rest + sink.close()
+  }
+
+  /** Counts the input of a call that came in one piece. Returns it as JSON text, empty if it says nothing. */
+  private takeInput(input: unknown): string {
+    if (saysNothing(input)) return ''
+    const { losses, onText } = this.options
+    const text = typeof input === 'string' ? input : exactTextOf(input as JsonObject)
+    onText(text)
+    if (typeof input !== 'string') return text
+    losses.mend('arguments-decoded')
+    return mendArguments(text)
   }
 
   /** Passes on a block of a whole reply. */
   whole(block: unknown): string {
-    const opened = this.start(0, isObject(block) ? emptied(block) : block)
-    if (!isObject(block) || this.block === undefined) return opened
-    this.block = block
-    let deltas = ''
+    if (!isObject(block)) return this.start(0, block)
+    const member = BLOCK_TEXTS.get(block.type)
+    if (member === undefined) return this.start(0, block) + this.end()
+    const text = this.readText(block, member)
+    if (text === undefined) return this.end()
+    let sent = this.start(0, emptied(block))
     for (const citation of Array.isArray(block.citations) ? block.citations : []) {
-      deltas += this.delta(0, { type: 'citations_delta', citation })
+      sent += this.delta(0, { type: 'citations_delta', citation })
     }
-    if (isText(block.text) && block.type === 'text')
-      deltas += this.delta(0, { type: 'text_delta', text: block.text })
-    if (block.type === 'thinking') {
-      if (isText(block.thinking))
-        deltas += this.delta(0, { type: 'thinking_delta', thinking: block.thinking })
-      if (isText(block.signature))
-        deltas += this.delta(0, { type: 'signature_delta', signature: block.signature })
+    sent += this.delta(0, { type: `${member}_delta`, [member]: text })
+    if (block.type === 'thinking' && isText(block.signature)) {
+      sent += this.delta(0, { type: 'signature_delta', signature: block.signature })
     }
-    return opened + deltas + this.end()
+    return sent + this.end()
   }
 
   /** Records output that cannot be read. */
@@ -171,8 +230,15 @@ export class NativeBlocks {
   }
 }
 
-/** Returns the block as a stream begins it: its text follows in deltas. */
-function emptied(block: JsonObject): JsonObject {
-  if (block.type === 'text') return { type: 'text', text: '' }
-  return block.type === 'thinking' ? { type: 'thinking', thinking: '', signature: '' } : block
+/** Returns a block of text as a stream begins it: its text follows in deltas. */
+function emptied({ type }: JsonObject): JsonObject {
+  return type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' }
+}
+
+function isInput(value: unknown): boolean {
+  return isObject(value) || typeof value === 'string' || saysNothing(value)
+}
+
+function withText(piece: JsonObject, member: string, text: string): JsonObject {
+  return piece[member] === text ? piece : Object.assign({}, piece, { [member]: text })
 }

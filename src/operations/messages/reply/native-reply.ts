@@ -4,9 +4,11 @@ import type { ProviderEvent } from '../../../contracts/providers.js'
 import type { TokenTally } from '../../../contracts/token-counter.js'
 import {
   type FinishReason,
+  finishReasonFor,
   isDroppedOutput,
   isUnknownReason,
   mapFinishReason,
+  readFinishReason,
 } from '../../../protocol/finish-reason.js'
 import { isObject, type JsonObject, textOf } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
@@ -21,7 +23,7 @@ import { BodySink, StreamSink } from './block-sinks.js'
 import { errorEvent } from './errors.js'
 import { EventWriter, type FirstUsage, type MessageTop, writeMessage } from './event-writer.js'
 import { NativeBlocks } from './native-blocks.js'
-import type { Stop } from './stop.js'
+import { type Stop, stopReason } from './stop.js'
 import { plainTextDelta } from './text-delta.js'
 
 const INPUT_COUNTS = [
@@ -39,7 +41,7 @@ export class NativeReply implements Reply {
   failure: ProviderError | undefined
   upstreamId: string | undefined
   private readonly events: EventWriter
-  private readonly gathered = new BodySink()
+  private readonly gathered: BodySink
   private readonly blocks: NativeBlocks
   private readonly tally: TokenTally
   private readonly lost: LostPieces
@@ -51,8 +53,9 @@ export class NativeReply implements Reply {
   private details: JsonObject | undefined
   /** What the provider did to the input, if the client asked for that. */
   private edits: JsonObject = {}
-  /** Whether output followed the reason for the end. */
-  private isContinued = false
+  /** Whether output ever followed a reason for the end. Then the reasons of this provider end nothing. */
+  private wasContinued = false
+  private cameWhole = false
   private content = '[]'
 
   constructor(
@@ -64,6 +67,7 @@ export class NativeReply implements Reply {
     this.events = new EventWriter(top)
     this.tally = counter.tally()
     this.lost = new LostPieces(counter)
+    this.gathered = new BodySink(this.lost)
     this.blocks = new NativeBlocks({
       sink: isStream ? new StreamSink(this.events) : this.gathered,
       thinker: { provider: route.provider, model: route.upstreamModel },
@@ -86,7 +90,7 @@ export class NativeReply implements Reply {
   }
 
   get finished(): boolean {
-    return this.reason !== undefined && !this.isContinued
+    return this.cameWhole || (this.reason !== undefined && !this.wasContinued)
   }
 
   get gaveReason(): boolean {
@@ -94,7 +98,7 @@ export class NativeReply implements Reply {
   }
 
   get finishReason(): FinishReason | undefined {
-    return this.reason === undefined || this.failure !== undefined ? undefined : mapFinishReason(this.reason)
+    return this.reason === undefined || this.failure !== undefined ? undefined : this.finish
   }
 
   get nativeFinishReason(): string | undefined {
@@ -110,11 +114,13 @@ export class NativeReply implements Reply {
     for (const event of events) {
       if (this.failure !== undefined) break
       try {
+        const wasLost = this.lost.why !== undefined
         const bytes = this.takeEvent(event)
-        // Nothing more is sent after a piece that cannot be read.
-        if (this.lost.why === undefined) sent += bytes
+        // Nothing more is sent after a piece that cannot be read, except the readable blocks of the same whole reply.
+        if (this.lost.why === undefined || (!wasLost && event.type === 'native' && this.cameWhole))
+          sent += bytes
       } catch (error) {
-        this.failure = isProviderError(error) ? error : invalidReply('an event cannot be read')
+        this.failure = isProviderError(error) ? error : invalidReply('an event cannot be read', error)
       }
     }
     this.pending = this.begun ? '' : sent
@@ -130,7 +136,7 @@ export class NativeReply implements Reply {
   }
 
   endChoices(reason: 'stop' | 'length'): void {
-    if (reason === 'length' && !this.finished) this.reason = 'max_tokens'
+    if (reason === 'length' && !this.finished) this.end('max_tokens', {})
     const native = this.reason
     if (native !== undefined && isUnknownReason(native) && this.tokenEvents === 0 && !this.hasCountedOutput) {
       this.failure = endedWithoutOutput(native)
@@ -162,7 +168,16 @@ export class NativeReply implements Reply {
   }
 
   private get stop(): Stop {
-    return { reason: this.reason ?? 'end_turn', sequence: this.sequence, details: this.details }
+    return {
+      reason: stopReason(this.finish, this.reason),
+      sequence: this.sequence,
+      details: this.details,
+    }
+  }
+
+  private get finish(): FinishReason {
+    const { hadCalls, hasCalls } = this.blocks
+    return finishReasonFor(mapFinishReason(this.reason ?? 'end_turn'), hasCalls, hadCalls)
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -225,6 +240,7 @@ export class NativeReply implements Reply {
     for (const block of message.content) sent += this.blocks.whole(block)
     this.takeEnd(message)
     this.takeEdits(message)
+    this.cameWhole = true
     return sent
   }
 
@@ -235,13 +251,15 @@ export class NativeReply implements Reply {
 
   private takeEnd(given: unknown): void {
     if (!isObject(given)) throw invalidReply('the end of the message is not an object')
-    const reason = textOf(given.stop_reason)
-    if (reason === undefined) return
-    refuseFailed({ finish_reason: reason })
+    refuseFailed({ finish_reason: given.stop_reason })
+    const reason = readFinishReason(given.stop_reason)
+    if (reason !== undefined) this.end(reason, given)
+  }
+
+  private end(reason: string, { stop_details: details, stop_sequence: sequence }: JsonObject): void {
     this.reason = reason
-    this.isContinued = false
-    this.sequence = textOf(given.stop_sequence) ?? null
-    if (isObject(given.stop_details)) this.details = given.stop_details
+    this.sequence = textOf(sequence) ?? null
+    this.details = isObject(details) ? details : undefined
   }
 
   private takeEdits({ context_management: edits }: JsonObject): void {
@@ -253,7 +271,7 @@ export class NativeReply implements Reply {
   }
 
   private readonly sawToken = (): void => {
-    if (this.reason !== undefined) this.isContinued = true
+    if (this.reason !== undefined) this.wasContinued = true
     this.spokenEvents++
     this.parts.meter.token()
   }

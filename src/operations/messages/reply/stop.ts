@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
   content_filter: 'refusal',
 }
 /** Reasons of this API that say more than chat's. */
-const OWN = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
+const OWN = new Set(['stop_sequence', 'pause_turn', 'compaction', 'model_context_window_exceeded'])
 
 /** Returns the stop reason for a finish reason of chat and the provider's own word for it. */
 export function stopReason(finish: unknown, native: unknown): string {
