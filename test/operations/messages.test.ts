@@ -684,6 +684,89 @@ describe('a prompt cache mark', () => {
   })
 })
 
+describe('a prompt cache mark within a block', () => {
+  const MARK = { type: 'ephemeral', ttl: '1h' }
+  const text = { type: 'text', text: 'Long', cache_control: MARK }
+  const input = { cache_control: MARK }
+  const content = [
+    { type: 'document', source: { type: 'content', content: [text] } },
+    { type: 'fetched', content: { type: 'page', parts: [text, { ...text, input }] } },
+  ]
+  const usage = { input_tokens: 7, cache_creation_input_tokens: 5, output_tokens: 7 }
+  const unmarked = { type: 'text', text: 'Long' }
+  const short = { ...unmarked, cache_control: { type: 'ephemeral', ttl: '5m' } }
+
+  describe.each([false, true])('with stream %s', (stream) => {
+    it.each([
+      // 7 x 2 + 5 x 3 + 7 x 8 millionths, and the price of the request.
+      ['lasts five minutes if a cache write has a price', '3', short, '0.000185'],
+      ['is left out if it has none', undefined, unmarked, '0.00018'],
+    ])('%s', async (_, cacheWrite, expected, cost) => {
+      const prices = { ...PRICES, ...(cacheWrite !== undefined && { cacheWrite }) }
+      const models = [{ id: MODEL, prices, supportedParameters: ['max_tokens', 'messages.fetched'] }]
+      await start({ adapter: native, models })
+      service.upstream.script(
+        stream
+          ? sse(
+              frames([
+                messageStart(usage),
+                blockStart(0, unmarked),
+                messageDelta('end_turn', usage),
+                messageStop,
+              ]),
+            )
+          : answerJson(message([unmarked], { usage })),
+      )
+      const ask = { messages: [{ role: 'user', content }] }
+      const reply = stream ? await streamed(ask) : await whole(ask)
+      expect(lastBody().messages).toEqual([
+        {
+          role: 'user',
+          content: [
+            { type: 'document', source: { type: 'content', content: [expected] } },
+            { type: 'fetched', content: { type: 'page', parts: [expected, { ...expected, input }] } },
+          ],
+        },
+      ])
+      expect(reply.usage.cost).toBe(Number(cost))
+      expect((await charges()).map((charge) => charge.cost)).toEqual([nanos(cost)])
+    })
+
+    it('makes the marks of the request known if it is the only one', async () => {
+      const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'messages.fetched'] }]
+      await start({ adapter: native, models })
+      service.upstream.script(
+        stream
+          ? sse(
+              frames([
+                messageStart(usage),
+                blockStart(0, unmarked),
+                messageDelta('end_turn', usage),
+                messageStop,
+              ]),
+            )
+          : answerJson(message([unmarked], { usage })),
+      )
+      const ask = { messages: [{ role: 'user', content: [content[1]] }] }
+      await (stream ? streamed(ask) : whole(ask))
+      expect(JSON.stringify(lastBody()).split('ephemeral')).toHaveLength(2)
+      expect((await charges()).map((charge) => charge.cost)).toEqual([nanos('0.00018')])
+    })
+  })
+
+  it('is refused if it is invalid', async () => {
+    const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'messages.fetched'] }]
+    await start({ adapter: native, models })
+    const wrong = { type: 'fetched', content: [{ cache_control: { type: 'ephemeral', ttl: '1d' } }] }
+    expect(await refused({ messages: [{ role: 'user', content: [wrong] }] })).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(
+        'messages.0.content.0.content.0.cache_control.ttl must be one of 5m, 1h',
+      ),
+    })
+  })
+})
+
 describe('an Idempotency-Key', () => {
   it('repeats a stream', async () => {
     await start({ adapter: native })
