@@ -491,6 +491,100 @@ describe('a provider that speaks chat', () => {
     })
   })
 
+  describe.each([false, true])('with stream %s', (stream) => {
+    const call = (index: number, id: string, args: string) =>
+      delta({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }] })
+    const signature = { google: { thought_signature: 'sig-late' } }
+    const sign = (index: number) => delta({ tool_calls: [{ index, extra_content: signature }] })
+    const reply = async (...all: object[]) => {
+      await start()
+      service.upstream.script(chunks(...all, { choices: [], usage: COUNTS }))
+      const read = stream ? await streamed() : await whole()
+      expect(read.usage).toMatchObject({ output_tokens: 7, cost: 0.000174 })
+      expect((await charges()).map(({ cost }) => cost)).toEqual([nanos('0.000174')])
+      return read.content
+    }
+
+    it.each([
+      ['ended', [call(0, 'call_a', '{"x":1}'), call(1, 'call_b', '{"y":2}'), sign(0)]],
+      ['is open', [call(0, 'call_a', '{"x":1}'), sign(0), call(1, 'call_b', '{"y":2}')]],
+      [
+        'ended before an open one',
+        [
+          call(0, 'call_a', '{"x":1}'),
+          call(1, 'call_b', '{"y":'),
+          sign(0),
+          delta({ tool_calls: [{ index: 1, function: { arguments: '2}' } }] }),
+        ],
+      ],
+    ])('keeps the late signature of a call that %s', async (_, pieces) => {
+      const content = await reply(...pieces, delta({}, 'tool_calls'))
+      expect(content.filter(({ type }: { type: string }) => type === 'tool_use')).toMatchObject([
+        { id: 'call_a', input: { x: 1 } },
+        { id: 'call_b', input: { y: 2 } },
+      ])
+      await whole({
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content },
+          {
+            role: 'user',
+            content: ['call_a', 'call_b'].map((id) => ({
+              type: 'tool_result',
+              tool_use_id: id,
+              content: 'r',
+            })),
+          },
+        ],
+      })
+      expect((lastBody().messages as object[])[1]).toMatchObject({
+        tool_calls: [{ id: 'call_a', extra_content: signature }, { id: 'call_b' }],
+      })
+    })
+
+    it.each(['', '{}'])('has calls without arguments (%j) before text', async (args) => {
+      const pieces = [call(0, 'call_a', args), call(1, 'call_b', args), delta({ content: 'Done' })]
+      const content = await reply(...pieces, delta({}, 'tool_calls'))
+      expect(content).toHaveLength(3)
+      expect(content).toEqual(
+        expect.arrayContaining([
+          { type: 'tool_use', id: 'call_a', name: 'f', input: {} },
+          { type: 'tool_use', id: 'call_b', name: 'f', input: {} },
+          { type: 'text', text: 'Done' },
+        ]),
+      )
+    })
+
+    it('has calls side by side even if the arguments of the first one never end', async () => {
+      const more = (index: number, args: string) =>
+        delta({ tool_calls: [{ index, function: { arguments: args } }] })
+      const pieces = [call(0, 'call_a', '{"x":'), call(1, 'call_b', '{"y":['), call(2, 'call_c', '{"z":')]
+      const items = Array.from({ length: 50 }, (_, at) => [more(1, `${at},`), more(2, '1')]).flat()
+      await start()
+      service.upstream.script(
+        chunks(...pieces, ...items, more(1, '50]}'), more(2, '}'), delta({}, 'length'), {
+          choices: [],
+          usage: COUNTS,
+        }),
+      )
+      const ask = { ...ASK, model: MODEL, stream }
+      const text = await (await post(ask)).text()
+      expect(text).toContain('call_c')
+      const args = (index: number) =>
+        stream
+          ? readEvents(text)
+              .filter((event) => event.type === 'content_block_delta' && event.index === index)
+              .map((event) => (event.delta as Record<string, string>).partial_json)
+              .join('')
+          : JSON.stringify(JSON.parse(text).content[index].input)
+      const list = Array.from({ length: 51 }, (_, at) => at)
+      expect(args(0)).toBe(stream ? '{"x":' : JSON.stringify({ arguments: '{"x":' }))
+      expect(JSON.parse(args(1))).toEqual({ y: list })
+      expect(args(2)).toContain('1'.repeat(10))
+      expect((await charges()).map(({ cost }) => cost)).toEqual([nanos('0.000174')])
+    })
+  })
+
   it.each([
     ['stop', 'end_turn'],
     ['length', 'max_tokens'],

@@ -251,6 +251,60 @@ describe('a response', () => {
   })
 })
 
+describe.each([false, true])('with stream %s, a response', (stream) => {
+  const reply = async (deltas: readonly object[], finish = 'stop') => {
+    await start()
+    service.upstream.script(answerEvents([...deltas, finishChunk(finish), usageChunk()]))
+    const ask = { input: 'Hi', tools: [{ ...TOOL, name: 'f' }] }
+    const items = stream ? (await streamFor(ask)).items : (await replyTo(ask)).output
+    expect(await charges()).toEqual([nanos(BASE_COST)])
+    return items
+  }
+  const call = (index: number, id: string, args: string) =>
+    delta({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }] })
+
+  it('has no call for a signature that follows the end of one', async () => {
+    const signature = { google: { thought_signature: 'sig-late' } }
+    const sign = delta({ tool_calls: [{ index: 0, extra_content: signature }] })
+    const items = await reply([call(0, 'a', '{"n":1}'), call(1, 'b', '{"n":2}'), sign], 'tool_calls')
+    expect(items).toMatchObject([
+      { type: 'function_call', call_id: 'a', name: 'f', arguments: '{"n":1}' },
+      { type: 'function_call', call_id: 'b', name: 'f', arguments: '{"n":2}' },
+    ])
+    expect(items).toHaveLength(2)
+  })
+
+  it('has calls without arguments before text', async () => {
+    const items = await reply(
+      [call(0, 'a', '{}'), call(1, 'b', ''), delta({ content: 'Done' })],
+      'tool_calls',
+    )
+    expect(items).toHaveLength(3)
+    expect(items.filter(({ type }) => type === 'function_call')).toMatchObject([
+      { call_id: 'a', arguments: '{}' },
+      { call_id: 'b', arguments: '{}' },
+    ])
+  })
+
+  it.each([
+    ['https://example.com/a.png', { url: 'https://example.com/a.png' }],
+    ['https://example.com/a.png', 'https://example.com/a.png'],
+    ['data:image/svg+xml,%3Csvg/%3E', { url: 'data:image/svg+xml,%3Csvg/%3E' }],
+  ])('has an image at %s as a link', async (address, given) => {
+    const images = [{ type: 'image_url', image_url: given }]
+    expect(await reply([delta({ content: 'See ' }), delta({ images })])).toMatchObject([
+      { type: 'message', content: [{ type: 'output_text', text: `See ![image](${address})` }] },
+    ])
+  })
+
+  it('has an image of bytes as an item, also if its address is text', async () => {
+    const images = [{ type: 'image_url', image_url: 'data:image/png;base64,iVBORw0=' }]
+    expect(await reply([delta({ images })])).toMatchObject([
+      { type: 'image_generation_call', status: 'completed', result: 'iVBORw0=' },
+    ])
+  })
+})
+
 describe('a conversation', () => {
   it('reaches a provider of chats as messages, with the calls of one reply in one message', async () => {
     await start()

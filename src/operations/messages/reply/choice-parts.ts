@@ -1,11 +1,4 @@
-import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
-
-/** Returns an image of a chat reply as text, since blocks of a reply have no images. */
-export function imageText(image: unknown): string {
-  const given = isObject(image) ? image.image_url : undefined
-  const address = isObject(given) ? given.url : given
-  return isText(address) ? `![image](${address})` : ''
-}
+import { isText, type JsonObject } from '../../../protocol/json-values.js'
 
 /**
  * Joins the pieces of reasoning details from a stream. Pieces of one detail have the same type, id and index.
