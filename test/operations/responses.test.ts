@@ -274,6 +274,11 @@ describe.each([false, true])('with stream %s, a response', (stream) => {
     expect(items).toHaveLength(2)
   })
 
+  it('has the exact text of its output', async () => {
+    const text = 'Grüße, "output":[] \\ \u2028 \u{1f600}'
+    expect(await reply([delta({ content: text })])).toMatchObject([{ content: [{ text }] }])
+  })
+
   it('has calls without arguments before text', async () => {
     const items = await reply(
       [call(0, 'a', '{}'), call(1, 'b', ''), delta({ content: 'Done' })],
