@@ -778,6 +778,32 @@ describe('a prompt cache mark', () => {
   })
 })
 
+describe.each([false, true])('with stream %s, the estimate of a document', (stream) => {
+  it('has its title, also if its source is a file of the provider', async () => {
+    const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'file_id'] }]
+    await start({ adapter: native, models })
+    const text = { type: 'text', text: 'Hi' }
+    const costOf = async (title: string) => {
+      service.upstream.script(
+        stream
+          ? sse(frames([messageStart({}), blockStart(0, text), messageDelta('end_turn'), messageStop]))
+          : answerJson(message([text], { usage: undefined })),
+      )
+      const document = { type: 'document', source: { type: 'file', file_id: 'file-1' }, title }
+      const ask = { messages: [{ role: 'user', content: [document] }] }
+      const { usage } = stream ? await streamed(ask) : await whole(ask)
+      expect(usage.charge.basis).toBe('estimated')
+      expect((lastBody().messages as object[])[0]).toEqual(ask.messages[0])
+      const charged = (await charges()).map(({ cost }) => cost)
+      expect(charged).toContain(nanos(String(usage.cost)))
+      return usage.cost
+    }
+    const short = await costOf('T')
+    // More than one token for every eight letters, at 2 millionths each.
+    expect(await costOf('Title of a report '.repeat(100))).toBeGreaterThan(short + (1_800 / 8) * 0.000002)
+  })
+})
+
 describe('a prompt cache mark within a block', () => {
   const MARK = { type: 'ephemeral', ttl: '1h' }
   const text = { type: 'text', text: 'Long', cache_control: MARK }
