@@ -542,6 +542,33 @@ describe('a provider that speaks chat', () => {
       })
     })
 
+    it('keeps the pieces of reasoning together, up to each signature', async () => {
+      const pieces = [
+        { type: 'reasoning.text', text: 'One ', index: 0 },
+        { type: 'reasoning.text', text: 'two', index: 0 },
+        { type: 'reasoning.text', signature: 'sig-1', index: 0 },
+        { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+        { type: 'reasoning.summary', summary: 'In ', index: 1 },
+        { type: 'reasoning.summary', summary: 'short', index: 1 },
+      ]
+      const deltas = pieces.map((piece) => delta({ reasoning: piece.text ?? '', reasoning_details: [piece] }))
+      const content = await reply(...deltas, delta({ content: 'Hi' }), delta({}, 'stop'))
+      await whole({
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content },
+          { role: 'user', content: 'b' },
+        ],
+      })
+      expect((lastBody().messages as object[])[1]).toMatchObject({
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'One two', signature: 'sig-1', index: 0 },
+          { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+          { type: 'reasoning.summary', summary: 'In short', index: 1 },
+        ],
+      })
+    })
+
     it.each(['', '{}'])('has calls without arguments (%j) before text', async (args) => {
       const pieces = [call(0, 'call_a', args), call(1, 'call_b', args), delta({ content: 'Done' })]
       const content = await reply(...pieces, delta({}, 'tool_calls'))

@@ -252,10 +252,10 @@ describe('a response', () => {
 })
 
 describe.each([false, true])('with stream %s, a response', (stream) => {
-  const reply = async (deltas: readonly object[], finish = 'stop') => {
+  const reply = async (deltas: readonly object[], finish = 'stop', more: object = {}) => {
     await start()
     service.upstream.script(answerEvents([...deltas, finishChunk(finish), usageChunk()]))
-    const ask = { input: 'Hi', tools: [{ ...TOOL, name: 'f' }] }
+    const ask = { input: 'Hi', tools: [{ ...TOOL, name: 'f' }], ...more }
     const items = stream ? (await streamFor(ask)).items : (await replyTo(ask)).output
     expect(await charges()).toEqual([nanos(BASE_COST)])
     return items
@@ -272,6 +272,29 @@ describe.each([false, true])('with stream %s, a response', (stream) => {
       { type: 'function_call', call_id: 'b', name: 'f', arguments: '{"n":2}' },
     ])
     expect(items).toHaveLength(2)
+  })
+
+  it('keeps the pieces of reasoning together, up to each signature', async () => {
+    const pieces = [
+      { type: 'reasoning.text', text: 'One ', index: 0 },
+      { type: 'reasoning.text', text: 'two', index: 0 },
+      { type: 'reasoning.text', signature: 'sig-1', index: 0 },
+      { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+      { type: 'reasoning.summary', summary: 'In ', index: 1 },
+      { type: 'reasoning.summary', summary: 'short', index: 1 },
+    ]
+    const deltas = pieces.map((piece) => delta({ reasoning: piece.text ?? '', reasoning_details: [piece] }))
+    const include = ['reasoning.encrypted_content']
+    const items = await reply([...deltas, delta({ content: 'Hi' })], 'stop', { include })
+    service.upstream.script(answerJson(providerReply()))
+    await replyTo({ input: [{ role: 'user', content: 'a' }, ...items, { role: 'user', content: 'b' }] })
+    expect(sent().messages[1]).toMatchObject({
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'One two', signature: 'sig-1', index: 0 },
+        { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+        { type: 'reasoning.summary', summary: 'In short', index: 1 },
+      ],
+    })
   })
 
   it('has the exact text of its output', async () => {

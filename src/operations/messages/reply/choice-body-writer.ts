@@ -6,7 +6,7 @@ import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
 import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
 import { signedCallDetail } from '../reasoning/call-signatures.js'
 import { markDetails } from '../reasoning/thoughts.js'
-import { joinDetails } from './choice-parts.js'
+import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { writeMessage, writeToolUse } from './event-writer.js'
 import { type Stop, stopReason } from './stop.js'
 
@@ -36,7 +36,7 @@ export class ChoiceBodyWriter extends BodyWriter {
     const details = Array.isArray(given) ? given.filter(isObject) : []
     const blocks: string[] = []
     if (isText(reasoning)) {
-      const signature = markDetails(joinDetails(details, true), this.provider)
+      const signature = markDetails(detailsOfThinking(details), this.provider)
       blocks.push(JSON.stringify({ type: 'thinking', thinking: reasoning, signature }))
     } else if (details.length > 0) blocks.push(this.hidden(details))
     const addresses = Array.isArray(images) ? images.map(imageAddress).filter(isText) : []
@@ -55,7 +55,7 @@ export class ChoiceBodyWriter extends BodyWriter {
   }
 
   private hidden(details: readonly JsonObject[]): string {
-    const data = markDetails(joinDetails(details, false), this.provider)
+    const data = markDetails(hiddenDetails(details), this.provider)
     return JSON.stringify({ type: 'redacted_thinking', data })
   }
 }

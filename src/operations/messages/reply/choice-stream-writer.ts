@@ -7,7 +7,7 @@ import { JsonBrackets } from '../../../replies/json-brackets.js'
 import type { StreamWriter } from '../../chat/reply/chunk-writer.js'
 import { signedCallDetail } from '../reasoning/call-signatures.js'
 import { markDetails } from '../reasoning/thoughts.js'
-import { joinDetails } from './choice-parts.js'
+import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { errorEvent } from './errors.js'
 import { EventWriter, type MessageTop } from './event-writer.js'
 import { type Stop, stopReason } from './stop.js'
@@ -105,7 +105,7 @@ export class ChoiceStreamWriter implements StreamWriter {
 
   private hide(details: readonly JsonObject[]): string {
     for (const { id } of details) this.signed.add(id)
-    const data = markDetails(joinDetails(details, false), this.provider)
+    const data = markDetails(hiddenDetails(details), this.provider)
     return this.close() + this.events.open({ type: 'redacted_thinking', data }) + this.events.close()
   }
 
@@ -184,7 +184,7 @@ export class ChoiceStreamWriter implements StreamWriter {
   private close(): string {
     let sent = ''
     if (this.current === 'thinking') {
-      const signature = markDetails(joinDetails(this.details, true), this.provider)
+      const signature = markDetails(detailsOfThinking(this.details), this.provider)
       sent = this.events.delta({ type: 'signature_delta', signature })
       this.details = []
     }

@@ -266,11 +266,10 @@ export class OutputItems {
   // Calls
 
   private addCall(call: JsonObject): void {
+    // Only a field of the provider's own, such as a signature, follows the end of a call.
+    if (this.places.has(call.index) && !this.calls.has(call.index)) return
     const details = (call.function ?? call.custom) as JsonObject
     const piece = String(details.arguments ?? details.input ?? '')
-    const isEnded = this.places.has(call.index) && !this.calls.has(call.index)
-    // Only a field of the provider's own, such as a signature, follows the end of a call.
-    if (isEnded) return
     const open = this.calls.get(call.index) ?? this.openCall(call, details.name)
     if (piece === '') return
     open.args += piece
