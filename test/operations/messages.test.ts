@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type ChatAdapter, memoryProviders, openaiCompatible } from '../../src/index.js'
+import {
+  anthropic,
+  type ChatAdapter,
+  memoryCredentials,
+  memoryProviders,
+  openaiCompatible,
+} from '../../src/index.js'
 import { nanos } from '../helpers/decimals.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
@@ -954,6 +960,27 @@ describe('POST /messages/count_tokens', () => {
     const { estimated, input_tokens: tokens } = await count()
     expect(estimated).toBe(true)
     expect(tokens).toBeGreaterThan(0)
+  })
+
+  it('is an estimate for a caller who has limits, which it does not use up', async () => {
+    const limits = [{ id: 'rate', unit: 'requests', amount: 1n, per: 'total' }] as const
+    const credentials = memoryCredentials({ [API_KEY]: { kind: 'api-key', account: 'alice', limits } })
+    await start({ adapter: native, router: () => ({ credentials }) })
+    for (let round = 0; round < 3; round++)
+      expect(await count()).toMatchObject({ status: 200, estimated: true })
+    expect(service.asked).toEqual([])
+  })
+
+  it('is an estimate if the adapter has a bug, which the host hears of', async () => {
+    const countMessageTokens = async () => {
+      throw new TypeError('prompt is not a function')
+    }
+    await start({ adapter: (baseUrl) => ({ ...native(baseUrl), countMessageTokens }), expectsFaults: true })
+    expect(await count()).toMatchObject({ status: 200, estimated: true })
+    expect(await service.event('fault')).toMatchObject({
+      where: 'count tokens',
+      error: { name: 'TypeError' },
+    })
   })
 
   it('passes the gates of a call', async () => {
