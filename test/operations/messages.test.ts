@@ -548,6 +548,24 @@ describe('a provider that speaks chat', () => {
       })
     })
 
+    it('keeps text and reasoning that come between the pieces of a call', async () => {
+      const more = (args: string) => delta({ tool_calls: [{ index: 0, function: { arguments: args } }] })
+      const content = await reply(
+        call(0, 'call_a', '{"x":'),
+        delta({ content: 'Between ' }),
+        delta({ reasoning_content: 'Hm' }),
+        more('1'),
+        delta({ content: 'us' }),
+        more('}'),
+        delta({ content: '.' }),
+        delta({}, 'tool_calls'),
+      )
+      const said = content.filter(({ type }: { type: string }) => type === 'text')
+      expect(said.map(({ text }: { text: string }) => text).join('')).toBe('Between us.')
+      expect(content).toContainEqual(expect.objectContaining({ type: 'thinking', thinking: 'Hm' }))
+      expect(content).toContainEqual(expect.objectContaining({ id: 'call_a', input: { x: 1 } }))
+    })
+
     it('keeps the pieces of reasoning together, up to each signature', async () => {
       const pieces = [
         { type: 'reasoning.text', text: 'One ', index: 0 },

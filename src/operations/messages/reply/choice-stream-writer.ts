@@ -33,6 +33,8 @@ export class ChoiceStreamWriter implements StreamWriter {
   private readonly begun = new Map<unknown, WrittenCall>()
   /** The deltas of calls that began before the open one had all of its arguments, by their indexes. */
   private readonly waiting = new Map<unknown, JsonObject[]>()
+  /** Deltas that came before the open call had all of its arguments. A block ends before the next one begins. */
+  private deferred: JsonObject[] = []
   /** Signatures of calls that came after the start of their call. */
   private late: JsonObject[] = []
   /** The ids in details that were sent. */
@@ -51,7 +53,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     for (const { delta, finish_reason: finish, native_finish_reason: native } of choices) {
       if (isObject(delta)) sent += this.take(delta)
       if (finish === null || finish === undefined) continue
-      sent += this.writeWaiting(true) + this.writeLate() + this.close()
+      sent += this.writeWaiting(true) + this.writeDeferred() + this.writeLate() + this.close()
       this.stop = { reason: stopReason(finish, native), sequence: null }
     }
     return sent
@@ -66,14 +68,32 @@ export class ChoiceStreamWriter implements StreamWriter {
   }
 
   private take(delta: JsonObject): string {
-    const { content, images, reasoning, reasoning_details: details, refusal, tool_calls: calls } = delta
+    const { tool_calls: calls } = delta
+    let sent = ''
+    if (this.hasUnfinishedCall) this.deferred.push(delta)
+    else sent += this.write(delta)
+    if (Array.isArray(calls)) for (const call of calls as JsonObject[]) sent += this.takeCall(call)
+    return this.deferred.length === 0 || this.hasUnfinishedCall ? sent : sent + this.writeDeferred()
+  }
+
+  private get hasUnfinishedCall(): boolean {
+    return this.call?.brackets.closed === false
+  }
+
+  private writeDeferred(): string {
+    const { deferred } = this
+    this.deferred = []
+    return deferred.map((delta) => this.write(delta)).join('')
+  }
+
+  /** Writes all of a delta but its calls. */
+  private write({ content, images, reasoning, reasoning_details: details, refusal }: JsonObject): string {
     let sent = ''
     if (isText(reasoning)) sent += this.think(reasoning)
     if (Array.isArray(details)) sent += this.takeDetails(details.filter(isObject))
     if (isText(content)) sent += this.say(content)
     if (isText(refusal)) sent += this.say(refusal)
     if (Array.isArray(images)) for (const image of images) sent += this.show(image)
-    if (Array.isArray(calls)) for (const call of calls as JsonObject[]) sent += this.takeCall(call)
     return sent
   }
 
@@ -175,7 +195,7 @@ export class ChoiceStreamWriter implements StreamWriter {
   }
 
   private begin(type: NonNullable<ChoiceStreamWriter['current']>, block: JsonObject): string {
-    const closed = (type === 'tool_use' ? '' : this.writeWaiting(true)) + this.close()
+    const closed = this.close()
     this.current = type
     return closed + this.events.open(block)
   }
