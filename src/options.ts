@@ -258,7 +258,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
     limits: limits(options.limits),
     admit: options.admit,
     reasoningName: options.reasoningName,
-    ...listener(options.onEvent, clock),
+    ...listener(options.onEvent, options.clock ?? monotonicClock),
     traceContext: options.traceContext,
     clock: options.clock ?? monotonicClock,
     wallClock: clock,

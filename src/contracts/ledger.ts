@@ -145,7 +145,10 @@ export interface SettleRequest {
   /** They add up to zero. Several may name the same account, and are then summed. */
   readonly postings: readonly Posting[]
   readonly facts: CallFacts
-  /** What to count, whether or not the store still knows the hold. Unknown buckets are not created. No bucket twice. */
+  /**
+   * The use to count, whether or not the store still knows the hold. It names every bucket of the hold, none of them twice.
+   * Unknown buckets are not created.
+   */
   readonly limits?: readonly LimitUse[]
   /** Defaults to the claim of the hold. If no other hold has it, this one keeps it: see `claimed` of {@link HoldResult}. */
   readonly claim?: string

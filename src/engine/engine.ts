@@ -42,7 +42,7 @@ export interface Engine {
   /** Answers a free request of a known caller, between two events, with a body in JSON. */
   answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, door?: Door): Promise<void>
   /** Answers a request of anybody, without events, with a body in JSON. */
-  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody): Promise<void>
+  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, door?: Door): Promise<void>
   /** The options, made safe against members on `Object.prototype`. */
   readonly options: EngineOptions
   readonly inFlight: number
@@ -159,13 +159,13 @@ export function createEngine(given: EngineOptions): Engine {
         ),
       ),
 
-    answerPublic: async ({ requestId }, writer, body) => {
+    answerPublic: async ({ requestId }, writer, body, { errors } = {}) => {
       const context = new LazyContext(requestId)
       writer.onLeave(() => context.end())
       try {
         writer.send(200, JSON_HEADERS, await body(context))
       } catch (caught) {
-        refuse(requestId, writer, caught)
+        refuse(requestId, writer, caught, errors)
       }
     },
 

@@ -22,12 +22,14 @@ begin
   ${DURABLE}
   perform pg_advisory_xact_lock(hashtextextended('{expire_holds_1}', 0));
   v_now := ${NOW};
-  ${hasLimits ? DELETE_BUCKETS : ''}
   select array_agg(d.id), array_agg(distinct d.account) into v_due, v_accounts from (
     select h.id, h.account from {holds} h where h.state = ${open} and h.expires_at <= v_now
     order by h.expires_at limit p_limit
   ) d;
-  if v_due is null then return; end if;
+  if v_due is null then
+    ${hasLimits ? DELETE_BUCKETS : ''}
+    return;
+  end if;
   perform from {accounts} a where a.id = any (v_accounts) order by a.id for no key update;
   ${hasLimits ? LOCK_BUCKETS : ''}
   return query
@@ -40,11 +42,15 @@ begin
       from (select account, sum(amount)::bigint as amount from ended group by account) e where a.id = e.account
     )${hasLimits ? `, returned as (${freeBuckets('(select e.limits from ended e)')})` : ''}
     select e.id, e.account, e.amount, e.facts from ended e;
+  ${hasLimits ? DELETE_BUCKETS : ''}
 end
 $function$`
 }
 
-/** Skips buckets that a batch has locked, because a batch that has created one is about to use it. */
+/**
+ * Skips buckets that a batch has locked, because a batch that has created one is about to use it. Comes after the locks of
+ * accounts, as in a batch.
+ */
 const DELETE_BUCKETS = `delete from {limit_buckets} b where b.id in (
     select b.id from {limit_buckets} b where b.ends_at < v_now - ${KEEP_BUCKET_MS} limit 1000 for update skip locked
   );`

@@ -1,5 +1,5 @@
 import { readText } from '../sql/cells.js'
-import { accountsOf, type LedgerCommand } from '../sql/ledger-commands.js'
+import { accountsOf, bucketsOf, type LedgerCommand } from '../sql/ledger-commands.js'
 import { toArray } from './arrays.js'
 import type { Queries } from './query.js'
 
@@ -30,11 +30,6 @@ export async function findLocked(
         bucketsOf(command).some((bucket) => locked.bucket.has(bucket)),
     ),
   )
-}
-
-/** Returns the buckets that a command names. Those of a released hold are only in its row. */
-function bucketsOf(command: LedgerCommand): readonly string[] {
-  return command.kind === 'release' ? [] : command.limits.map(({ bucket }) => bucket)
 }
 
 function distinct(

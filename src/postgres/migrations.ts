@@ -91,6 +91,9 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
 ]
 
+/** A new index reads a whole table, which takes minutes if it is large. */
+const MIGRATION_MS = 3_600_000
+
 /** Migrates the schema. If several processes do so at once, the first one migrates it, and the others find it done. */
 export async function migrate(
   queries: Queries,
@@ -122,7 +125,7 @@ export async function migrate(
         parameters: [migration.version, migration.name],
       })
     }
-  })
+  }, MIGRATION_MS)
   await taken.catch((error: unknown) => {
     throw toRefusal(error, schema)
   })

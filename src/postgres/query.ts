@@ -7,7 +7,8 @@ import { within } from './within.js'
 export interface Queries {
   readonly schema: string
   run(statement: Statement): Promise<readonly Row[]>
-  transaction<Result>(body: (run: Queries['run']) => Promise<Result>): Promise<Result>
+  /** @param answerMs the most that the whole transaction and each of its statements may take; 15 s by default */
+  transaction<Result>(body: (run: Queries['run']) => Promise<Result>, answerMs?: number): Promise<Result>
 }
 
 const ANSWER_MS = 15_000
@@ -19,8 +20,8 @@ const IDLE_MS = 5_000
  * One message. It overrides the settings of the host's sessions: `read committed`, since a statement must see the commits
  * during the previous statement's wait for a lock, and the wait for the disk, as in `DURABLE`.
  */
-const BEGIN = `begin isolation level read committed;
-  set local statement_timeout = ${ANSWER_MS};
+const begin = (answerMs: number): string => `begin isolation level read committed;
+  set local statement_timeout = ${answerMs};
   set local idle_in_transaction_session_timeout = ${IDLE_MS};
   select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`
 const PARAMETER_PATTERN = /\?(\d+)/g
@@ -102,19 +103,22 @@ export function createQueries(pool: PostgresPool, schema: string, gate: Gate = O
     schema,
     run: (statement) =>
       statement.isReport ? report(statement) : withClient((client) => query(client, statement)),
-    transaction: (body) =>
+    transaction: (body, answerMs = ANSWER_MS) =>
       withRetries(() =>
-        withClient(async (client) => {
-          await query(client, { text: BEGIN })
-          try {
-            const result = await body((statement) => query(client, statement))
-            await query(client, { text: 'commit' })
-            return result
-          } catch (error) {
-            if (keepsConnection(error)) await query(client, { text: 'rollback' })
-            throw error
-          }
-        }),
+        withClient(
+          async (client) => {
+            await query(client, { text: begin(answerMs) })
+            try {
+              const result = await body((statement) => query(client, statement))
+              await query(client, { text: 'commit' })
+              return result
+            } catch (error) {
+              if (keepsConnection(error)) await query(client, { text: 'rollback' })
+              throw error
+            }
+          },
+          { through: gate, answerMs },
+        ),
       ),
   }
 }

@@ -176,9 +176,9 @@ const TEST_LIMITS = `for v_place in 1 .. cardinality(p_buckets) loop
       and (o.part ->> 2)::bigint = v_bucket.starts_at and o.part ->> 1 <> 'requests';
     v_free := v_free + v_overdue;
     continue when p_amounts[v_place] <= v_free;
-    if v_refused is null or v_bucket.ends_at - p_now > v_refused[3] then
+    if v_refused is null or greatest(v_bucket.ends_at - p_now, 0) > v_refused[3] then
       if p_units[v_place] <> 'requests' then v_own := 0; end if;
-      v_refused := array[v_place, greatest(v_free, 0)::bigint, v_bucket.ends_at - p_now,
+      v_refused := array[v_place, greatest(v_free, 0)::bigint, greatest(v_bucket.ends_at - p_now, 0),
         (v_bucket.used::numeric - v_own + p_amounts[v_place] <= p_limits[v_place])::int];
     end if;
   end loop;

@@ -37,6 +37,7 @@ export function mendText(fields: JsonObject, losses: Losses, readsDetails: boole
   for (const name of OTHER_NAMES) {
     if (fields[name] !== undefined && fields[name] !== null) mendThinking(fields, name, losses)
   }
+  if (Array.isArray(fields.reasoning_details)) mendPlaces(fields, fields.reasoning_details, losses)
   if (readsDetails && fields.reasoning_details !== undefined) mendDetails(fields, losses)
   if ('reasoning' in fields || 'reasoning_content' in fields) mendReasoning(fields, losses)
 }
@@ -123,6 +124,23 @@ function mendThinking(fields: JsonObject, name: string, losses: Losses): void {
   if (detail !== undefined) append(fields, 'reasoning_details', [detail])
   if (text !== '' && !hasReasoning(fields)) fields.reasoning = text
   losses.mend('reasoning-mapped')
+}
+
+/** Leaves out the index and the id of a detail if a strict client would drop the detail for them. */
+function mendPlaces(fields: JsonObject, details: readonly unknown[], losses: Losses): void {
+  if (!details.some(isOddlyPlaced)) return
+  fields.reasoning_details = details.map((detail) => {
+    if (!isOddlyPlaced(detail)) return detail
+    const { id, index, ...rest } = detail
+    return { ...rest, ...(isText(id) && { id }), ...(typeof index === 'number' && { index }) }
+  })
+  losses.mend('member-dropped', 'reasoning_details.index')
+}
+
+function isOddlyPlaced(detail: unknown): detail is JsonObject {
+  if (!isObject(detail)) return false
+  const { id = null, index = 0 } = detail
+  return typeof index !== 'number' || (id !== null && typeof id !== 'string')
 }
 
 /** Gives reasoning that came only in details a name that clients read. */

@@ -26,8 +26,8 @@ interface Refundable {
   readonly refunded: Credits
 }
 
-/** The largest id has 19 digits. */
-const ENTRY_ID_PATTERN = /^\d{1,18}$/
+/** The largest id has 19 digits. A repeat compares ids as text, so an id has one spelling. */
+const ENTRY_ID_PATTERN = /^[1-9]\d{0,17}$/
 
 /** SQL that is true for the refund's entry `e` until its payer's posting exists, which is made last. */
 const IS_NEW = `e.reference = ?1 and e.refund_of = cast(?2 as bigint) and not exists (

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readPlantedCommand, wholeNumber } from '../helpers/planted-command.js'
 import type { Violation } from './check-world.js'
 import { type HonestBody, honestBodies } from './honest-bodies.js'
 import { PLANTS, type Plant } from './plants.js'
@@ -37,36 +37,14 @@ interface Job {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      calls: { type: 'string' },
-      seed: { type: 'string' },
-      plants: { type: 'boolean' },
-      plant: { type: 'string' },
-      trace: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values.help) {
-    process.stdout.write(HELP)
-    return 0
-  }
-  if (values.plants) {
-    process.stdout.write(`${PLANTS.map(({ name }) => name).join('\n')}\n`)
-    return 0
-  }
-  const plant = PLANTS.find(({ name }) => name === values.plant)
-  if (values.plant !== undefined && plant === undefined) {
-    throw new TypeError(`Unknown plant '${values.plant}'; --plants lists them.`)
-  }
-  const calls = Number(values.calls ?? DEFAULT_CALLS)
-  if (!Number.isSafeInteger(calls) || calls < 1) throw new TypeError('--calls must be a whole number from 1.')
-  const seed = values.seed ?? String(Math.floor(Date.now() / 1_000))
-  if (!/^\d{1,30}$/.test(seed)) throw new TypeError('--seed must be a whole number.')
+  const command = readPlantedCommand(HELP, PLANTS, ['calls'])
+  if (command === undefined) return 0
+  const { plant, seed, traces, values } = command
+  const calls = wholeNumber('calls', values.calls, DEFAULT_CALLS, 1)
   const servers = new Servers()
   await servers.start()
   try {
-    return await play({ calls, seed, plant, traces: values.trace ?? false }, servers)
+    return await play({ calls, seed, plant, traces }, servers)
   } finally {
     await servers.close()
   }

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readPlantedCommand, wholeNumber } from '../helpers/planted-command.js'
 import { Bench } from './bench.js'
 import type { Violation } from './check.js'
 import { PLANTS, type Plant } from './plants.js'
@@ -37,45 +37,12 @@ interface Tally {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      mutations: { type: 'string' },
-      seed: { type: 'string' },
-      assemble: { type: 'string' },
-      plants: { type: 'boolean' },
-      plant: { type: 'string' },
-      trace: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values.help) {
-    process.stdout.write(HELP)
-    return 0
-  }
-  if (values.plants) {
-    process.stdout.write(`${PLANTS.map(({ name }) => name).join('\n')}\n`)
-    return 0
-  }
-  const plant = PLANTS.find(({ name }) => name === values.plant)
-  if (values.plant !== undefined && plant === undefined) {
-    throw new TypeError(`Unknown plant '${values.plant}'; --plants lists them.`)
-  }
+  const command = readPlantedCommand(HELP, PLANTS, ['mutations', 'assemble'])
+  if (command === undefined) return 0
+  const { plant, seed, traces, values } = command
   const mutations = wholeNumber('mutations', values.mutations, DEFAULT_MUTATIONS)
-  const seed = values.seed ?? String(Math.floor(Date.now() / 1_000))
-  if (!/^\d{1,30}$/.test(seed)) throw new TypeError('--seed must be a whole number.')
-  return play({
-    mutations,
-    seed: BigInt(seed),
-    assemble: wholeNumber('assemble', values.assemble, Math.ceil(mutations / 10)),
-    plant,
-    traces: values.trace ?? false,
-  })
-}
-
-function wholeNumber(name: string, text: string | undefined, byDefault: number): number {
-  const number = Number(text ?? byDefault)
-  if (!Number.isSafeInteger(number) || number < 0) throw new TypeError(`--${name} must be a whole number.`)
-  return number
+  const assemble = wholeNumber('assemble', values.assemble, Math.ceil(mutations / 10))
+  return play({ mutations, seed: BigInt(seed), assemble, plant, traces })
 }
 
 async function play({ assemble, mutations, plant, seed, traces }: Job): Promise<number> {

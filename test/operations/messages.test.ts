@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type ChatAdapter, memoryProviders, openaiCompatible } from '../../src/index.js'
+import {
+  anthropic,
+  type ChatAdapter,
+  memoryCredentials,
+  memoryProviders,
+  openaiCompatible,
+} from '../../src/index.js'
 import { nanos } from '../helpers/decimals.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
@@ -491,6 +497,145 @@ describe('a provider that speaks chat', () => {
     })
   })
 
+  describe.each([false, true])('with stream %s', (stream) => {
+    const call = (index: number, id: string, args: string) =>
+      delta({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }] })
+    const signature = { google: { thought_signature: 'sig-late' } }
+    const sign = (index: number) => delta({ tool_calls: [{ index, extra_content: signature }] })
+    const reply = async (...all: object[]) => {
+      await start()
+      service.upstream.script(chunks(...all, { choices: [], usage: COUNTS }))
+      const read = stream ? await streamed() : await whole()
+      expect(read.usage).toMatchObject({ output_tokens: 7, cost: 0.000174 })
+      expect((await charges()).map(({ cost }) => cost)).toEqual([nanos('0.000174')])
+      return read.content
+    }
+
+    it.each([
+      ['ended', [call(0, 'call_a', '{"x":1}'), call(1, 'call_b', '{"y":2}'), sign(0)]],
+      ['is open', [call(0, 'call_a', '{"x":1}'), sign(0), call(1, 'call_b', '{"y":2}')]],
+      [
+        'ended before an open one',
+        [
+          call(0, 'call_a', '{"x":1}'),
+          call(1, 'call_b', '{"y":'),
+          sign(0),
+          delta({ tool_calls: [{ index: 1, function: { arguments: '2}' } }] }),
+        ],
+      ],
+    ])('keeps the late signature of a call that %s', async (_, pieces) => {
+      const content = await reply(...pieces, delta({}, 'tool_calls'))
+      expect(content.filter(({ type }: { type: string }) => type === 'tool_use')).toMatchObject([
+        { id: 'call_a', input: { x: 1 } },
+        { id: 'call_b', input: { y: 2 } },
+      ])
+      await whole({
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content },
+          {
+            role: 'user',
+            content: ['call_a', 'call_b'].map((id) => ({
+              type: 'tool_result',
+              tool_use_id: id,
+              content: 'r',
+            })),
+          },
+        ],
+      })
+      expect((lastBody().messages as object[])[1]).toMatchObject({
+        tool_calls: [{ id: 'call_a', extra_content: signature }, { id: 'call_b' }],
+      })
+    })
+
+    it('keeps text and reasoning that come between the pieces of a call', async () => {
+      const more = (args: string) => delta({ tool_calls: [{ index: 0, function: { arguments: args } }] })
+      const content = await reply(
+        call(0, 'call_a', '{"x":'),
+        delta({ content: 'Between ' }),
+        delta({ reasoning_content: 'Hm' }),
+        more('1'),
+        delta({ content: 'us' }),
+        more('}'),
+        delta({ content: '.' }),
+        delta({}, 'tool_calls'),
+      )
+      const said = content.filter(({ type }: { type: string }) => type === 'text')
+      expect(said.map(({ text }: { text: string }) => text).join('')).toBe('Between us.')
+      expect(content).toContainEqual(expect.objectContaining({ type: 'thinking', thinking: 'Hm' }))
+      expect(content).toContainEqual(expect.objectContaining({ id: 'call_a', input: { x: 1 } }))
+    })
+
+    it('keeps the pieces of reasoning together, up to each signature', async () => {
+      const pieces = [
+        { type: 'reasoning.text', text: 'One ', index: 0 },
+        { type: 'reasoning.text', text: 'two', index: 0 },
+        { type: 'reasoning.text', signature: 'sig-1', index: 0 },
+        { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+        { type: 'reasoning.summary', summary: 'In ', index: 1 },
+        { type: 'reasoning.summary', summary: 'short', index: 1 },
+      ]
+      const deltas = pieces.map((piece) => delta({ reasoning: piece.text ?? '', reasoning_details: [piece] }))
+      const content = await reply(...deltas, delta({ content: 'Hi' }), delta({}, 'stop'))
+      await whole({
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content },
+          { role: 'user', content: 'b' },
+        ],
+      })
+      expect((lastBody().messages as object[])[1]).toMatchObject({
+        reasoning_details: [
+          { type: 'reasoning.text', text: 'One two', signature: 'sig-1', index: 0 },
+          { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+          { type: 'reasoning.summary', summary: 'In short', index: 1 },
+        ],
+      })
+    })
+
+    it.each(['', '{}'])('has calls without arguments (%j) before text', async (args) => {
+      const pieces = [call(0, 'call_a', args), call(1, 'call_b', args), delta({ content: 'Done' })]
+      const content = await reply(...pieces, delta({}, 'tool_calls'))
+      expect(content).toHaveLength(3)
+      expect(content).toEqual(
+        expect.arrayContaining([
+          { type: 'tool_use', id: 'call_a', name: 'f', input: {} },
+          { type: 'tool_use', id: 'call_b', name: 'f', input: {} },
+          { type: 'text', text: 'Done' },
+        ]),
+      )
+    })
+
+    it('has calls side by side even if the arguments of the first one never end', async () => {
+      const more = (index: number, args: string) =>
+        delta({ tool_calls: [{ index, function: { arguments: args } }] })
+      const pieces = [call(0, 'call_a', '{"x":'), call(1, 'call_b', '{"y":['), call(2, 'call_c', '{"z":')]
+      const items = Array.from({ length: 50 }, (_, at) => [more(1, `${at},`), more(2, '1')]).flat()
+      await start()
+      service.upstream.script(
+        chunks(...pieces, ...items, more(1, '50]}'), more(2, '}'), delta({}, 'length'), {
+          choices: [],
+          usage: COUNTS,
+        }),
+      )
+      const ask = { ...ASK, model: MODEL, stream }
+      const text = await (await post(ask)).text()
+      expect(text).toContain('call_c')
+      const args = (index: number) =>
+        stream
+          ? readEvents(text)
+              .filter((event) => event.type === 'content_block_delta' && event.index === index)
+              .map((event) => (event.delta as Record<string, string>).partial_json)
+              .join('')
+          : JSON.stringify(JSON.parse(text).content[index].input)
+      const list = Array.from({ length: 51 }, (_, at) => at)
+      expect(args(0)).toBe(stream ? '{"x":' : JSON.stringify({ arguments: '{"x":' }))
+      expect(JSON.parse(args(1))).toEqual({ y: list })
+      expect(args(2)).toContain('1'.repeat(10))
+      expect((await charges()).map(({ cost }) => cost)).toEqual([nanos('0.000174')])
+    })
+  })
+
   it.each([
     ['stop', 'end_turn'],
     ['length', 'max_tokens'],
@@ -684,6 +829,115 @@ describe('a prompt cache mark', () => {
   })
 })
 
+describe.each([false, true])('with stream %s, the estimate of a document', (stream) => {
+  it('has its title, also if its source is a file of the provider', async () => {
+    const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'file_id'] }]
+    await start({ adapter: native, models })
+    const text = { type: 'text', text: 'Hi' }
+    const costOf = async (title: string) => {
+      service.upstream.script(
+        stream
+          ? sse(frames([messageStart({}), blockStart(0, text), messageDelta('end_turn'), messageStop]))
+          : answerJson(message([text], { usage: undefined })),
+      )
+      const document = { type: 'document', source: { type: 'file', file_id: 'file-1' }, title }
+      const ask = { messages: [{ role: 'user', content: [document] }] }
+      const { usage } = stream ? await streamed(ask) : await whole(ask)
+      expect(usage.charge.basis).toBe('estimated')
+      expect((lastBody().messages as object[])[0]).toEqual(ask.messages[0])
+      const charged = (await charges()).map(({ cost }) => cost)
+      expect(charged).toContain(nanos(String(usage.cost)))
+      return usage.cost
+    }
+    const short = await costOf('T')
+    // More than one token for every eight letters, at 2 millionths each.
+    expect(await costOf('Title of a report '.repeat(100))).toBeGreaterThan(short + (1_800 / 8) * 0.000002)
+  })
+})
+
+describe('a prompt cache mark within a block', () => {
+  const MARK = { type: 'ephemeral', ttl: '1h' }
+  const text = { type: 'text', text: 'Long', cache_control: MARK }
+  const input = { cache_control: MARK }
+  const content = [
+    { type: 'document', source: { type: 'content', content: [text] } },
+    { type: 'fetched', content: { type: 'page', parts: [text, { ...text, input }] } },
+  ]
+  const usage = { input_tokens: 7, cache_creation_input_tokens: 5, output_tokens: 7 }
+  const unmarked = { type: 'text', text: 'Long' }
+  const short = { ...unmarked, cache_control: { type: 'ephemeral', ttl: '5m' } }
+
+  describe.each([false, true])('with stream %s', (stream) => {
+    it.each([
+      // 7 x 2 + 5 x 3 + 7 x 8 millionths, and the price of the request.
+      ['lasts five minutes if a cache write has a price', '3', short, '0.000185'],
+      ['is left out if it has none', undefined, unmarked, '0.00018'],
+    ])('%s', async (_, cacheWrite, expected, cost) => {
+      const prices = { ...PRICES, ...(cacheWrite !== undefined && { cacheWrite }) }
+      const models = [{ id: MODEL, prices, supportedParameters: ['max_tokens', 'messages.fetched'] }]
+      await start({ adapter: native, models })
+      service.upstream.script(
+        stream
+          ? sse(
+              frames([
+                messageStart(usage),
+                blockStart(0, unmarked),
+                messageDelta('end_turn', usage),
+                messageStop,
+              ]),
+            )
+          : answerJson(message([unmarked], { usage })),
+      )
+      const ask = { messages: [{ role: 'user', content }] }
+      const reply = stream ? await streamed(ask) : await whole(ask)
+      expect(lastBody().messages).toEqual([
+        {
+          role: 'user',
+          content: [
+            { type: 'document', source: { type: 'content', content: [expected] } },
+            { type: 'fetched', content: { type: 'page', parts: [expected, { ...expected, input }] } },
+          ],
+        },
+      ])
+      expect(reply.usage.cost).toBe(Number(cost))
+      expect((await charges()).map((charge) => charge.cost)).toEqual([nanos(cost)])
+    })
+
+    it('makes the marks of the request known if it is the only one', async () => {
+      const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'messages.fetched'] }]
+      await start({ adapter: native, models })
+      service.upstream.script(
+        stream
+          ? sse(
+              frames([
+                messageStart(usage),
+                blockStart(0, unmarked),
+                messageDelta('end_turn', usage),
+                messageStop,
+              ]),
+            )
+          : answerJson(message([unmarked], { usage })),
+      )
+      const ask = { messages: [{ role: 'user', content: [content[1]] }] }
+      await (stream ? streamed(ask) : whole(ask))
+      expect(JSON.stringify(lastBody()).split('ephemeral')).toHaveLength(2)
+      expect((await charges()).map((charge) => charge.cost)).toEqual([nanos('0.00018')])
+    })
+  })
+
+  it('is refused if it is invalid', async () => {
+    const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'messages.fetched'] }]
+    await start({ adapter: native, models })
+    const wrong = { type: 'fetched', content: [{ cache_control: { type: 'ephemeral', ttl: '1d' } }] }
+    expect(await refused({ messages: [{ role: 'user', content: [wrong] }] })).toMatchObject({
+      status: 400,
+      message: expect.stringContaining(
+        'messages.0.content.0.content.0.cache_control.ttl must be one of 5m, 1h',
+      ),
+    })
+  })
+})
+
 describe('an Idempotency-Key', () => {
   it('repeats a stream', async () => {
     await start({ adapter: native })
@@ -724,6 +978,27 @@ describe('POST /messages/count_tokens', () => {
     const { estimated, input_tokens: tokens } = await count()
     expect(estimated).toBe(true)
     expect(tokens).toBeGreaterThan(0)
+  })
+
+  it('is an estimate for a caller who has limits, which it does not use up', async () => {
+    const limits = [{ id: 'rate', unit: 'requests', amount: 1n, per: 'total' }] as const
+    const credentials = memoryCredentials({ [API_KEY]: { kind: 'api-key', account: 'alice', limits } })
+    await start({ adapter: native, router: () => ({ credentials }) })
+    for (let round = 0; round < 3; round++)
+      expect(await count()).toMatchObject({ status: 200, estimated: true })
+    expect(service.asked).toEqual([])
+  })
+
+  it('is an estimate if the adapter has a bug, which the host hears of', async () => {
+    const countMessageTokens = async () => {
+      throw new TypeError('prompt is not a function')
+    }
+    await start({ adapter: (baseUrl) => ({ ...native(baseUrl), countMessageTokens }), expectsFaults: true })
+    expect(await count()).toMatchObject({ status: 200, estimated: true })
+    expect(await service.event('fault')).toMatchObject({
+      where: 'count tokens',
+      error: { name: 'TypeError' },
+    })
   })
 
   it('passes the gates of a call', async () => {

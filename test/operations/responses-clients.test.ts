@@ -1,44 +1,17 @@
 import { createOpenAI } from '@ai-sdk/openai'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents'
 import { generateText, type ModelMessage, Output, stepCountIs, streamText, tool as toolOfAi } from 'ai'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
 import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { anthropic, type ChatAdapter, openaiCompatible } from '../../src/index.js'
-import { aiSdk } from '../../src/providers/ai-sdk/index.js'
-import { ANSWER, agent, CALL, type Dialect, ENDLESS, OBJECT, PREAMBLE } from '../helpers/agent-upstream.js'
+import { ANSWER, agent, CALL, ENDLESS, OBJECT, PREAMBLE } from '../helpers/agent-upstream.js'
 import { nanos } from '../helpers/decimals.js'
-import { API_KEY, MODEL, type ServiceOptions, tokens, UPSTREAM_KEY, WireService } from '../wire/service.js'
+import { API_KEY, MODEL, type ServiceOptions, tokens, WireService } from '../wire/service.js'
+import { PROVIDERS } from './providers.js'
 
 setTracingDisabled(true)
 
-/** Each adapter, with the API of its provider. */
-const PROVIDERS: readonly [string, Dialect, (baseUrl: string) => ChatAdapter][] = [
-  ['openaiCompatible()', 'chat', (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY })],
-  [
-    "openaiCompatible({ api: 'responses' })",
-    'responses',
-    (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY, api: 'responses' }),
-  ],
-  ['anthropic()', 'messages', (baseUrl) => anthropic({ baseUrl, apiKey: UPSTREAM_KEY })],
-  [
-    'aiSdk()',
-    'chat',
-    (baseUrl) =>
-      aiSdk({
-        model: (id) =>
-          createOpenAICompatible({
-            name: 'scripted',
-            baseURL: baseUrl,
-            apiKey: UPSTREAM_KEY,
-            includeUsage: true,
-            supportsStructuredOutputs: true,
-          })(id),
-      }),
-  ],
-]
 /** 11 x 2 and 7 x 8 millionths, and the price of the request. */
 const COST = '0.000178'
 const QUESTION = 'How is the weather in Berlin?'

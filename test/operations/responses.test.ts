@@ -251,6 +251,88 @@ describe('a response', () => {
   })
 })
 
+describe.each([false, true])('with stream %s, a response', (stream) => {
+  const reply = async (deltas: readonly object[], finish = 'stop', more: object = {}) => {
+    await start()
+    service.upstream.script(answerEvents([...deltas, finishChunk(finish), usageChunk()]))
+    const ask = { input: 'Hi', tools: [{ ...TOOL, name: 'f' }], ...more }
+    const items = stream ? (await streamFor(ask)).items : (await replyTo(ask)).output
+    expect(await charges()).toEqual([nanos(BASE_COST)])
+    return items
+  }
+  const call = (index: number, id: string, args: string) =>
+    delta({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }] })
+
+  it('has no call for a signature that follows the end of one', async () => {
+    const signature = { google: { thought_signature: 'sig-late' } }
+    const sign = delta({ tool_calls: [{ index: 0, extra_content: signature }] })
+    const items = await reply([call(0, 'a', '{"n":1}'), call(1, 'b', '{"n":2}'), sign], 'tool_calls')
+    expect(items).toMatchObject([
+      { type: 'function_call', call_id: 'a', name: 'f', arguments: '{"n":1}' },
+      { type: 'function_call', call_id: 'b', name: 'f', arguments: '{"n":2}' },
+    ])
+    expect(items).toHaveLength(2)
+  })
+
+  it('keeps the pieces of reasoning together, up to each signature', async () => {
+    const pieces = [
+      { type: 'reasoning.text', text: 'One ', index: 0 },
+      { type: 'reasoning.text', text: 'two', index: 0 },
+      { type: 'reasoning.text', signature: 'sig-1', index: 0 },
+      { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+      { type: 'reasoning.summary', summary: 'In ', index: 1 },
+      { type: 'reasoning.summary', summary: 'short', index: 1 },
+    ]
+    const deltas = pieces.map((piece) => delta({ reasoning: piece.text ?? '', reasoning_details: [piece] }))
+    const include = ['reasoning.encrypted_content']
+    const items = await reply([...deltas, delta({ content: 'Hi' })], 'stop', { include })
+    service.upstream.script(answerJson(providerReply()))
+    await replyTo({ input: [{ role: 'user', content: 'a' }, ...items, { role: 'user', content: 'b' }] })
+    expect(sent().messages[1]).toMatchObject({
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'One two', signature: 'sig-1', index: 0 },
+        { type: 'reasoning.text', text: 'Three', signature: 'sig-2', index: 0 },
+        { type: 'reasoning.summary', summary: 'In short', index: 1 },
+      ],
+    })
+  })
+
+  it('has the exact text of its output', async () => {
+    const text = 'Grüße, "output":[] \\ \u2028 \u{1f600}'
+    expect(await reply([delta({ content: text })])).toMatchObject([{ content: [{ text }] }])
+  })
+
+  it('has calls without arguments before text', async () => {
+    const items = await reply(
+      [call(0, 'a', '{}'), call(1, 'b', ''), delta({ content: 'Done' })],
+      'tool_calls',
+    )
+    expect(items).toHaveLength(3)
+    expect(items.filter(({ type }) => type === 'function_call')).toMatchObject([
+      { call_id: 'a', arguments: '{}' },
+      { call_id: 'b', arguments: '{}' },
+    ])
+  })
+
+  it.each([
+    ['https://example.com/a.png', { url: 'https://example.com/a.png' }],
+    ['https://example.com/a.png', 'https://example.com/a.png'],
+    ['data:image/svg+xml,%3Csvg/%3E', { url: 'data:image/svg+xml,%3Csvg/%3E' }],
+  ])('has an image at %s as a link', async (address, given) => {
+    const images = [{ type: 'image_url', image_url: given }]
+    expect(await reply([delta({ content: 'See ' }), delta({ images })])).toMatchObject([
+      { type: 'message', content: [{ type: 'output_text', text: `See ![image](${address})` }] },
+    ])
+  })
+
+  it('has an image of bytes as an item, also if its address is text', async () => {
+    const images = [{ type: 'image_url', image_url: 'data:image/png;base64,iVBORw0=' }]
+    expect(await reply([delta({ images })])).toMatchObject([
+      { type: 'image_generation_call', status: 'completed', result: 'iVBORw0=' },
+    ])
+  })
+})
+
 describe('a conversation', () => {
   it('reaches a provider of chats as messages, with the calls of one reply in one message', async () => {
     await start()

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readPlantedCommand, wholeNumber } from '../helpers/planted-command.js'
 import { PLANTS, type Plant } from './plants.js'
 import { run } from './run.js'
 
@@ -40,35 +40,15 @@ interface Job {
 }
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      runs: { type: 'string' },
-      seed: { type: 'string' },
-      skip: { type: 'string' },
-      plants: { type: 'boolean' },
-      plant: { type: 'string' },
-      trace: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values.help) {
-    process.stdout.write(HELP)
-    return 0
-  }
-  if (values.plants) {
-    process.stdout.write(`${PLANTS.map(({ name }) => name).join('\n')}\n`)
-    return 0
-  }
-  const plant = PLANTS.find(({ name }) => name === values.plant)
-  if (values.plant !== undefined && plant === undefined) {
-    throw new TypeError(`Unknown plant '${values.plant}'; --plants lists them.`)
-  }
+  const command = readPlantedCommand(HELP, PLANTS, ['runs', 'skip'])
+  if (command === undefined) return 0
+  const { plant, seed, traces, values } = command
   const job: Job = {
-    seed: values.seed ?? String(Math.floor(Date.now() / 1_000)),
-    skip: count('--skip', values.skip ?? '0', 0),
-    runs: count('--runs', values.runs ?? String(DEFAULT_RUNS), 1),
+    seed,
+    skip: wholeNumber('skip', values.skip, 0),
+    runs: wholeNumber('runs', values.runs, DEFAULT_RUNS, 1),
     plant,
-    traces: values.trace ?? false,
+    traces,
   }
   const startedAt = performance.now()
   const totals = await play(job)
@@ -84,12 +64,6 @@ async function main(): Promise<number> {
   )
   if (totals.failed.length > 0) console.log(`failed seeds: ${totals.failed.join(' ')}`)
   return totals.failed.length > 0 ? 1 : 0
-}
-
-function count(name: string, text: string, least: number): number {
-  const number = Number(text)
-  if (Number.isSafeInteger(number) && number >= least) return number
-  throw new TypeError(`${name} must be a whole number of at least ${least}; got '${text}'.`)
 }
 
 async function play(job: Job): Promise<Totals> {

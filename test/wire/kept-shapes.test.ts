@@ -116,6 +116,18 @@ testOddReplies('a reply keeps', {
     { reasoning_details: { type: 'reasoning.text', text: 'Hm' } },
     { message: { reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] } },
   ),
+  'a detail of reasoning with an odd index': {
+    ...both(
+      {
+        content: 'Hello',
+        reasoning: 'Hm',
+        reasoning_details: [{ type: 'reasoning.text', text: 'Hm', index: true, id: 7 }],
+      },
+      { message: { reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] }, kinds: ['member-dropped'] },
+    ),
+    read: { ...HELLO, reasoning: 'Hm' },
+    dropped: ['reasoning_details.index'],
+  },
   'an image that is in no list': mapped(
     { content: 'Hello', images: IMAGE },
     { message: { images: [IMAGE] } },

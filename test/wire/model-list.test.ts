@@ -119,6 +119,10 @@ describe('the list of models', () => {
     expect((await listOf('/models')).body.data).toHaveLength(4)
     expect((await listOf('/models/acme/plain')).status).toBe(200)
     expect((await listOf('/models/acme/none')).status).toBe(404)
+    const ofAnthropic = await service!.host.request('/models/acme/none', {
+      headers: { 'anthropic-version': '2023-06-01' },
+    })
+    expect(await ofAnthropic.json()).toMatchObject({ type: 'error', error: { type: 'not_found_error' } })
     expect((await listOf('/models', 'sk-unknown')).status).toBe(401)
     expect((await listOf('/models', ACCESS_TOKEN)).body.data[0]!.pricing.input).toBe('0.199995')
   })

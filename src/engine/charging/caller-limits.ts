@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.js'
 import { PeriodCalendar } from '../../base/periods.js'
 import { bucketOf } from '../../contracts/bucket-of.js'
@@ -8,21 +9,31 @@ import type { Limit } from '../../contracts/usage-limits.js'
 import { type LimitFigures, rateLimitHeaders, tighter } from '../../protocol/rate-limit-headers.js'
 import type { Usage } from '../../protocol/usage.js'
 
-/** Reads the limits of a principal; frozen lists only once. Throws an error that names the fault. */
+/** The lists of limits that are remembered, each about as large as a caller's entry in a cache. */
+const KNOWN_LISTS = 10_000
+
+/** Reads the limits of a principal; equal lists only once. Throws an error that names the fault. */
 export type LimitReader = (limits: readonly Limit[]) => CallerLimits
 
 /** @param clock the wall clock, which decides the periods of a hold */
 export function createLimitReader(clock: Clock): LimitReader {
   const calendar = new PeriodCalendar()
-  const known = new WeakMap<readonly Limit[], CallerLimits>()
+  // To check a time zone takes longer than all else that is done with a limit, and stores make new lists for each call.
+  const known = new LRUCache<string, CallerLimits>({ max: KNOWN_LISTS })
   return (limits) => {
-    let read = known.get(limits)
+    const key = textOf(limits)
+    let read = known.get(key)
     if (read === undefined) {
       read = new CallerLimits(limits, calendar, clock)
-      if (Object.isFrozen(limits) && limits.every(Object.isFrozen)) known.set(limits, read)
+      known.set(key, read)
     }
     return read
   }
+}
+
+/** Writes a list of any shape. Different lists have different texts. */
+function textOf(limits: unknown): string {
+  return JSON.stringify(limits, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value)) ?? ''
 }
 
 interface Counted {

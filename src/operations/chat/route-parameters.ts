@@ -1,8 +1,9 @@
-import type { Model, Prices } from '../../contracts/catalogue.js'
+import type { Model } from '../../contracts/catalogue.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
+import { pricesCacheWrites, withoutMarks } from './cache-marks.js'
 import type { ParsedChatRequest } from './read-request.js'
 
 /**
@@ -55,11 +56,6 @@ function renameReasoning(request: JsonObject, supported: readonly string[]): boo
   return true
 }
 
-function pricesCacheWrites(prices: Prices | undefined): boolean {
-  if (prices === undefined) return false
-  return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)
-}
-
 /** Removes the marks of the request, its messages, their parts and its tools. */
 function withoutCacheMarks({ cache_control: _, ...request }: ChatRequest): ChatRequest {
   return {
@@ -67,12 +63,4 @@ function withoutCacheMarks({ cache_control: _, ...request }: ChatRequest): ChatR
     messages: withoutMarks(request.messages) as ChatMessage[],
     ...(Array.isArray(request.tools) && { tools: withoutMarks(request.tools) }),
   } as ChatRequest
-}
-
-function withoutMarks(items: readonly unknown[]): unknown[] {
-  return items.map((item) => {
-    if (!isObject(item)) return item
-    const { cache_control: _, ...unmarked } = item
-    return Array.isArray(item.content) ? { ...unmarked, content: withoutMarks(item.content) } : unmarked
-  })
 }

@@ -1,3 +1,4 @@
+import { isProviderError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
@@ -10,6 +11,8 @@ import { checkParameters, servesParameters, unlistedParameters } from '../../eng
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import type { Engine } from '../../engine/engine.js'
+import { eventError } from '../../engine/events/event-error.js'
+import { faultyStore } from '../../engine/failures/store-failures.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { isCount } from '../../protocol/usage.js'
 import { estimatePrompt } from '../chat/prompt-estimate.js'
@@ -23,7 +26,10 @@ const NAME = 'count-message-tokens'
 /** A provider has this long to count. After it, the count is an estimate. */
 const COUNT_MS = 10_000
 
-/** `POST /messages/count_tokens`. It costs nothing, and passes the same gates as a call. */
+/**
+ * `POST /messages/count_tokens`. It costs nothing, and passes the same gates as a call, except that it counts towards no
+ * limit: so no provider is asked with the host's key for a caller who has limits.
+ */
 export function countEndpoint(engine: Engine): Endpoint {
   return {
     method: 'POST',
@@ -55,17 +61,19 @@ async function countTokens(
   authoriseModel(principal, model.id, asked.own)
   checkParameters(messages, asked, model)
   const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
-  const serving = (Array.isArray(routes) ? routes : []).filter((route: Route) =>
-    servesParameters(asked, model, route),
-  )
+  if (!Array.isArray(routes)) {
+    throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+  }
+  const serving = routes.filter((route: Route) => servesParameters(asked, model, route))
   if (serving.length === 0 && asked.unlisted.length > 0) throw unlistedParameters(asked, model)
-  const route = serving.find((found) => mayCount(found, asked))
+  const isLimited = principal.limits !== undefined && asked.own.providerKey === undefined
+  const route = isLimited ? undefined : serving.find((found) => mayCount(found, asked))
   const counted =
     route === undefined ? undefined : await askProvider(options, route, asked, model, context, principal)
   if (counted !== undefined) return JSON.stringify({ input_tokens: counted })
   // Not the upper bound of `neverOverdraw`, which says little about the tokens of a text.
   const estimate = estimatePrompt(wholeChat(asked), model, { ...options, neverOverdraw: false })
-  return JSON.stringify({ input_tokens: estimate.atMost(route?.adapter.tokenFactor), estimated: true })
+  return JSON.stringify({ input_tokens: estimate.atMost(serving[0]?.adapter.tokenFactor), estimated: true })
 }
 
 /** Whether a route may be asked to count: with the host's key, or with the caller's if the request brings one. */
@@ -111,7 +119,15 @@ async function askProvider(
     await route.adapter.countMessageTokens!(request, (events) => {
       for (const event of events) if (event.type === 'usage') prompt = event.usage.prompt
     })
-  } catch {
+  } catch (error) {
+    if (!isProviderError(error) && !request.signal.aborted) {
+      options.emit({
+        type: 'fault',
+        where: 'count tokens',
+        requestId: context.requestId,
+        error: eventError(error),
+      })
+    }
     return undefined
   } finally {
     cancel()

@@ -62,7 +62,7 @@ export function modelEndpoints(
     const hasToken = authorizationLines > 0 || headers[door.tokenHeader ?? ''] !== undefined
     const write = (context: LazyContext, principal?: Principal) => body(replies, context, principal)
     return isPublic && !hasToken
-      ? engine.answerPublic(call, writer, write)
+      ? engine.answerPublic(call, writer, write, door)
       : engine.answer(name, call, writer, write, door)
   }
   return [

@@ -16,6 +16,9 @@ import type { ListedModel } from './model-object.js'
 
 /** How many markups have a body of their own at a time. */
 const KEPT_MARKUPS = 100
+/** How long it is remembered whether a model's routes serve an operation, since anybody may ask for the whole list. */
+const KEPT_MS = 5_000
+const KEPT_ANSWERS = 10_000
 
 /** How models are shown to the clients of one API, with the prices that a caller pays. */
 export interface ModelShapes {
@@ -29,6 +32,8 @@ export class ModelReplies {
   #listed: readonly Model[] | undefined
   /** By markup. */
   readonly #bodies = new LRUCache<string, string>({ max: KEPT_MARKUPS })
+  /** By operation and model. */
+  readonly #served = new LRUCache<string, boolean>({ max: KEPT_ANSWERS, ttl: KEPT_MS })
 
   constructor(
     private readonly options: EngineOptions,
@@ -98,6 +103,9 @@ export class ModelReplies {
   async #serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
     const isListed = listsOperation(model, operation)
     if (isListed !== undefined) return isListed
+    const key = JSON.stringify([operation.name, model.id])
+    const known = this.#served.get(key)
+    if (known !== undefined) return known
     const { options } = this
     const routes = await askStore('providers', options, context, () =>
       options.providers.routes(model, context),
@@ -105,7 +113,9 @@ export class ModelReplies {
     if (!Array.isArray(routes)) {
       throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
     }
-    return routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
+    const serves = routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
+    this.#served.set(key, serves)
+    return serves
   }
 }
 

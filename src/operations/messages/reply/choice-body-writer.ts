@@ -1,11 +1,12 @@
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
+import { imageAddress, imageText } from '../../../replies/image-text.js'
 import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
 import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
 import { signedCallDetail } from '../reasoning/call-signatures.js'
 import { markDetails } from '../reasoning/thoughts.js'
-import { imageText, joinDetails } from './choice-parts.js'
+import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { writeMessage, writeToolUse } from './event-writer.js'
 import { type Stop, stopReason } from './stop.js'
 
@@ -35,10 +36,11 @@ export class ChoiceBodyWriter extends BodyWriter {
     const details = Array.isArray(given) ? given.filter(isObject) : []
     const blocks: string[] = []
     if (isText(reasoning)) {
-      const signature = markDetails(joinDetails(details, true), this.provider)
+      const signature = markDetails(detailsOfThinking(details), this.provider)
       blocks.push(JSON.stringify({ type: 'thinking', thinking: reasoning, signature }))
     } else if (details.length > 0) blocks.push(this.hidden(details))
-    const shown = Array.isArray(images) ? images.map(imageText) : []
+    const addresses = Array.isArray(images) ? images.map(imageAddress).filter(isText) : []
+    const shown = addresses.map(imageText)
     const text = [content, refusal, ...shown].filter(isText).join('')
     if (text !== '') blocks.push(JSON.stringify({ type: 'text', text }))
     for (const call of Array.isArray(calls) ? (calls as JsonObject[]) : []) {
@@ -53,7 +55,7 @@ export class ChoiceBodyWriter extends BodyWriter {
   }
 
   private hidden(details: readonly JsonObject[]): string {
-    const data = markDetails(joinDetails(details, false), this.provider)
+    const data = markDetails(hiddenDetails(details), this.provider)
     return JSON.stringify({ type: 'redacted_thinking', data })
   }
 }

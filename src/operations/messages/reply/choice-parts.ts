@@ -1,44 +1,20 @@
-import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { isText, type JsonObject } from '../../../protocol/json-values.js'
+import { joinDetails } from '../../../replies/reasoning-details.js'
 
-/** Returns an image of a chat reply as text, since blocks of a reply have no images. */
-export function imageText(image: unknown): string {
-  const given = isObject(image) ? image.image_url : undefined
-  const address = isObject(given) ? given.url : given
-  return isText(address) ? `![image](${address})` : ''
-}
-
-/**
- * Joins the pieces of reasoning details from a stream. Pieces of one detail have the same type, id and index.
- *
- * @param isShown whether their text is that of a block of thinking, so that the only text among them can be left out
- */
-export function joinDetails(pieces: readonly JsonObject[], isShown: boolean): JsonObject[] {
-  const joined: JsonObject[] = []
-  for (const piece of pieces) {
-    const last = joined.at(-1)
-    if (last !== undefined && isText(piece.type) && isSame(last, piece)) append(last, piece)
-    else joined.push(Object.assign({}, piece))
-  }
+/** Returns the details of a block of thinking from their pieces. The only text among them is that of the block, and left out. */
+export function detailsOfThinking(pieces: readonly JsonObject[]): JsonObject[] {
+  const joined = joinDetails(pieces)
   const texts = joined.filter(({ type }) => type === 'reasoning.text')
-  if (isShown && texts.length === 1) texts[0]!.text = undefined
-  // Text alone is what the block shows.
-  return joined.filter(({ data, format, id, signature, summary, text, type }) =>
-    [data, format, id, signature, summary, text].some(isText) ? type !== undefined : false,
-  )
+  if (texts.length === 1) texts[0]!.text = undefined
+  return joined.filter(hasContent)
 }
 
-function isSame(one: JsonObject, other: JsonObject): boolean {
-  if (one.type === 'reasoning.encrypted') return false
-  return one.type === other.type && one.index === other.index && (one.id ?? other.id) === (other.id ?? one.id)
+/** Returns the details of hidden thinking from their pieces. */
+export function hiddenDetails(pieces: readonly JsonObject[]): JsonObject[] {
+  return joinDetails(pieces).filter(hasContent)
 }
 
-const GROWING = ['text', 'summary'] as const
-
-function append(known: JsonObject, piece: JsonObject): void {
-  for (const name of Object.keys(piece)) {
-    const more = piece[name]
-    if (more === null || more === undefined) continue
-    const isGrowing = (GROWING as readonly string[]).includes(name)
-    known[name] = isGrowing && isText(known[name]) && isText(more) ? known[name] + more : more
-  }
+/** Whether a detail has more than the text that its block shows. */
+function hasContent({ data, format, id, signature, summary, text, type }: JsonObject): boolean {
+  return type !== undefined && [data, format, id, signature, summary, text].some(isText)
 }

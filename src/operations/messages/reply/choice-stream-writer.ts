@@ -2,15 +2,24 @@ import type { CompatError } from '../../../base/errors.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { invalidReply } from '../../../replies/delta.js'
+import { imageAddress, imageText } from '../../../replies/image-text.js'
+import { JsonBrackets } from '../../../replies/json-brackets.js'
 import type { StreamWriter } from '../../chat/reply/chunk-writer.js'
 import { signedCallDetail } from '../reasoning/call-signatures.js'
 import { markDetails } from '../reasoning/thoughts.js'
-import { imageText, joinDetails } from './choice-parts.js'
+import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { errorEvent } from './errors.js'
 import { EventWriter, type MessageTop } from './event-writer.js'
 import { type Stop, stopReason } from './stop.js'
 
 const ENDED: Stop = { reason: 'end_turn', sequence: null }
+
+/** A tool call whose block has begun. */
+interface WrittenCall {
+  readonly id: unknown
+  readonly brackets: JsonBrackets
+  hasArguments: boolean
+}
 
 /** Writes the stream of a message from the choices of a chat. */
 export class ChoiceStreamWriter implements StreamWriter {
@@ -18,11 +27,16 @@ export class ChoiceStreamWriter implements StreamWriter {
   private current: 'text' | 'thinking' | 'tool_use' | undefined
   /** The reasoning details of the block of thinking that is open. */
   private details: JsonObject[] = []
-  /** The index of the tool call that is open, and its arguments so far. */
-  private call: unknown
-  private args = ''
-  /** The deltas of calls that began before the open one had all of its arguments. */
-  private readonly waiting: JsonObject[] = []
+  /** The tool call that is open. */
+  private call: WrittenCall | undefined
+  /** Every call that has begun, by its index. */
+  private readonly begun = new Map<unknown, WrittenCall>()
+  /** The deltas of calls that began before the open one had all of its arguments, by their indexes. */
+  private readonly waiting = new Map<unknown, JsonObject[]>()
+  /** Deltas that came before the open call had all of its arguments. A block ends before the next one begins. */
+  private deferred: JsonObject[] = []
+  /** Signatures of calls that came after the start of their call. */
+  private late: JsonObject[] = []
   /** The ids in details that were sent. */
   private readonly signed = new Set<unknown>()
   private stop = ENDED
@@ -39,7 +53,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     for (const { delta, finish_reason: finish, native_finish_reason: native } of choices) {
       if (isObject(delta)) sent += this.take(delta)
       if (finish === null || finish === undefined) continue
-      sent += this.writeWaiting(true) + this.close()
+      sent += this.writeWaiting(true) + this.writeDeferred() + this.writeLate() + this.close()
       this.stop = { reason: stopReason(finish, native), sequence: null }
     }
     return sent
@@ -54,14 +68,32 @@ export class ChoiceStreamWriter implements StreamWriter {
   }
 
   private take(delta: JsonObject): string {
-    const { content, images, reasoning, reasoning_details: details, refusal, tool_calls: calls } = delta
+    const { tool_calls: calls } = delta
+    let sent = ''
+    if (this.hasUnfinishedCall) this.deferred.push(delta)
+    else sent += this.write(delta)
+    if (Array.isArray(calls)) for (const call of calls as JsonObject[]) sent += this.takeCall(call)
+    return this.deferred.length === 0 || this.hasUnfinishedCall ? sent : sent + this.writeDeferred()
+  }
+
+  private get hasUnfinishedCall(): boolean {
+    return this.call?.brackets.closed === false
+  }
+
+  private writeDeferred(): string {
+    const { deferred } = this
+    this.deferred = []
+    return deferred.map((delta) => this.write(delta)).join('')
+  }
+
+  /** Writes all of a delta but its calls. */
+  private write({ content, images, reasoning, reasoning_details: details, refusal }: JsonObject): string {
     let sent = ''
     if (isText(reasoning)) sent += this.think(reasoning)
     if (Array.isArray(details)) sent += this.takeDetails(details.filter(isObject))
     if (isText(content)) sent += this.say(content)
     if (isText(refusal)) sent += this.say(refusal)
-    if (Array.isArray(images)) for (const image of images) sent += this.say(imageText(image))
-    if (Array.isArray(calls)) for (const call of calls as JsonObject[]) sent += this.takeCall(call)
+    if (Array.isArray(images)) for (const image of images) sent += this.show(image)
     return sent
   }
 
@@ -73,6 +105,12 @@ export class ChoiceStreamWriter implements StreamWriter {
   private say(text: string): string {
     const begun = this.current === 'text' ? '' : this.begin('text', TEXT)
     return begun + this.events.delta({ type: 'text_delta', text })
+  }
+
+  /** A block of a reply has no images. */
+  private show(image: unknown): string {
+    const address = imageAddress(image)
+    return address === undefined ? '' : this.say(imageText(address))
   }
 
   /** Details go with the thinking that is open. Without any, they become thinking that cannot be read. */
@@ -87,50 +125,77 @@ export class ChoiceStreamWriter implements StreamWriter {
 
   private hide(details: readonly JsonObject[]): string {
     for (const { id } of details) this.signed.add(id)
-    const data = markDetails(joinDetails(details, false), this.provider)
+    const data = markDetails(hiddenDetails(details), this.provider)
     return this.close() + this.events.open({ type: 'redacted_thinking', data }) + this.events.close()
   }
 
-  private takeCall(call: JsonObject): string {
-    this.waiting.push(call)
+  private takeCall(delta: JsonObject): string {
+    const { index } = delta
+    const known = this.begun.get(index)
+    if (known !== undefined) return this.writePiece(known, delta) + this.writeWaiting(false)
+    const waiting = this.waiting.get(index)
+    if (waiting === undefined) this.waiting.set(index, [delta])
+    else waiting.push(delta)
     return this.writeWaiting(false)
   }
 
   /**
-   * Writes the deltas that wait, call by call.
+   * Writes the calls that wait, one after the other.
    *
    * @param isLast whether no more of the open call follows, so that the next one begins even if its arguments are not whole
    */
   private writeWaiting(isLast: boolean): string {
     let sent = ''
-    while (this.waiting.length > 0) {
-      const isOpen = this.current === 'tool_use'
-      const place = isOpen ? this.waiting.findIndex(({ index }) => index === this.call) : -1
-      if (place < 0 && isOpen && !isLast && !isWhole(this.args)) break
-      const [call] = this.waiting.splice(Math.max(0, place), 1)
-      sent += this.writeCall(call!)
+    for (const [index, deltas] of this.waiting) {
+      if (this.call !== undefined && !isLast && !this.call.brackets.closed) break
+      this.waiting.delete(index)
+      const call = deltas[0]!
+      sent += this.beginCall(call)
+      for (const delta of deltas) sent += this.writePiece(this.call!, delta)
     }
     return sent
   }
 
-  private writeCall(call: JsonObject): string {
-    const { arguments: args, name } = isObject(call.function) ? call.function : {}
-    let sent = ''
-    if (this.current !== 'tool_use' || call.index !== this.call) {
-      if (!isText(call.id)) throw invalidReply('a piece of a tool call follows its end')
-      const signed = signedCallDetail(call)
-      if (signed !== undefined && !this.signed.has(call.id)) sent += this.hide([signed])
-      sent += this.begin('tool_use', { type: 'tool_use', id: call.id, name, input: {} })
-      this.call = call.index
-      this.args = ''
+  private beginCall(delta: JsonObject): string {
+    const { id, index } = delta
+    const { name } = isObject(delta.function) ? delta.function : {}
+    const signed = signedCallDetail(delta)
+    const hidden = signed === undefined || this.signed.has(id) ? '' : this.hide([signed])
+    const begun = this.begin('tool_use', { type: 'tool_use', id, name, input: {} })
+    this.call = { id, brackets: new JsonBrackets(), hasArguments: false }
+    this.begun.set(index, this.call)
+    return hidden + begun
+  }
+
+  /** Writes more of the arguments of a call that has begun. */
+  private writePiece(call: WrittenCall, delta: JsonObject): string {
+    const { arguments: args } = isObject(delta.function) ? delta.function : {}
+    const { extra_content } = delta
+    const signed = signedCallDetail({ id: call.id, extra_content })
+    if (signed !== undefined && !this.signed.has(call.id)) {
+      this.signed.add(call.id)
+      this.late.push(signed)
     }
-    if (!isText(args)) return sent
-    this.args += args
-    return sent + this.events.delta({ type: 'input_json_delta', partial_json: args })
+    if (!isText(args)) return ''
+    if (call !== this.call) {
+      // Its block ended with the arguments of a call without any.
+      if (args === NO_ARGUMENTS && !call.hasArguments) return ''
+      throw invalidReply('a piece of a tool call follows its end')
+    }
+    call.brackets.take(args)
+    call.hasArguments = true
+    return this.events.delta({ type: 'input_json_delta', partial_json: args })
+  }
+
+  /** Writes the signatures that came late. The order of blocks does not matter for them. */
+  private writeLate(): string {
+    const { late } = this
+    this.late = []
+    return late.length === 0 ? '' : this.hide(late)
   }
 
   private begin(type: NonNullable<ChoiceStreamWriter['current']>, block: JsonObject): string {
-    const closed = (type === 'tool_use' ? '' : this.writeWaiting(true)) + this.close()
+    const closed = this.close()
     this.current = type
     return closed + this.events.open(block)
   }
@@ -139,10 +204,14 @@ export class ChoiceStreamWriter implements StreamWriter {
   private close(): string {
     let sent = ''
     if (this.current === 'thinking') {
-      const signature = markDetails(joinDetails(this.details, true), this.provider)
+      const signature = markDetails(detailsOfThinking(this.details), this.provider)
       sent = this.events.delta({ type: 'signature_delta', signature })
       this.details = []
     }
+    if (this.call?.hasArguments === false) {
+      sent = this.events.delta({ type: 'input_json_delta', partial_json: NO_ARGUMENTS })
+    }
+    this.call = undefined
     this.current = undefined
     return sent + this.events.close()
   }
@@ -150,15 +219,7 @@ export class ChoiceStreamWriter implements StreamWriter {
 
 const THINKING: JsonObject = Object.freeze({ type: 'thinking', thinking: '', signature: '' })
 const TEXT: JsonObject = Object.freeze({ type: 'text', text: '' })
-
-function isWhole(args: string): boolean {
-  try {
-    JSON.parse(args)
-    return true
-  } catch {
-    return false
-  }
-}
+const NO_ARGUMENTS = '{}'
 
 /** The bytes that keep a stream alive. Clients of this API may wait for an event, and not for any byte. */
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n'

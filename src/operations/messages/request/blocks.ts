@@ -15,6 +15,7 @@ import {
   readObject,
   text,
 } from '../../../protocol/request-fields/reading.js'
+import { replaceMarks } from './nested-marks.js'
 
 const MAX_BLOCKS = 10_000
 const WORD = /^[a-z0-9_]{1,64}$/
@@ -104,9 +105,7 @@ function readBlock(
   }
   // A part of a tool that the provider runs and bills apart, or something newer.
   reading.mustBeNamed(`messages.${type}`, `${place}.type`)
-  const mark = value.cache_control ?? undefined
-  if (mark === undefined) return value
-  return { ...value, cache_control: cacheControl(mark, `${place}.cache_control`, reading) }
+  return replaceMarks(value, place, (mark, path) => cacheControl(mark, path, reading))
 }
 
 const citations = objectOf(membersOf({ enabled: boolean }))

@@ -1,9 +1,11 @@
-import type { Model, Prices } from '../../../contracts/catalogue.js'
+import type { Model } from '../../../contracts/catalogue.js'
 import type { Route } from '../../../contracts/providers.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
+import { pricesCacheWrites, withoutMarks } from '../../chat/cache-marks.js'
 import { readThought, type Thinker } from '../reasoning/thoughts.js'
 import { isThinking, signatureOf } from './blocks.js'
+import { type ReplaceMark, replaceMarks } from './nested-marks.js'
 
 /** The parts of a request that this file reads. */
 interface Asked {
@@ -51,7 +53,7 @@ export function nativeRequest(
   }
   if (!namesReasoning(model, route)) request = withoutHints(request)
   const paysForWrites = onCallersKey || pricesCacheWrites(route.prices ?? model.prices)
-  return marksCache && !paysForWrites ? withoutMarks(request) : request
+  return marksCache && !paysForWrites ? withoutAnyMarks(request) : request
 }
 
 /** Removes the settings by which a model decides about reasoning itself. */
@@ -90,27 +92,16 @@ function ownThinking(block: JsonObject, thinker: Thinker): JsonObject[] {
   return [{ ...block, [block.type === 'thinking' ? 'signature' : 'data']: thought.signature }]
 }
 
-function pricesCacheWrites(prices: Prices | undefined): boolean {
-  if (prices === undefined) return false
-  return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)
-}
-
-/** Removes the marks of the request, its system prompt, its tools, its blocks, and the blocks in those. */
-function withoutMarks({ cache_control: _, ...request }: MessagesRequest): MessagesRequest {
+/** Removes the marks of the request, its system prompt, its tools and its blocks. */
+function withoutAnyMarks({ cache_control: _, ...request }: MessagesRequest): MessagesRequest {
   const { messages, system, tools } = request
   return {
     ...request,
     model: request.model,
-    messages: unmarked(messages),
-    ...(Array.isArray(system) && { system: unmarked(system) }),
-    ...(Array.isArray(tools) && { tools: unmarked(tools) }),
+    messages: replaceMarks(messages, '', removed) as MessagesRequest['messages'],
+    ...(Array.isArray(system) && { system: replaceMarks(system, '', removed) }),
+    ...(Array.isArray(tools) && { tools: withoutMarks(tools) }),
   }
 }
 
-function unmarked<Item>(items: readonly Item[]): Item[] {
-  return items.map((item) => {
-    if (!isObject(item)) return item
-    const { cache_control: _, ...rest } = item
-    return (Array.isArray(item.content) ? { ...rest, content: unmarked(item.content) } : rest) as Item
-  })
-}
+const removed: ReplaceMark = () => undefined

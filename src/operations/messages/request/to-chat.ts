@@ -233,10 +233,11 @@ function addressOf({ data, media_type: mediaType, type, url }: JsonObject): unkn
 function toDocument({ context, title }: JsonObject, source: JsonObject): JsonObject[] {
   if (source.type === 'text') return toText([title, context, source.data])
   if (source.type === 'content') return [...toText([title, context]), ...toContent(source.content)]
-  const file =
-    source.type === 'file'
-      ? { file_id: source.file_id }
-      : { filename: isText(title) ? title : 'document.pdf', file_data: addressOf(source) }
+  // A file at the provider has a name there, so that its title is text.
+  if (source.type === 'file') {
+    return [...toText([title, context]), { type: 'file', file: { file_id: source.file_id } }]
+  }
+  const file = { filename: isText(title) ? title : 'document.pdf', file_data: addressOf(source) }
   return [...toText(context), { type: 'file', file }]
 }
 

@@ -1,4 +1,6 @@
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { imageAddress, imageText } from '../../../replies/image-text.js'
+import { JsonBrackets } from '../../../replies/json-brackets.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
 import { toCustomInput } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
@@ -22,6 +24,7 @@ interface OpenCall extends OpenItem {
   readonly isCustom: boolean
   /** Whether the provider sends the input of the tool as text. Otherwise it is the argument of a function. */
   readonly isText: boolean
+  readonly brackets: JsonBrackets
   args: string
 }
 
@@ -240,11 +243,15 @@ export class OutputItems {
 
   // Images
 
-  /** An image that the model made. Only bytes fit into a response, which is how providers send them. */
+  /** An image that the model made. Its item has only bytes, so that another address becomes text. */
   private addImage(image: unknown): void {
-    const address = isObject(image) && isObject(image.image_url) ? image.image_url.url : undefined
-    const bytes = typeof address === 'string' ? BASE64_IMAGE.exec(address)?.[1] : undefined
-    if (bytes === undefined) return
+    const address = imageAddress(image)
+    if (address === undefined) return
+    const bytes = BASE64_IMAGE.exec(address)?.[1]
+    if (bytes === undefined) {
+      this.addText(imageText(address), undefined)
+      return
+    }
     this.endReasoning(false)
     this.endMessage(false)
     const { index, item } = this.begin('ig', {
@@ -259,11 +266,14 @@ export class OutputItems {
   // Calls
 
   private addCall(call: JsonObject): void {
+    // Only a field of the provider's own, such as a signature, follows the end of a call.
+    if (this.places.has(call.index) && !this.calls.has(call.index)) return
     const details = (call.function ?? call.custom) as JsonObject
     const piece = String(details.arguments ?? details.input ?? '')
     const open = this.calls.get(call.index) ?? this.openCall(call, details.name)
     if (piece === '') return
     open.args += piece
+    open.brackets.take(piece)
     if (open.isCustom && !open.isText) return
     const type = open.isCustom
       ? 'response.custom_tool_call_input.delta'
@@ -279,7 +289,7 @@ export class OutputItems {
     const isCustom = isText || this.about.response.customTools.has(String(name))
     const kind = isCustom ? { type: 'custom_tool_call', input: '' } : { type: 'function_call', arguments: '' }
     const open = this.begin(isCustom ? 'ctc' : 'fc', { ...kind, status: 'in_progress', call_id: id, name })
-    const call = { ...open, isCustom, isText, args: '' }
+    const call = { ...open, isCustom, isText, brackets: new JsonBrackets(), args: '' }
     this.calls.set(key, call)
     this.lastCall = key
     this.places.set(key, open.index)
@@ -291,7 +301,7 @@ export class OutputItems {
   private endWholeCall(): void {
     const key = this.lastCall
     const call = this.calls.get(key)
-    if (call === undefined || call.isText || !isJson(call.args)) return
+    if (call === undefined || call.isText || !call.brackets.closed) return
     this.calls.delete(key)
     this.endCall(call, false)
   }
@@ -338,13 +348,4 @@ function partPlace(message: OpenMessage): JsonObject {
 
 function isSigned({ data, signature }: JsonObject): boolean {
   return isText(data) || isText(signature)
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

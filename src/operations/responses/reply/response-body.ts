@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
 import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
@@ -38,9 +38,8 @@ export class ResponseBody extends BodyWriter {
   override body(_top: ReplyTop, _labels: WrittenLabels, charge: WireCharge): string {
     const { reason } = this
     const status = reason === undefined ? 'completed' : 'incomplete'
-    const output: readonly JsonObject[] = JSON.parse(fromLatin1(this.choices ?? '[]'))
-    const response = responseObject(this.about, { status, reason, output, usage: responseUsage(charge) })
-    return toLatin1(JSON.stringify(response))
+    const top = responseObject(this.about, { status, reason, usage: responseUsage(charge) })
+    return `${toLatin1(JSON.stringify(top)).slice(0, -1)},"output":${this.choices ?? '[]'}}`
   }
 
   /** Accepts the choices of a provider's body. */

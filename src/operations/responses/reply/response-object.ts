@@ -16,7 +16,8 @@ export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'faile
 /** The state of a response, as its events and its body show it. */
 export interface ResponseState {
   readonly status: ResponseStatus
-  readonly output: readonly JsonObject[]
+  /** Undefined if it is written apart. */
+  readonly output?: readonly JsonObject[]
   readonly usage?: JsonObject
   readonly error?: JsonObject
   /** Why it is incomplete. */

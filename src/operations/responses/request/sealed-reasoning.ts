@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { joinDetails } from '../../../replies/reasoning-details.js'
 
 /** Reasoning of an earlier reply that its provider can verify or alone can read. */
 export interface SealedReasoning {
@@ -15,7 +16,7 @@ const PREFIX = 'cr1.'
  * the same details in a chat completion.
  */
 export function sealReasoning({ details, provider }: SealedReasoning): string {
-  const json = JSON.stringify({ provider, details: joinTexts(details) })
+  const json = JSON.stringify({ provider, details: joinDetails(details) })
   return PREFIX + Buffer.from(json).toString('base64url')
 }
 
@@ -30,23 +31,4 @@ export function openReasoning(sealed: unknown): SealedReasoning | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Joins the pieces of a text, which come one by one in a stream, up to its signature. */
-function joinTexts(details: readonly JsonObject[]): JsonObject[] {
-  const joined: JsonObject[] = []
-  for (const detail of details) {
-    const last = joined.at(-1)
-    if (last !== undefined && isMore(last, detail)) {
-      last.text = `${last.text}${detail.text ?? ''}`
-      if (detail.signature !== undefined) last.signature = detail.signature
-    } else joined.push({ ...detail })
-  }
-  return joined
-}
-
-function isMore(last: JsonObject, detail: JsonObject): boolean {
-  if (last.type !== 'reasoning.text' || detail.type !== 'reasoning.text') return false
-  if (last.index !== detail.index || last.format !== detail.format) return false
-  return typeof last.text === 'string' && last.signature === undefined
 }
