@@ -287,6 +287,7 @@ describe('a native reply in one body', () => {
   it('stops normally if no call is left', async () => {
     const script = body([{ type: 'tool_use', id: 'toolu_1', input: { at: WORDS } }], 'tool_use')
     expect(await message(script, false)).toMatchObject({ content: [], stopReason: 'end_turn' })
+    expect(await chat(script, false)).toMatchObject({ reason: 'stop' })
   })
 
   it('stops normally if the provider dropped a call', async () => {

@@ -30,7 +30,7 @@ export function readMessage(body: unknown): ProviderEvent[] {
   const usage = createUsageReader().read(body.usage)
   const choice = {
     index: 0,
-    message: toMessage(blocks),
+    message: toMessage(blocks, content.some(isCall)),
     finish_reason: textOf(body.stop_reason) ?? null,
   }
   return [
@@ -52,6 +52,10 @@ export function readMessage(body: unknown): ProviderEvent[] {
 const PART_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'part-skipped' })
 const TEXT_COERCED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'text-coerced' })
 
+function isCall(block: unknown): boolean {
+  return isObject(block) && block.type === 'tool_use'
+}
+
 function isCoerced({ text, thinking, type }: JsonObject): boolean {
   const said = type === 'thinking' ? thinking : type === 'text' ? text : undefined
   return typeof said === 'number' || typeof said === 'boolean'
@@ -64,19 +68,20 @@ function isReadable(block: unknown): block is JsonObject {
   return scalarText(said) !== undefined || saysNothing(said)
 }
 
-function toMessage(blocks: readonly JsonObject[]): JsonObject {
+/** @param hadCalls whether there were tool calls, readable or not: an empty list says that none of them is left */
+function toMessage(blocks: readonly JsonObject[], hadCalls: boolean): JsonObject {
   const text = blocks.filter((block) => block.type === 'text')
   const content = text.map((block) => scalarText(block.text) ?? '').join('')
   const citations = text.flatMap((block): unknown[] =>
     Array.isArray(block.citations) ? block.citations : [],
   )
   const annotations = citations.map(toAnnotation).filter((annotation) => annotation !== undefined)
-  const calls = blocks.filter((block) => block.type === 'tool_use').map(toToolCall)
+  const calls = blocks.filter(isCall).map(toToolCall)
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
     ...toReasoning(blocks),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(hadCalls && { tool_calls: calls }),
     ...(annotations.length === 0 ? {} : { annotations }),
   }
 }
