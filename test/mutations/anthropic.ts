@@ -175,6 +175,7 @@ export function hearBody(hearing: Hearing, body: unknown): void {
     let isOther = false
     const calls: JsonObject[] = []
     let isLost = false
+    let hadCalls = false
     for (const block of body.content) {
       if (!isObject(block)) {
         isLost ||= !saysNothing(block)
@@ -192,6 +193,7 @@ export function hearBody(hearing: Hearing, body: unknown): void {
         if (thinking !== '') thoughts.push(thinking)
       } else if (block.type === 'redacted_thinking') isOther = true
       else if (block.type === 'tool_use') {
+        hadCalls = true
         if (typeof block.name !== 'string' || block.name === '') isLost = true
         else {
           calls.push({
@@ -201,7 +203,7 @@ export function hearBody(hearing: Hearing, body: unknown): void {
         }
       }
     }
-    hearing.say({ text, reasoning: thoughts.join('\n\n'), isOther, ...(calls.length > 0 && { calls }) })
+    hearing.say({ text, reasoning: thoughts.join('\n\n'), isOther, ...(hadCalls && { calls }) })
     if (typeof body.stop_reason === 'string') hearing.end({ finish_reason: body.stop_reason })
     if (isLost) hearing.lose('')
     hearing.count(new InputCounts().read(body.usage))
