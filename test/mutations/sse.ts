@@ -7,7 +7,6 @@ export type Item =
 
 const FIELDS = new Set(['data', 'event', 'id', 'retry'])
 const ALIVE = /^\W*(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive)?\W*$/i
-const BETWEEN_DOCUMENTS = /(?<=\})\n(?=[{[])/
 const NAMES_ERROR = /(?:error|exception|failure|fatal|panic)$/i
 
 /** Reads all events of a stream at once, as the standard says, and the lines between them that the standard ignores. */
@@ -25,9 +24,7 @@ export function readEvents(bytes: Buffer, isWhole: boolean): Item[] {
   /** The lines since the last one of data. */
   let others = 0
   const end = (): void => {
-    for (const one of data.length === 0 ? [] : data.join('\n').split(BETWEEN_DOCUMENTS)) {
-      items.push({ kind: 'data', data: one, type })
-    }
+    for (const one of documentsIn(data)) items.push({ kind: 'data', data: one, type })
     data = []
     others = 0
     type = undefined
@@ -91,6 +88,22 @@ export function readEvents(bytes: Buffer, isWhole: boolean): Item[] {
     if (json !== undefined) items.push({ kind: 'invalid' })
   }
   return items
+}
+
+/** Splits the lines of one event into those of several that lack a blank line: `[DONE]` is always one of its own. */
+function documentsIn(lines: readonly string[]): string[] {
+  const documents: string[][] = []
+  for (const line of lines) {
+    const before = documents.at(-1)?.at(-1)
+    const isNew =
+      before === undefined ||
+      before === '[DONE]' ||
+      line === '[DONE]' ||
+      (before.endsWith('}') && /^[{[]/.test(line))
+    if (isNew) documents.push([line])
+    else documents.at(-1)!.push(line)
+  }
+  return documents.map((document) => document.join('\n'))
 }
 
 export function parsed(text: string): unknown {

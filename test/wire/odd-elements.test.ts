@@ -32,6 +32,7 @@ const call = ({ id, ...definition }: typeof ROME, more: object = {}) => ({
   ...more,
 })
 const between = (odd: string): string => `${text('Hel')}${odd}${text('lo')}${END}`
+const joined = (stream: string): string => `${stream.replaceAll('\n\n', '\n')}\n`
 const skipped = (stream: string): OddReply => ({ stream, read: HELLO, kinds: ['frame-skipped'] })
 
 /** One choice for the text and for each call, though one was asked for. */
@@ -104,6 +105,11 @@ testOddReplies('a good reply with', {
     read: {},
     message: { refusal: '5' },
     kinds: ['text-coerced'],
+  },
+  'a call without arguments': {
+    stream: calls({ index: 0, ...call({ ...ROME, arguments: '' }) }) + END,
+    body: whole({ content: null, tool_calls: [call({ ...ROME, arguments: '' })] }),
+    read: { toolCalls: [{ ...ROME, arguments: '{}' }], finishReason: 'tool_calls' },
   },
   'three choices without indexes': threeChoices(),
   'three choices that are all 0': threeChoices(0, 0, 0),
@@ -229,6 +235,31 @@ testOddReplies('a good reply with', {
     stream: between('').replaceAll('}\n\n', '}\nid: 7\n'),
     read: HELLO,
   },
+  'events joined by a single newline, and more after the terminator': {
+    stream: joined(`${between('')}${text(' and more')}`),
+    read: HELLO,
+  },
+  'a terminator joined to a comment': {
+    stream: between('').replace('[DONE]\n\n', '[DONE]\n: bye\n\n'),
+    read: HELLO,
+  },
+  'a terminator joined to a type': {
+    stream: between('').replace('[DONE]\n\n', '[DONE]\nevent: end\ndata: bye\n\n'),
+    read: HELLO,
+  },
+  'a terminator joined to a bare word': {
+    stream: between('').replace('data: [DONE]', 'data: ping\ndata: [DONE]'),
+    read: HELLO,
+    kinds: ['frame-skipped'],
+  },
+  'a terminator joined to a usage after it, which is not read': {
+    stream: joined(
+      `${text('Hello')}${frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}` +
+        `data: [DONE]\n\n${frame({ choices: [], usage: USAGE })}`,
+    ),
+    read: HELLO,
+    cost: 0.00104,
+  },
   'events joined by a single newline and CR': {
     stream: `${between('').replaceAll('\n\n', '\r\n')}\r\n`,
     read: HELLO,
@@ -286,7 +317,7 @@ testOddReplies(
 describe('events joined by a single newline', () => {
   test('are sent on as they come, wherever the bytes are cut', async () => {
     const service = await startService()
-    const stream = Buffer.from(between('').replaceAll('\n\n', '\n'))
+    const stream = Buffer.from(joined(`${between('')}${text(' and more')}`))
     try {
       for (let at = 1; at < stream.length; at += 7) {
         service.upstream.scriptOnce([
@@ -299,6 +330,7 @@ describe('events joined by a single newline', () => {
         const sent = await (await service.post(ask({ stream: true }))).text()
         expect(sent).toContain('"content":"Hel"')
         expect(sent).toContain('"content":"lo"')
+        expect(sent).not.toContain('and more')
         expect(sent).toContain('data: [DONE]')
       }
     } finally {
