@@ -364,8 +364,17 @@ function pieceOf({ details }: CallDelta): string | undefined {
   return typeof args === 'number' || typeof args === 'boolean' ? String(args) : undefined
 }
 
-/** Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text. */
-export function mendToolCalls(given: unknown, newId: () => string, losses: Losses): JsonObject[] {
+/**
+ * Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text.
+ *
+ * @param isCut whether the message was cut off: a call without arguments may then be one whose arguments are missing
+ */
+export function mendToolCalls(
+  given: unknown,
+  newId: () => string,
+  losses: Losses,
+  isCut: boolean,
+): JsonObject[] {
   const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
   if (isSingle) losses.mend('tool-call-mapped')
   const calls = isSingle ? [given] : given
@@ -377,7 +386,7 @@ export function mendToolCalls(given: unknown, newId: () => string, losses: Losse
   if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
   const mended: JsonObject[] = []
   const ids = new Map<string, string>()
-  for (const call of calls.slice(0, MAX_TOOL_CALLS)) mendOne(call, { mended, ids, newId, losses })
+  for (const call of calls.slice(0, MAX_TOOL_CALLS)) mendOne(call, { mended, ids, newId, losses, isCut })
   return mended
 }
 
@@ -387,9 +396,10 @@ interface WholeCalls {
   readonly ids: Map<string, string>
   readonly newId: () => string
   readonly losses: Losses
+  readonly isCut: boolean
 }
 
-function mendOne(call: unknown, { ids, losses, mended, newId }: WholeCalls): void {
+function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCalls): void {
   if (!isObject(call)) {
     if (saysNothing(call)) losses.mend('tool-call-skipped')
     else losses.add('a tool call is not an object', outputIn(call))
@@ -413,7 +423,7 @@ function mendOne(call: unknown, { ids, losses, mended, newId }: WholeCalls): voi
   const args = new CallArguments(kind === 'function', losses)
   args.take(text)
   const own = textOf(call.id)
-  const whole = args.end()
+  const whole = args.end(isCut)
   const json = JSON.stringify([details.name, whole])
   if (own !== undefined && ids.get(own) === json) {
     losses.mend('arguments-repeated')
