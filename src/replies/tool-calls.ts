@@ -159,7 +159,8 @@ export class ToolCallStream {
     }
     if (call.index !== undefined) {
       const piece = call.args.unsent()
-      if (piece !== '' || own !== undefined) sent.push({ ...own, ...more(call, piece) })
+      if (piece !== '' || own !== undefined)
+        sent.push({ ...mendExtra(own ?? {}, this.losses), ...more(call, piece) })
     } else {
       call.details = { ...call.details, ...delta.details }
       // More of the arguments without more of the name: the name is whole.
@@ -235,7 +236,7 @@ export class ToolCallStream {
     call.index = this.started++
     const argumentsField = call.kind === 'custom' ? 'input' : 'arguments'
     return {
-      ...call.own,
+      ...mendExtra(call.own, this.losses),
       index: call.index,
       id: this.idFor(call),
       type: call.kind,
@@ -351,6 +352,23 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
   return found
 }
 
+/** Leaves out the part of a call's `extra_content` that strict clients would refuse the whole reply for. */
+function mendExtra(fields: JsonObject, losses: Losses): JsonObject {
+  const { extra_content: extra = null, ...rest } = fields
+  if (extra === null || isReadableExtra(extra)) return fields
+  losses.mend('member-dropped', 'tool_calls.extra_content')
+  if (!isObject(extra)) return rest
+  const { google: _, ...others } = extra
+  return Object.assign(rest, { extra_content: others })
+}
+
+function isReadableExtra(extra: unknown): boolean {
+  if (!isObject(extra)) return false
+  const { google = null } = extra
+  if (google === null) return true
+  return isObject(google) && typeof (google.thought_signature ?? '') === 'string'
+}
+
 /** Returns undefined if there is no index, NaN if it is not an integer. */
 function readIndex(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined
@@ -431,7 +449,7 @@ function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCall
   }
   const id = own === undefined || ids.has(own) ? newId() : own
   ids.set(id, json)
-  const rest = restOf(call, flat !== undefined)
+  const rest = mendExtra(restOf(call, flat !== undefined), losses)
   const made = (callId: string, written: string) => ({
     ...rest,
     id: callId,

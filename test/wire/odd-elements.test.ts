@@ -35,6 +35,16 @@ const between = (odd: string): string => `${text('Hel')}${odd}${text('lo')}${END
 const joined = (stream: string): string => `${stream.replaceAll('\n\n', '\n')}\n`
 const skipped = (stream: string): OddReply => ({ stream, read: HELLO, kinds: ['frame-skipped'] })
 
+/** A call whose extra content strict clients refuse, and its other members as all clients get them. */
+const withExtra = (extra: unknown, kept: object): OddReply => ({
+  stream: calls({ index: 0, ...call(ROME), extra_content: extra }) + END,
+  body: whole({ content: null, tool_calls: [call(ROME, { extra_content: extra })] }),
+  read: { toolCalls: [ROME], finishReason: 'tool_calls' },
+  message: { tool_calls: [{ ...call(ROME), ...kept }] },
+  kinds: ['member-dropped'],
+  dropped: ['tool_calls.extra_content'],
+})
+
 /** One choice for the text and for each call, though one was asked for. */
 const threeChoices = (...indexes: readonly (number | undefined)[]): OddReply => ({
   body: {
@@ -64,6 +74,23 @@ testOddReplies('a good reply with', {
     kinds: ['member-dropped'],
     dropped: ['logprobs'],
   },
+  'log probabilities that are empty': {
+    stream: `data: {"choices":[{"index":0,"delta":{"content":"Hel"},"logprobs":{}}]}\n\n${text('lo')}${END}`,
+    body: {
+      choices: [{ index: 0, message: { content: 'Hello' }, finish_reason: 'stop', logprobs: {} }],
+      usage: USAGE,
+    },
+    read: HELLO,
+    kinds: ['member-dropped'],
+    dropped: ['logprobs'],
+  },
+  'extra content of a call that is text': withExtra('text', {}),
+  'extra content of a call that is a list': withExtra(['text'], {}),
+  'Google’s extra content of a call that is text': withExtra({ google: 'text' }, { extra_content: {} }),
+  'a signature in extra content that is no text': withExtra(
+    { google: { thought_signature: 5 }, other: 1 },
+    { extra_content: { other: 1 } },
+  ),
   'a frame of null': skipped(between('data: null\n\n')),
   'a frame of null first': skipped(`data: null\n\n${between('')}`),
   'a frame of text': skipped(between('data: "x"\n\n')),

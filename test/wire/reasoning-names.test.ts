@@ -205,6 +205,16 @@ const partly: Readonly<
     [detail('see.')],
     [detail('Let me ', { format: 'new-v1' }), added('Let me '), detail('see.')],
   ],
+  'that come twice in the first piece': [
+    [detail('Let me '), detail('Let me ')],
+    [detail('see.')],
+    [detail('Let me '), detail('see.')],
+  ],
+  'that come twice in the first piece alone': [
+    [detail('Let me '), detail('Let me ')],
+    undefined,
+    [detail('Let me '), added('see.')],
+  ],
   'that are only the signature': [undefined, [signed], [added(THOUGHT), signed]],
   'that are only encrypted': [undefined, [encrypted], [added(THOUGHT), encrypted]],
   'that are text and encrypted': [

@@ -16,8 +16,9 @@ const BETWEEN_THOUGHTS = '\n\n'
 
 /**
  * Completes the `reasoning_details` of a delta or message for clients that read `reasoning`: those of OpenRouter ignore
- * `reasoning` if there is a detail that they can read. So each part of the text that is in no such detail gets one.
- * Details with other text than the reasoning, such as a summary of it, stay as they are.
+ * `reasoning` if there is a detail that they can read. So each part of the text that is in no such detail gets one, and
+ * a detail that was sent twice is left out once. Details with other text than the reasoning, such as a summary of it,
+ * stay as they are.
  */
 export function completeDetails(said: JsonObject): void {
   const { reasoning, reasoning_details: details } = said
@@ -32,6 +33,7 @@ export function completeDetails(said: JsonObject): void {
     if (text !== undefined) hasReadable = true
     if (isText(text)) {
       const start = reasoning.indexOf(text, written)
+      if (start < 0 && isSame(detail, completed.at(-1))) continue
       if (start < 0) return
       addText(completed, completed.length, reasoning.slice(written, start))
       written = start + text.length
@@ -41,7 +43,11 @@ export function completeDetails(said: JsonObject): void {
   }
   if (!hasReadable) return
   addText(completed, afterText, reasoning.slice(written))
-  if (completed.length > details.length) said.reasoning_details = completed
+  said.reasoning_details = completed
+}
+
+function isSame(detail: unknown, before: unknown): boolean {
+  return JSON.stringify(detail) === JSON.stringify(before)
 }
 
 function addText(details: unknown[], place: number, text: string): void {
