@@ -698,6 +698,40 @@ describe('what agents send', () => {
       },
     ],
     [
+      'Codex, for a model that it knows,',
+      {
+        input: [
+          {
+            type: 'message',
+            id: 'msg_1',
+            role: 'developer',
+            content: [{ type: 'input_text', text: 'Rules.' }],
+          },
+          { type: 'message', id: 'msg_2', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        ],
+        tools: [
+          { ...TOOL, strict: false },
+          {
+            type: 'custom',
+            name: 'apply_patch',
+            format: { type: 'grammar', syntax: 'lark', definition: 'x' },
+          },
+          { type: 'namespace', name: 'multi_agent_v1', description: 'Agents.', tools: [TOOL] },
+          { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: {} },
+          { type: 'web_search', external_web_access: true, search_content_types: ['text', 'image'] },
+        ],
+        tool_choice: 'auto',
+        parallel_tool_calls: true,
+        reasoning: { effort: 'medium' },
+        text: { verbosity: 'low' },
+        store: false,
+        stream: true,
+        include: ['reasoning.encrypted_content'],
+        prompt_cache_key: '0199-session',
+        client_metadata: { session_id: 'abc', 'x-codex-turn-metadata': '{}' },
+      },
+    ],
+    [
       'opencode',
       {
         input: [
@@ -755,7 +789,9 @@ describe('what agents send', () => {
   it.each([
     [{ 'x-session-id': 'a', 'x-session-affinity': 'b', session_id: 'c' }, 'a'],
     [{ 'x-session-affinity': 'b', session_id: 'c' }, 'b'],
-    [{ session_id: 'c' }, 'c'],
+    [{ session_id: 'c', 'session-id': 'd' }, 'c'],
+    [{ 'session-id': 'd', 'x-claude-code-session-id': 'e' }, 'd'],
+    [{ 'x-claude-code-session-id': 'e' }, 'e'],
   ])('as a session in a header is recorded: %o', async (headers, session) => {
     await start()
     await replyTo({ input: 'Hi' }, headers)

@@ -2,7 +2,7 @@ import { isObject, isText, type JsonObject } from '../../../protocol/json-values
 import { imageAddress, imageText } from '../../../replies/image-text.js'
 import { JsonBrackets } from '../../../replies/json-brackets.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
-import { toCustomInput } from '../request/read-tools.js'
+import { type CalledTool, toCustomInput } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
 import { type AboutResponse, incompleteReason } from './response-object.js'
 
@@ -21,7 +21,7 @@ interface OpenReasoning extends OpenItem {
   readonly details: JsonObject[]
 }
 interface OpenCall extends OpenItem {
-  readonly isCustom: boolean
+  readonly kind: CalledTool['item']
   /** Whether the provider sends the input of the tool as text. Otherwise it is the argument of a function. */
   readonly isText: boolean
   readonly brackets: JsonBrackets
@@ -274,22 +274,32 @@ export class OutputItems {
     if (piece === '') return
     open.args += piece
     open.brackets.take(piece)
-    if (open.isCustom && !open.isText) return
-    const type = open.isCustom
-      ? 'response.custom_tool_call_input.delta'
-      : 'response.function_call_arguments.delta'
-    this.emit(type, { ...itemPlace(open), delta: piece })
+    if (open.kind === 'function_call') {
+      this.emit('response.function_call_arguments.delta', { ...itemPlace(open), delta: piece })
+    } else if (open.isText) {
+      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(open), delta: piece })
+    }
   }
 
-  private openCall({ custom, id, index: key }: JsonObject, name: unknown): OpenCall {
+  private openCall({ custom, id, index: key }: JsonObject, sentName: unknown): OpenCall {
     this.endReasoning(false)
     this.endMessage(false)
     this.endWholeCall()
     const isText = isObject(custom)
-    const isCustom = isText || this.about.response.customTools.has(String(name))
-    const kind = isCustom ? { type: 'custom_tool_call', input: '' } : { type: 'function_call', arguments: '' }
-    const open = this.begin(isCustom ? 'ctc' : 'fc', { ...kind, status: 'in_progress', call_id: id, name })
-    const call = { ...open, isCustom, isText, brackets: new JsonBrackets(), args: '' }
+    const tool = this.about.response.calledTools.get(String(sentName))
+    const { name, namespace } = tool ?? { name: sentName, namespace: undefined }
+    const kind = isText ? 'custom_tool_call' : (tool?.item ?? 'function_call')
+    const fields: JsonObject = { type: kind, status: 'in_progress', call_id: id }
+    if (kind === 'tool_search_call') {
+      fields.execution = 'client'
+      fields.arguments = {}
+    } else {
+      fields.name = name
+      if (namespace !== undefined) fields.namespace = namespace
+      fields[kind === 'function_call' ? 'arguments' : 'input'] = ''
+    }
+    const open = this.begin(CALL_PREFIXES[kind], fields)
+    const call = { ...open, kind, isText, brackets: new JsonBrackets(), args: '' }
     this.calls.set(key, call)
     this.lastCall = key
     this.places.set(key, open.index)
@@ -312,27 +322,45 @@ export class OutputItems {
   }
 
   private endCall(call: OpenCall, isCut: boolean): void {
-    const { args, index, isCustom, isText, item } = call
+    const { args, index, isText, item, kind } = call
     const status = isCut ? 'incomplete' : 'completed'
-    if (!isCustom) {
-      this.emit('response.function_call_arguments.done', {
-        ...itemPlace(call),
-        name: item.name,
-        arguments: args,
-      })
-      this.done({ index, item: { ...item, status, arguments: args } })
-      return
+    switch (kind) {
+      case 'tool_search_call':
+        this.done({ index, item: { ...item, status, arguments: searchArguments(args) } })
+        return
+      case 'function_call':
+        this.emit('response.function_call_arguments.done', {
+          ...itemPlace(call),
+          name: item.name,
+          arguments: args,
+        })
+        this.done({ index, item: { ...item, status, arguments: args } })
+        return
+      case 'custom_tool_call': {
+        const input = isText ? args : toCustomInput(args)
+        if (!isText && input !== '')
+          this.emit('response.custom_tool_call_input.delta', { ...itemPlace(call), delta: input })
+        this.emit('response.custom_tool_call_input.done', { ...itemPlace(call), input })
+        this.done({ index, item: { ...item, status, input } })
+      }
     }
-    const input = isText ? args : toCustomInput(args)
-    if (!isText && input !== '')
-      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(call), delta: input })
-    this.emit('response.custom_tool_call_input.done', { ...itemPlace(call), input })
-    this.done({ index, item: { ...item, status, input } })
   }
 }
 
+const CALL_PREFIXES = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' }
 const PHASES = new Set<unknown>(['commentary', 'final_answer'])
 const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
+
+/** Returns the arguments of a search as an object, empty if the model wrote none. */
+function searchArguments(args: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(args)
+    if (isObject(value)) return value
+  } catch {
+    // The model broke off.
+  }
+  return {}
+}
 
 function itemPlace({ index, item }: OpenItem): JsonObject {
   return { item_id: item.id, output_index: index }
