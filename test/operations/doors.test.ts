@@ -211,8 +211,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
   })
 
   describe('with a provider key of the caller', () => {
-    const startSealed = () =>
-      start({ router: () => ({ envelopes, byokFee: { flat: '0.0002' }, retry: { maxAttempts: 1 } }) })
+    const startSealed = () => start({ router: () => ({ envelopes, byokFee: { flat: '0.0002' } }) })
     const seal = async () => ({
       provider: 'p0',
       provider_key: await sealProviderKey({ key: CALLERS_KEY, provider: 'p0', account: 'alice' }, published!),

@@ -1,4 +1,5 @@
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
 import { JsonBrackets } from '../../../replies/json-brackets.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
@@ -39,6 +40,10 @@ export class OutputItems {
   private readonly calls = new Map<unknown, OpenCall>()
   /** The index of the call that began last. */
   private lastCall: unknown
+  /** Calls whose signature is kept. */
+  private readonly signed = new Set<unknown>()
+  /** The signatures that came after the start of their calls. */
+  private readonly lateSignatures: JsonObject[] = []
   /** The place of each call among the items. */
   private readonly places = new Map<unknown, number>()
 
@@ -78,6 +83,9 @@ export class OutputItems {
     this.endReasoning(isCut)
     this.endMessage(isCut)
     this.endCalls(isCut)
+    if (isCut || this.lateSignatures.length === 0) return
+    this.openReasoning().details.push(...this.lateSignatures)
+    this.endReasoning(isCut)
   }
 
   private addDelta(delta: JsonObject, logprobs: unknown): void {
@@ -124,6 +132,10 @@ export class OutputItems {
     return this.reasoning
   }
 
+  private get encryptsReasoning(): boolean {
+    return this.about.response.include.has(ENCRYPTED_REASONING)
+  }
+
   private addReasoning(text: string): void {
     const reasoning = this.openReasoning()
     const place = summaryPlace(reasoning)
@@ -149,7 +161,6 @@ export class OutputItems {
     if (reasoning === undefined) return
     this.reasoning = undefined
     const { details, index, item, text } = reasoning
-    const { parts, response } = this.about
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
     if (text !== '') {
       const place = summaryPlace(reasoning)
@@ -157,8 +168,8 @@ export class OutputItems {
       this.emit('response.reasoning_summary_part.done', { ...place, part: summary[0] })
     }
     const whole: JsonObject = { ...item, summary }
-    if (response.include.has(ENCRYPTED_REASONING) && !isCut) {
-      whole.encrypted_content = sealReasoning({ provider: parts.route.provider, details })
+    if (this.encryptsReasoning && !isCut) {
+      whole.encrypted_content = sealReasoning({ provider: this.about.parts.route.provider, details })
     }
     this.done({ index, item: whole })
   }
@@ -266,6 +277,7 @@ export class OutputItems {
   // Calls
 
   private addCall(call: JsonObject): void {
+    this.keepSignature(call)
     // Only a field of the provider's own, such as a signature, follows the end of a call.
     if (this.places.has(call.index) && !this.calls.has(call.index)) return
     const details = (call.function ?? call.custom) as JsonObject
@@ -279,6 +291,17 @@ export class OutputItems {
     } else if (open.isText) {
       this.emit('response.custom_tool_call_input.delta', { ...itemPlace(open), delta: piece })
     }
+  }
+
+  /** Keeps the signature of a call as encrypted reasoning: an item of a call has no place for it. */
+  private keepSignature({ extra_content, id, index }: JsonObject): void {
+    const place = this.places.get(index)
+    const callId = place === undefined ? id : this.output[place]!.call_id
+    const signature = signedCallDetail({ extra_content, id: callId })
+    if (signature === undefined || this.signed.has(index) || !this.encryptsReasoning) return
+    this.signed.add(index)
+    if (place === undefined) this.openReasoning().details.push(signature)
+    else this.lateSignatures.push(signature)
   }
 
   private openCall({ custom, id, index: key }: JsonObject, sentName: unknown): OpenCall {
