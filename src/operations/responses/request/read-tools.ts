@@ -149,7 +149,8 @@ export function readTools(value: unknown, found: readonly JsonObject[], reading:
       for (const inner of tool.tools.filter(isObject)) add(inner, String(tool.name))
     }
   }
-  if (flat.size > MAX_TOOLS) reading.faults.add('tools', `must have at most ${MAX_TOOLS} tools`)
+  if (flat.size > MAX_TOOLS)
+    reading.faults.add('tools', `must have at most ${MAX_TOOLS.toLocaleString('en')} tools`)
   const all = [...flat.values()]
   return { given, flat: all, chat: all.map(toChatTool), called }
 }
