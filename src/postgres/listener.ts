@@ -101,7 +101,9 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
       let heardAt: number | undefined
       while (!lost.signal.aborted) {
         echo = new Echo()
-        if (await prove(echo, lost.signal)) {
+        const isHeard = await prove(echo, lost.signal)
+        if (lost.signal.aborted) break
+        if (isHeard) {
           if (heardAt === undefined) onHeard()
           heardAt = performance.now()
         } else if (heardAt === undefined || performance.now() - heardAt > UNPROVEN_MS) {
@@ -131,7 +133,7 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     }
     if (isReadOnly) throw new Error(READ_ONLY)
     await Promise.race([echo.isHeard, pause(HEARING_MS, signal)])
-    if (echo.wasHeard || signal.aborted) return true
+    if (echo.wasHeard || signal.aborted) return echo.wasHeard
     throw new Error(
       'a notification was sent and not heard: is there a pooler in transaction mode, or another server behind the address?',
     )

@@ -17,7 +17,11 @@ type Events = Parameters<NonNullable<PostgresStoresOptions['onEvent']>>[0][]
 
 /** A pool behind a pooler that gives no notifications to its clients, or refuses to send them, while a test wants that. */
 function createPooler(pool: pg.Pool) {
-  const pooler = { isDeaf: false, refusal: undefined as Error | undefined }
+  let send = (): void => undefined
+  const sent = new Promise<void>((resolve) => {
+    send = resolve
+  })
+  const pooler = { isDeaf: false, refusal: undefined as Error | undefined, sent }
   const connect = async (): Promise<PostgresClient> => {
     const client = (await pool.connect()) as pg.PoolClient
     const heard = new Map<Listener, Listener>()
@@ -31,10 +35,12 @@ function createPooler(pool: pg.Pool) {
       removeListener: (event: string, listener: Listener) =>
         client.removeListener(event as 'notification', heard.get(listener)!),
       release: client.release.bind(client),
-      query: (query) => {
-        if (pooler.refusal !== undefined && query.text.includes('pg_notify'))
-          return Promise.reject(pooler.refusal)
-        return client.query(query as pg.QueryConfig)
+      async query(query) {
+        const notifies = query.text.includes('pg_notify')
+        if (notifies && pooler.refusal !== undefined) throw pooler.refusal
+        const answer = await client.query(query as pg.QueryConfig)
+        if (notifies) send()
+        return answer
       },
     }
   }
@@ -93,6 +99,20 @@ describe('a watch in PostgreSQL', () => {
     pooler.isDeaf = false
     expect(await heard.connection()).toBe(true)
     expect(events).toHaveLength(1)
+  })
+
+  it('does not count as connected if it ends while it waits for its first notification', async () => {
+    const { events, pooler, stores } = await open('ended')
+    pooler.isDeaf = true
+    const states: boolean[] = []
+    const end = stores.credentials.watch!(
+      () => undefined,
+      (isConnected) => states.push(isConnected),
+    )
+    await pooler.sent
+    await stores.close()
+    end()
+    expect([states, events]).toEqual([[false], []])
   })
 
   it('counts as lost if the server is read-only, as a former primary', async () => {
