@@ -14,9 +14,10 @@ export function addDemoCommand(program: Command, write: (text: string) => void):
     .option('--port <port>', 'of 127.0.0.1; 0 for any free one', parseInteger, 3000)
     .action(async ({ port }: { port: number }) => {
       if (port > HIGHEST_PORT) throw new Error(`--port must be at most ${HIGHEST_PORT}; got ${port}`)
+      const interrupted = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
       const { startDemo } = await import('../../demo/index.js')
       const demo = await startDemo({ port, hasDatabase: await isInstalled('libsql'), write })
-      await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+      await interrupted
       await demo.close()
     })
 }
