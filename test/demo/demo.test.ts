@@ -97,5 +97,5 @@ it('runs from the command line until it is interrupted', async () => {
     if (curlsOf(text).length === 2) child.kill('SIGINT')
   }
   expect(await closed).toEqual([0, null])
-  expect(text).toContain('/console')
+  expect(text).toContain('/sign-in#')
 })
