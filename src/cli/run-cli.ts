@@ -4,6 +4,7 @@ import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
 import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
+import { addDemoCommand } from './commands/demo.js'
 import { addLimitCommands } from './commands/limits.js'
 import { addModelCommands } from './commands/models.js'
 import { addReportCommands } from './commands/reports.js'
@@ -44,6 +45,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   ]) {
     add(program, session)
   }
+  addDemoCommand(program, surroundings.write)
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0

@@ -20,6 +20,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'store-fault': true,
   'body-consumed': true,
   'route-disabled': true,
+  'watch-lost': true,
   fault: true,
 }
 

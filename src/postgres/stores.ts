@@ -6,6 +6,7 @@ import {
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
+  reporter,
   STORE_OPTIONS,
 } from '../sql/stores.js'
 import { createPostgresDatabase } from './database.js'
@@ -52,7 +53,12 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   // However many look-ups there are, a connection is left for the ledger.
   const queries = createQueries(pool, schema, createGate(rowConnections(pool)))
   const ledgerQueries = createQueries(pool, schema)
-  const listener = createListener(pool, schema)
+  const report = reporter(options)
+  const listener = createListener({
+    pool,
+    queries: ledgerQueries,
+    onLost: (why) => report({ type: 'watch-lost', why }),
+  })
   let migrated: Promise<void> | undefined
   let isClosed = false
 

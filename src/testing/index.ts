@@ -35,3 +35,10 @@ export {
   type RegistryProvider,
   registryCases,
 } from './registry-cases.js'
+export {
+  type StandIn,
+  type StandInFailure,
+  type StandInOptions,
+  standInModels,
+  startStandIn,
+} from './stand-in/stand-in.js'
