@@ -11,6 +11,7 @@ import type {
   Envelopes,
   EventError,
   IdempotencyStore,
+  LedgerLookUps,
   LedgerStore,
   Limits,
   ProviderRegistry,
@@ -37,7 +38,8 @@ import { printFailures } from './print-failures.js'
 export interface RouterOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
-  readonly ledger: LedgerStore
+  /** With the methods of `LedgerLookUps`, there are `GET /key`, `/credits` and `/generation`. */
+  readonly ledger: LedgerStore & Partial<LedgerLookUps>
   readonly providers: ProviderRegistry
   /** Opens the sealed provider keys of callers; `keyring()` creates one. If absent, such keys are refused. */
   readonly envelopes?: Envelopes

@@ -8,6 +8,7 @@ import type { RouterEvent } from './events.js'
 import type { IdempotencyStore } from './idempotency.js'
 import type { LedgerStore } from './ledger.js'
 import type { Limits } from './limits.js'
+import type { LedgerLookUps } from './look-ups.js'
 import type { ProviderRegistry } from './providers.js'
 import type { ReasoningName, ReasoningNaming } from './reasoning-name.js'
 import type { TokenCounter } from './token-counter.js'
@@ -16,7 +17,7 @@ import type { TokenCounter } from './token-counter.js'
 export interface EngineOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
-  readonly ledger: LedgerStore
+  readonly ledger: LedgerStore & Partial<LedgerLookUps>
   readonly providers: ProviderRegistry
   readonly envelopes: Envelopes | undefined
   readonly idempotency: {

@@ -1,4 +1,5 @@
 import type { HoldLimit, HoldLimited, LimitState, LimitUse } from './ledger.js'
+import type { CountedLimit, LimitCount } from './look-ups.js'
 
 /** The count that limits are compared with, for one period. Times are in milliseconds since the Unix epoch. */
 export interface Bucket {
@@ -125,6 +126,19 @@ export function limitStates(
   })
 }
 
+/** Returns the counts of limits at this time. A bucket whose period has ended, or that does not exist, is empty. */
+export function limitCounts(
+  rows: Pick<BucketRows, 'read'>,
+  limits: readonly CountedLimit[],
+  now: number,
+): readonly LimitCount[] {
+  return limits.map((counted) => {
+    const { bucket, limit } = counted
+    const { endsAt, held, used } = presentBucket(counted, rows.read(bucket), undefined, now)
+    return { bucket, used, held, left: notNegative(limit - used - held), resetMs: Math.max(0, endsAt - now) }
+  })
+}
+
 /** Whether a hold with these parts was granted for a request with the same limits. */
 export function isSameLimits(limits: readonly HoldLimit[], parts: readonly LimitUse[]): boolean {
   return (
@@ -137,7 +151,7 @@ export function isSameLimits(limits: readonly HoldLimit[], parts: readonly Limit
 
 /** Returns the bucket of the period in which a hold counts now. */
 function presentBucket(
-  { bucket, windows }: HoldLimit,
+  { bucket, windows }: Pick<HoldLimit, 'bucket' | 'windows'>,
   row: Bucket | undefined,
   mine: LimitUse | undefined,
   now: number,

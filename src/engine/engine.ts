@@ -1,14 +1,15 @@
 import { isCompatError } from '../base/errors.js'
 import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
-import type { Principal } from '../contracts/credentials.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
+import type { LedgerLookUps } from '../contracts/look-ups.js'
 import type { Door, Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
+import type { Caller } from './admission/authenticate.js'
 import { InFlight } from './admission/in-flight.js'
 import { letIn } from './admission/let-in.js'
 import { LookUps } from './admission/look-ups.js'
@@ -18,7 +19,8 @@ import type { EngineParts } from './call/parts.js'
 import { runOperation } from './call/pipeline.js'
 import { Watchdog } from './call/watchdog.js'
 import { createLimitReader } from './charging/caller-limits.js'
-import { LedgerClient } from './charging/ledger-client.js'
+import { holdIdsOf } from './charging/held-credit.js'
+import { type FoundCall, LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
 import { startSweeper } from './charging/sweeper.js'
 import { CallLog } from './events/call-log.js'
@@ -33,7 +35,7 @@ import { RouteHealthBook } from './routing/route-health.js'
 export type MakePublicBody = (context: LazyContext) => Promise<string>
 
 /** Makes the body of a reply that costs nothing, as latin1. */
-export type MakeBody = (context: LazyContext, principal: Principal) => Promise<string>
+export type MakeBody = (context: LazyContext, caller: Caller) => Promise<string>
 
 /** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
 export interface Engine {
@@ -43,6 +45,13 @@ export interface Engine {
   answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, door?: Door): Promise<void>
   /** Answers a request of anybody, without events, with a body in JSON. */
   answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, door?: Door): Promise<void>
+  /** Returns a call by its id, as this process or the ledger knows it, or undefined if the account has none. */
+  findCall(
+    callId: string,
+    account: string,
+    context: LazyContext,
+    lookUps: LedgerLookUps,
+  ): Promise<FoundCall | undefined>
   /** The options, made safe against members on `Object.prototype`. */
   readonly options: EngineOptions
   readonly inFlight: number
@@ -154,7 +163,7 @@ export function createEngine(given: EngineOptions): Engine {
           call,
           context,
           log,
-          async ({ principal }) => writer.send(200, JSON_HEADERS, await body(context, principal)),
+          async (caller) => writer.send(200, JSON_HEADERS, await body(context, caller)),
           door,
         ),
       ),
@@ -168,6 +177,9 @@ export function createEngine(given: EngineOptions): Engine {
         refuse(requestId, writer, caught, errors)
       }
     },
+
+    findCall: (callId, account, context, lookUps) =>
+      parts.ledger.find({ account, holdIds: holdIdsOf(callId) }, context, lookUps),
 
     get inFlight() {
       return parts.inFlight.count

@@ -23,10 +23,16 @@ export class EntryLog {
     this.#max = max
   }
 
-  /** Keeps an entry, not a copy of it. */
-  add(entry: KeptEntry): void {
+  /** Keeps an entry, not a copy of it. Returns its position. */
+  add(entry: KeptEntry): number {
     this.#entries[this.#end % this.#max] = entry
-    this.#end++
+    return this.#end++
+  }
+
+  /** Returns a copy of the entry at a position, or undefined if it has been dropped. */
+  at(position: number): Entry | undefined {
+    if (position < this.#end - this.#max) return undefined
+    return copyEntry(this.#entries[position % this.#max]!, `${this.#name}-${position}`)
   }
 
   /** Returns copies, newest first. */

@@ -18,7 +18,7 @@ function start(answer: HoldResult) {
       },
     },
   } as unknown as EngineParts
-  return { credit: new HeldCredit(parts, 'call-1', 'alice', undefined, undefined), asked }
+  return { credit: new HeldCredit(parts, 'request-1', 'call-1', 'alice', undefined, undefined), asked }
 }
 
 const FACTS = {} as CallFacts

@@ -65,8 +65,10 @@ export class Call implements LiveCall {
   ) {
     const { options } = parts
     this.client = new ClientReply(writer, options.clock, call.operation.keepAlive)
-    this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim, call.caller.limits)
-    this.replyId = `${call.operation.idPrefix}${options.newId()}`
+    const callId = options.newId()
+    const { caller, claim, facts, requestId } = call
+    this.credit = new HeldCredit(parts, requestId, callId, facts.account, claim, caller.limits)
+    this.replyId = `${call.operation.idPrefix}${callId}`
     this.created = Math.floor(options.wallClock.now() / 1_000)
   }
 
