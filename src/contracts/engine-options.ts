@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { ByokFee } from '../base/prices.js'
 import type { Admit } from './admit.js'
+import type { CallStore } from './calls.js'
 import type { CatalogueStore } from './catalogue.js'
 import type { CredentialStore } from './credentials.js'
 import type { Envelopes } from './envelope.js'
@@ -20,6 +21,8 @@ export interface EngineOptions {
   readonly ledger: LedgerStore & Partial<LedgerLookUps>
   readonly providers: ProviderRegistry
   readonly envelopes: Envelopes | undefined
+  /** Keeps how requests ended. */
+  readonly calls: CallStore
   readonly idempotency: {
     readonly store: IdempotencyStore
     readonly ttlMs: number

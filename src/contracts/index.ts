@@ -1,5 +1,6 @@
 export type * from './admit.js'
 export type * from './call-in-flight.js'
+export type * from './calls.js'
 export type * from './catalogue.js'
 export type * from './context.js'
 export type * from './credentials.js'

@@ -24,6 +24,7 @@ import { type FoundCall, LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
 import { startSweeper } from './charging/sweeper.js'
 import { CallLog } from './events/call-log.js'
+import { CallRecorder } from './events/call-recorder.js'
 import { eventError } from './events/event-error.js'
 import { Explanations } from './events/explanations.js'
 import { FirstTimes } from './events/first-times.js'
@@ -88,6 +89,10 @@ export function createEngine(given: EngineOptions): Engine {
   }
   const calls = new UnorderedList<CallLog>()
   const explanations = new Explanations()
+  const recorder = new CallRecorder(options)
+  const endDroppedWatch = options.calls.watchDropped?.(({ count, error }) => {
+    options.emit({ type: 'calls-dropped', count, ...(error !== undefined && { error: eventError(error) }) })
+  })
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
@@ -102,7 +107,7 @@ export function createEngine(given: EngineOptions): Engine {
   ): Promise<void> {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
-    const log = new CallLog(requestId, name, options, explanations, trace)
+    const log = new CallLog(requestId, name, options, explanations, recorder, trace)
     if (isCharged) calls.add(log)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
@@ -111,7 +116,7 @@ export function createEngine(given: EngineOptions): Engine {
       await run(context, log)
     } catch (caught) {
       const error = asCompatError(caught)
-      log.failed(error.code, error.status)
+      log.failed(error.code, error.status, error.param)
       refuse(requestId, writer, caught, errors)
       context.end()
     } finally {
@@ -145,6 +150,7 @@ export function createEngine(given: EngineOptions): Engine {
     parts.watchdog.close()
     await parts.ledger.idle()
     await swept
+    endDroppedWatch?.()
     return { drained: before - aborted, aborted }
   }
 

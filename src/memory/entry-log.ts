@@ -1,11 +1,10 @@
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
 import { copyCharge } from './ledger-input.js'
+import { readLimit } from './page-limit.js'
 
 /** An entry without its id, which is derived from its position when it is read. */
 type KeptEntry = Omit<Entry, 'id'>
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
 const POSITION_PATTERN = /^\d{1,15}$/
 
 /** The latest `max` entries, in order. */
@@ -54,11 +53,6 @@ export class EntryLog {
     if (!POSITION_PATTERN.test(after)) throw new TypeError('after must be the next of an earlier page')
     return Math.min(Number(after), this.#end) - 1
   }
-}
-
-function readLimit(limit = DEFAULT_LIMIT): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
-  throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${limit}`)
 }
 
 function copyEntry({ postings, charge, facts, limits, ...entry }: KeptEntry, id: string): Entry {

@@ -329,7 +329,7 @@ export class Call implements LiveCall {
   /** Ends a stream that is already open. It never looks like a success. */
   private endWithError(error: CompatError, charge: WireCharge): void {
     const { claim, log } = this.call
-    log.failed(error.code, 200)
+    log.failed(error.code, 200, error.param)
     const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
     // Nothing opens a stream before a route is tried.
     this.client.end(this.last!.reply.failing(keepsKey ? brokenAndCharged(error) : error, charge))
