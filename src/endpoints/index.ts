@@ -1,9 +1,13 @@
 import type { Endpoint } from '../contracts/endpoint.js'
+import { lookUpsOf } from '../contracts/look-ups.js'
 import type { Operation } from '../contracts/operation.js'
 import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
+import { creditsEndpoint } from '../operations/credits/index.js'
 import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
+import { generationEndpoint } from '../operations/generation/index.js'
+import { keyEndpoint } from '../operations/key/index.js'
 import { countEndpoint } from '../operations/messages/count.js'
 import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
@@ -33,6 +37,14 @@ export function createEndpoints(
     countEndpoint(engine),
     ...modelEndpoints(engine, MODEL_OPERATIONS, { isPublic: hasPublicModels }),
   ]
+  const lookUps = lookUpsOf(engine.options.ledger)
+  if (lookUps !== undefined) {
+    endpoints.push(
+      keyEndpoint(engine, lookUps),
+      creditsEndpoint(engine, lookUps),
+      generationEndpoint(engine, lookUps, OPERATIONS),
+    )
+  }
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))
   endpoints.push(...storedResponseEndpoints)

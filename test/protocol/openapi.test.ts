@@ -85,6 +85,9 @@ describe('the OpenAPI document', () => {
       '/messages/count_tokens',
       '/models',
       '/models/{model_key}',
+      '/key',
+      '/credits',
+      '/generation',
       '/envelope-keys',
       '/openapi.json',
     ])

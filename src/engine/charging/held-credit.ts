@@ -17,17 +17,17 @@ import { reportUnavailable } from '../failures/store-failures.js'
 import type { CallerLimits } from './caller-limits.js'
 import type { LedgerClient } from './ledger-client.js'
 
-/** A call takes no more holds in practice: it has one more for each route that needs more credit than those before it. */
-const LOOKED_UP_HOLDS = 16
+/** A call asks for a hold once, and once more for each route that needs more credit than those before it. */
+const LOOKED_UP_HOLDS = 32
 
-/** Returns the id of a call's first hold, or of the one that replaces `replaced` others. */
-function holdIdOf(callId: string, replaced: number): string {
-  return replaced === 0 ? callId : `${callId}-${replaced + 1}`
+/** Returns the id of the hold that a call asks for after so many others. */
+function holdIdOf(callId: string, before: number): string {
+  return before === 0 ? callId : `${callId}-${before + 1}`
 }
 
 /** Returns the ids of the holds that a call may have taken, so that it can be found by its own id. */
 export function holdIdsOf(callId: string): readonly string[] {
-  return Array.from({ length: LOOKED_UP_HOLDS }, (_, replaced) => holdIdOf(callId, replaced))
+  return Array.from({ length: LOOKED_UP_HOLDS }, (_, before) => holdIdOf(callId, before))
 }
 
 /** Returns how long a hold lasts. */
@@ -56,8 +56,8 @@ interface Held {
 /** The current hold of a call. A call has at most one. */
 export class HeldCredit {
   private held: Held | undefined
-  /** How many holds of this call were replaced. */
-  private replaced = 0
+  /** How many holds this call has asked for. */
+  private asked = 0
 
   constructor(
     private readonly parts: { readonly ledger: LedgerClient; readonly options: EngineOptions },
@@ -102,7 +102,6 @@ export class HeldCredit {
       states = result.limits
     }
     if (held === undefined) ledger.holdTaken()
-    else this.replaced++
     this.held = { holdId: request.holdId, amount, tokens: mostTokens, states }
     return undefined
   }
@@ -110,7 +109,7 @@ export class HeldCredit {
   private request(amount: Credits, tokens: number, facts: CallFacts): HoldRequest {
     const { callId, claim, held, limits, parts } = this
     const request: Mutable<HoldRequest> = {
-      holdId: holdIdOf(callId, held === undefined ? 0 : this.replaced + 1),
+      holdId: holdIdOf(callId, this.asked++),
       account: this.account,
       amount,
       ttlMs: holdMs(parts.options.limits),
