@@ -68,6 +68,9 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
   ],
   ['expireHolds', 1, 'expiry-reported', 'an array of the holds that it marked; got 1'],
   ['entries', [], 'entries-zero', '{ entries }, and next if there are more; got []'],
+  ['findCall', null, 'find-held', 'a call with its state, or undefined; got null'],
+  ['spent', {}, 'spent', '{ balance, total, today, week, month }; got {}'],
+  ['limitCounts', {}, 'limit-counts', 'an array with the count of each limit; got {}'],
   ['resolve', null, 'credential-unknown', '{ ok: true, principal }, or { ok: false, reason }; got null'],
   [
     'resolve',
