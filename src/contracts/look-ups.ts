@@ -1,6 +1,6 @@
 import type { PeriodWindow } from '../base/periods.js'
 import type { CallContext, Credits } from './context.js'
-import type { Balance, CallFacts, Entry, LedgerStore } from './ledger.js'
+import type { Balance, CallFacts, Entry } from './ledger.js'
 
 /**
  * Answers the questions of callers about their own calls and credit: `GET /key`, `/credits` and `/generation`. Optional for
@@ -87,12 +87,4 @@ export interface EndedCall {
   readonly facts: CallFacts
   /** Milliseconds since the Unix epoch. */
   readonly at: number
-}
-
-/** Returns the look-ups of a ledger, or undefined if it lacks any of the three methods. */
-export function lookUpsOf(ledger: LedgerStore & Partial<LedgerLookUps>): LedgerLookUps | undefined {
-  const methods = [ledger.spent, ledger.limitCounts, ledger.findCall]
-  return methods.every((method) => typeof method === 'function')
-    ? (ledger as LedgerStore & LedgerLookUps)
-    : undefined
 }

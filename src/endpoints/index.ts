@@ -1,5 +1,6 @@
 import type { Endpoint } from '../contracts/endpoint.js'
-import { lookUpsOf } from '../contracts/look-ups.js'
+import type { EngineOptions } from '../contracts/engine-options.js'
+import type { LedgerLookUps } from '../contracts/look-ups.js'
 import type { Operation } from '../contracts/operation.js'
 import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
@@ -60,4 +61,11 @@ function charged(operation: Operation, engine: Engine): Endpoint {
     ...(errors !== undefined && { errors }),
     answer: (call, writer) => engine.run(operation, call, writer),
   }
+}
+
+/** Returns the look-ups of a ledger, or undefined if it lacks any of the three methods. */
+function lookUpsOf(ledger: EngineOptions['ledger']): LedgerLookUps | undefined {
+  const { findCall, limitCounts, spent } = ledger
+  const hasAll = [findCall, limitCounts, spent].every((method) => typeof method === 'function')
+  return hasAll ? (ledger as LedgerLookUps) : undefined
 }

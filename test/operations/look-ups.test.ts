@@ -1,10 +1,13 @@
 import { OpenRouter } from '@openrouter/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
+  type ChatAdapter,
   type Limit,
   type MemoryCredential,
   memoryCredentials,
   memoryLedger,
+  memoryProviders,
+  openaiCompatible,
   parseCredits,
   type RouterOptions,
 } from '../../src/index.js'
@@ -22,6 +25,7 @@ import {
   MODEL,
   providerReply,
   tokens,
+  UPSTREAM_KEY,
   usageChunk,
   WireService,
 } from '../wire/service.js'
@@ -389,13 +393,29 @@ describe('GET /generation', () => {
     expect((await look(`/generation?id=${'x'.repeat(257)}`)).status).toBe(400)
   })
 
-  it('shows the only charge of a call that fell back to a route with another hold', async () => {
-    service = await WireService.start({ providers: 2 })
+  it('shows the charge of a call that fell back to a dearer route, with a larger hold', async () => {
+    const adapters: ChatAdapter[] = []
+    const dearer = { input: '20', cachedInput: '10', output: '80', request: '0.001' }
+    service = await WireService.start({
+      providers: 2,
+      adapter: (baseUrl) => {
+        const adapter = openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY })
+        adapters.push(adapter)
+        return adapter
+      },
+      router: () => ({
+        providers: memoryProviders([
+          { id: 'cheap', models: { [MODEL]: 'm' }, adapter: adapters[0]! },
+          { id: 'dear', models: { [MODEL]: 'm' }, adapter: adapters[1]!, prices: dearer },
+        ]),
+      }),
+    })
     service.upstreams[0]!.script(answerJson({ error: { message: 'down' } }, 503))
     service.upstreams[1]!.script(answerJson(providerReply()))
-    const response = await service.post(ask())
-    const { id } = (await response.json()) as { id: string }
-    expect((await look(`/generation?id=${id}`)).data).toMatchObject({ provider_name: 'p1', cost: BASE_COST })
+    const { id } = (await (await service.post(ask())).json()) as { id: string }
+    const { data } = await look(`/generation?id=${id}`)
+    expect(data).toMatchObject({ pending: false, provider_name: 'dear', cost: '0.00174' })
+    expect((await service.event('request-end')).holdId).toBe(`${id.slice('chatcmpl-'.length)}-2`)
   })
 })
 
