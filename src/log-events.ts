@@ -20,6 +20,7 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'hold-expired': { level: 'warn', message: 'a hold expired without a settlement' },
   'claim-lost': { level: 'warn', message: 'a charge was posted without its claim' },
   'usage-implausible': { level: 'warn', message: 'a provider reported an implausible token count' },
+  'calls-dropped': { level: 'warn', message: 'some calls were not kept' },
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
   'watch-lost': { level: 'warn', message: 'changes of the stores are not heard' },
   'reply-mended': { level: 'info', message: 'odd elements of a reply were mended' },

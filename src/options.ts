@@ -6,11 +6,13 @@ import { parseCredits } from './base/money.js'
 import type { Admit } from './contracts/admit.js'
 import type { EngineOptions } from './contracts/engine-options.js'
 import type {
+  CallStore,
   CatalogueStore,
   CredentialStore,
   Envelopes,
   EventError,
   IdempotencyStore,
+  LedgerLookUps,
   LedgerStore,
   Limits,
   ProviderRegistry,
@@ -30,19 +32,22 @@ import {
   createTextCounter,
 } from './engine/charging/token-counters.js'
 import { createEmitter } from './engine/events/emitter.js'
-import { memoryIdempotency } from './memory/index.js'
+import { memoryCalls, memoryIdempotency } from './memory/index.js'
 import { printFailures } from './print-failures.js'
 
 /** The options of a router. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
-  readonly ledger: LedgerStore
+  /** With the methods of `LedgerLookUps`, there are `GET /key`, `/credits` and `/generation`. */
+  readonly ledger: LedgerStore & Partial<LedgerLookUps>
   readonly providers: ProviderRegistry
   /** Opens the sealed provider keys of callers; `keyring()` creates one. If absent, such keys are refused. */
   readonly envelopes?: Envelopes
   /** A store alone is short for `{ store }`. */
   readonly idempotency?: IdempotencyOptions | IdempotencyStore
+  /** Keeps how calls ended, failures and refusals included. The latest 1,000 in memory by default. */
+  readonly calls?: CallStore
   /** The ledger account that earns the base price. `'platform'` by default. */
   readonly platformAccount?: string
   /** Charges at most the hold, limits the provider's output to it and cuts a stream off there. Off by default. */
@@ -94,6 +99,8 @@ export interface RouterStores
   extends Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'> {
   /** Used unless `idempotency` of the options names a store. */
   readonly idempotency?: IdempotencyStore
+  /** Used unless `calls` of the options is a store. */
+  readonly calls?: CallStore
 }
 
 /** The options of a router whose stores come in one object. A store that is also given alone replaces that of the object. */
@@ -189,6 +196,7 @@ const OPTIONS: readonly string[] = Object.keys({
   stores: true,
   envelopes: true,
   idempotency: true,
+  calls: true,
   platformAccount: true,
   neverOverdraw: true,
   byokFee: true,
@@ -227,6 +235,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
   }
   if (options.envelopes !== undefined) requireParts('envelopes', options.envelopes, ['open'])
   const idempotency = idempotencyOptions(options.idempotency)
+  if (options.calls !== undefined) requireParts('calls', options.calls, ['record', 'find', 'list'])
   if (options.tokenCounter !== undefined) requireParts('tokenCounter', options.tokenCounter, ['tally'])
   refuseMisspelt(options, OPTIONS, 'createCompatRouter')
   requireBoolean('neverOverdraw', options.neverOverdraw)
@@ -251,6 +260,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
       ttlMs: idempotency.ttlMs ?? DAY_MS,
       keepBodies: idempotency.keepBodies ?? true,
     },
+    calls: options.calls ?? memoryCalls(),
     platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
     neverOverdraw,
     byokFee: byokFee(options.byokFee),
@@ -277,7 +287,7 @@ function withStores(options: RouterOptions | StoredRouterOptions): RouterOptions
       'createCompatRouter: stores must be an object with credentials, catalogue, ledger and providers, such as sqliteStores(…).',
     )
   }
-  const { catalogue, credentials, idempotency, ledger, providers } = stores
+  const { calls, catalogue, credentials, idempotency, ledger, providers } = stores
   return {
     ...rest,
     credentials: rest.credentials ?? credentials,
@@ -285,6 +295,7 @@ function withStores(options: RouterOptions | StoredRouterOptions): RouterOptions
     ledger: rest.ledger ?? ledger,
     providers: rest.providers ?? providers,
     ...(idempotency !== undefined && { idempotency: withStore(rest.idempotency, idempotency) }),
+    ...(calls !== undefined && { calls: rest.calls ?? calls }),
   }
 }
 

@@ -65,12 +65,13 @@ function failedIncident(event: Exclude<RouterEvent, RequestEnd>): Failure | unde
   const incident = incidentOf(event)
   if (incident === undefined || incident.level === 'info') return undefined
   const where = placeOf(event)
-  const error = 'error' in event ? describe(event.error) : ''
+  const error = 'error' in event && event.error !== undefined ? describe(event.error) : ''
+  const count = event.type === 'calls-dropped' ? `: ${event.count}` : ''
   const why = 'why' in event ? `: ${event.why}` : 'hint' in event ? `: ${event.hint}` : ''
   const requestId = 'requestId' in event && event.requestId !== undefined ? ` [${event.requestId}]` : ''
   return {
     kind: `${event.type} ${where}`,
-    text: `${incident.message}${where === '' ? '' : ` (${where})`}${why}${error}${requestId}`,
+    text: `${incident.message}${where === '' ? '' : ` (${where})`}${count}${why}${error}${requestId}`,
   }
 }
 

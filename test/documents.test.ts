@@ -22,6 +22,7 @@ const documents = [
   'docs/charging.md',
   'docs/clients.md',
   'docs/limits.md',
+  'docs/lookups.md',
   'docs/stores.md',
   'docs/observability.md',
   'docs/request-fields.md',

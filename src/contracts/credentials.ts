@@ -61,6 +61,8 @@ export interface Bearer {
    * its own.
    */
   readonly limits?: readonly Limit[]
+  /** The name of the key or of the grant, for its holder: `GET /key` shows it. */
+  readonly label?: string
   /** For the host's own `admit` hook; the router does not read it. */
   readonly metadata?: Readonly<Record<string, string>>
 }

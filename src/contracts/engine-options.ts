@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.js'
 import type { ByokFee } from '../base/prices.js'
 import type { Admit } from './admit.js'
+import type { CallStore } from './calls.js'
 import type { CatalogueStore } from './catalogue.js'
 import type { CredentialStore } from './credentials.js'
 import type { Envelopes } from './envelope.js'
@@ -8,6 +9,7 @@ import type { RouterEvent } from './events.js'
 import type { IdempotencyStore } from './idempotency.js'
 import type { LedgerStore } from './ledger.js'
 import type { Limits } from './limits.js'
+import type { LedgerLookUps } from './look-ups.js'
 import type { ProviderRegistry } from './providers.js'
 import type { ReasoningName, ReasoningNaming } from './reasoning-name.js'
 import type { TokenCounter } from './token-counter.js'
@@ -16,9 +18,11 @@ import type { TokenCounter } from './token-counter.js'
 export interface EngineOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
-  readonly ledger: LedgerStore
+  readonly ledger: LedgerStore & Partial<LedgerLookUps>
   readonly providers: ProviderRegistry
   readonly envelopes: Envelopes | undefined
+  /** Keeps how requests ended. */
+  readonly calls: CallStore
   readonly idempotency: {
     readonly store: IdempotencyStore
     readonly ttlMs: number

@@ -19,6 +19,7 @@ export type RouterEvent =
   | RequestTrimmed
   | CallAbandoned
   | StoreFault
+  | CallsDropped
   | BodyConsumed
   | RouteDisabled
   | WatchLost
@@ -187,9 +188,18 @@ export interface CallAbandoned {
 /** A store did not answer, or broke its contract. */
 export interface StoreFault {
   readonly type: 'store-fault'
-  readonly store: 'credentials' | 'catalogue' | 'ledger' | 'providers' | 'envelopes' | 'idempotency'
+  readonly store: 'credentials' | 'catalogue' | 'ledger' | 'providers' | 'envelopes' | 'idempotency' | 'calls'
   readonly requestId?: string
   readonly error: EventError
+}
+
+/** The store of calls could not keep up or has failed, so some calls were not kept. Nothing else depends on them. */
+export interface CallsDropped {
+  readonly type: 'calls-dropped'
+  /** The number of calls since the last event of this type. */
+  readonly count: number
+  /** Absent if the store only could not keep up. */
+  readonly error?: EventError
 }
 
 /** Another middleware has consumed the request body. Mount the router before it. */

@@ -1,5 +1,6 @@
 import type { PeriodWindow } from '../base/periods.js'
 import type { HoldLimit, HoldLimited, LimitState, LimitUse } from './ledger.js'
+import type { CountedLimit, LimitCount } from './look-ups.js'
 
 /** The count that limits are compared with, for one period. Times are in milliseconds since the Unix epoch. */
 export interface Bucket {
@@ -126,6 +127,19 @@ export function limitStates(
   })
 }
 
+/** Returns the counts of limits at this time. A bucket whose period has ended, or that does not exist, is empty. */
+export function limitCounts(
+  rows: Pick<BucketRows, 'read'>,
+  limits: readonly CountedLimit[],
+  now: number,
+): readonly LimitCount[] {
+  return limits.map((counted) => {
+    const { bucket, limit } = counted
+    const { endsAt, held, used } = presentBucket(counted, rows.read(bucket), undefined, now)
+    return { bucket, used, held, left: notNegative(limit - used - held), resetMs: Math.max(0, endsAt - now) }
+  })
+}
+
 /** Whether each limit has a window that contains `now`, without which only the repeat of a granted hold is answered. */
 export function areInPresent(limits: readonly HoldLimit[], now: number): boolean {
   return limits.every(({ windows }) => presentWindow(windows, now) !== undefined)
@@ -143,7 +157,7 @@ export function isSameLimits(limits: readonly HoldLimit[], parts: readonly Limit
 
 /** Returns the bucket of the period in which a hold counts now. */
 function presentBucket(
-  { bucket, windows }: HoldLimit,
+  { bucket, windows }: Pick<HoldLimit, 'bucket' | 'windows'>,
   row: Bucket | undefined,
   mine: LimitUse | undefined,
   now: number,

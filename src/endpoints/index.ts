@@ -1,9 +1,14 @@
 import type { Endpoint } from '../contracts/endpoint.js'
+import type { EngineOptions } from '../contracts/engine-options.js'
+import type { LedgerLookUps } from '../contracts/look-ups.js'
 import type { Operation } from '../contracts/operation.js'
 import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
+import { creditsEndpoint } from '../operations/credits/index.js'
 import { embeddings } from '../operations/embeddings/index.js'
 import { envelopeKeysEndpoint } from '../operations/envelope-keys/index.js'
+import { generationEndpoint } from '../operations/generation/index.js'
+import { keyEndpoint } from '../operations/key/index.js'
 import { countEndpoint } from '../operations/messages/count.js'
 import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
@@ -33,6 +38,14 @@ export function createEndpoints(
     countEndpoint(engine),
     ...modelEndpoints(engine, MODEL_OPERATIONS, { isPublic: hasPublicModels }),
   ]
+  const lookUps = lookUpsOf(engine.options.ledger)
+  if (lookUps !== undefined) {
+    endpoints.push(
+      keyEndpoint(engine, lookUps),
+      creditsEndpoint(engine, lookUps),
+      generationEndpoint(engine, lookUps, OPERATIONS),
+    )
+  }
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))
   if (hasOpenApi) endpoints.push(openApiEndpoint(engine, () => endpoints))
   endpoints.push(...storedResponseEndpoints)
@@ -48,4 +61,11 @@ function charged(operation: Operation, engine: Engine): Endpoint {
     ...(errors !== undefined && { errors }),
     answer: (call, writer) => engine.run(operation, call, writer),
   }
+}
+
+/** Returns the look-ups of a ledger, or undefined if it lacks any of the three methods. */
+function lookUpsOf(ledger: EngineOptions['ledger']): LedgerLookUps | undefined {
+  const { findCall, limitCounts, spent } = ledger
+  const hasAll = [findCall, limitCounts, spent].every((method) => typeof method === 'function')
+  return hasAll ? (ledger as LedgerLookUps) : undefined
 }

@@ -1,14 +1,15 @@
 import { isCompatError } from '../base/errors.js'
 import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
-import type { Principal } from '../contracts/credentials.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
+import type { LedgerLookUps } from '../contracts/look-ups.js'
 import type { Door, Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
+import type { Caller } from './admission/authenticate.js'
 import { InFlight } from './admission/in-flight.js'
 import { letIn } from './admission/let-in.js'
 import { LookUps } from './admission/look-ups.js'
@@ -18,10 +19,12 @@ import type { EngineParts } from './call/parts.js'
 import { runOperation } from './call/pipeline.js'
 import { Watchdog } from './call/watchdog.js'
 import { createLimitReader } from './charging/caller-limits.js'
-import { LedgerClient } from './charging/ledger-client.js'
+import { holdIdsOf } from './charging/held-credit.js'
+import { type FoundCall, LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
 import { startSweeper } from './charging/sweeper.js'
 import { CallLog } from './events/call-log.js'
+import { CallRecorder } from './events/call-recorder.js'
 import { eventError } from './events/event-error.js'
 import { Explanations } from './events/explanations.js'
 import { FirstTimes } from './events/first-times.js'
@@ -33,7 +36,7 @@ import { RouteHealthBook } from './routing/route-health.js'
 export type MakePublicBody = (context: LazyContext) => Promise<string>
 
 /** Makes the body of a reply that costs nothing, as latin1. */
-export type MakeBody = (context: LazyContext, principal: Principal) => Promise<string>
+export type MakeBody = (context: LazyContext, caller: Caller) => Promise<string>
 
 /** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
 export interface Engine {
@@ -43,6 +46,13 @@ export interface Engine {
   answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, door?: Door): Promise<void>
   /** Answers a request of anybody, without events, with a body in JSON. */
   answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, door?: Door): Promise<void>
+  /** Returns a call by its id, as this process or the ledger knows it, or undefined if the account has none. */
+  findCall(
+    callId: string,
+    account: string,
+    context: LazyContext,
+    lookUps: LedgerLookUps,
+  ): Promise<FoundCall | undefined>
   /** The options, made safe against members on `Object.prototype`. */
   readonly options: EngineOptions
   readonly inFlight: number
@@ -79,6 +89,10 @@ export function createEngine(given: EngineOptions): Engine {
   }
   const calls = new UnorderedList<CallLog>()
   const explanations = new Explanations()
+  const recorder = new CallRecorder(options)
+  const endDroppedWatch = options.calls.watchDropped?.(({ count, error }) => {
+    options.emit({ type: 'calls-dropped', count, ...(error !== undefined && { error: eventError(error) }) })
+  })
   const endSweeper = startSweeper(options)
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
@@ -93,7 +107,7 @@ export function createEngine(given: EngineOptions): Engine {
   ): Promise<void> {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
-    const log = new CallLog(requestId, name, options, explanations, trace)
+    const log = new CallLog(requestId, name, options, explanations, recorder, trace)
     if (isCharged) calls.add(log)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
@@ -102,7 +116,7 @@ export function createEngine(given: EngineOptions): Engine {
       await run(context, log)
     } catch (caught) {
       const error = asCompatError(caught)
-      log.failed(error.code, error.status)
+      log.failed(error.code, error.status, error.param)
       refuse(requestId, writer, caught, errors)
       context.end()
     } finally {
@@ -136,6 +150,7 @@ export function createEngine(given: EngineOptions): Engine {
     parts.watchdog.close()
     await parts.ledger.idle()
     await swept
+    endDroppedWatch?.()
     return { drained: before - aborted, aborted }
   }
 
@@ -154,7 +169,7 @@ export function createEngine(given: EngineOptions): Engine {
           call,
           context,
           log,
-          async ({ principal }) => writer.send(200, JSON_HEADERS, await body(context, principal)),
+          async (caller) => writer.send(200, JSON_HEADERS, await body(context, caller)),
           door,
         ),
       ),
@@ -168,6 +183,9 @@ export function createEngine(given: EngineOptions): Engine {
         refuse(requestId, writer, caught, errors)
       }
     },
+
+    findCall: (callId, account, context, lookUps) =>
+      parts.ledger.find({ account, holdIds: holdIdsOf(callId) }, context, lookUps),
 
     get inFlight() {
       return parts.inFlight.count

@@ -5,6 +5,7 @@ import type { TurnGate } from '../base/turn-gate.js'
 import type { Endpoint } from '../contracts/endpoint.js'
 import type { Limits } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
+import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
 import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
@@ -83,7 +84,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
 
   function notFound(req: HostRequest, path: string | undefined): CompatError {
-    if (path === undefined || !paths.hasExtraVersion(path)) return unknownPath(endpoints)
+    if (path === undefined || !paths.hasExtraVersion(path)) return unknownPath(endpoints, path)
     const whole = typeof req.originalUrl === 'string' ? req.originalUrl : req.url
     return extraVersion(pathOf(whole ?? ''), path)
   }
@@ -154,13 +155,13 @@ function hasEnded(req: HostRequest, res: ServerResponse): boolean {
   return res.headersSent || res.writableEnded || req.socket.destroyed
 }
 
-function unknownPath(endpoints: readonly Endpoint[]): CompatError {
+function unknownPath(endpoints: readonly Endpoint[], path: string | undefined): CompatError {
   const known = endpoints
     .filter(({ isPublic, openapi }) => isPublic !== true && openapi !== undefined)
     .map(({ method, path }) => `${method} ${path}`)
   return new CompatError(
     'not_found',
-    `There is no endpoint at this path. Below the mount path there are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}.`,
+    `${describeAbsence(path)} Below the mount path there are ${known.slice(0, -1).join(', ')} and ${known.at(-1)}.`,
   )
 }
 

@@ -12,6 +12,7 @@ import type {
   Watch,
 } from '../contracts/index.js'
 import {
+  labelSchema,
   limitsSchema,
   markupSchema,
   momentSchema,
@@ -151,6 +152,7 @@ const bearerFields = {
   account: nameSchema,
   expiresAt: momentSchema.optional(),
   limits: limitsSchema.optional(),
+  label: labelSchema.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

@@ -1,11 +1,10 @@
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
 import { copyCharge } from './ledger-input.js'
+import { readLimit } from './page-limit.js'
 
 /** An entry without its id, which is derived from its position when it is read. */
 type KeptEntry = Omit<Entry, 'id'>
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
 const POSITION_PATTERN = /^\d{1,15}$/
 
 /** The latest `max` entries, in order. */
@@ -23,10 +22,16 @@ export class EntryLog {
     this.#max = max
   }
 
-  /** Keeps an entry, not a copy of it. */
-  add(entry: KeptEntry): void {
+  /** Keeps an entry, not a copy of it. Returns its position. */
+  add(entry: KeptEntry): number {
     this.#entries[this.#end % this.#max] = entry
-    this.#end++
+    return this.#end++
+  }
+
+  /** Returns a copy of the entry at a position, or undefined if it has been dropped. */
+  at(position: number): Entry | undefined {
+    if (position < this.#end - this.#max) return undefined
+    return copyEntry(this.#entries[position % this.#max]!, `${this.#name}-${position}`)
   }
 
   /** Returns copies, newest first. */
@@ -48,11 +53,6 @@ export class EntryLog {
     if (!POSITION_PATTERN.test(after)) throw new TypeError('after must be the next of an earlier page')
     return Math.min(Number(after), this.#end) - 1
   }
-}
-
-function readLimit(limit = DEFAULT_LIMIT): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit
-  throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${limit}`)
 }
 
 function copyEntry({ postings, charge, facts, limits, ...entry }: KeptEntry, id: string): Entry {

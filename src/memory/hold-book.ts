@@ -23,6 +23,8 @@ export interface SettledHold {
   /** Undefined if the call had none, or another hold had it. */
   readonly claim: string | undefined
   readonly charge: Charge
+  /** The position of its entry. */
+  readonly position: number
 }
 
 /**

@@ -1,3 +1,4 @@
+export { type MemoryCallsOptions, memoryCalls } from './calls.js'
 export { type MemoryCatalogue, type MemoryModel, memoryCatalogue } from './catalogue.js'
 export {
   type MemoryCredential,

@@ -4,9 +4,13 @@ import type { Credits } from '../base/money.js'
 import type {
   Awaitable,
   Balance,
+  CallFacts,
   ExpiredHold,
   HoldRequest,
   HoldResult,
+  LedgerCall,
+  LedgerCallQuery,
+  LedgerLookUps,
   LedgerReader,
   LedgerStore,
   LimitUse,
@@ -20,6 +24,7 @@ import {
   giveBack,
   isSameLimits,
   KEEP_BUCKET_MS,
+  limitCounts,
   limitStates,
   takeLimits,
   testLimits,
@@ -37,6 +42,8 @@ import {
   readGrant,
   readKeepEntries,
 } from './ledger-input.js'
+import { RecentMap } from './recent-map.js'
+import { SpentBook } from './spent-book.js'
 
 export interface MemoryLedgerOptions {
   /** The number of entries to keep, from 1 to 10,000,000. The oldest is dropped first. 10,000 by default. */
@@ -47,7 +54,7 @@ export interface MemoryLedgerOptions {
   readonly newId?: () => string
 }
 
-export interface MemoryLedger extends LedgerStore, LedgerReader {
+export interface MemoryLedger extends LedgerStore, LedgerReader, LedgerLookUps {
   /** Adds credits, a decimal string such as `'5.00'`, to an account, which is created if it does not exist. */
   grant(account: string, amount: string, memo?: string): void
 }
@@ -63,7 +70,8 @@ const REMEMBERED_HOLDS = 100_000
 /**
  * A ledger in memory. It is exact, but lost when the process ends. `accounts` has the opening balances as decimal strings.
  *
- * Balances and open holds are never forgotten, and `entries` returns the latest `keepEntries`. To post no charge twice,
+ * Balances, sums of what was spent, and open holds are never forgotten. `entries` and `findCall` return the latest
+ * `keepEntries`. To post no charge twice,
  * the ledger remembers the latest 100,000 settled holds with their charges and claims, or `keepEntries` if that is
  * more: about 450 bytes each. It also remembers as many holds that were released or have expired. A forgotten hold is
  * unknown: settling it again posts again, and its claim is free.
@@ -88,6 +96,9 @@ export function memoryLedger(
   }
   const holds = new HoldBook(Math.max(keepEntries, REMEMBERED_HOLDS))
   const log = new EntryLog(newId(), keepEntries)
+  const spent = new SpentBook()
+  /** The calls that ended without a charge. */
+  const ended = new RecentMap<{ readonly facts: CallFacts; readonly at: number }>(keepEntries, () => {})
 
   function accountOf(name: string): Account {
     let account = balances.get(name)
@@ -106,8 +117,14 @@ export function memoryLedger(
 
   function expireNow(): number {
     const now = clock.now()
-    holds.expire(now, free)
+    holds.expire(now, (hold) => end(hold, now))
     return now
+  }
+
+  /** Frees an open hold that nothing was charged for. */
+  function end(hold: OpenHold, at: number): void {
+    free(hold)
+    ended.add(hold.holdId, { facts: hold.facts, at })
   }
 
   function grant(name: string, amount: string, memo?: string, what = 'amount'): void {
@@ -206,10 +223,11 @@ export function memoryLedger(
     const claimant = wanted === undefined ? undefined : holds.claimant(wanted)
     const hasClaim = claimant === undefined || claimant === holdId
     if (open !== undefined) free(open)
-    holds.settle(holdId, { claim: hasClaim ? wanted : undefined, charge })
+    const position = log.add(entry)
+    holds.settle(holdId, { claim: hasClaim ? wanted : undefined, charge, position })
     for (const { account, amount } of sums) accountOf(account).posted += amount
     countUses(bucketRows, limits, addUse)
-    log.add(entry)
+    spent.add(facts, charge.cost, now)
     const settled = { repeated: false, charge: request.charge, overdraft: overdraftOf(payer) }
     return hasClaim ? settled : { ...settled, claimLost: true }
   }
@@ -220,11 +238,11 @@ export function memoryLedger(
   }
 
   function release({ holdId }: ReleaseRequest): { state: 'released' | 'settled' } {
-    expireNow()
+    const now = expireNow()
     if (holds.settled(holdId) !== undefined) return { state: 'settled' }
     const open = holds.open(holdId)
     if (open !== undefined) {
-      free(open)
+      end(open, now)
       holds.release(open)
     } else if (holds.ended(holdId) === undefined) holds.mark(holdId)
     return { state: 'released' }
@@ -248,6 +266,34 @@ export function memoryLedger(
       .map(({ holdId, account, amount, facts }) => ({ holdId, account, amount, facts }))
   }
 
+  function findCall({ account, holdIds }: LedgerCallQuery): LedgerCall | undefined {
+    expireNow()
+    let found: LedgerCall | undefined
+    for (const holdId of holdIds) {
+      const call = callOf(holdId)
+      const facts = call?.state === 'settled' ? call.entry.facts : call?.facts
+      if (call === undefined || facts?.account !== account) continue
+      if (call.state !== 'ended') return call
+      found = call
+    }
+    return found
+  }
+
+  function callOf(holdId: string): LedgerCall | undefined {
+    const open = holds.open(holdId)
+    if (open !== undefined) {
+      const { amount, deadline, facts } = open
+      return { state: 'held', facts: { ...facts }, holdAmount: amount, expiresAt: deadline }
+    }
+    const settled = holds.settled(holdId)
+    if (settled !== undefined) {
+      const entry = log.at(settled.position)
+      return entry && { state: 'settled', entry, refunded: 0n }
+    }
+    const over = ended.get(holdId)
+    return over && { state: 'ended', facts: { ...over.facts }, at: over.at }
+  }
+
   for (const [name, amount] of Object.entries(accounts)) {
     grant(name, amount, 'opening balance', `accounts.${name}`)
   }
@@ -261,6 +307,12 @@ export function memoryLedger(
     balance: async (account) => balance(account),
     expireHolds: async (limit) => expireHolds(limit),
     entries: async (query) => log.read(query),
+    spent: async (query) => ({
+      balance: balance(query.account) ?? { posted: 0n, held: 0n, available: 0n },
+      ...spent.read(query, clock.now()),
+    }),
+    limitCounts: async (limits) => limitCounts(bucketRows, limits, expireNow()),
+    findCall: async (query) => findCall(query),
   }
 }
 

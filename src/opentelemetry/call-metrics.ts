@@ -18,6 +18,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'request-trimmed': true,
   'call-abandoned': true,
   'store-fault': true,
+  'calls-dropped': true,
   'body-consumed': true,
   'route-disabled': true,
   'watch-lost': true,

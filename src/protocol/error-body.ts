@@ -27,7 +27,6 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
   invalid_api_key: `${REALM}, error="invalid_token"`,
   expired_credential: `${REALM}, error="invalid_token", error_description="expired"`,
   revoked_credential: `${REALM}, error="invalid_token", error_description="revoked"`,
-  insufficient_scope: `${REALM}, error="insufficient_scope", scope="models.run"`,
 }
 
 /** Whether a client library should retry the call. For other codes, libraries decide by the status. */
@@ -84,7 +83,7 @@ export function asCompatError(caught: unknown): CompatError {
  */
 export function errorReply(error: CompatError, style: ErrorStyle = OPENAI_ERRORS): ErrorReply {
   const headers: Record<string, string> = { 'content-type': JSON_TYPE }
-  const challenge = CHALLENGES[error.code]
+  const challenge = challengeOf(error)
   if (challenge !== undefined) headers['www-authenticate'] = challenge
   const shouldRetry = SHOULD_RETRY[error.code]
   if (shouldRetry !== undefined) headers['x-should-retry'] = shouldRetry
@@ -94,6 +93,11 @@ export function errorReply(error: CompatError, style: ErrorStyle = OPENAI_ERRORS
   const retryAfter = retryAfterSeconds(error, longest)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   return { status: error.status, headers, body: toLatin1(JSON.stringify(style.body(error))) }
+}
+
+function challengeOf({ code, metadata }: CompatError): string | undefined {
+  if (code !== 'insufficient_scope') return CHALLENGES[code]
+  return `${REALM}, error="insufficient_scope", scope="${metadata?.scope ?? 'models.run'}"`
 }
 
 /**

@@ -66,7 +66,7 @@ function tokensStatement(database: SqlDatabase, digests: readonly string[]): Sta
       ? ['t.digest = any (cast(?1 as text[]))', `{${digests.join()}}`]
       : ['t.digest in (select value from json_each(?1))', JSON.stringify(digests)]
   return {
-    text: `select t.digest, c.id, c.kind, c.account, c.app_id, coalesce(t.scopes, c.scopes) as scopes, c.metadata, c.allowed_models,
+    text: `select t.digest, c.id, c.kind, c.account, c.app_id, c.label, coalesce(t.scopes, c.scopes) as scopes, c.metadata, c.allowed_models,
         t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
         a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
         ${limitsOf(database)} as limits, ${now} as now
@@ -98,12 +98,14 @@ function readOwner(row: Row): CredentialOwner {
 function readPrincipal(row: Row): Principal {
   const expiresAt = readOptionalNumber(row, 'expires_at')
   const metadata = readOptionalJson<Record<string, string>>(row, 'metadata')
+  const label = readOptionalText(row, 'label')
   const limits = readLimits(row, 'limits')
   const bearer = {
     credentialId: readText(row, 'id'),
     account: readText(row, 'account'),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(limits.length === 0 ? {} : { limits }),
+    ...(label === undefined ? {} : { label }),
     ...(metadata === undefined ? {} : { metadata }),
   }
   if (readText(row, 'kind') === 'api-key') {

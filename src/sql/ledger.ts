@@ -2,6 +2,7 @@ import type {
   Charge,
   ExpiredHold,
   HoldResult,
+  LedgerLookUps,
   LedgerReader,
   LedgerStore,
   SettleResult,
@@ -19,6 +20,7 @@ import {
   toReleaseCommand,
   toSettleCommand,
 } from './ledger-commands.js'
+import { createSqlLookUps } from './look-ups.js'
 
 export interface SqlLedgerParts {
   readonly database: SqlDatabase
@@ -35,7 +37,7 @@ export function createSqlLedger({
   settlementReads,
   groupCommit,
   expire,
-}: SqlLedgerParts): LedgerStore & LedgerReader {
+}: SqlLedgerParts): LedgerStore & LedgerReader & LedgerLookUps {
   async function chargeOf(entryId: bigint): Promise<Charge> {
     const [row] = await settlementReads.all({
       text: 'select * from {entries} where id = ?1',
@@ -117,6 +119,7 @@ export function createSqlLedger({
     },
 
     entries: (query) => readEntries(database, query),
+    ...createSqlLookUps(database),
   }
 }
 

@@ -2,6 +2,7 @@ import type {
   CatalogueStore,
   CredentialStore,
   IdempotencyStore,
+  LedgerLookUps,
   LedgerReader,
   LedgerStore,
   ProviderRegistry,
@@ -42,7 +43,7 @@ export const STORE_OPTIONS: readonly string[] = ['adapters', 'secretKeys', 'othe
 export interface DurableStores {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
-  readonly ledger: LedgerStore & LedgerReader
+  readonly ledger: LedgerStore & LedgerReader & LedgerLookUps
   readonly providers: ProviderRegistry
   readonly idempotency: IdempotencyStore
   /** For `createAdmin`. */

@@ -15,6 +15,7 @@ export {
   type ScriptedAnswer,
 } from './adapter/index.js'
 export type { CaseNeed, ConformanceCase, Opened } from './base/case.js'
+export { type CallCase, type CallHarness, callCases } from './call-cases.js'
 export {
   type CatalogueCase,
   type CatalogueHarness,

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { memoryLedger } from '../../src/memory/index.js'
+import { type MemoryLedger, memoryLedger } from '../../src/memory/index.js'
 import { type LedgerCase, ledgerCases } from '../../src/testing/index.js'
-import { type BrokenLedger, brokenLedgers } from './broken-ledgers.js'
+import { brokenLedgers } from './broken-ledgers.js'
 import { brokenLimits } from './broken-limits.js'
+import { brokenLookUps } from './broken-look-ups.js'
 import { createManualClock } from './manual-clock.js'
 
-async function failuresOf({ spoil }: BrokenLedger): Promise<readonly string[]> {
+type Spoil = (good: MemoryLedger) => object
+
+async function failuresOf({ spoil }: { readonly spoil: Spoil }): Promise<readonly string[]> {
   const failed: string[] = []
   for (const { id, run } of ledgerCases) {
     const clock = createManualClock()
@@ -19,7 +22,7 @@ async function failuresOf({ spoil }: BrokenLedger): Promise<readonly string[]> {
 }
 
 describe('the ledger cases find a ledger that', () => {
-  for (const broken of [...brokenLedgers, ...brokenLimits]) {
+  for (const broken of [...brokenLedgers, ...brokenLimits, ...brokenLookUps]) {
     it(broken.what, async () => {
       expect(await failuresOf(broken)).toContain(broken.foundBy)
     })
@@ -27,5 +30,5 @@ describe('the ledger cases find a ledger that', () => {
 })
 
 it('passes a ledger without a fault', async () => {
-  expect(await failuresOf({ what: 'good', foundBy: '', spoil: () => ({}) })).toEqual([])
+  expect(await failuresOf({ spoil: () => ({}) })).toEqual([])
 })

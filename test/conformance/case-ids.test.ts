@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import {
+  callCases,
   catalogueCases,
   credentialCases,
   idempotencyCases,
@@ -7,7 +8,7 @@ import {
   registryCases,
 } from '../../src/testing/index.js'
 
-const suites = { catalogueCases, credentialCases, idempotencyCases, ledgerCases, registryCases }
+const suites = { callCases, catalogueCases, credentialCases, idempotencyCases, ledgerCases, registryCases }
 
 it.each(Object.entries(suites))('%s keep their ids and needs', (_, cases) => {
   expect(cases.map(({ id, needs }) => [id, ...needs].join(' '))).toMatchSnapshot()

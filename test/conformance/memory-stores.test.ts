@@ -1,12 +1,19 @@
 import { describe, it } from 'vitest'
 import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
 import {
+  memoryCalls,
   memoryCatalogue,
   memoryCredentials,
   memoryIdempotency,
   memoryProviders,
 } from '../../src/memory/index.js'
-import { catalogueCases, credentialCases, idempotencyCases, registryCases } from '../../src/testing/index.js'
+import {
+  callCases,
+  catalogueCases,
+  credentialCases,
+  idempotencyCases,
+  registryCases,
+} from '../../src/testing/index.js'
 import { createManualClock } from './manual-clock.js'
 
 describe('memory credentials', () => {
@@ -31,6 +38,12 @@ describe('cached memory credentials', () => {
           return { store, revoke: inner.revoke, close: store.close }
         },
       }))
+  }
+})
+
+describe('memory calls', () => {
+  for (const { id, name, run } of callCases) {
+    it(`${id}: ${name}`, () => run({ open: () => memoryCalls() }))
   }
 })
 

@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert'
 import { expect, it } from 'vitest'
 import type { Model } from '../../src/index.js'
 import {
+  memoryCalls,
   memoryCatalogue,
   memoryCredentials,
   memoryIdempotency,
@@ -13,6 +14,7 @@ import {
   ADAPTER_HOST_KEY,
   adapterCases,
   type CatalogueHarness,
+  callCases,
   catalogueCases,
   credentialCases,
   idempotencyCases,
@@ -31,6 +33,7 @@ const suites = {
   catalogue: [catalogueCases, (given: never) => memoryCatalogue(given)],
   registry: [registryCases, (given: never) => memoryProviders(given)],
   idempotency: [idempotencyCases, () => memoryIdempotency()],
+  calls: [callCases, () => memoryCalls()],
 } as unknown as Record<string, readonly [cases: readonly Case[], open: (given: never) => object]>
 
 function caseOf(id: string): readonly [found: Case, open: (given: never) => object] {
@@ -65,6 +68,9 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
   ],
   ['expireHolds', 1, 'expiry-reported', 'an array of the holds that it marked; got 1'],
   ['entries', [], 'entries-zero', '{ entries }, and next if there are more; got []'],
+  ['findCall', null, 'find-held', 'a call with its state, or undefined; got null'],
+  ['spent', {}, 'spent', '{ balance, total, today, week, month }; got {}'],
+  ['limitCounts', {}, 'limit-counts', 'an array with the count of each limit; got {}'],
   ['resolve', null, 'credential-unknown', '{ ok: true, principal }, or { ok: false, reason }; got null'],
   [
     'resolve',
@@ -74,6 +80,9 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
   ],
   ['list', { data: [] }, 'catalogue-list', 'an array of models; got { data: [] }'],
   ['get', null, 'catalogue-unknown', 'a model, or undefined; got null'],
+  ['record', undefined, 'calls-find', 'nothing; got Promise { undefined }'],
+  ['find', null, 'calls-find', 'a call or undefined; got null'],
+  ['list', [], 'calls-filters', '{ calls, next? }; got []'],
   ['routes', undefined, 'registry-unknown', 'an array of routes, empty if there are none; got undefined'],
   [
     'claim',

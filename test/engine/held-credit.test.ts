@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CallFacts, HoldRequest, HoldResult } from '../../src/contracts/ledger.js'
 import type { EngineParts } from '../../src/engine/call/parts.js'
-import { HeldCredit } from '../../src/engine/charging/held-credit.js'
+import { HeldCredit, holdIdsOf } from '../../src/engine/charging/held-credit.js'
 import { refusedHold } from '../../src/engine/failures/credit.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 
@@ -18,7 +18,7 @@ function start(answer: HoldResult) {
       },
     },
   } as unknown as EngineParts
-  return { credit: new HeldCredit(parts, 'call-1', 'alice', undefined, undefined), asked }
+  return { credit: new HeldCredit(parts, 'request-1', 'call-1', 'alice', undefined, undefined), asked }
 }
 
 const FACTS = {} as CallFacts
@@ -36,7 +36,9 @@ describe('the hold of a call', () => {
     const { credit, asked } = start({ ok: true })
     for (const amount of [5n, 5n, 4n, 6n, 6n])
       expect(await credit.secure(needs(amount), FACTS)).toBeUndefined()
-    expect(asked).toMatchObject([{ amount: 5n }, { amount: 6n, replaces: 'hold-1' }])
+    expect(asked).toMatchObject([{ amount: 5n }, { amount: 6n, replaces: 'call-1' }])
+    expect(asked.map(({ holdId }) => holdId)).toEqual(['call-1', 'call-1-2'])
+    expect(holdIdsOf('call-1').slice(0, 3)).toEqual(['call-1', 'call-1-2', 'call-1-3'])
     expect([asked[0]!.replaces, credit.amount]).toEqual([undefined, 6n])
   })
 

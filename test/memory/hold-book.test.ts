@@ -13,7 +13,7 @@ function holdOf(holdId: string, claim?: string, ttlMs = 1_000) {
 describe('HoldBook', () => {
   it('remembers the latest settled holds, and frees the claim of each that it forgets', () => {
     const book = new HoldBook(2)
-    for (const number of [1, 2, 3, 4]) book.settle(`h${number}`, { claim: `c${number}`, charge })
+    for (const number of [1, 2, 3, 4]) book.settle(`h${number}`, { claim: `c${number}`, charge, position: 0 })
     expect(['h1', 'h2', 'h3', 'h4'].map((holdId) => book.settled(holdId)?.claim)).toEqual([
       undefined,
       undefined,
@@ -34,7 +34,7 @@ describe('HoldBook', () => {
     book.add(first)
     book.release(first)
     book.add(holdOf('second', 'c'))
-    book.settle('other', { claim: undefined, charge })
+    book.settle('other', { claim: undefined, charge, position: 0 })
     book.mark('another')
     expect(book.ended('first')).toBeUndefined()
     expect(book.claimant('c')).toBe('second')
@@ -43,20 +43,21 @@ describe('HoldBook', () => {
   it('remembers settled holds through any number of released ones, and the other way round', () => {
     const book = new HoldBook(2)
     book.mark('released')
-    book.settle('settled', { claim: 'c', charge })
+    book.settle('settled', { claim: 'c', charge, position: 0 })
     for (let number = 0; number < 5; number++) {
       const hold = holdOf(`h${number}`)
       book.add(hold)
       book.release(hold)
     }
-    expect(book.settled('settled')).toEqual({ claim: 'c', charge })
+    expect(book.settled('settled')).toEqual({ claim: 'c', charge, position: 0 })
     expect(['released', 'h2', 'h3', 'h4'].map((holdId) => book.ended(holdId) !== undefined)).toEqual([
       false,
       false,
       true,
       true,
     ])
-    for (let number = 0; number < 5; number++) book.settle(`s${number}`, { claim: undefined, charge })
+    for (let number = 0; number < 5; number++)
+      book.settle(`s${number}`, { claim: undefined, charge, position: 0 })
     expect(book.ended('h4')).toEqual({ claim: undefined })
   })
 
@@ -68,7 +69,7 @@ describe('HoldBook', () => {
       const hold = holdOf(`h${number}`)
       book.add(hold)
       book.release(hold)
-      book.settle(`s${number}`, { claim: undefined, charge })
+      book.settle(`s${number}`, { claim: undefined, charge, position: 0 })
     }
     expect(book.open('open')).toBe(open)
     expect(book.claimant('c')).toBe('open')
@@ -80,7 +81,7 @@ describe('HoldBook', () => {
     const expired: string[] = []
     book.expire(5, ({ holdId }) => expired.push(holdId))
     expect(expired).toEqual(['h1', 'h2', 'h3', 'h4', 'h5'])
-    book.settle('h3', { claim: undefined, charge })
+    book.settle('h3', { claim: undefined, charge, position: 0 })
     const take = (limit: number) => book.takeExpired(limit).map(({ holdId }) => holdId)
     expect(take(1)).toEqual(['h2'])
     expect(take(10)).toEqual(['h4', 'h5'])

@@ -39,7 +39,7 @@ function pair(book: HoldBook, log: EntryLog, count: number): void {
   }
   const usage = { prompt: count, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 }
   const charge: Charge = { cost: 5n, base: 5n, markup: 0n, basis: 'reported', byok: false, usage }
-  book.settle(holdId, { claim: `claim-${holdId}`, charge })
+  book.settle(holdId, { claim: `claim-${holdId}`, charge, position: 0 })
   book.expire(count + 1, () => {})
   log.add({ at: count, kind: 'charge', postings: [], holdId, charge, facts })
 }

@@ -85,6 +85,9 @@ describe('the OpenAPI document', () => {
       '/messages/count_tokens',
       '/models',
       '/models/{model_key}',
+      '/key',
+      '/credits',
+      '/generation',
       '/envelope-keys',
       '/openapi.json',
     ])
@@ -141,6 +144,7 @@ describe('a real answer', () => {
       pricing: {
         prompt: '0.00000015',
         completion: '0.0000006',
+        input_cache_read: '0.000000075',
         input: '0.15',
         output: '0.60',
         cachedInput: '0.075',
@@ -171,11 +175,13 @@ describe('a real answer', () => {
         'parent',
         'canonical_slug',
         'name',
+        'description',
         'context_length',
       ],
-      ...['supported_parameters', 'architecture', 'top_provider', 'per_request_limits', 'default_parameters'],
-      ...['supported_voices', 'links'],
+      ...['supported_parameters', 'architecture', 'top_provider', 'pricing', 'per_request_limits'],
+      ...['default_parameters', 'supported_voices', 'links'],
     ])
+    expect(shown.pricing).toEqual({ prompt: '-1', completion: '-1' })
     const priced = { ...row, prices: { input: '1', output: '2', margin: '0.5' } }
     expect(JSON.parse(JSON.stringify(modelObject(priced))).pricing).toStrictEqual({
       prompt: '0.000001',

@@ -4,6 +4,7 @@ import type { RouterEvent } from '../../src/contracts/events.js'
 import type { HoldRequest, ReleaseRequest, SettleRequest, SettleResult } from '../../src/contracts/ledger.js'
 import { byteCounter, byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { createEngine, type Engine } from '../../src/engine/engine.js'
+import { memoryCalls } from '../../src/memory/index.js'
 import { createLedgerLink, never } from './ledger-link.js'
 import { createStores } from './stores.js'
 import type { World } from './world.js'
@@ -62,6 +63,7 @@ export class SimProcess {
         flat: parseCredits(scenario.byokFee.flat),
         basisPoints: BigInt(scenario.byokFee.basisPoints),
       },
+      calls: memoryCalls(),
       creditHelp: undefined,
       limits: scenario.limits,
       emit: (event) => this.emit(event),

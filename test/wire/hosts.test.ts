@@ -313,6 +313,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       root: MODEL,
       parent: null,
       name: 'Fast',
+      description: '',
       context_length: 8_000,
       canonical_slug: MODEL,
       architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'] },
@@ -321,6 +322,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       pricing: {
         prompt: '0.000002',
         completion: '0.000008',
+        input_cache_read: '0.000001',
         input: '2',
         cachedInput: '1',
         output: '8',

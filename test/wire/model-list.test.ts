@@ -1,5 +1,6 @@
 import { OpenRouter } from '@openrouter/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { memoryCatalogue, memoryProviders, type ProviderAdapter } from '../../src/index.js'
 import { ACCESS_TOKEN, API_KEY, WireService } from './service.js'
 
@@ -68,6 +69,59 @@ describe('the list of models', () => {
     expect(data[2]!.architecture.outputModalities).toEqual(['embeddings'])
   })
 
+  it('is what the OpenRouter SDK reads, even if models have no prices, or none that can be read', async () => {
+    const models = [
+      { id: 'acme/priceless', created: 0, ownedBy: 'acme' },
+      { id: 'acme/halfway', created: 0, ownedBy: 'acme', prices: { input: 'cheap', output: '0.6' } },
+    ] as const
+    service = await WireService.start({
+      router: () => ({
+        catalogue: { get: async () => undefined, list: async () => models as never },
+      }),
+    })
+    const client = new OpenRouter({ apiKey: API_KEY, serverURL: service.host.baseUrl })
+    const { data } = (await client.models.list({})).result
+    expect(data.map(({ id, pricing: { completion, prompt } }) => [id, prompt, completion])).toEqual([
+      ['acme/priceless', '-1', '-1'],
+      ['acme/halfway', '-1', '0.0000006'],
+    ])
+  })
+
+  it('is what pickers of models read', async () => {
+    await start()
+    const { body } = await listOf('/models', API_KEY)
+    // Zed requires these of every model, or shows none.
+    const strict = z.object({
+      id: z.string(),
+      name: z.string(),
+      created: z.int().nonnegative(),
+      description: z.string(),
+      context_length: z.int().nonnegative().nullish(),
+      supported_parameters: z.array(z.string()),
+      architecture: z.object({ input_modalities: z.array(z.string()) }),
+    })
+    expect(z.array(strict).safeParse(body.data).error).toBeUndefined()
+    // Roo Code reads the prices per token, takes a model with a price of cached input for one that caches, and leaves out
+    // models that write images.
+    const read = z.array(
+      z.object({
+        pricing: z.object({
+          prompt: z.string(),
+          completion: z.string(),
+          input_cache_read: z.string().nullish(),
+          input_cache_write: z.string().nullish(),
+        }),
+        architecture: z.object({ output_modalities: z.array(z.string()) }),
+        top_provider: z.object({ max_completion_tokens: z.number().nullish() }),
+      }),
+    )
+    for (const { architecture, pricing } of read.parse(body.data)) {
+      expect(architecture.output_modalities).not.toContain('image')
+      expect(Number.parseFloat(pricing.prompt) * 1_000_000).toBeCloseTo(0.15)
+      expect(Number.parseFloat(pricing.input_cache_read!) * 1_000_000).toBeCloseTo(0.0375)
+    }
+  })
+
   it('has the markup of the app in each price that an access token sees', async () => {
     await start()
     const { body } = await listOf('/models', ACCESS_TOKEN)
@@ -75,6 +129,7 @@ describe('the list of models', () => {
     expect(body.data[0]!.pricing).toEqual({
       prompt: '0.000000199995',
       completion: '0.00000079998',
+      input_cache_read: '0.00000004999875',
       input: '0.199995',
       output: '0.79998',
       cachedInput: '0.04999875',

@@ -142,6 +142,8 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
     }
     case 'request-trimmed':
       return `Removed from a request for ${event.model}, since unknown members are not sent to providers: ${event.members.join(', ')}`
+    case 'calls-dropped':
+      return `${event.count} calls were not kept${event.error === undefined ? '' : `: ${event.error.message}`}`
     case 'store-fault':
       return `The ${event.store} store failed: ${event.error.message}`
     case 'body-consumed':

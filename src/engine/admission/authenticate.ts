@@ -144,6 +144,8 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
   if (!isName(principal.credentialId)) throw fault('the principal has no credentialId')
   if (principal.expiresAt !== undefined && !Number.isFinite(principal.expiresAt))
     throw fault('expiresAt is not a number')
+  if (principal.label !== undefined && typeof principal.label !== 'string')
+    throw fault('label is not a string')
   if (principal.kind === 'api-key') {
     const { allowedModels } = principal
     if (allowedModels !== undefined && !areStrings(allowedModels)) throw fault(NO_LIST_OF_MODELS)

@@ -50,6 +50,7 @@ const NO_PRINCIPAL: None<AccessPrincipal> & None<KeyPrincipal> = {
   account: undefined,
   expiresAt: undefined,
   limits: undefined,
+  label: undefined,
   metadata: undefined,
   allowedModels: undefined,
   app: undefined,

@@ -65,8 +65,10 @@ export class Call implements LiveCall {
   ) {
     const { options } = parts
     this.client = new ClientReply(writer, options.clock, call.operation.keepAlive)
-    this.credit = new HeldCredit(parts, call.requestId, call.facts.account, call.claim, call.caller.limits)
-    this.replyId = `${call.operation.idPrefix}${options.newId()}`
+    const callId = options.newId()
+    const { caller, claim, facts, requestId } = call
+    this.credit = new HeldCredit(parts, requestId, callId, facts.account, claim, caller.limits)
+    this.replyId = `${call.operation.idPrefix}${callId}`
     this.created = Math.floor(options.wallClock.now() / 1_000)
   }
 
@@ -327,7 +329,7 @@ export class Call implements LiveCall {
   /** Ends a stream that is already open. It never looks like a success. */
   private endWithError(error: CompatError, charge: WireCharge): void {
     const { claim, log } = this.call
-    log.failed(error.code, 200)
+    log.failed(error.code, 200, error.param)
     const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
     // Nothing opens a stream before a route is tried.
     this.client.end(this.last!.reply.failing(keepsKey ? brokenAndCharged(error) : error, charge))

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.js'
 import { PeriodCalendar } from '../../base/periods.js'
 import { bucketOf } from '../../contracts/bucket-of.js'
 import type { HoldLimit, LimitState, LimitUse } from '../../contracts/ledger.js'
+import type { CountedLimit } from '../../contracts/look-ups.js'
 import { isOwnLimit } from '../../contracts/own-limit.js'
 import { limitsSchema, parseInput } from '../../contracts/schemas.js'
 import type { Limit } from '../../contracts/usage-limits.js'
@@ -46,15 +47,15 @@ export class CallerLimits {
   /** Whether a call may not cost more than its hold, because its credits are limited. */
   readonly hasBudget: boolean
   readonly countsTokens: boolean
-  private readonly counted: readonly Counted[]
+  private readonly buckets: readonly Counted[]
 
   constructor(
-    limits: readonly Limit[],
+    readonly limits: readonly Limit[],
     private readonly calendar: PeriodCalendar,
     private readonly clock: Clock,
   ) {
     parseInput(limitsSchema, limits, 'limits')
-    this.counted = limits.map((limit) => ({ limit, bucket: bucketOf(limit) }))
+    this.buckets = limits.map((limit) => ({ limit, bucket: bucketOf(limit) }))
     this.hasBudget = limits.some(({ unit }) => unit === 'credits')
     this.countsTokens = limits.some(({ unit }) => unit === 'tokens')
   }
@@ -62,7 +63,7 @@ export class CallerLimits {
   /** Returns the conditions of a hold for so many credits and tokens. */
   forHold(credits: bigint, tokens: number): HoldLimit[] {
     const now = this.clock.now()
-    return this.counted.map(({ bucket, limit }) => ({
+    return this.buckets.map(({ bucket, limit }) => ({
       bucket,
       unit: limit.unit,
       limit: limit.amount,
@@ -71,9 +72,19 @@ export class CallerLimits {
     }))
   }
 
+  /** Returns the limits, as a ledger counts them. In the order of {@link limits}. */
+  counted(): CountedLimit[] {
+    const now = this.clock.now()
+    return this.buckets.map(({ bucket, limit }) => ({
+      bucket,
+      limit: limit.amount,
+      windows: this.calendar.around(limit, now),
+    }))
+  }
+
   /** Returns the use of a call whose hold was answered with these states. */
   used(states: readonly LimitState[], cost: bigint, { completion, prompt }: Usage): LimitUse[] {
-    return this.counted.map(({ bucket, limit: { unit } }, position) => ({
+    return this.buckets.map(({ bucket, limit: { unit } }, position) => ({
       bucket,
       unit,
       from: states[position]!.from,
@@ -83,15 +94,15 @@ export class CallerLimits {
 
   /** Returns the limit that a ledger names by its bucket. */
   find(bucket: unknown): Limit | undefined {
-    return this.counted.find((counted) => counted.bucket === bucket)?.limit
+    return this.buckets.find((counted) => counted.bucket === bucket)?.limit
   }
 
   /** Whether an answer to {@link forHold} has the state of every bucket, in order. */
   areAll(states: readonly LimitState[] | undefined): states is readonly LimitState[] {
     return (
       Array.isArray(states) &&
-      states.length === this.counted.length &&
-      this.counted.every(({ bucket }, position) => isState(states[position], bucket))
+      states.length === this.buckets.length &&
+      this.buckets.every(({ bucket }, position) => isState(states[position], bucket))
     )
   }
 
@@ -99,7 +110,7 @@ export class CallerLimits {
   headers(states: readonly LimitState[]): Readonly<Record<string, string>> | undefined {
     let requests: LimitFigures | undefined
     let tokens: LimitFigures | undefined
-    for (const [position, { limit }] of this.counted.entries()) {
+    for (const [position, { limit }] of this.buckets.entries()) {
       if (limit.unit === 'credits' || !isOwnLimit(limit)) continue
       const { left, resetMs } = states[position]!
       const figures = { limit: limit.amount, left, resetMs: limit.per === 'total' ? Infinity : resetMs }

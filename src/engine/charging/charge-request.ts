@@ -18,6 +18,10 @@ export class ChargeRequest implements LedgerRequest<SettleResult> {
     private readonly options: Pick<EngineOptions, 'emit' | 'ledger'>,
   ) {}
 
+  get settles(): string {
+    return this.request.holdId
+  }
+
   ask(context: LazyContext): Awaitable<SettleResult> {
     return this.options.ledger.settle(this.request, context)
   }

@@ -10,11 +10,30 @@ import type {
   LimitState,
   LimitUse,
 } from '../../contracts/ledger.js'
+import type { Limits } from '../../contracts/limits.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
 import type { HoldRefusal, LimitReached } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
 import type { CallerLimits } from './caller-limits.js'
 import type { LedgerClient } from './ledger-client.js'
+
+/** A call asks for a hold once, and once more for each route that needs more credit than those before it. */
+const LOOKED_UP_HOLDS = 32
+
+/** Returns the id of the hold that a call asks for after so many others. */
+function holdIdOf(callId: string, before: number): string {
+  return before === 0 ? callId : `${callId}-${before + 1}`
+}
+
+/** Returns the ids of the holds that a call may have taken, so that it can be found by its own id. */
+export function holdIdsOf(callId: string): readonly string[] {
+  return Array.from({ length: LOOKED_UP_HOLDS }, (_, before) => holdIdOf(callId, before))
+}
+
+/** Returns how long a hold lasts. */
+export function holdMs({ settleMs, totalMs }: Pick<Limits, 'settleMs' | 'totalMs'>): number {
+  return totalMs + settleMs + SPARE_TTL_MS
+}
 
 /** Time beyond the limits of a call, for a process to notice its end and to reach the ledger. */
 const SPARE_TTL_MS = 60_000
@@ -37,10 +56,14 @@ interface Held {
 /** The current hold of a call. A call has at most one. */
 export class HeldCredit {
   private held: Held | undefined
+  /** How many holds this call has asked for. */
+  private asked = 0
 
   constructor(
     private readonly parts: { readonly ledger: LedgerClient; readonly options: EngineOptions },
     private readonly requestId: string,
+    /** Unique. The ids of the holds begin with it. */
+    private readonly callId: string,
     private readonly account: string,
     private readonly claim: string | undefined,
     private readonly limits: CallerLimits | undefined,
@@ -84,13 +107,12 @@ export class HeldCredit {
   }
 
   private request(amount: Credits, tokens: number, facts: CallFacts): HoldRequest {
-    const { claim, held, limits, parts } = this
-    const { newId, limits: times } = parts.options
+    const { callId, claim, held, limits, parts } = this
     const request: Mutable<HoldRequest> = {
-      holdId: newId(),
+      holdId: holdIdOf(callId, this.asked++),
       account: this.account,
       amount,
-      ttlMs: times.totalMs + times.settleMs + SPARE_TTL_MS,
+      ttlMs: holdMs(parts.options.limits),
       facts,
     }
     if (claim !== undefined) request.claim = claim

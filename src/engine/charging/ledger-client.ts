@@ -2,23 +2,34 @@ import type { CompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
+  CallFacts,
+  Charge,
   HoldRequest,
   HoldResult,
   ReleaseRequest,
   SettleRequest,
   SettleResult,
 } from '../../contracts/ledger.js'
+import type { LedgerCall, LedgerCallQuery, LedgerLookUps } from '../../contracts/look-ups.js'
 import { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
 import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
 import { reportUnavailable } from '../failures/store-failures.js'
 import { ChargeRequest } from './charge-request.js'
 import { type LedgerRequest, LedgerRetry } from './ledger-retry.js'
 
+/** A call whose charge is not yet confirmed by the ledger, or a call as the ledger knows it. */
+export type FoundCall =
+  | { readonly state: 'settling'; readonly charge: Charge; readonly facts: CallFacts }
+  | LedgerCall
+
 /** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
 export class LedgerClient {
   /** Holds that were taken here and have not yet ended in a settlement, in a release, or in giving either up. */
   openHolds = 0
+  /** The settlements that the ledger has not confirmed, by their holds. */
+  private readonly settling = new Map<string, SettleRequest>()
   private underWay = 0
   private waiting: (() => void)[] = []
 
@@ -56,12 +67,28 @@ export class LedgerClient {
    * @returns the usable part of the ledger's answer, or undefined if there is none within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Awaitable<SettleResult | undefined> {
+    this.settling.set(request.holdId, request)
     return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
   }
 
   /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
   async release(request: ReleaseRequest, requestId: string): Promise<void> {
     await this.free(request, requestId, this.endedWithHold)
+  }
+
+  /** Returns a call of an account by the holds that it may have taken. Its settlement may still be under way here. */
+  async find(
+    query: LedgerCallQuery,
+    context: LazyContext,
+    lookUps: Pick<LedgerLookUps, 'findCall'>,
+  ): Promise<FoundCall | undefined> {
+    for (const holdId of query.holdIds) {
+      const settlement = this.settling.get(holdId)
+      if (settlement?.facts.account !== query.account) continue
+      const { charge, facts } = settlement
+      return { state: 'settling', charge, facts }
+    }
+    return askStore('ledger', this.options, context, () => lookUps.findCall(query, context))
   }
 
   /** Settled when nothing is under way any more. */
@@ -72,7 +99,7 @@ export class LedgerClient {
   private free(
     { holdId, account }: ReleaseRequest,
     requestId: string,
-    ended: () => void,
+    ended: (request: LedgerRequest<unknown>) => void,
   ): Awaitable<unknown> {
     const { emit, ledger } = this.options
     const request: LedgerRequest<unknown> = {
@@ -83,7 +110,10 @@ export class LedgerClient {
     return this.run(request, ended)
   }
 
-  private run<T>(request: LedgerRequest<T>, ended: () => void): Awaitable<T | undefined> {
+  private run<T>(
+    request: LedgerRequest<T>,
+    ended: (request: LedgerRequest<unknown>) => void,
+  ): Awaitable<T | undefined> {
     this.underWay++
     return new LedgerRetry(this.options, request, ended).start()
   }
@@ -94,7 +124,8 @@ export class LedgerClient {
     if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()
   }
 
-  private readonly endedWithHold = (): void => {
+  private readonly endedWithHold = ({ settles }: LedgerRequest<unknown>): void => {
+    if (settles !== undefined) this.settling.delete(settles)
     this.openHolds--
     this.ended()
   }

@@ -6,6 +6,8 @@ import { afterReadyAnswers, DeadlinePassed, isPromise } from '../asking/within.j
 /** A request to the ledger that is retried, and its callbacks. */
 export interface LedgerRequest<T> {
   readonly requestId: string
+  /** The hold that it settles, if it is a settlement. */
+  readonly settles?: string
   ask(context: LazyContext): Awaitable<T>
   /** Checks the first answer, even one that comes too late. A throw counts as a failure. */
   read?(answer: T): T
@@ -39,7 +41,7 @@ export class LedgerRetry<T> {
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
     private readonly request: LedgerRequest<T>,
     /** Called once, when nothing is asked any more. */
-    private readonly ended: () => void,
+    private readonly ended: (request: LedgerRequest<T>) => void,
   ) {
     this.startedAt = options.clock.now()
   }
@@ -117,7 +119,7 @@ export class LedgerRetry<T> {
     this.tried = undefined
     this.cancelTimer?.()
     this.tell(answer)
-    this.ended()
+    this.ended(this.request)
   }
 
   private get elapsedMs(): number {

@@ -1,13 +1,17 @@
 import type { Credits } from '../../base/money.js'
 import type { Listed } from '../../base/unordered-list.js'
 import type { CallInFlight } from '../../contracts/call-in-flight.js'
+import type { KeptCall } from '../../contracts/calls.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { LimitRefusal, RequestEnd, RouteAttempt, RoutingExplanation } from '../../contracts/events.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { Asked } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
+import { cleanLabel } from '../../protocol/text.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
+import type { CallRecorder } from './call-recorder.js'
+import { scrub } from './event-error.js'
 import type { Explanations } from './explanations.js'
 
 const MAX_EXTRA_BYTES = 1_024
@@ -21,7 +25,7 @@ interface ProviderReply {
   readonly upstreamId: string | undefined
 }
 
-/** Collects the facts of one request, for `calls()` and for the event at its end. */
+/** Collects the facts of one request, for `calls()`, and at its end for the event and the store of calls. */
 export class CallLog implements Listed {
   place = -1
   facts: CallFacts | undefined
@@ -43,6 +47,10 @@ export class CallLog implements Listed {
   private action: unknown
   private connected: unknown
   private clientRetry = 0
+  /** The model that the client asked for, as sent. */
+  private askedModel: string | undefined
+  /** The field of the request that caused the refusal. */
+  private field: string | undefined
   replayed = false
   /** The charge was posted although another hold had its claim. */
   claimLost = false
@@ -58,6 +66,7 @@ export class CallLog implements Listed {
     private readonly operation: string,
     private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'heard' | 'wallClock'>,
     private readonly explanations: Explanations,
+    private readonly recorder: CallRecorder,
     readonly trace: TraceContext | undefined,
   ) {
     const { clock, emit, heard, wallClock } = options
@@ -66,6 +75,11 @@ export class CallLog implements Listed {
     if (heard !== 'all') return
     const start = { type: 'request-start', requestId, operation, at: this.toldAt } as const
     emit(trace === undefined ? start : { ...start, trace })
+  }
+
+  /** The client has asked for this model, which may not exist. */
+  ask(model: string): void {
+    this.askedModel = model
   }
 
   /** The request is known to be a good one. */
@@ -87,9 +101,10 @@ export class CallLog implements Listed {
     )
   }
 
-  failed(code: string, status: number): void {
+  failed(code: string, status: number, field?: string | null): void {
     this.outcome = code
     this.status = status
+    this.field = field ?? undefined
   }
 
   left(): void {
@@ -104,7 +119,6 @@ export class CallLog implements Listed {
 
   end(): void {
     const { clock, emit, heard } = this.options
-    if (heard === 'none' || (heard === 'failed' && !this.hasFailed)) return
     const durationMs = clock.now() - this.startedAt
     const event: RequestEnd = {
       type: 'request-end',
@@ -133,8 +147,49 @@ export class CallLog implements Listed {
       overdraft: this.overdraft || undefined,
       limit: this.limit,
     }
-    emit(event)
+    if (heard === 'all' || (heard === 'failed' && this.hasFailed)) emit(event)
+    if (this.recorder.wants(event)) this.recorder.record(this.toKept(event))
   }
+
+  private toKept(event: RequestEnd): KeptCall {
+    const { caller, charge, facts, limit, routing } = event
+    if (caller !== undefined) Object.freeze(caller)
+    if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
+    if (facts !== undefined) Object.freeze(facts)
+    if (limit !== undefined) Object.freeze(limit)
+    return Object.freeze({
+      id: facts?.completionId ?? this.recorder.newId(),
+      requestId: event.requestId,
+      operation: event.operation,
+      at: event.at,
+      durationMs: event.durationMs,
+      outcome: event.outcome,
+      status: event.status,
+      facts,
+      caller,
+      askedModel: facts === undefined ? labelOf(this.askedModel) : undefined,
+      field: labelOf(this.field),
+      stream: event.stream,
+      charge,
+      holdId: event.holdId,
+      holdAmount: event.holdAmount,
+      routing,
+      providerMs: event.providerMs,
+      firstTokenMs: event.firstTokenMs,
+      finishReason: event.finishReason,
+      nativeFinishReason: event.nativeFinishReason,
+      upstreamId: event.upstreamId,
+      clientRetry: event.clientRetry,
+      replayed: event.replayed,
+      overdraft: event.overdraft,
+      limit,
+    })
+  }
+}
+
+/** A client may send its key in the wrong place. */
+function labelOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : scrub(cleanLabel(text))
 }
 
 function ownerOf(caller: Principal | CredentialOwner): CredentialOwner {

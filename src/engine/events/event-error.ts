@@ -33,7 +33,8 @@ function read(error: unknown, causes: number): EventError {
   })
 }
 
-function scrub(text: string, maxChars = MAX_MESSAGE_CHARS): string {
+/** Returns a text cut to this many characters, without anything that looks like a credential. */
+export function scrub(text: string, maxChars = MAX_MESSAGE_CHARS): string {
   const scrubbed = text.slice(0, maxChars).replace(SECRETS, '[secret]')
   return text.length > maxChars ? scrubbed.replace(CUT_ADDRESS, '[secret]') : scrubbed
 }

@@ -4,7 +4,8 @@ import type { StoreFault } from '../../contracts/events.js'
 import { asCompatError } from '../../protocol/error-body.js'
 import { eventError } from '../events/event-error.js'
 
-export type StoreName = StoreFault['store']
+/** The stores without which a call cannot be answered. */
+export type StoreName = Exclude<StoreFault['store'], 'calls'>
 type Reporting = Pick<EngineOptions, 'emit'>
 
 const UNAVAILABLE: Record<StoreName, ErrorCode> = {

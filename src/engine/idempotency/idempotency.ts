@@ -178,7 +178,7 @@ export class Idempotency {
     }
     // Whoever is sent an error status has paid nothing; who comes after a charge is told of it.
     const told = log.charge === undefined ? asCompatError(error) : callCompleted(log.charge)
-    log.failed(told.code, told.status)
+    log.failed(told.code, told.status, told.param)
     recording.fail(told)
   }
 

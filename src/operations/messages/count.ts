@@ -41,7 +41,7 @@ export function countEndpoint(engine: Engine): Endpoint {
         NAME,
         call,
         writer,
-        (context, principal) => countTokens(engine, call, context, principal),
+        (context, { principal }) => countTokens(engine, call, context, principal),
         messages,
       ),
   }

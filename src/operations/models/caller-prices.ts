@@ -19,15 +19,24 @@ const PER_MILLION = [
   'imageOutput',
 ] as const satisfies readonly (keyof Price)[]
 
+/** The word of OpenRouter's list for a price that depends on the route. Its clients require both prices of each model. */
+const UNKNOWN = '-1'
+
+/** The prices of a model whose catalogue entry has none: its routes may have some. */
+export const NO_PRICES = Object.freeze({ prompt: UNKNOWN, completion: UNKNOWN })
+
 /**
  * Returns prices as a caller pays them, with the markup of the caller's app: decimal strings, exact, in credits per million
- * tokens, and `request` per call. `prompt` and `completion` are `input` and `output` in credits per token, which is what
- * pickers of models read. A price that cannot be read is shown as the catalogue has it: each call of the model reports it.
+ * tokens, and `request` per call. `prompt`, `completion` and the two prices of cached input are in credits per token, as
+ * pickers of models read them. A price that cannot be read is shown as the catalogue has it: each call of the model reports
+ * it.
  */
 export function callerPrices(prices: Prices, markup: MarkupTerms) {
   return {
-    prompt: perToken(own(prices, 'input'), markup),
-    completion: perToken(own(prices, 'output'), markup),
+    prompt: perToken(own(prices, 'input'), markup) ?? UNKNOWN,
+    completion: perToken(own(prices, 'output'), markup) ?? UNKNOWN,
+    input_cache_read: perToken(own(prices, 'cachedInput'), markup),
+    input_cache_write: perToken(own(prices, 'cacheWrite'), markup),
     ...priceObject(prices, markup),
     tiers: own(prices, 'tiers')?.map((tier) => ({ above: own(tier, 'above'), ...priceObject(tier, markup) })),
   }

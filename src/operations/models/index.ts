@@ -60,10 +60,9 @@ export function modelEndpoints(
     const { authorizationLines, headers } = call
     const { door, replies } = headers['anthropic-version'] === undefined ? usual : ofMessages
     const hasToken = authorizationLines > 0 || headers[door.tokenHeader ?? ''] !== undefined
-    const write = (context: LazyContext, principal?: Principal) => body(replies, context, principal)
     return isPublic && !hasToken
-      ? engine.answerPublic(call, writer, write, door)
-      : engine.answer(name, call, writer, write, door)
+      ? engine.answerPublic(call, writer, (context) => body(replies, context), door)
+      : engine.answer(name, call, writer, (context, { principal }) => body(replies, context, principal), door)
   }
   return [
     {

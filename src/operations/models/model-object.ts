@@ -1,6 +1,6 @@
 import { type MarkupTerms, NO_MARKUP, type Prices } from '../../base/prices.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
-import { callerPrices } from './caller-prices.js'
+import { callerPrices, NO_PRICES } from './caller-prices.js'
 
 /** The fields of a catalogue's model that are sent to clients. The catalogue's own `Model` is assignable to it. */
 export interface ListedModel {
@@ -40,7 +40,7 @@ export function modelObject(model: ListedModel, markup: MarkupTerms = NO_MARKUP)
     parent: model.parent ?? null,
     canonical_slug: model.id,
     name: model.name ?? model.id,
-    description: model.description,
+    description: model.description ?? '',
     context_length: model.contextLength ?? null,
     max_output_tokens: model.maxOutputTokens,
     supported_parameters: parametersOf(model),
@@ -56,7 +56,7 @@ export function modelObject(model: ListedModel, markup: MarkupTerms = NO_MARKUP)
       max_completion_tokens: model.maxOutputTokens ?? null,
       is_moderated: false,
     },
-    pricing: model.prices && callerPrices(model.prices, markup),
+    pricing: model.prices === undefined ? NO_PRICES : callerPrices(model.prices, markup),
     per_request_limits: null,
     default_parameters: null,
     supported_voices: null,

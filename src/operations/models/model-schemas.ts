@@ -2,9 +2,11 @@ import * as z from 'zod'
 
 const decimal = z.string().regex(/^\d+(\.\d{1,19})?$/)
 
+const perToken = z.string().regex(/^(-1|\d+(\.\d{1,19})?)$/)
+
 const price = {
-  input: decimal,
-  output: decimal,
+  input: decimal.optional(),
+  output: decimal.optional(),
   cachedInput: decimal.optional(),
   cacheWrite: decimal.optional(),
   reasoning: decimal.optional(),
@@ -24,7 +26,7 @@ export const modelSchema = z.looseObject({
   parent: z.string().nullable(),
   canonical_slug: z.string().describe('The id again, as in the list of OpenRouter.'),
   name: z.string(),
-  description: z.string().optional(),
+  description: z.string().describe('Empty if the host has none.'),
   context_length: z.int().nullable().describe('Tokens; null if it is not known.'),
   max_output_tokens: z.int().optional().describe('Tokens.'),
   supported_parameters: z
@@ -49,15 +51,20 @@ export const modelSchema = z.looseObject({
   }),
   pricing: z
     .looseObject({
-      prompt: decimal.optional().describe('Credits per token: `input` divided by a million.'),
-      completion: decimal.optional().describe('Credits per token: `output` divided by a million.'),
+      prompt: perToken.describe(
+        'Credits per token: `input` divided by a million. `-1` if it depends on the route.',
+      ),
+      completion: perToken.describe(
+        'Credits per token: `output` divided by a million. `-1` if it depends on the route.',
+      ),
+      input_cache_read: decimal.optional().describe('Credits per token: `cachedInput` divided by a million.'),
+      input_cache_write: decimal.optional().describe('Credits per token: `cacheWrite` divided by a million.'),
       ...price,
       tiers: z
         .array(z.looseObject({ above: z.number(), ...price }))
         .optional()
         .describe('If the prompt has more than `above` tokens, the whole call has that price.'),
     })
-    .optional()
     .describe(
       'Credits per million tokens, as decimal strings, with the markup of the app if an access token asks.',
     ),

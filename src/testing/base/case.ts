@@ -21,11 +21,12 @@ export interface ConformanceCase<Harness> {
 
 /**
  * - `entries`: the ledger is also a `LedgerReader`
+ * - `lookUps`: the ledger also has the methods of `LedgerLookUps`
  * - `revoke`: the result of `open` has `revoke`
  * - `change`: the result of `open` has `put` and `remove`
  * - `watch`: the store has `watch`, and its own `revoke`, `put` and `remove` report through it
  */
-export type CaseNeed = 'entries' | 'revoke' | 'change' | 'watch'
+export type CaseNeed = 'entries' | 'lookUps' | 'revoke' | 'change' | 'watch'
 
 /** A fresh store and the means to control it. */
 export interface Opened<Store> {

@@ -1,7 +1,7 @@
-import type { LedgerReader, LedgerStore } from '../../contracts/index.js'
+import type { LedgerLookUps, LedgerReader, LedgerStore } from '../../contracts/index.js'
 import { checkAnswer, isObject } from '../base/case.js'
 
-export type LedgerUnderTest = LedgerStore & Partial<LedgerReader>
+export type LedgerUnderTest = LedgerStore & Partial<LedgerReader & LedgerLookUps>
 
 /** Wraps a ledger so that a result of the wrong shape fails the case that called. */
 export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {
@@ -44,6 +44,29 @@ export function withAnswersChecked(ledger: LedgerUnderTest): LedgerUnderTest {
         const answer = await ledger.entries!(query, context)
         const isPage = isObject(answer) && Array.isArray(answer.entries)
         checkAnswer('entries', answer, isPage, '{ entries }, and next if there are more')
+        return answer
+      },
+    }),
+    ...(ledger.findCall !== undefined && {
+      async findCall(query, context) {
+        const answer = await ledger.findCall!(query, context)
+        const isCall = answer === undefined || (isObject(answer) && 'state' in answer)
+        checkAnswer('findCall', answer, isCall, 'a call with its state, or undefined')
+        return answer
+      },
+    }),
+    ...(ledger.spent !== undefined && {
+      async spent(query, context) {
+        const answer = await ledger.spent!(query, context)
+        const isSpent = isObject(answer) && isObject(answer.balance)
+        checkAnswer('spent', answer, isSpent, '{ balance, total, today, week, month }')
+        return answer
+      },
+    }),
+    ...(ledger.limitCounts !== undefined && {
+      async limitCounts(limits, context) {
+        const answer = await ledger.limitCounts!(limits, context)
+        checkAnswer('limitCounts', answer, Array.isArray(answer), 'an array with the count of each limit')
         return answer
       },
     }),

@@ -6,6 +6,7 @@ import { creditCases } from './credit-cases.js'
 import { entryCases } from './entry-cases.js'
 import { expiryCases } from './expiry-cases.js'
 import { limitCases } from './limit-cases.js'
+import { lookUpCases } from './look-up-cases.js'
 import { postingCases } from './posting-cases.js'
 import { replaceCases } from './replace-cases.js'
 import { tableCases } from './table-cases.js'
@@ -25,4 +26,5 @@ export const ledgerCases: readonly LedgerCase[] = Object.freeze([
   ...limitCases,
   ...concurrencyCases,
   ...entryCases,
+  ...lookUpCases,
 ])

@@ -1,0 +1,56 @@
+import { type KeptCall, ownerOfCall } from '../../contracts/calls.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import { isChargedOperation } from '../../contracts/free-operations.js'
+import { eventError } from './event-error.js'
+
+/** The most uncharged calls of one account that are recorded in a second: anybody with a key can cause any number. */
+const UNCHARGED_A_SECOND = 100
+/** The same for all requests together that did not authenticate. */
+const UNAUTHENTICATED_A_SECOND = 20
+const NOBODY = ''
+const UNAUTHENTICATED_STATUS = 401
+
+type Ended = Pick<KeptCall, 'at' | 'caller' | 'charge' | 'facts' | 'operation' | 'status'>
+
+/** Hands the calls that are worth keeping to the host's store of calls. */
+export class CallRecorder {
+  private second = 0
+  /** How many uncharged calls of each account were recorded in this second. */
+  private readonly uncharged = new Map<string, number>()
+
+  constructor(private readonly options: Pick<EngineOptions, 'calls' | 'emit' | 'newId'>) {}
+
+  newId(): string {
+    return this.options.newId()
+  }
+
+  /** Whether to record a request that has ended. Counts it if it was not charged. */
+  wants(ended: Ended): boolean {
+    if (ended.status < 400 && !isChargedOperation(ended.operation)) return false
+    if (ended.charge !== undefined) return true
+    const second = Math.floor(ended.at / 1_000)
+    if (second !== this.second) {
+      this.second = second
+      this.uncharged.clear()
+    }
+    const account = ended.status === UNAUTHENTICATED_STATUS ? undefined : ownerOfCall(ended)?.account
+    const count = (this.uncharged.get(account ?? NOBODY) ?? 0) + 1
+    this.uncharged.set(account ?? NOBODY, count)
+    return count <= (account === undefined ? UNAUTHENTICATED_A_SECOND : UNCHARGED_A_SECOND)
+  }
+
+  /** Records a call. Reports a store that throws. */
+  record(call: KeptCall): void {
+    try {
+      // A host may have written an async method.
+      const result: unknown = this.options.calls.record(call)
+      if (result instanceof Promise) result.catch((error) => this.reportFault(call.requestId, error))
+    } catch (error) {
+      this.reportFault(call.requestId, error)
+    }
+  }
+
+  private reportFault(requestId: string, error: unknown): void {
+    this.options.emit({ type: 'store-fault', store: 'calls', requestId, error: eventError(error) })
+  }
+}

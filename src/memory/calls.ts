@@ -1,0 +1,81 @@
+import { isProblem, ownerOfCall } from '../contracts/calls.js'
+import type { CallPage, CallQuery, CallStore, KeptCall } from '../contracts/index.js'
+import { refuseMisspelt } from '../contracts/option-checks.js'
+import { readLimit } from './page-limit.js'
+
+export interface MemoryCallsOptions {
+  /** The maximum number of calls. Beyond it, the oldest is dropped. 1,000 by default. */
+  readonly max?: number
+}
+
+const DEFAULT_MAX = 1_000
+const POSITION_PATTERN = /^\d{1,15}$/
+
+/** The latest calls, in memory. */
+export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
+  refuseMisspelt(options, ['max'], 'memoryCalls')
+  const { max = DEFAULT_MAX } = options
+  if (!Number.isSafeInteger(max) || max < 1) {
+    throw new TypeError(`max must be an integer of at least 1; got ${max}`)
+  }
+  /** The call at each position modulo `max`. */
+  const calls: KeptCall[] = []
+  const byId = new Map<string, KeptCall>()
+  /** The position of the next call. */
+  let end = 0
+
+  function newest(after: string | undefined): number {
+    if (after === undefined) return end - 1
+    if (!POSITION_PATTERN.test(after)) throw new TypeError('after must be the next of an earlier page')
+    return Math.min(Number(after), end) - 1
+  }
+
+  function read(query: CallQuery): CallPage {
+    const limit = readLimit(query.limit)
+    const found: KeptCall[] = []
+    const start = Math.max(0, end - max)
+    for (let position = newest(query.after); position >= start; position--) {
+      const call = calls[position % max]!
+      if (!matches(call, query)) continue
+      if (found.length === limit) return { calls: found, next: String(position + 1) }
+      found.push(call)
+    }
+    return { calls: found }
+  }
+
+  return {
+    record(call) {
+      const index = end % max
+      const oldest = calls[index]
+      if (oldest !== undefined) byId.delete(oldest.id)
+      calls[index] = call
+      byId.set(call.id, call)
+      end++
+    },
+    async find(account, id) {
+      const known = byId.get(id)
+      if (known !== undefined && (account === undefined || ownerOfCall(known)?.account === account)) {
+        return known
+      }
+      return read({ ...(account !== undefined && { account }), requestId: id, limit: 1 }).calls[0]
+    },
+    list: async (query = {}) => read(query),
+  }
+}
+
+function matches(call: KeptCall, query: CallQuery): boolean {
+  const owner = ownerOfCall(call)
+  return (
+    (query.account === undefined || owner?.account === query.account) &&
+    (query.credentialId === undefined || owner?.credentialId === query.credentialId) &&
+    (query.appId === undefined || owner?.appId === query.appId) &&
+    (query.model === undefined || (call.facts?.model ?? call.askedModel) === query.model) &&
+    (query.operation === undefined || call.operation === query.operation) &&
+    (query.requestId === undefined || call.requestId === query.requestId) &&
+    (query.status === undefined || call.status === query.status) &&
+    (query.outcome === undefined || call.outcome === query.outcome) &&
+    (query.problems !== true || isProblem(call)) &&
+    (query.from === undefined || call.at >= query.from) &&
+    (query.to === undefined || call.at < query.to)
+  )
+}

@@ -1,0 +1,155 @@
+import { CompatError } from '../../base/errors.js'
+import { type KeptCall, ownerOfCall } from '../../contracts/calls.js'
+import type { Principal } from '../../contracts/credentials.js'
+import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { LedgerLookUps } from '../../contracts/look-ups.js'
+import type { Operation } from '../../contracts/operation.js'
+import type { LazyContext } from '../../engine/asking/lazy-context.js'
+import { within } from '../../engine/asking/within.js'
+import { holdMs } from '../../engine/charging/held-credit.js'
+import type { FoundCall } from '../../engine/charging/ledger-client.js'
+import type { Engine } from '../../engine/engine.js'
+import { eventError } from '../../engine/events/event-error.js'
+
+/** A call that was found. */
+export interface Generation {
+  /** The id of its reply, or the id by which it was found. */
+  readonly id: string
+  /** Not known of a call that is found by its request id while it runs. */
+  readonly operation: string | undefined
+  /** Absent if the request was refused before its model was found. */
+  readonly facts: CallFacts | undefined
+  /** Whether it is still running, or its charge is not posted yet. */
+  readonly isPending: boolean
+  /** Absent if nothing is charged, or the charge is not known yet. */
+  readonly charge: Charge | undefined
+  readonly refunded: bigint
+  /** Milliseconds since the Unix epoch. */
+  readonly startedAt: number
+  /** How it ended. Absent if it has not, or was not kept. */
+  readonly kept: KeptCall | undefined
+}
+
+/** Finds the calls that a caller may see: a key those of its account, and an app its own. */
+export class GenerationFinder {
+  constructor(
+    private readonly engine: Engine,
+    private readonly lookUps: LedgerLookUps,
+    private readonly operations: readonly Operation[],
+  ) {}
+
+  /** Returns the call with this reply id or, if there is none, the newest with this request id. */
+  async find(id: string, principal: Principal, context: LazyContext): Promise<Generation | undefined> {
+    const { account } = principal
+    // First, since a call that ends is kept in the moment in which it is no longer in flight.
+    const inFlight = this.#inFlight(id, account)
+    const asked = await this.#askCalls(id, account, context)
+    const { kept } = asked
+    const replyId = kept?.facts?.completionId ?? id
+    const call = await this.#askLedger(replyId, account, context)
+    const found = this.#merge(replyId, call, kept) ?? inFlight
+    if (found === undefined) {
+      if (asked.hasFailed) throw unavailable()
+      return undefined
+    }
+    const owner = found.facts ?? (found.kept && ownerOfCall(found.kept))
+    const isOwn = principal.kind === 'api-key' || owner?.credentialId === principal.credentialId
+    return isOwn ? found : undefined
+  }
+
+  #inFlight(requestId: string, account: string): Generation | undefined {
+    const call = this.engine
+      .calls()
+      .find((one) => one.requestId === requestId && one.facts?.account === account)
+    if (call === undefined) return undefined
+    const { facts, startedAt } = call
+    return {
+      id: requestId,
+      operation: undefined,
+      facts,
+      isPending: true,
+      charge: undefined,
+      refunded: 0n,
+      startedAt,
+      kept: undefined,
+    }
+  }
+
+  /** Asks how the call ended. These are details: without them, the ledger still knows the call. */
+  async #askCalls(
+    id: string,
+    account: string,
+    { requestId }: LazyContext,
+  ): Promise<{ readonly kept?: KeptCall | undefined; readonly hasFailed: boolean }> {
+    const { calls, clock, emit, limits } = this.engine.options
+    const failed = (error: unknown): unknown => {
+      emit({ type: 'store-fault', store: 'calls', requestId, error: eventError(error) })
+      return error
+    }
+    try {
+      return { kept: await within(clock, limits.storeMs, calls.find(account, id), failed), hasFailed: false }
+    } catch {
+      return { hasFailed: true }
+    }
+  }
+
+  async #askLedger(replyId: string, account: string, context: LazyContext): Promise<FoundCall | undefined> {
+    const prefix = this.#operationOf(replyId)?.idPrefix
+    if (prefix === undefined) return undefined
+    const callId = replyId.slice(prefix.length)
+    const call = await this.engine.findCall(callId, account, context, this.lookUps)
+    return call !== undefined && factsOf(call)?.completionId === replyId ? call : undefined
+  }
+
+  #merge(replyId: string, call: FoundCall | undefined, kept: KeptCall | undefined): Generation | undefined {
+    if (call === undefined && kept === undefined) return undefined
+    const keptAt = kept && kept.at - kept.durationMs
+    const common = {
+      id: kept?.facts?.completionId === undefined && call === undefined ? kept!.id : replyId,
+      operation: kept?.operation ?? this.#operationOf(replyId)?.name,
+      facts: (call && factsOf(call)) ?? kept?.facts,
+      refunded: 0n,
+      kept,
+    }
+    switch (call?.state) {
+      case 'settling':
+        return { ...common, isPending: true, charge: call.charge, startedAt: keptAt ?? this.#now }
+      case 'held': {
+        // A call that ended without a charge only waits for its hold to be freed.
+        const isPending = kept === undefined || kept.charge !== undefined
+        const startedAt = keptAt ?? call.expiresAt - holdMs(this.engine.options.limits)
+        return { ...common, isPending, charge: kept?.charge, startedAt }
+      }
+      case 'settled': {
+        const { entry, refunded } = call
+        return { ...common, isPending: false, charge: entry.charge, refunded, startedAt: keptAt ?? entry.at }
+      }
+      case 'ended':
+        // With a charge, it could not be posted before its hold expired.
+        return {
+          ...common,
+          isPending: kept?.charge !== undefined,
+          charge: kept?.charge,
+          startedAt: keptAt ?? call.at,
+        }
+      case undefined:
+        return { ...common, isPending: false, charge: kept?.charge, startedAt: keptAt ?? 0 }
+    }
+  }
+
+  get #now(): number {
+    return this.engine.options.wallClock.now()
+  }
+
+  #operationOf(replyId: string): Operation | undefined {
+    return this.operations.find(({ idPrefix }) => replyId.startsWith(idPrefix))
+  }
+}
+
+function factsOf(call: FoundCall): CallFacts | undefined {
+  return call.state === 'settled' ? call.entry.facts : call.facts
+}
+
+function unavailable(): CompatError {
+  return new CompatError('overloaded', 'This service cannot look up the call just now. Try again shortly.')
+}
