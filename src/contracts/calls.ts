@@ -41,7 +41,6 @@ export interface CallQuery {
   readonly appId?: string
   /** The model of the call, or the one that was asked for. */
   readonly model?: string
-  readonly operation?: string
   /** Clients can choose it, so several calls may have the same one. */
   readonly requestId?: string
   /** The HTTP status of the reply. */

@@ -70,7 +70,6 @@ function matches(call: KeptCall, query: CallQuery): boolean {
     (query.credentialId === undefined || owner?.credentialId === query.credentialId) &&
     (query.appId === undefined || owner?.appId === query.appId) &&
     (query.model === undefined || (call.facts?.model ?? call.askedModel) === query.model) &&
-    (query.operation === undefined || call.operation === query.operation) &&
     (query.requestId === undefined || call.requestId === query.requestId) &&
     (query.status === undefined || call.status === query.status) &&
     (query.outcome === undefined || call.outcome === query.outcome) &&

@@ -91,7 +91,6 @@ export const callCases: readonly CallCase[] = Object.freeze([
       [{ credentialId: 'key-of-bob' }, [bobs]],
       [{ appId: 'app-of-bob' }, [bobs]],
       [{ model: 'acme/unknown' }, [refused]],
-      [{ operation: 'embeddings' }, [embedded]],
       [{ requestId: free.requestId }, [free]],
       [{ status: 404 }, [refused]],
       [{ status: 200, account: 'bob' }, [bobs]],
