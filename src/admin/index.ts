@@ -1,8 +1,8 @@
-import type { Balance, CallPage, CallQuery, EntryPage, KeptCall } from '../contracts/index.js'
+import type { Balance, CallPage, EntryPage, KeptCall } from '../contracts/index.js'
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { idSchema, parseInput } from '../contracts/schemas.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
-import { findCall, readCalls } from '../sql/read-calls.js'
+import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
@@ -24,6 +24,7 @@ import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 
 export type { PayerQuery } from '../sql/entries.js'
 export type { PostedEntry } from '../sql/grants.js'
+export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
 export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
@@ -62,7 +63,7 @@ export interface Admin
   /** Newest first, in pages. */
   entries(query?: PayerQuery): Promise<EntryPage>
   /** Returns how calls ended, newest first, in pages: those of all processes, failures and refusals included. */
-  listCalls(query?: CallQuery): Promise<CallPage>
+  listCalls(query?: KeptCallsQuery): Promise<CallPage>
   /**
    * Returns the kept call with this id, or else the newest one with this request id. With an account, only its own calls.
    * Returns undefined if there is none.

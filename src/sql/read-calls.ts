@@ -9,14 +9,21 @@ const MAX_LIMIT = 1_000
 const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
 const FIRST_ERROR_STATUS = 400
 
+/** A query with a filter that only administration may use. */
+export interface KeptCallsQuery extends CallQuery {
+  /** Only the calls with these ids. */
+  readonly ids?: readonly string[]
+}
+
 /** Returns a page of kept calls, newest first. Throws a `RangeError` or `TypeError` if the query is invalid. */
-export async function readCalls(database: SqlDatabase, query: CallQuery = {}): Promise<CallPage> {
+export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {}): Promise<CallPage> {
   const limit = query.limit ?? DEFAULT_LIMIT
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
     throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${String(limit)}`)
   }
-  const { conditions, parameters, add, where } = createConditions()
+  const { conditions, parameters, add, addOneOf, where } = createConditions()
   const { account, appId, credentialId, model, outcome, requestId, status } = query
+  if (query.ids !== undefined) addOneOf('id', query.ids)
   if (account !== undefined) add((value) => `account = ${value}`, account)
   if (credentialId !== undefined) add((value) => `credential_id = ${value}`, credentialId)
   if (appId !== undefined) add((value) => `app_id = ${value}`, appId)
@@ -71,9 +78,9 @@ function isFailure({ outcome, status = 0 }: CallQuery): boolean {
 }
 
 /** Whether no index covers the query, or only one of its filters, so that it may read as many rows as a report. */
-function isSearch(query: CallQuery): boolean {
+function isSearch(query: KeptCallsQuery): boolean {
   const { account, appId, credentialId, model, requestId, status } = query
-  if (requestId !== undefined) return false
+  if (requestId !== undefined || query.ids !== undefined) return false
   const narrowing = [account, appId, credentialId, model].filter((filter) => filter !== undefined)
   return status !== undefined || narrowing.length > 1
 }

@@ -1,6 +1,6 @@
-import type { EntryView, EventView } from '../../protocol/index.js'
+import type { EntryView, EventView, KeptCallView } from '../../protocol/index.js'
 import { pathOf, write } from '../base/api.js'
-import { DAY_MS, dayStart, formatCount } from '../base/format.js'
+import { DAY_MS, dayStart, formatCount, formatDuration } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
 import { randomId } from '../base/random-id.js'
 import { isOperator, useSession } from '../base/session.js'
@@ -16,15 +16,21 @@ import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
-type View = 'ledger' | 'events' | 'problems'
+type View = 'ledger' | 'all' | 'problems' | 'events'
 
 const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'ledger', label: 'Ledger' },
-  { value: 'events', label: 'Recent events' },
+  { value: 'all', label: 'All calls' },
   { value: 'problems', label: 'Problems' },
+  { value: 'events', label: 'Recent events' },
 ]
 
 const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
+const keySpec: FieldSpec = { name: 'key', label: 'Key id' }
+const endSpecs: readonly FieldSpec[] = [
+  { name: 'status', label: 'Status', placeholder: '502' },
+  { name: 'outcome', label: 'Error code', placeholder: 'provider_error' },
+]
 
 interface CallsProps {
   readonly query: Place['query']
@@ -32,15 +38,20 @@ interface CallsProps {
 
 export function Calls({ query }: CallsProps) {
   const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
-  const question = questionOf(query)
+  const csv =
+    view === 'ledger'
+      ? pathOf('api/calls.csv', questionOf(query))
+      : view === 'events'
+        ? undefined
+        : pathOf('api/kept-calls.csv', keptQuestionOf(query, view === 'problems'))
   return (
     <>
       <PageHead
         title="Calls"
-        lead="The entries of the ledger, and the latest events that this process remembers. Times and days are in UTC."
+        lead="The entries of the ledger, and how calls ended, refusals and failures included. Times and days are in UTC."
       >
-        {view === 'ledger' && (
-          <a class="button" href={pathOf('api/calls.csv', question)} download>
+        {csv !== undefined && (
+          <a class="button" href={csv} download>
             Download CSV
           </a>
         )}
@@ -53,10 +64,10 @@ export function Calls({ query }: CallsProps) {
           onChange={(value) => changeQuery({ view: value })}
         />
       </div>
-      {view === 'ledger' ? (
-        <Ledger query={query} />
-      ) : (
-        <Events query={query} isProblems={view === 'problems'} />
+      {view === 'ledger' && <Ledger query={query} />}
+      {view === 'events' && <Events query={query} />}
+      {(view === 'all' || view === 'problems') && (
+        <KeptCalls key={view} query={query} isProblems={view === 'problems'} />
       )}
     </>
   )
@@ -76,6 +87,17 @@ function questionOf({ account, model, appId, key, call, sessionId, fromDay, toDa
   }
 }
 
+function keptQuestionOf(query: Place['query'], isProblems: boolean) {
+  const { sessionId: _, ...question } = questionOf(query)
+  const { outcome, status } = query
+  return {
+    ...question,
+    ...(status ? { status } : {}),
+    ...(outcome ? { outcome } : {}),
+    ...(isProblems ? { problems: true } : {}),
+  }
+}
+
 function Ledger({ query }: CallsProps) {
   const question = questionOf(query)
   const pages = usePages(JSON.stringify(question))
@@ -86,13 +108,7 @@ function Ledger({ query }: CallsProps) {
   return (
     <>
       <Filters
-        specs={[
-          ...specs,
-          { name: 'key', label: 'Key id' },
-          callSpec,
-          { name: 'sessionId', label: 'Session' },
-          ...daySpecs,
-        ]}
+        specs={[...specs, keySpec, callSpec, { name: 'sessionId', label: 'Session' }, ...daySpecs]}
         query={query}
       />
       <Listing what="the ledger" loaded={calls}>
@@ -105,7 +121,7 @@ function Ledger({ query }: CallsProps) {
                     {query.call && (
                       <>
                         Nothing was charged for this request, or not yet: see{' '}
-                        <a href={hrefOf('calls', { view: 'events', call: query.call })}>how it went</a>.{' '}
+                        <a href={hrefOf('calls', { view: 'all', call: query.call })}>how it went</a>.{' '}
                       </>
                     )}
                     Clear a filter, or choose more days.
@@ -231,37 +247,129 @@ function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
   )
 }
 
-function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
+function KeptCalls({ query, isProblems }: CallsProps & { isProblems: boolean }) {
+  const question = keptQuestionOf(query, isProblems)
+  const pages = usePages(JSON.stringify(question))
+  const { after } = pages
+  const calls = useLoad('api/kept-calls', { ...question, ...(after === undefined ? {} : { after }) })
+  const specs = useSubjectSpecs()
+  const isNarrowed = Object.keys(question).some((name) => name !== 'problems')
+  const none = isProblems ? 'Nothing has gone wrong.' : 'No call has ended yet.'
+  return (
+    <>
+      <Filters specs={[...specs, keySpec, callSpec, ...endSpecs, ...daySpecs]} query={query} />
+      <Listing what="calls" loaded={calls}>
+        {({ calls: found, next }) => (
+          <>
+            {found.length === 0 ? (
+              <Empty title={isNarrowed ? 'No call matches these filters.' : none}>
+                {isProblems
+                  ? 'Refusals, errors and clients that left will appear here.'
+                  : 'Calls appear here when they end, including those that were refused.'}
+              </Empty>
+            ) : (
+              <KeptCallTable calls={found} call={query.call} />
+            )}
+            <Pager pages={pages} next={next} />
+          </>
+        )}
+      </Listing>
+      {isProblems && <Incidents query={query} />}
+    </>
+  )
+}
+
+function KeptCallTable({ calls, call }: { calls: readonly KeptCallView[]; call: string | undefined }) {
+  return (
+    <Table
+      caption="Calls, newest first"
+      rows={calls}
+      keyOf={({ key }) => key}
+      openKey={call ? calls.find(({ requestId }) => requestId === call)?.key : undefined}
+      columns={[
+        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+        { head: 'Ended', cell: ({ explanation }) => <EndBadge of={explanation} /> },
+        { head: 'Model', cell: ({ askedModel, facts }) => <Id of={facts?.model ?? askedModel} /> },
+        { head: 'Account', cell: ({ account }) => account ?? '–' },
+        {
+          head: 'Key',
+          cell: ({ caller, facts }) => {
+            const owner = facts ?? caller
+            return owner?.credentialLabel ?? <Id of={owner?.credentialId} />
+          },
+        },
+        { head: 'App', cell: ({ caller, facts }) => <Id of={(facts ?? caller)?.appId} /> },
+        {
+          head: 'First token',
+          isNumber: true,
+          cell: ({ explanation: { firstTokenMs } }) =>
+            firstTokenMs === undefined ? '–' : formatDuration(firstTokenMs),
+        },
+        {
+          head: 'Duration',
+          isNumber: true,
+          cell: ({ explanation }) => formatDuration(explanation.durationMs),
+        },
+        {
+          head: 'Charge',
+          isNumber: true,
+          cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
+        },
+      ]}
+      detail={(row) => <CallDetail {...row} />}
+    />
+  )
+}
+
+/** Other events that this process has reported. */
+function Incidents({ query: { account, call } }: CallsProps) {
+  const events = useLoad('api/events', {
+    ...(account ? { account } : {}),
+    ...(call ? { requestId: call } : {}),
+    problems: true,
+    limit: 200,
+  })
+  const found = events.data?.events.filter(({ type }) => type !== 'request-end') ?? []
+  if (found.length === 0) return null
+  return (
+    <section>
+      <h2>Reported by this process</h2>
+      <EventTable events={found} call={call} />
+    </section>
+  )
+}
+
+function Events({ query }: CallsProps) {
   const { account, model, call } = query
   const events = useLoad('api/events', {
     ...(account ? { account } : {}),
     ...(model ? { model } : {}),
     ...(call ? { requestId: call } : {}),
-    ...(isProblems ? { problems: true } : {}),
     limit: 200,
   })
   const specs = useSubjectSpecs({ hasApp: false })
   const isNarrowed = [account, model, call].some(Boolean)
-  const none = isProblems
-    ? 'Nothing has gone wrong lately.'
-    : 'Nothing has happened since the server started.'
   return (
     <>
       <Filters specs={[...specs, callSpec]} query={query} />
       <Listing what="events" loaded={events}>
         {({ events: found, capacity, completedASecond, unauthenticated }) =>
           found.length === 0 ? (
-            <Empty title={isNarrowed ? 'No event matches these filters.' : none}>
-              {isProblems
-                ? 'Refusals, errors and clients that left will appear here.'
-                : 'Calls appear here when they end, including those that were refused.'}
+            <Empty
+              title={
+                isNarrowed
+                  ? 'No event matches these filters.'
+                  : 'Nothing has happened since the server started.'
+              }
+            >
+              Calls appear here when they end, including those that were refused.
             </Empty>
           ) : (
             <>
               <EventTable events={found} call={query.call} />
               <p class="hint">
-                The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory,
-                with at most {formatCount(completedASecond)} completed calls per second, and{' '}
+                The newest {formatCount(found.length)} of this process. It keeps {formatCount(capacity)} in
+                memory, with at most {formatCount(completedASecond)} completed calls per second, and{' '}
                 {formatCount(unauthenticated)} requests that did not authenticate.
               </p>
             </>
