@@ -1,20 +1,22 @@
-import type { EntryView, EventView, KeptCallView } from '../../protocol/index.js'
+import type { EntryView } from '../../protocol/index.js'
 import { pathOf, write } from '../base/api.js'
-import { DAY_MS, dayStart, formatCount, formatDuration } from '../base/format.js'
-import { changeQuery, hrefOf, type Place } from '../base/place.js'
+import { formatCount } from '../base/format.js'
+import { changeQuery, hrefOf } from '../base/place.js'
 import { randomId } from '../base/random-id.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
 import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
-import type { FieldSpec } from '../parts/fields.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { type CallsProps, callSpec, keptQuestionOf, keySpec, questionOf } from './call-filters.js'
+import { Events } from './events.js'
+import { KeptCalls } from './kept-calls.js'
 
 type View = 'ledger' | 'all' | 'problems' | 'events'
 
@@ -24,17 +26,6 @@ const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'problems', label: 'Problems' },
   { value: 'events', label: 'Recent events' },
 ]
-
-const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
-const keySpec: FieldSpec = { name: 'key', label: 'Key id' }
-const endSpecs: readonly FieldSpec[] = [
-  { name: 'status', label: 'Status', placeholder: '502' },
-  { name: 'outcome', label: 'Error code', placeholder: 'provider_error' },
-]
-
-interface CallsProps {
-  readonly query: Place['query']
-}
 
 export function Calls({ query }: CallsProps) {
   const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
@@ -71,31 +62,6 @@ export function Calls({ query }: CallsProps) {
       )}
     </>
   )
-}
-
-function questionOf({ account, model, appId, key, call, sessionId, fromDay, toDay }: Place['query']) {
-  const [from, to] = [dayStart(fromDay), dayStart(toDay)]
-  return {
-    ...(account ? { account } : {}),
-    ...(model ? { model } : {}),
-    ...(appId ? { appId } : {}),
-    ...(key ? { key } : {}),
-    ...(call ? { requestId: call } : {}),
-    ...(sessionId ? { sessionId } : {}),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to: to + DAY_MS }),
-  }
-}
-
-function keptQuestionOf(query: Place['query'], isProblems: boolean) {
-  const { sessionId: _, ...question } = questionOf(query)
-  const { outcome, status } = query
-  return {
-    ...question,
-    ...(status ? { status } : {}),
-    ...(outcome ? { outcome } : {}),
-    ...(isProblems ? { problems: true } : {}),
-  }
 }
 
 function Ledger({ query }: CallsProps) {
@@ -244,169 +210,5 @@ function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
     <>
       <Badge tone={kind === 'grant' ? 'good' : 'warn'}>{name}</Badge> {memo}
     </>
-  )
-}
-
-function KeptCalls({ query, isProblems }: CallsProps & { isProblems: boolean }) {
-  const question = keptQuestionOf(query, isProblems)
-  const pages = usePages(JSON.stringify(question))
-  const { after } = pages
-  const calls = useLoad('api/kept-calls', { ...question, ...(after === undefined ? {} : { after }) })
-  const specs = useSubjectSpecs()
-  const isNarrowed = Object.keys(question).some((name) => name !== 'problems')
-  const none = isProblems ? 'Nothing has gone wrong.' : 'No call has ended yet.'
-  return (
-    <>
-      <Filters specs={[...specs, keySpec, callSpec, ...endSpecs, ...daySpecs]} query={query} />
-      <Listing what="calls" loaded={calls}>
-        {({ calls: found, next }) => (
-          <>
-            {found.length === 0 ? (
-              <Empty title={isNarrowed ? 'No call matches these filters.' : none}>
-                {isProblems
-                  ? 'Refusals, errors and clients that left will appear here.'
-                  : 'Calls appear here when they end, including those that were refused.'}
-              </Empty>
-            ) : (
-              <KeptCallTable calls={found} call={query.call} />
-            )}
-            <Pager pages={pages} next={next} />
-          </>
-        )}
-      </Listing>
-      {isProblems && <Incidents query={query} />}
-    </>
-  )
-}
-
-function KeptCallTable({ calls, call }: { calls: readonly KeptCallView[]; call: string | undefined }) {
-  return (
-    <Table
-      caption="Calls, newest first"
-      rows={calls}
-      keyOf={({ key }) => key}
-      openKey={call ? calls.find(({ requestId }) => requestId === call)?.key : undefined}
-      columns={[
-        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
-        { head: 'Ended', cell: ({ explanation }) => <EndBadge of={explanation} /> },
-        { head: 'Model', cell: ({ askedModel, facts }) => <Id of={facts?.model ?? askedModel} /> },
-        { head: 'Account', cell: ({ account }) => account ?? '–' },
-        {
-          head: 'Key',
-          cell: ({ caller, facts }) => {
-            const owner = facts ?? caller
-            return owner?.credentialLabel ?? <Id of={owner?.credentialId} />
-          },
-        },
-        { head: 'App', cell: ({ caller, facts }) => <Id of={(facts ?? caller)?.appId} /> },
-        {
-          head: 'First token',
-          isNumber: true,
-          cell: ({ explanation: { firstTokenMs } }) =>
-            firstTokenMs === undefined ? '–' : formatDuration(firstTokenMs),
-        },
-        {
-          head: 'Duration',
-          isNumber: true,
-          cell: ({ explanation }) => formatDuration(explanation.durationMs),
-        },
-        {
-          head: 'Charge',
-          isNumber: true,
-          cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
-        },
-      ]}
-      detail={(row) => <CallDetail {...row} />}
-    />
-  )
-}
-
-/** Other events that this process has reported. */
-function Incidents({ query: { account, call } }: CallsProps) {
-  const events = useLoad('api/events', {
-    ...(account ? { account } : {}),
-    ...(call ? { requestId: call } : {}),
-    problems: true,
-    limit: 200,
-  })
-  const found = events.data?.events.filter(({ type }) => type !== 'request-end') ?? []
-  if (found.length === 0) return null
-  return (
-    <section>
-      <h2>Reported by this process</h2>
-      <EventTable events={found} call={call} />
-    </section>
-  )
-}
-
-function Events({ query }: CallsProps) {
-  const { account, model, call } = query
-  const events = useLoad('api/events', {
-    ...(account ? { account } : {}),
-    ...(model ? { model } : {}),
-    ...(call ? { requestId: call } : {}),
-    limit: 200,
-  })
-  const specs = useSubjectSpecs({ hasApp: false })
-  const isNarrowed = [account, model, call].some(Boolean)
-  return (
-    <>
-      <Filters specs={[...specs, callSpec]} query={query} />
-      <Listing what="events" loaded={events}>
-        {({ events: found, capacity, completedASecond, unauthenticated }) =>
-          found.length === 0 ? (
-            <Empty
-              title={
-                isNarrowed
-                  ? 'No event matches these filters.'
-                  : 'Nothing has happened since the server started.'
-              }
-            >
-              Calls appear here when they end, including those that were refused.
-            </Empty>
-          ) : (
-            <>
-              <EventTable events={found} call={query.call} />
-              <p class="hint">
-                The newest {formatCount(found.length)} of this process. It keeps {formatCount(capacity)} in
-                memory, with at most {formatCount(completedASecond)} completed calls per second, and{' '}
-                {formatCount(unauthenticated)} requests that did not authenticate.
-              </p>
-            </>
-          )
-        }
-      </Listing>
-    </>
-  )
-}
-
-function EventTable({ events, call }: { events: readonly EventView[]; call: string | undefined }) {
-  const opened = call === undefined ? undefined : events.find(({ requestId }) => requestId === call)
-  return (
-    <Table
-      caption="Events, newest first"
-      rows={events}
-      keyOf={(event) => String(event.number)}
-      openKey={opened === undefined ? undefined : String(opened.number)}
-      columns={[
-        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
-        {
-          head: 'What',
-          cell: ({ type, explanation }) =>
-            explanation === undefined ? <Badge tone="warn">{type}</Badge> : <EndBadge of={explanation} />,
-        },
-        { head: 'Model', cell: ({ facts }) => <Id of={facts?.model} /> },
-        { head: 'Account', cell: ({ account }) => account ?? '–' },
-        ...(events.some(({ message }) => message !== undefined)
-          ? [{ head: 'Message', cell: ({ message }: EventView) => message ?? '–' }]
-          : []),
-        {
-          head: 'Charge',
-          isNumber: true,
-          cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
-        },
-      ]}
-      detail={(event) => <CallDetail {...event} />}
-    />
   )
 }
