@@ -37,7 +37,6 @@ export interface LimitsQuery {
   readonly of?: LimitOwner
   readonly ownerId?: string
   readonly ownerIds?: readonly string[]
-  readonly limitId?: string
   readonly after?: string
   /** 100 by default, at most 1,000. */
   readonly limit?: number
@@ -137,14 +136,13 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       return rows!.length > 0
     },
 
-    async listLimits({ of, ownerId, ownerIds, limitId, after, limit = DEFAULT_ROWS } = {}) {
+    async listLimits({ of, ownerId, ownerIds, after, limit = DEFAULT_ROWS } = {}) {
       checkLimit(limit)
       if (limit > MAX_ROWS) throw new RangeError(`limit must be at most ${MAX_ROWS}; got ${limit}`)
       const { parameters, add, addOneOf, where } = createConditions()
       if (of !== undefined) add((value) => `owner_kind = ${value}`, of)
       if (ownerId !== undefined) add((value) => `owner_id = ${value}`, ownerId)
       if (ownerIds !== undefined) addOneOf('owner_id', ownerIds)
-      if (limitId !== undefined) add((value) => `id = ${value}`, limitId)
       if (after !== undefined) add((value) => `id > ${value}`, parseInput(idSchema, after, 'after'))
       parameters.push(BigInt(limit))
       const rows = await database.all({

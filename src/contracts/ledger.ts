@@ -72,7 +72,8 @@ export interface HoldRequest {
  *
  * A bucket counts one period, which the store chooses from `windows` by its own clock. A hold in a later period starts the
  * bucket again from 0; the period never goes back, even if the clock does. If none of the windows contains the store's
- * time, it rejects the request. An `amount` of 0 credits is always granted.
+ * time, it rejects the hold, but still answers the repeat of a hold that it granted earlier. An `amount` of 0 credits is
+ * always granted.
  *
  * A hold that replaces another one is tested without the part of the bucket that the other one accounts for, keeps its
  * period, and is no second request. If the bucket's period has ended in the meantime, its credits and tokens are held in

@@ -1,3 +1,4 @@
+import type { PeriodWindow } from '../base/periods.js'
 import type { HoldLimit, HoldLimited, LimitState, LimitUse } from './ledger.js'
 
 /** The count that limits are compared with, for one period. Times are in milliseconds since the Unix epoch. */
@@ -125,6 +126,11 @@ export function limitStates(
   })
 }
 
+/** Whether each limit has a window that contains `now`, without which only the repeat of a granted hold is answered. */
+export function areInPresent(limits: readonly HoldLimit[], now: number): boolean {
+  return limits.every(({ windows }) => presentWindow(windows, now) !== undefined)
+}
+
 /** Whether a hold with these parts was granted for a request with the same limits. */
 export function isSameLimits(limits: readonly HoldLimit[], parts: readonly LimitUse[]): boolean {
   return (
@@ -142,13 +148,17 @@ function presentBucket(
   mine: LimitUse | undefined,
   now: number,
 ): Bucket {
-  const window = windows.find(([from, to]) => from <= now && now < to)
+  const window = presentWindow(windows, now)
   if (window === undefined) {
     throw new RangeError(`No window of ${bucket} contains the time of the store's clock, ${now}`)
   }
   const [startsAt, endsAt] = window
   if (row !== undefined && (row.startsAt >= startsAt || row.startsAt === mine?.from)) return row
   return { startsAt, endsAt, held: 0n, used: 0n }
+}
+
+function presentWindow(windows: HoldLimit['windows'], now: number): PeriodWindow | undefined {
+  return windows.find(([from, to]) => from <= now && now < to)
 }
 
 function withoutPart(bucket: Bucket, part: LimitUse | undefined): Bucket {

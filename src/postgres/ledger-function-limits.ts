@@ -36,17 +36,12 @@ export const LOCK_BUCKETS = `v_buckets := p_buckets;
     end if;
   end if;`
 
-/** Finds the period of each of the batch's windows that contains the batch's time. */
+/** Finds the period of each of the batch's windows that contains the batch's time; null if none of them does. */
 export const FIND_PERIODS = `if cardinality(p_limits) > 0 then
       select array_agg(p.starts_at order by w.place), array_agg(p.ends_at order by w.place) into v_starts, v_ends
       from generate_series(1, (select max(l.place) from unnest(p_limit_windows) l(place))) w(place)
       left join unnest(p_period_windows, p_period_starts, p_period_ends) p(place, starts_at, ends_at)
         on p.place = w.place and p.starts_at <= v_now and p.ends_at > v_now;
-      v_place := array_position(v_starts, null);
-      if v_place is not null then
-        raise exception 'No window of % contains the time of the store''s clock, %',
-          p_buckets[p_limit_buckets[array_position(p_limit_windows, v_place)]], v_now using errcode = 'invalid_parameter_value';
-      end if;
       v_limit_starts := array_fill(null::bigint, array[cardinality(p_limits)]);
       v_limit_lefts := v_limit_starts;
       v_limit_resets := v_limit_starts;
@@ -57,17 +52,18 @@ const LIMITS = `unnest(p_limit_holds, p_limit_buckets, p_limit_windows, p_limit_
 
 /**
  * Finds the groups of holds that would exceed a limit if all groups were taken, and the answers for all limits if they are.
- * If a group is not taken, its holds are checked one by one. Overdue holds count as held here, too.
+ * If a group is not taken, its holds are checked one by one. So are holds outside of their periods, which may be repeats.
+ * Overdue holds count as held here, too.
  */
 export const FIND_WITHIN = `v_within := array_fill(true, array[cardinality(p_group_accounts)]);
         if cardinality(p_limits) > 0 then
           select array_agg(n.starts_at order by n.place),
             array_agg(greatest(n.size - n.present - n.running, 0)::bigint order by n.place),
             array_agg(greatest(n.ends_at - v_now, 0) order by n.place),
-            coalesce(array_agg(n.hold_group) filter (where n.present + n.total > n.least), '{}')
+            coalesce(array_agg(n.hold_group) filter (where n.present + n.total > n.least or n.is_outside), '{}')
           into v_limit_starts, v_limit_lefts, v_limit_resets, v_places
           from (
-            select l.place, l.size, p_hold_groups[l.hold] as hold_group,
+            select l.place, l.size, p_hold_groups[l.hold] as hold_group, v_starts[l.windows] is null as is_outside,
               greatest(b.starts_at, v_starts[l.windows]) as starts_at,
               case when b.starts_at < v_starts[l.windows] then v_ends[l.windows] else b.ends_at end as ends_at,
               case when b.starts_at < v_starts[l.windows] then 0 else b.used::numeric + b.held end as present,

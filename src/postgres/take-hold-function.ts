@@ -148,6 +148,10 @@ const ANSWER_REPEAT = `v_is_same := coalesce(json_array_length(v_known.limits::j
  * hold until the bucket counts a later one. Overdue holds count as held until they are swept.
  */
 const TEST_LIMITS = `for v_place in 1 .. cardinality(p_buckets) loop
+    if p_starts[v_place] is null then
+      raise exception 'No window of % contains the time of the store''s clock, %', p_buckets[v_place], p_now
+        using errcode = 'invalid_parameter_value';
+    end if;
     select * into strict v_bucket from {limit_buckets} b where b.id = p_buckets[v_place];
     select (o.part ->> 2)::bigint, (o.part ->> 3)::bigint into v_own_from, v_own
     from json_array_elements(v_old.limits::json) o(part) where o.part ->> 0 = p_buckets[v_place];

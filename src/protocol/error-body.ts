@@ -32,6 +32,11 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
 
 /** Whether a client library should retry the call. For other codes, libraries decide by the status. */
 const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
+  // Claude Code would retry a bad key for minutes.
+  missing_credential: 'false',
+  invalid_api_key: 'false',
+  expired_credential: 'false',
+  revoked_credential: 'false',
   credits_on_hold: 'true',
   budget_on_hold: 'true',
   insufficient_credits: 'false',

@@ -43,6 +43,9 @@ const NOT_YET = new Set([
 
 const LONGEST_REASON = 256
 
+/** A reason that was sent several times. Gateways that join the pieces of a stream also join its reasons: `stopstop`. */
+const REPEATED = /^(.+?)(?:_?\1)+$/
+
 /**
  * Returns a reason in lower case, its words joined by `_`, without the name of the enumeration that it is from:
  * `FINISH_REASON_MAX_TOKENS` and `FinishReason.maxTokens` are both `max_tokens`.
@@ -54,6 +57,7 @@ function normalised(native: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '_')
     .replace(/^_|_$/g, '')
+    .replace(REPEATED, '$1')
     .replace(/^(?:finish|stop)_?reason_(?=.)/, '')
 }
 

@@ -65,7 +65,7 @@ export const CALL_HEADERS = [
   }),
   header(
     'x-session-id',
-    'Replaces `session_id` if a client cannot set the field. So do `x-session-affinity` and `session_id`.',
+    'Replaces `session_id` if a client cannot set the field. So do `x-session-affinity`, `session_id`, `session-id` and `x-claude-code-session-id`.',
     {
       type: 'string',
       minLength: 1,

@@ -16,7 +16,7 @@ export interface SseReaderOptions {
   /**
    * Whether a `data:` line that begins a JSON document ends an event whose last line ends an object, as if there were a
    * blank line between them, which some servers omit. No JSON document has both lines. The type of the next event may
-   * stand between them.
+   * stand between them. A line `[DONE]` is always an event of its own.
    */
   readonly separates?: boolean
 }
@@ -31,7 +31,7 @@ const JOINED = /\}\n(?=(?:event:[^\n]{0,64}\n)?data: ?[{[])/g
 /** The start of such a place, at the end of a piece. */
 const MAY_BE_JOINED =
   /\}(?:\n(?:e(?:v(?:e(?:n(?:t(?::[^\n]{0,64}\n?)?)?)?)?)?)?)?$|\}\n(?:event:[^\n]{0,64}\n)?d(?:a(?:t(?:a(?:: ?)?)?)?)?$/
-const BETWEEN_DOCUMENTS = /(?<=\})\n(?=[{[])/
+const BETWEEN_DOCUMENTS = /(?<=\})\n(?=[{[])|(?<=^\[DONE\])\n|\n(?=\[DONE\]$)/m
 const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 
 /**
@@ -132,9 +132,9 @@ export class SseReader {
     return from
   }
 
-  /** Other fields may stand between two events without a blank line: the parser then takes both for one. */
+  /** Other fields, or `[DONE]`, may stand between two events without a blank line: the parser then takes both for one. */
   #takeEvents(data: string, type: string | undefined): void {
-    const isOne = this.options.separates !== true || !data.includes('}\n')
+    const isOne = this.options.separates !== true || !data.includes('\n')
     for (const one of isOne ? [data] : data.split(BETWEEN_DOCUMENTS)) this.#takeEvent(one, type)
   }
 

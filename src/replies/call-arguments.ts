@@ -68,13 +68,13 @@ export class CallArguments {
 
   /** Ends the arguments, of a reply that was cut off or not. Returns what is still to be sent. */
   end(isCut = false): string {
-    if (!this.isJson || isCut || this.hasSent) return this.rest()
+    if (!this.isJson || this.hasSent) return this.rest()
     const whole = this.soFar.trim()
     const decoded = this.isQuoted === true ? unquoted(whole) : undefined
     if (decoded !== undefined) {
       this.waiting = decoded
       this.losses.mend('arguments-decoded')
-    } else if (whole === '' || whole === 'null') this.waiting = '{}'
+    } else if (!isCut && (whole === '' || whole === 'null')) this.waiting = '{}'
     return this.rest()
   }
 

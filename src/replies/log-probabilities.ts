@@ -1,17 +1,23 @@
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import type { Losses } from './losses.js'
 
-/** Leaves out the log probabilities of a choice if they have another shape: strict clients would refuse the whole reply. */
+/**
+ * Leaves out the log probabilities of a choice if they have another shape: strict clients would refuse the whole reply.
+ * These clients require a `content`, so those of a refusal alone get an empty one.
+ */
 export function dropOddLogprobs(choice: JsonObject, losses: Losses): void {
   const { logprobs } = choice
-  if (logprobs === undefined || logprobs === null || areListed(logprobs)) return
+  if (logprobs === undefined || logprobs === null) return
+  if (isObject(logprobs) && isList(logprobs.content) && isList(logprobs.refusal)) {
+    if (logprobs.content !== undefined) return
+    if (Array.isArray(logprobs.refusal)) {
+      choice.logprobs = Object.assign({}, logprobs, { content: null })
+      return
+    }
+  }
   // Not deleted: JSON leaves it out all the same.
   choice.logprobs = undefined
   losses.mend('member-dropped', 'logprobs')
-}
-
-function areListed(logprobs: unknown): boolean {
-  return isObject(logprobs) && isList(logprobs.content) && isList(logprobs.refusal)
 }
 
 function isList(value: unknown): boolean {

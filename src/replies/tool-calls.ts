@@ -159,7 +159,8 @@ export class ToolCallStream {
     }
     if (call.index !== undefined) {
       const piece = call.args.unsent()
-      if (piece !== '' || own !== undefined) sent.push({ ...own, ...more(call, piece) })
+      if (piece !== '' || own !== undefined)
+        sent.push({ ...mendExtra(own ?? {}, this.losses), ...more(call, piece) })
     } else {
       call.details = { ...call.details, ...delta.details }
       // More of the arguments without more of the name: the name is whole.
@@ -235,7 +236,7 @@ export class ToolCallStream {
     call.index = this.started++
     const argumentsField = call.kind === 'custom' ? 'input' : 'arguments'
     return {
-      ...call.own,
+      ...mendExtra(call.own, this.losses),
       index: call.index,
       id: this.idFor(call),
       type: call.kind,
@@ -351,6 +352,23 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
   return found
 }
 
+/** Leaves out the part of a call's `extra_content` that strict clients would refuse the whole reply for. */
+function mendExtra(fields: JsonObject, losses: Losses): JsonObject {
+  const { extra_content: extra = null, ...rest } = fields
+  if (extra === null || isReadableExtra(extra)) return fields
+  losses.mend('member-dropped', 'tool_calls.extra_content')
+  if (!isObject(extra)) return rest
+  const { google: _, ...others } = extra
+  return Object.assign(rest, { extra_content: others })
+}
+
+function isReadableExtra(extra: unknown): boolean {
+  if (!isObject(extra)) return false
+  const { google = null } = extra
+  if (google === null) return true
+  return isObject(google) && typeof (google.thought_signature ?? '') === 'string'
+}
+
 /** Returns undefined if there is no index, NaN if it is not an integer. */
 function readIndex(given: unknown): number | undefined {
   if (given === undefined || given === null) return undefined
@@ -364,8 +382,17 @@ function pieceOf({ details }: CallDelta): string | undefined {
   return typeof args === 'number' || typeof args === 'boolean' ? String(args) : undefined
 }
 
-/** Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text. */
-export function mendToolCalls(given: unknown, newId: () => string, losses: Losses): JsonObject[] {
+/**
+ * Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text.
+ *
+ * @param isCut whether the message was cut off: a call without arguments may then be one whose arguments are missing
+ */
+export function mendToolCalls(
+  given: unknown,
+  newId: () => string,
+  losses: Losses,
+  isCut: boolean,
+): JsonObject[] {
   const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
   if (isSingle) losses.mend('tool-call-mapped')
   const calls = isSingle ? [given] : given
@@ -377,7 +404,7 @@ export function mendToolCalls(given: unknown, newId: () => string, losses: Losse
   if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
   const mended: JsonObject[] = []
   const ids = new Map<string, string>()
-  for (const call of calls.slice(0, MAX_TOOL_CALLS)) mendOne(call, { mended, ids, newId, losses })
+  for (const call of calls.slice(0, MAX_TOOL_CALLS)) mendOne(call, { mended, ids, newId, losses, isCut })
   return mended
 }
 
@@ -387,9 +414,10 @@ interface WholeCalls {
   readonly ids: Map<string, string>
   readonly newId: () => string
   readonly losses: Losses
+  readonly isCut: boolean
 }
 
-function mendOne(call: unknown, { ids, losses, mended, newId }: WholeCalls): void {
+function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCalls): void {
   if (!isObject(call)) {
     if (saysNothing(call)) losses.mend('tool-call-skipped')
     else losses.add('a tool call is not an object', outputIn(call))
@@ -413,7 +441,7 @@ function mendOne(call: unknown, { ids, losses, mended, newId }: WholeCalls): voi
   const args = new CallArguments(kind === 'function', losses)
   args.take(text)
   const own = textOf(call.id)
-  const whole = args.end()
+  const whole = args.end(isCut)
   const json = JSON.stringify([details.name, whole])
   if (own !== undefined && ids.get(own) === json) {
     losses.mend('arguments-repeated')
@@ -421,7 +449,7 @@ function mendOne(call: unknown, { ids, losses, mended, newId }: WholeCalls): voi
   }
   const id = own === undefined || ids.has(own) ? newId() : own
   ids.set(id, json)
-  const rest = restOf(call, flat !== undefined)
+  const rest = mendExtra(restOf(call, flat !== undefined), losses)
   const made = (callId: string, written: string) => ({
     ...rest,
     id: callId,

@@ -1,5 +1,11 @@
 import type { LimitUse } from '../contracts/index.js'
-import { isSameLimits, limitStates, takeLimits, testLimits } from '../contracts/limit-buckets.js'
+import {
+  areInPresent,
+  isSameLimits,
+  limitStates,
+  takeLimits,
+  testLimits,
+} from '../contracts/limit-buckets.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import type { HoldCommand, HoldOutcome } from '../sql/ledger-commands.js'
 import type { Accounts } from './accounts.js'
@@ -19,7 +25,7 @@ export function takeHold(
   now: bigint,
 ): HoldOutcome {
   const { account, amount, claim, limits, replaces } = command
-  if (claim === null && replaces === null) {
+  if (claim === null && replaces === null && areInPresent(limits, Number(now))) {
     const { posted, held } = accounts.read(account)
     const isCovered = amount === 0n || posted - held >= amount
     const tested = testLimits(buckets, limits, NO_LIMITS, Number(now), () => 0n)

@@ -3,7 +3,7 @@ import { comparable, errorCode, shownCost } from './caller.js'
 import { unlistedInAnthropic } from './listed-anthropic-fields.js'
 import { unlistedIn } from './listed-fields.js'
 import type { Arrival } from './provider.js'
-import { HONEST, HOST_KEY, OWN_KEY } from './scenario.js'
+import { HONEST, HOST_KEY, isBounded, OWN_KEY } from './scenario.js'
 import type { MadeCall, World } from './world.js'
 
 export interface Violation {
@@ -14,6 +14,7 @@ export interface Violation {
 }
 
 const IDLE_MS = 120_000
+const LIMIT_CODES = ['budget_exceeded', 'budget_on_hold', 'rate_limited']
 
 /** Checks everything that was observed in a world for violations. */
 export function checkWorld(world: World, healthBefore: ReturnType<World['health']>): readonly Violation[] {
@@ -64,14 +65,13 @@ function moneyOf(
 
 function checkMoney(world: World, call: MadeCall, violate: Violate): void {
   const { caller, end, plan } = call
-  const { neverOverdraw } = world.scenario
   const money = moneyOf(world, call)
   const { billed, charged, held, isReported, shortfall } = money
   const figures = describeMoney(money)
   const excuse = excuseOf(world, call)
   if (charged < billed && charged < held && excuse === undefined) violate('underpaid', figures)
   const overruns = plan.reply.overruns && plan.reply.thinking > 0
-  if (neverOverdraw && !overruns && !isOnOwnKey(call)) {
+  if (isBounded(world.scenario, plan.account) && !overruns && !isOnOwnKey(call)) {
     // A reply longer than its provider bills for may have been cut off at the hold.
     // A provider that failed before its first token may also have billed.
     const billedLast = call.arrivals.at(-1)?.bill?.cost ?? 0n
@@ -110,7 +110,8 @@ function excuseOf(world: World, call: MadeCall): string | undefined {
   const { onDisconnect } = world.modelOf(plan).routes.find(({ provider }) => provider === last.provider)!
   if (caller.hasLeft && onDisconnect === 'abort' && plan.idempotencyKey === undefined) return 'abort'
   if (!caller.hasLeft && plan.leaving !== 'never-reads' && (caller.status ?? 0) >= 400) return 'an HTTP error'
-  if (reply.overruns && world.scenario.neverOverdraw && last.ended === 'hung-up') return 'cut off at the hold'
+  if (reply.overruns && isBounded(world.scenario, plan.account) && last.ended === 'hung-up')
+    return 'cut off at the hold'
   return undefined
 }
 
@@ -189,10 +190,12 @@ function checkHonesty(world: World, { caller, plan, arrivals }: MadeCall, violat
   if (!plan.isHonest || plan.leaving !== 'stays' || caller.status === 200) return
   if (arrivals.some(({ failedByItself }) => failedByItself)) return
   if (plan.idempotencyKey !== undefined && (caller.status === 409 || caller.status === 422)) return
+  // The world's own count of the limits judges these.
+  if (LIMIT_CODES.includes(errorCode(caller.text).split(':')[0]!)) return
   const { contextLength, mediaTokens } = world.modelOf(plan).catalogue
   // The cost of an image then has no limit.
   const isUnbounded = contextLength === undefined && mediaTokens === undefined
-  if (world.scenario.neverOverdraw && isUnbounded && plan.text.includes('"image_url"')) return
+  if (isBounded(world.scenario, plan.account) && isUnbounded && plan.text.includes('"image_url"')) return
   const refused = arrivals.some(({ status }) => status === 400)
   if (!refused) violate('honest-refused', `${caller.status} ${errorCode(caller.text)}`)
 }
@@ -231,6 +234,8 @@ function checkWhole(world: World, healthBefore: ReturnType<World['health']>, vio
   }
   const { audit, events, router, scenario } = world
   for (const problem of audit.problems) violate('ledger', problem)
+  for (const problem of world.limitProblems) violate('limit', problem)
+  checkUse(world, violate)
   for (const event of events) {
     if (['fault', 'store-fault', 'charge-failed'].includes(event.type)) {
       violate(
@@ -253,6 +258,20 @@ function checkWhole(world: World, healthBefore: ReturnType<World['health']>, vio
     const before = healthBefore.find((one) => one.routeId === routeId)
     const isSame = state === (before?.state ?? 'closed') && failureRate <= (before?.failureRate ?? 0)
     if (!isSame) violate('health-changed', `${routeId} is ${state}, its failure rate ${failureRate}`)
+  }
+}
+
+/** Counts the use of limits in total from what providers were asked, and what was charged. */
+function checkUse(world: World, violate: Violate): void {
+  for (const [account, limits] of Object.entries(world.scenario.limits)) {
+    const calls = world.calls.filter(({ plan }) => plan.account === account)
+    const asked = calls.filter(({ arrivals }) => arrivals.length > 0).length
+    const charged = calls.reduce((sum, call) => sum + moneyOf(world, call).charged, 0n)
+    for (const { amount, id, per, unit } of limits) {
+      if (per !== 'total') continue
+      if (unit === 'requests' && asked > amount) violate('over-rate', `${id}: ${asked} calls of ${amount}`)
+      if (unit === 'credits' && charged > amount) violate('over-budget', `${id}: ${charged} of ${amount}`)
+    }
   }
 }
 

@@ -1,4 +1,10 @@
-import { type ChatAdapter, ProviderError, type Route, type RouterOptions } from 'compat-router'
+import {
+  type ChatAdapter,
+  type HoldRequest,
+  ProviderError,
+  type Route,
+  type RouterOptions,
+} from 'compat-router'
 import type { CallPlan } from './call-plan.js'
 import { HOSTILE_FIELDS } from './hostile-fields.js'
 import type { World } from './world.js'
@@ -15,6 +21,7 @@ export interface Plant {
 }
 
 type Chat = ChatAdapter['chat']
+type HoldLimit = NonNullable<HoldRequest['limits']>[number]
 
 function chat(change: (chat: Chat, world: World) => Chat): NonNullable<Plant['adapter']> {
   return (adapter, world) => ({ ...adapter, chat: change((call, take) => adapter.chat(call, take), world) })
@@ -28,6 +35,27 @@ function routes(change: (route: Route, world: World) => Route): NonNullable<Plan
         (await options.providers.routes(model, context)).map((route) => change(route, world)),
     },
   })
+}
+
+/** Changes the limits of a hold on their way to the ledger. */
+function limits(
+  change: (limit: HoldLimit, request: HoldRequest) => HoldLimit,
+): NonNullable<Plant['options']> {
+  return (options) => {
+    const { ledger } = options
+    if (ledger === undefined) return options
+    return {
+      ...options,
+      ledger: {
+        ...ledger,
+        hold: (request, context) =>
+          ledger.hold(
+            { ...request, limits: (request.limits ?? []).map((limit) => change(limit, request)) },
+            context,
+          ),
+      },
+    }
+  }
 }
 
 function model(change: (listed: object) => object): NonNullable<Plant['options']> {
@@ -59,6 +87,7 @@ const SILENCE_MS = 120_000
 const READ_ON = 2
 const IMPLAUSIBLE = 1_000
 const BYTES_A_TOKEN = 3
+const PLENTY = 2n ** 62n
 
 export const PLANTS: readonly Plant[] = [
   {
@@ -166,6 +195,21 @@ export const PLANTS: readonly Plant[] = [
           .finally(cancel)
       })
     }),
+  },
+  {
+    name: 'limits-open-to-keyed-calls',
+    breaks: ['limit', 'over-rate', 'over-budget'],
+    options: limits((limit, { claim }) => (claim === undefined ? limit : { ...limit, limit: PLENTY })),
+  },
+  {
+    name: 'budgets-held-at-half',
+    breaks: ['limit', 'over-budget'],
+    options: limits((limit) => (limit.unit === 'credits' ? { ...limit, amount: limit.amount / 2n } : limit)),
+  },
+  {
+    name: 'limits-that-refuse-early',
+    breaks: ['limit'],
+    options: limits((limit) => ({ ...limit, limit: (limit.limit * 3n) / 4n })),
   },
   {
     name: 'few-replies-read-on',

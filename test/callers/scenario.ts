@@ -1,4 +1,4 @@
-import type { MemoryModel, Prices } from 'compat-router'
+import { type Limit, type MemoryModel, type Prices, parseCredits } from 'compat-router'
 import { createRandom, type Random } from '../simulation/random.js'
 import { REAL_TOKENIZERS, type Tokenizer } from './tokens.js'
 
@@ -38,6 +38,8 @@ export interface Scenario {
   readonly models: readonly ModelPlan[]
   /** Accounts of callers that try to pay less. */
   readonly callers: readonly string[]
+  /** The limits of some of their keys, which refuse a part of their calls. */
+  readonly limits: Readonly<Record<string, readonly Limit[]>>
 }
 
 export const HONEST = 'honest'
@@ -53,19 +55,59 @@ const MAX_OUTPUTS = [1_000, 4_096, 16_384, 64_000]
 export function makeScenario(seed: string): Scenario {
   const random = createRandom(`scenario ${seed}`)
   const neverOverdraw = random.chance(0.5)
+  const callers = ['mallory', 'oscar', 'trudy']
+  const limits = makeLimits(createRandom(`limits ${seed}`), callers)
+  const isBounded = neverOverdraw || Object.values(limits).some(hasBudget)
   return {
     seed,
     neverOverdraw,
     isFlaky: random.chance(0.25),
     models: [
-      makeModel(random, 'acme/full', 'openai', neverOverdraw, true),
-      makeModel(random, 'acme/some', 'openai', neverOverdraw, false),
+      makeModel(random, 'acme/full', 'openai', neverOverdraw, isBounded, true),
+      makeModel(random, 'acme/some', 'openai', neverOverdraw, isBounded, false),
       random.chance(0.5)
-        ? makeModel(random, 'acme/claude', 'anthropic', neverOverdraw, true)
-        : makeModel(random, 'acme/sdk', 'ai-sdk', neverOverdraw, true),
+        ? makeModel(random, 'acme/claude', 'anthropic', neverOverdraw, isBounded, true)
+        : makeModel(random, 'acme/sdk', 'ai-sdk', neverOverdraw, isBounded, true),
     ],
-    callers: ['mallory', 'oscar', 'trudy'],
+    callers,
+    limits,
   }
+}
+
+/** Whether no call of this account may cost more than its hold. */
+export function isBounded({ limits, neverOverdraw }: Scenario, account: string): boolean {
+  return neverOverdraw || hasBudget(limits[account] ?? [])
+}
+
+function hasBudget(limits: readonly Limit[]): boolean {
+  return limits.some(({ unit }) => unit === 'credits')
+}
+
+/** A caller has about 20 calls in a world. */
+function makeLimits(random: Random, callers: readonly string[]): Scenario['limits'] {
+  const limits: Record<string, readonly Limit[]> = {}
+  for (const account of callers) {
+    if (random.chance(0.7)) continue
+    const per = random.pick(['minute', 'total'] as const)
+    const budget = parseCredits(random.pick(['0.02', '0.5', '20']))
+    limits[account] = [
+      { id: `${account}-rate`, unit: 'requests', amount: BigInt(random.int(3, 15)), per },
+      ...(random.chance(0.5)
+        ? [{ id: `${account}-budget`, unit: 'credits', amount: budget, per: 'total' } as const]
+        : []),
+      ...(random.chance(0.5)
+        ? [
+            {
+              id: `${account}-tokens`,
+              unit: 'tokens',
+              amount: BigInt(random.pick([20_000, 1_000_000])),
+              per,
+            } as const,
+          ]
+        : []),
+    ]
+  }
+  return limits
 }
 
 function makeModel(
@@ -73,6 +115,7 @@ function makeModel(
   id: string,
   language: ModelPlan['language'],
   neverOverdraw: boolean,
+  isBounded: boolean,
   isListed: boolean,
 ): ModelPlan {
   const actual: TrueModel = {
@@ -89,7 +132,7 @@ function makeModel(
       id,
       prices: makePrices(random),
       priceVersion: '1',
-      ...listedLimits(random, actual, neverOverdraw, isListed),
+      ...listedLimits(random, actual, isBounded, isListed),
     },
     routes: makeRoutes(random, id, language),
   }
@@ -97,14 +140,14 @@ function makeModel(
 
 /**
  * Some catalogues list everything, some little, and some less than is true. That can harm a host only with
- * `neverOverdraw`.
+ * `neverOverdraw` or budgets.
  */
-function listedLimits(random: Random, actual: TrueModel, neverOverdraw: boolean, isListed: boolean) {
+function listedLimits(random: Random, actual: TrueModel, isBounded: boolean, isListed: boolean) {
   const { contextLength, maxOutputTokens } = actual
   const media = random.chance(0.3) ? { mediaTokens: MOST_MEDIA_TOKENS } : {}
   if (isListed) return { contextLength, maxOutputTokens, ...media }
   const supported = random.chance(0.3) ? { supportedParameters: SUPPORTED } : {}
-  const asTrue = neverOverdraw || random.chance(0.4)
+  const asTrue = isBounded || random.chance(0.4)
   return {
     ...supported,
     ...media,

@@ -8,6 +8,7 @@ import {
   createCompatRouter,
   generateEnvelopeKey,
   keyring,
+  type LedgerStore,
   type MemoryProvider,
   memoryCatalogue,
   memoryCredentials,
@@ -19,8 +20,10 @@ import {
 } from 'compat-router'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { sealProviderKey } from 'compat-router/envelope'
+import { andThen } from '../../src/engine/asking/within.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
+import { LimitBook } from '../simulation/limit-book.js'
 import type { CallPlan } from './call-plan.js'
 import { Caller } from './caller.js'
 import type { Plant } from './plants.js'
@@ -88,6 +91,10 @@ export class World {
   private readonly serving = new Set<Promise<void>>()
   private readonly ended = new Set<() => void>()
   private activity = 0
+  /** One sentence for each violation of a limit. */
+  readonly limitProblems: string[] = []
+  private readonly tokensHeld = new Map<string, bigint>()
+  private readonly limits: LimitBook
   /** Looked up only after all calls have ended. */
   private holds: Map<string, LedgerAudit['holds'][number][]> | undefined
 
@@ -96,6 +103,11 @@ export class World {
     private readonly servers: Servers,
     readonly plant: Plant | undefined,
   ) {
+    this.limits = new LimitBook({
+      limitsOf: (credentialId) => scenario.limits[credentialId] ?? [],
+      tokensOf: (requestId) => this.tokensHeld.get(requestId) ?? 0n,
+      violate: (problem) => this.limitProblems.push(problem),
+    })
     this.mount = servers.open(
       (req, res) => this.front(req, res),
       (req, res) => this.back(req, res),
@@ -106,7 +118,10 @@ export class World {
     const options: RouterOptions = {
       credentials: memoryCredentials(
         Object.fromEntries(
-          Object.keys(accounts).map((account) => [`sk-${account}-token`, { kind: 'api-key', account }]),
+          Object.keys(accounts).map((account) => [
+            `sk-${account}-token`,
+            { kind: 'api-key', account, credentialId: account, limits: scenario.limits[account] ?? [] },
+          ]),
         ),
         { clock: this.clock },
       ),
@@ -121,7 +136,11 @@ export class World {
       clock: this.clock,
       onEvent: (event) => this.heard(event),
     }
-    this.router = createCompatRouter(plant?.options?.(options, this) ?? options)
+    const planted = plant?.options?.(options, this) ?? options
+    this.router = createCompatRouter({
+      ...planted,
+      ledger: this.counted(planted.ledger ?? audited.ledger),
+    })
   }
 
   /** Makes calls, all at once, and waits until each has ended for its caller and for the router. */
@@ -190,6 +209,33 @@ export class World {
 
   modelOf({ model }: CallPlan): ModelPlan {
     return this.scenario.models.find(({ id }) => id === model)!
+  }
+
+  /** Counts all limits again, between the router and its ledger. */
+  private counted(ledger: LedgerStore): LedgerStore {
+    const now = () => this.clock.now()
+    return {
+      ...ledger,
+      hold: (request, context) => {
+        for (const { amount, unit } of request.limits ?? []) {
+          if (unit === 'tokens') this.tokensHeld.set(request.facts.requestId, amount)
+        }
+        return andThen(ledger.hold(request, context), (result) => {
+          this.limits.hold(request, result, now())
+          return result
+        })
+      },
+      settle: (request, context) =>
+        andThen(ledger.settle(request, context), (result) => {
+          if (!result.repeated) this.limits.settle(request, true, now())
+          return result
+        }),
+      release: (request, context) =>
+        andThen(ledger.release(request, context), (result) => {
+          this.limits.end(request.holdId)
+          return result
+        }),
+    }
   }
 
   private async call(plan: CallPlan): Promise<MadeCall> {

@@ -192,6 +192,16 @@ export const brokenLimits: readonly BrokenLedger[] = [
     },
   },
   {
+    what: 'rejects a repeat after its periods',
+    foundBy: 'limit-repeated-late',
+    spoil: (good) => ({
+      hold: async (request, context) => {
+        if (request.limits?.some(({ windows }) => windows.at(-1)![1] === 1)) throw new RangeError('No window')
+        return good.hold(request, context)
+      },
+    }),
+  },
+  {
     what: 'counts a replacement besides the hold that it replaces',
     foundBy: 'limit-replaced',
     spoil: (good) => ({

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
-import { type ProofResult, prove } from './proof/proof.js'
+import { type ProofOptions, type ProofResult, prove } from './proof/proof.js'
 import type { World } from './proof/world.js'
 
 const CALLS = 400
+/** A bug shows within fewer calls, of one process. */
+const CALLS_WITH_A_BUG = 200
 const PATIENCE_MS = 180_000
 
 function expectExact(result: ProofResult): void {
@@ -40,6 +42,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('limits in %s, kept by two proc
     const result = await prove({ world, processes: 2, callers: 20, kills: 2, seed: 1, skewMs: 30_000 })
     expectExact(result)
     expect(result.kills).toBe(2)
+    expect(Object.keys(result.refusedBy).length).toBeGreaterThan(1)
   })
 
   it('admit all requests of a limit that ten times as many ask for', { timeout: PATIENCE_MS }, async () => {
@@ -49,7 +52,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('limits in %s, kept by two proc
   })
 })
 
-/** Replaces a part of a function of the ledger. */
+/** Replaces a part of a function of PostgreSQL's ledger. */
 function planted(name: string, part: RegExp, by: string) {
   return async ({ database }: DurableStores): Promise<void> => {
     const [row] = await database.all({
@@ -62,56 +65,100 @@ function planted(name: string, part: RegExp, by: string) {
   }
 }
 
+/** Changes the buckets that SQLite's ledger writes. */
+function triggered(when: string, set: string) {
+  return async ({ database }: DurableStores): Promise<void> => {
+    const text = `create trigger planted after update on {limit_buckets} when ${when}
+      begin update {limit_buckets} set ${set} where id = new.id; end`
+    await database.batch([{ text }])
+  }
+}
+
+const PASSED = /passed its limit/
+const MISCOUNTED = /and its calls/
+const FALSE_REFUSAL = /a false refusal/
+
 describe('the proof', () => {
   const databases: TestDatabase[] = []
-  afterAll(() => Promise.all(databases.map((database) => database.drop())))
+  let file: TestFile
+  let files = 0
+  beforeAll(async () => {
+    file = await createTestFile()
+  })
+  afterAll(async () => {
+    file.remove()
+    await Promise.all(databases.map((database) => database.drop()))
+  })
+
+  async function problemsOf(
+    engine: World['engine'],
+    more: Pick<World, 'bug'>,
+    plant?: ProofOptions['plant'],
+  ) {
+    let place = `${file.file}-${files++}`
+    if (engine === 'PostgreSQL') {
+      const database = await createTestDatabase()
+      databases.push(database)
+      place = database.url
+    }
+    const world: World = { engine, place, calls: CALLS_WITH_A_BUG, kind: 'overlap', ...more }
+    const options = { world, processes: 1, callers: 20, kills: 0, seed: 3 }
+    const { problems } = await prove(plant === undefined ? options : { ...options, plant })
+    return problems.join('\n')
+  }
 
   it.each([
     [
-      'a limit that is not tested',
-      'is one by one',
+      'a limit that is not tested, for holds one by one',
       planted('take_hold_2', /continue when p_amounts\[v_place\] <= v_free or/, 'continue when true or'),
-      /passed its limit/,
+      PASSED,
     ],
     [
-      'a group of holds whose limit is not tested',
-      'in groups',
+      'a limit that is not tested, for groups of holds',
       planted('apply_ledger_3', /where n\.present \+ n\.total > n\.least/, 'where false'),
-      /passed its limit/,
+      PASSED,
     ],
     [
       'a swap that counts a second request',
-      'in swaps',
       planted('take_hold_2', /p_amounts\[v_place\] - v_owns\[v_place\]/, 'p_amounts[v_place]'),
-      /used/,
+      MISCOUNTED,
     ],
     [
       'a settlement that frees nothing',
-      'at the end',
       planted('apply_ledger_3', /set held = b\.held - d\.held, used/, 'set held = b.held, used'),
-      /holds/,
+      MISCOUNTED,
     ],
     [
-      'a release of another period',
-      'at the end',
+      'a release that frees nothing',
       planted(
         'apply_ledger_3',
         /(returned as [\s\S]*?)b\.starts_at = d\.starts_at/,
         '$1b.starts_at < d.starts_at',
       ),
-      /holds/,
+      MISCOUNTED,
     ],
     [
       'a swap that is tested with the hold that it replaces',
-      'in swaps',
       planted('take_hold_2', /- v_bucket\.held \+ v_own;/, '- v_bucket.held;'),
-      /false refusal/,
+      FALSE_REFUSAL,
     ],
-  ])('finds %s', { timeout: PATIENCE_MS }, async (_bug, _where, plant, found) => {
-    const database = await createTestDatabase()
-    databases.push(database)
-    const world: World = { engine: 'PostgreSQL', place: database.url, calls: CALLS, kind: 'overlap' }
-    const result = await prove({ world, processes: 2, callers: 20, kills: 0, seed: 3, plant })
-    expect(result.problems.join('\n')).toMatch(found)
+  ])('finds %s on PostgreSQL', { timeout: PATIENCE_MS }, async (_bug, plant, found) => {
+    expect(await problemsOf('PostgreSQL', {}, plant)).toMatch(found)
+  })
+
+  it.each([
+    ['a release that frees nothing', 'new.used = old.used and new.held < old.held', 'held = old.held'],
+    ['a settlement that frees nothing', 'new.used > old.used and new.held < old.held', 'held = old.held'],
+    ['a charge that does not count', 'new.used > old.used', 'used = old.used'],
+  ])('finds %s on SQLite', { timeout: PATIENCE_MS }, async (_bug, when, set) => {
+    expect(await problemsOf('SQLite', {}, triggered(when, set))).toMatch(MISCOUNTED)
+  })
+
+  it.each([
+    ['refuses-early', FALSE_REFUSAL],
+    ['refuses-late', PASSED],
+    ['forgets-use', /has a wrong use/],
+  ] as const)('finds a ledger that %s on SQLite', { timeout: PATIENCE_MS }, async (bug, found) => {
+    expect(await problemsOf('SQLite', { bug })).toMatch(found)
   })
 })

@@ -29,7 +29,8 @@ const PLACEHOLDER = /^\s*(?:\{\}|null)(?=\s*\{)/
 /** Puts the pieces of a reply's calls together once all have come. */
 export class CallBook {
   private readonly calls: Call[] = []
-  private readonly wholes: ToolCall[] = []
+  /** The calls of a body, and their arguments if the reply was cut off: then none are added. */
+  private readonly wholes: { readonly call: ToolCall; readonly cut: string }[] = []
   private readonly seen = new Map<string, string>()
   private readonly own = new Map<Call, string>()
   private last: Call | undefined
@@ -62,7 +63,11 @@ export class CallBook {
 
   /** Returns the readable calls, and the text of those that turn out unreadable only at the end. */
   end(isCut: boolean): { calls: ToolCall[]; lost: string[]; unsure: boolean } {
-    if (this.isBody) return { calls: this.wholes, lost: [], unsure: this.isUnsure }
+    if (this.isBody) {
+      const wholes = this.wholes.map(({ call, cut }) => (isCut ? { name: call.name, arguments: cut } : call))
+      for (const call of wholes) this.bytes += Buffer.byteLength(call.name + call.arguments)
+      return { calls: wholes, lost: [], unsure: this.isUnsure }
+    }
     const calls: ToolCall[] = []
     const lost: string[] = []
     for (const call of this.calls) {
@@ -91,12 +96,12 @@ export class CallBook {
     if (args === undefined || args === 'open')
       return { isToken: true, lost: textsIn(entry.function ?? entry.custom) }
     const [first = '', ...further] = argumentsIn(args, false)
+    const [cut = ''] = argumentsIn(args, true)
     const key = JSON.stringify([name, first])
     if (id !== undefined && this.seen.get(id) === key) return { isToken: false }
     if (id !== undefined && !this.seen.has(id)) this.seen.set(id, key)
     for (const text of [first, ...further]) {
-      this.wholes.push({ name, arguments: text })
-      this.bytes += Buffer.byteLength(name) + Buffer.byteLength(text)
+      this.wholes.push({ call: { name, arguments: text }, cut: text === first ? cut : text })
     }
     return { isToken: true }
   }
@@ -247,8 +252,7 @@ function argumentsIn(all: string, isCut: boolean): string[] {
     if (value === own.trim() || value === '{}' || value === 'null') continue
     if (isObject(parsed(value))) further.push(value)
   }
-  if (isCut) return [own, ...further]
-  if (own.trim() === '' || own.trim() === 'null') return ['{}', ...further]
+  if (!isCut && (own.trim() === '' || own.trim() === 'null')) return ['{}', ...further]
   const inner = parsed(own)
   if (typeof inner === 'string' && isObject(parsed(inner))) return [inner, ...further]
   return [own, ...further]

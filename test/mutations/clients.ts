@@ -29,6 +29,8 @@ export interface Difference {
   readonly why: string
   /** Always by default. */
   readonly when?: (expected: Expected, stream: boolean) => boolean
+  /** Returns the form in which the part is compared nevertheless. Without it, it is not compared. */
+  readonly inForm?: (text: string) => string
 }
 
 export interface Library {
@@ -98,7 +100,7 @@ async function langchain({ baseURL, headers, stream }: Connection): Promise<Asse
     refusal: '',
     calls: [
       ...calls.map(({ args, name }) => ({ name, arguments: args })),
-      ...odd.map(({ args, name }) => ({ name: name ?? '', arguments: args ?? '' })),
+      ...odd.map(({ args, name }) => ({ name: name ?? '', arguments: read(args ?? '') })),
     ],
     finish,
   }
@@ -229,6 +231,12 @@ export const LIBRARIES: readonly Library[] = [
         part: 'reasoning',
         why: 'it drops reasoning that comes after text has begun',
         when: ({ isMixed }, stream) => stream && isMixed,
+      },
+      {
+        part: 'reasoning',
+        why: 'it shows each thought of a body on its own, without the blank line between them',
+        when: (_expected, stream) => !stream,
+        inForm: (text) => text.replaceAll('\n\n', ''),
       },
       {
         part: 'calls',

@@ -22,7 +22,17 @@ const MEANINGS = new Map<string, Meaning>(
 const NOT_YET = new Set(['', 'null', 'in_progress', 'FINISH_REASON_UNSPECIFIED'])
 
 export function meaningOf(word: string): Meaning {
-  return MEANINGS.get(word) ?? 'unknown'
+  return MEANINGS.get(once(word)) ?? 'unknown'
+}
+
+/** A word that was sent twice, as one. */
+function once(word: string): string {
+  const half = word.slice(0, word.length / 2)
+  return half !== '' && half + half === word ? once(half) : word
+}
+
+function isNotYet(word: string): boolean {
+  return NOT_YET.has(once(word))
 }
 
 /** Whether a choice says by its finish reason that it failed. */
@@ -34,9 +44,9 @@ export function saysFailure(choice: JsonObject): boolean {
 /** Returns the word for the end that decides, and the one that clients are shown. */
 export function wordIn(choice: JsonObject): { word: string; native: string } | undefined {
   const word = deciding(choice)
-  if (typeof word !== 'string' || NOT_YET.has(word)) return undefined
+  if (typeof word !== 'string' || isNotYet(word)) return undefined
   const shown = meaningOf(word) === 'dropped' ? word : choice.native_finish_reason
-  return { word, native: typeof shown === 'string' && !NOT_YET.has(shown) ? shown : word }
+  return { word, native: typeof shown === 'string' && !isNotYet(shown) ? shown : word }
 }
 
 /** Of two words, the provider's own decides if the other says less. */

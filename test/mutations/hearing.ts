@@ -116,7 +116,7 @@ export class Hearing {
     lane = 0,
   ): void {
     const before = { text: this.text, reasoning: this.reasoning, refusal: this.refusal }
-    this.isMixed ||= reasoning !== '' && this.text + text !== ''
+    this.isMixed ||= reasoning !== '' && this.text !== ''
     this.text += text
     this.reasoning += reasoning
     this.refusal += refusal

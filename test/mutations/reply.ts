@@ -175,7 +175,11 @@ export function readBody(bytes: string, status: number): Reply {
       'each call has its own id',
     )
     must(isObject(details) && typeof details.name === 'string' && details.name !== '', 'a call has a name')
-    must(typeof details.arguments === 'string' && details.arguments !== '', 'a call has arguments')
+    const mayLackArguments = choice.finish_reason === 'length'
+    must(
+      typeof details.arguments === 'string' && (details.arguments !== '' || mayLackArguments),
+      'a call that was not cut off has arguments',
+    )
     made.ids.add(id)
     made.calls.push({ name: details.name, arguments: details.arguments })
   }

@@ -7,7 +7,6 @@ export type Item =
 
 const FIELDS = new Set(['data', 'event', 'id', 'retry'])
 const ALIVE = /^\W*(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive)?\W*$/i
-const BETWEEN_DOCUMENTS = /(?<=\})\n(?=[{[])/
 const NAMES_ERROR = /(?:error|exception|failure|fatal|panic)$/i
 
 /** Reads all events of a stream at once, as the standard says, and the lines between them that the standard ignores. */
@@ -22,16 +21,27 @@ export function readEvents(bytes: Buffer, isWhole: boolean): Item[] {
   const items: Item[] = []
   let data: string[] = []
   let type: string | undefined
+  /** Whether an `event:` line came after data that may be whole, and the type before it. */
+  let isTyped = false
+  let typeBefore: string | undefined
   /** The lines since the last one of data. */
   let others = 0
   const end = (): void => {
-    for (const one of data.length === 0 ? [] : data.join('\n').split(BETWEEN_DOCUMENTS)) {
-      items.push({ kind: 'data', data: one, type })
-    }
+    for (const one of documentsIn(data)) items.push({ kind: 'data', data: one, type })
     data = []
     others = 0
     type = undefined
+    typeBefore = undefined
+    isTyped = false
   }
+  /** Ends an event without a blank line. An `event:` line behind its data is the type of the next. */
+  const endJoined = (): void => {
+    const next = isTyped ? type : undefined
+    if (isTyped) type = typeBefore
+    end()
+    type = next
+  }
+  const mayBeJoined = (): boolean => others === 0 && data.at(-1)?.endsWith('}') === true
   let json: string | undefined
   const stray = (line: string, isCut: boolean): void => {
     if (json !== undefined || /^\s*[{[]/.test(line)) {
@@ -60,12 +70,16 @@ export function readEvents(bytes: Buffer, isWhole: boolean): Item[] {
     const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
     if (FIELDS.has(field) && colon >= 0) {
       // A new document on a line of its own: the blank line before it is missing.
-      if (field === 'data' && others === 0 && data.at(-1)?.endsWith('}') && /^[{[]/.test(value)) end()
+      if (field === 'data' && mayBeJoined() && /^[{[]/.test(value)) endJoined()
       if (field === 'data') {
         data.push(value)
         others = 0
       } else if (field === 'event') {
-        if (others === 0 && data.at(-1)?.endsWith('}')) end()
+        if (isTyped) others++
+        else if (mayBeJoined()) {
+          isTyped = true
+          typeBefore = type
+        }
         type = value
       } else others++
       return
@@ -78,7 +92,7 @@ export function readEvents(bytes: Buffer, isWhole: boolean): Item[] {
     if (!FIELDS.has(field)) stray(line, isCut)
   }
   for (const line of lines) read(line, false)
-  if (/^data: ?[{[]/.test(cut) && data.at(-1)?.endsWith('}')) end()
+  if (/^data: ?[{[]/.test(cut) && mayBeJoined()) endJoined()
   if (isWhole) {
     // Some servers omit the last blank line: an event that is complete counts.
     read(cut, true)
@@ -91,6 +105,22 @@ export function readEvents(bytes: Buffer, isWhole: boolean): Item[] {
     if (json !== undefined) items.push({ kind: 'invalid' })
   }
   return items
+}
+
+/** Splits the lines of one event into those of several that lack a blank line: `[DONE]` is always one of its own. */
+function documentsIn(lines: readonly string[]): string[] {
+  const documents: string[][] = []
+  for (const line of lines) {
+    const before = documents.at(-1)?.at(-1)
+    const isNew =
+      before === undefined ||
+      before === '[DONE]' ||
+      line === '[DONE]' ||
+      (before.endsWith('}') && /^[{[]/.test(line))
+    if (isNew) documents.push([line])
+    else documents.at(-1)!.push(line)
+  }
+  return documents.map((document) => document.join('\n'))
 }
 
 export function parsed(text: string): unknown {

@@ -1,6 +1,16 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents'
-import { generateText, type ModelMessage, Output, stepCountIs, streamText, tool as toolOfAi } from 'ai'
+import {
+  APICallError,
+  defaultSettingsMiddleware,
+  generateText,
+  type ModelMessage,
+  Output,
+  stepCountIs,
+  streamText,
+  tool as toolOfAi,
+  wrapLanguageModel,
+} from 'ai'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -154,6 +164,38 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       messages.push(...(await result.response).messages, { role: 'user', content: 'Again?' })
       const again = await generateText({ ...options, messages })
       expect(again.text).toBe(ANSWER)
+      await expectCharged(3)
+    })
+
+    it('is told what to set if it refers to a reply of an earlier call, before anything is charged', async () => {
+      const options = { model: await model(), maxRetries: 0 }
+      const messages: ModelMessage[] = [{ role: 'user', content: QUESTION }]
+      const { response } = await generateText({ ...options, messages })
+      messages.push(...response.messages, { role: 'user', content: 'Again?' })
+      const failure: unknown = await generateText({ ...options, messages }).catch((error: unknown) => error)
+      expect(APICallError.isInstance(failure) && failure.message).toContain(
+        'set providerOptions.openai.store to false',
+      )
+      expect(failure).toMatchObject({ statusCode: 400, isRetryable: false })
+      await expectCharged(1)
+    })
+
+    it('goes on with a conversation if its model has that setting', async () => {
+      const settings = { providerOptions: { openai: { store: false } } }
+      const options = {
+        model: wrapLanguageModel({
+          model: await model(),
+          middleware: defaultSettingsMiddleware({ settings }),
+        }),
+        tools,
+        stopWhen: stepCountIs(5),
+        maxRetries: 0,
+      }
+      const messages: ModelMessage[] = [{ role: 'user', content: QUESTION }]
+      const first = await generateText({ ...options, messages })
+      messages.push(...first.response.messages, { role: 'user', content: 'Again?' })
+      expect((await generateText({ ...options, messages })).text).toBe(ANSWER)
+      expect(service.asked.at(-1)!.text).toContain(ANSWER)
       await expectCharged(3)
     })
 

@@ -459,6 +459,91 @@ describe('a conversation', () => {
   })
 })
 
+describe('the signature of a call', () => {
+  const include = ['reasoning.encrypted_content']
+  const extra = (signature: string) => ({ extra_content: { google: { thought_signature: signature } } })
+  const call = (index: number, more: object = {}) => ({
+    index,
+    id: `call_${index}`,
+    type: 'function',
+    function: { name: 'f', arguments: '{}' },
+    ...more,
+  })
+  const question = { role: 'user', content: 'Hi' }
+  const ask = { input: [question], include, tools: [{ ...TOOL, name: 'f' }] }
+  const results = [0, 1].map((n) => ({ type: 'function_call_output', call_id: `call_${n}`, output: 'r' }))
+
+  const sentCalls = () => sent().messages.flatMap(({ tool_calls: calls }) => (calls ?? []) as Json[])
+
+  it.each([
+    ['with a call', false, [call(0, extra('sig')), call(1)], ['reasoning', 'function_call', 'function_call']],
+    ['with a call', true, [call(0, extra('sig')), call(1)], ['reasoning', 'function_call', 'function_call']],
+    [
+      'after a call',
+      true,
+      [call(0), call(1), { index: 0, ...extra('sig') }],
+      ['function_call', 'function_call', 'reasoning'],
+    ],
+  ])('goes back to its provider if it came %s (stream: %s)', async (_, stream, calls, types) => {
+    await start({ providers: 2 })
+    const body = providerReply({
+      choices: [{ index: 0, message: { content: null, tool_calls: calls }, finish_reason: 'tool_calls' }],
+    })
+    service.upstream.script(
+      stream
+        ? answerEvents([
+            ...calls.map((piece) => delta({ tool_calls: [piece] })),
+            finishChunk('tool_calls'),
+            usageChunk(),
+          ])
+        : answerJson(body),
+    )
+    const routing = { only: ['p0'] }
+    const output = stream
+      ? (await streamFor({ ...ask, routing })).items
+      : (await replyTo({ ...ask, routing })).output
+    expect(output.map(({ type }) => type)).toEqual(types)
+    for (const upstream of service.upstreams) upstream.script(answerJson(providerReply()))
+    const input = [question, ...output, ...results]
+    await replyTo({ ...ask, input, routing })
+    expect(sentCalls()).toMatchObject([{ id: 'call_0', ...extra('sig') }, { id: 'call_1' }])
+    expect(sentCalls()[1]).not.toHaveProperty('extra_content')
+    expect(sent().messages.filter(({ role }) => role === 'assistant')).toHaveLength(1)
+    expect(service.asked.at(-1)!.text).not.toContain('reasoning_details')
+    await replyTo({ ...ask, input, routing: { only: ['p1'] } })
+    expect(sentCalls()).toHaveLength(2)
+    expect(service.upstreams[1]!.requests[0]!.text).not.toContain('sig')
+  })
+
+  it('is left out without encrypted reasoning', async () => {
+    await start()
+    service.upstream.script(
+      answerEvents([
+        delta({ tool_calls: [call(0, extra('sig'))] }),
+        delta({ tool_calls: [{ index: 0, ...extra('sig') }] }),
+        finishChunk('tool_calls'),
+        usageChunk(),
+      ]),
+    )
+    const { items } = await streamFor({ input: 'Hi', tools: ask.tools })
+    expect(items.map(({ type }) => type)).toEqual(['function_call'])
+  })
+
+  it('belongs to the call of its own reply, if an id is used again', async () => {
+    await start()
+    const turn = async (input: readonly Json[], signature: string) => {
+      const message = { content: null, tool_calls: [call(0, extra(signature))] }
+      service.upstream.script(
+        answerJson(providerReply({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })),
+      )
+      const { output } = await replyTo({ ...ask, input })
+      return [...input, ...output, results[0]!]
+    }
+    await turn(await turn(await turn([question], 'first'), 'second'), 'third')
+    expect(sentCalls()).toMatchObject([extra('first'), extra('second')])
+  })
+})
+
 describe('tools of the type custom', () => {
   const patch = {
     type: 'custom',
@@ -698,6 +783,40 @@ describe('what agents send', () => {
       },
     ],
     [
+      'Codex, for a model that it knows,',
+      {
+        input: [
+          {
+            type: 'message',
+            id: 'msg_1',
+            role: 'developer',
+            content: [{ type: 'input_text', text: 'Rules.' }],
+          },
+          { type: 'message', id: 'msg_2', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        ],
+        tools: [
+          { ...TOOL, strict: false },
+          {
+            type: 'custom',
+            name: 'apply_patch',
+            format: { type: 'grammar', syntax: 'lark', definition: 'x' },
+          },
+          { type: 'namespace', name: 'multi_agent_v1', description: 'Agents.', tools: [TOOL] },
+          { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: {} },
+          { type: 'web_search', external_web_access: true, search_content_types: ['text', 'image'] },
+        ],
+        tool_choice: 'auto',
+        parallel_tool_calls: true,
+        reasoning: { effort: 'medium' },
+        text: { verbosity: 'low' },
+        store: false,
+        stream: true,
+        include: ['reasoning.encrypted_content'],
+        prompt_cache_key: '0199-session',
+        client_metadata: { session_id: 'abc', 'x-codex-turn-metadata': '{}' },
+      },
+    ],
+    [
       'opencode',
       {
         input: [
@@ -755,7 +874,9 @@ describe('what agents send', () => {
   it.each([
     [{ 'x-session-id': 'a', 'x-session-affinity': 'b', session_id: 'c' }, 'a'],
     [{ 'x-session-affinity': 'b', session_id: 'c' }, 'b'],
-    [{ session_id: 'c' }, 'c'],
+    [{ session_id: 'c', 'session-id': 'd' }, 'c'],
+    [{ 'session-id': 'd', 'x-claude-code-session-id': 'e' }, 'd'],
+    [{ 'x-claude-code-session-id': 'e' }, 'e'],
   ])('as a session in a header is recorded: %o', async (headers, session) => {
     await start()
     await replyTo({ input: 'Hi' }, headers)

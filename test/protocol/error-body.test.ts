@@ -62,6 +62,10 @@ describe('an error answer', () => {
       errorReply(new CompatError(code, 'No.')).headers
     expect(headers('credits_on_hold')).toMatchObject({ 'x-should-retry': 'true', 'retry-after': '5' })
     for (const code of [
+      'missing_credential',
+      'invalid_api_key',
+      'expired_credential',
+      'revoked_credential',
       'insufficient_credits',
       'request_timeout',
       'idempotency_completed',

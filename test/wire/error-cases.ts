@@ -140,19 +140,19 @@ export const cases: Record<ErrorCode, ErrorCase> = {
         body: '{',
         headers: { 'x-api-key': API_KEY },
       }),
-    headers: { 'www-authenticate': UNAUTHENTICATED },
+    headers: { ...NEVER_AGAIN, 'www-authenticate': UNAUTHENTICATED },
   },
   invalid_api_key: {
     run: as('sk-nobody-has-this'),
-    headers: { 'www-authenticate': `${UNAUTHENTICATED}, error="invalid_token"` },
+    headers: { ...NEVER_AGAIN, 'www-authenticate': `${UNAUTHENTICATED}, error="invalid_token"` },
   },
   expired_credential: {
     run: as(tokens.expired),
-    headers: { 'www-authenticate': expect.stringMatching(/^Bearer .*error="invalid_token"/) },
+    headers: { ...NEVER_AGAIN, 'www-authenticate': expect.stringMatching(/^Bearer .*error="invalid_token"/) },
   },
   revoked_credential: {
     run: as(tokens.revoked),
-    headers: { 'www-authenticate': expect.stringMatching(/^Bearer .*error="invalid_token"/) },
+    headers: { ...NEVER_AGAIN, 'www-authenticate': expect.stringMatching(/^Bearer .*error="invalid_token"/) },
   },
   insufficient_credits: { run: as(tokens.poor), headers: NEVER_AGAIN },
   credits_on_hold: {

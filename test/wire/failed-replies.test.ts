@@ -207,6 +207,8 @@ const failing = [
   ...['abort', 'aborted', 'cancelled', 'CANCELED', 'user_cancel', 'timeout', 'time-out_error', 'timed_out'],
   ...['insufficient_system_resource', 'insufficientSystemResource', 'interrupted', 'overloaded'],
   ...['deadline_exceeded', 'rate limit', 'exception: out of memory'],
+  // As gateways write them that join the reasons of several chunks.
+  ...['errorerror', 'network_errornetwork_error', 'ERROR ERROR', 'timeouttimeouttimeout'],
 ]
 
 describe('the finish reason', () => {
@@ -269,8 +271,14 @@ describe('the finish reason', () => {
     ['content_filter: PROHIBITED_CONTENT', 'content_filter', undefined],
     ['ERROR_TOXIC', 'content_filter', undefined],
     ['guardrail_intervened', 'content_filter', undefined],
+    ['stopstop', 'stop', undefined],
+    ['end_turn_end_turn', 'stop', undefined],
+    ['lengthlengthlength', 'length', undefined],
+    ['FinishReason.MAX_TOKENSFinishReason.MAX_TOKENS', 'length', undefined],
+    ['SAFETYSAFETY', 'content_filter', undefined],
     ['stop', 'stop', 'end_turn'],
     ['stop', 'length', 'MAX_TOKENS'],
+    ['stop', 'length', 'lengthlength'],
     ['stop', 'content_filter', 'RECITATION'],
     ['other', 'stop', 'a word of tomorrow'],
     ['other', 'stop', 'end_turn'],

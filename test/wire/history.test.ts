@@ -299,6 +299,58 @@ describe.each([false, true])(
   },
 )
 
+/** Refusals of the role `developer`, as providers write them. */
+const roleRefusals: readonly (readonly [status: number, error: { message: string; param?: string }])[] = [
+  [
+    400,
+    {
+      message: "'messages[1].role' does not support 'developer' with this model.",
+      param: 'messages[1].role',
+    },
+  ],
+  [400, { message: "Invalid value: 'developer'.", param: 'messages[1].role' }],
+  [400, { message: 'messages[1].role: unknown variant `developer`, expected one of `system`, `user`' }],
+  [400, { message: "developer is not one of ['system', 'assistant', 'user'] - 'messages.['1].role'" }],
+  [400, { message: "message role is 'developer', not one of ['system', 'user']" }],
+  [400, { message: 'chat template rejected the request: Unexpected message role.' }],
+  [422, { message: "Input should be 'system', 'user', 'assistant' or 'tool'" }],
+]
+
+describe.each([false, true])('a provider that refuses the role developer (stream: %s)', (stream) => {
+  const settings = { developerRole: true }
+  const given = { role: 'developer', content: 'x' }
+
+  it.each(roleRefusals)('with %j %j gets system', async (...refusal) => {
+    const asked = await send({ messages: [USER, given], stream, settings, refusals: [refusal] })
+    expect(asked).toEqual([
+      [USER, given, USER],
+      [USER, { role: 'system', content: 'x' }, USER],
+    ])
+  })
+
+  it('gets it again from the next call, since a caller may have planted the words', async () => {
+    const refusals = [roleRefusals[0]!]
+    await send({ messages: [USER, given], stream, settings, refusals })
+    await (await service!.post(ask({ messages: [given, USER], stream }))).text()
+    expect(service!.asked.at(-1)!.body).toMatchObject({ messages: [given, USER] })
+  })
+
+  it.each([
+    ['if no message has the role', [USER], settings],
+    ['if it got system already', [given], {}],
+  ])('is not asked again %s', async (_when, messages, chosen) => {
+    service = await WireService.start({
+      adapter: (baseUrl) => openaiCompatible({ baseUrl, apiKey: API_KEY, ...chosen }),
+    })
+    const [status, error] = roleRefusals[0]!
+    service.upstream.script(answerJson({ error }, status))
+    const before = await service.posted('alice')
+    const reply = await service.post(ask({ messages, stream }))
+    expect([reply.status, service.asked.length]).toEqual([400, 1])
+    expect(await service.posted('alice')).toBe(before)
+  })
+})
+
 /** The id by which a result of the reply's first call is sent. */
 function idOf({ tool_calls: given }: Message): object {
   const [first] = (given ?? []) as readonly { id: string }[]

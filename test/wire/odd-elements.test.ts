@@ -32,7 +32,18 @@ const call = ({ id, ...definition }: typeof ROME, more: object = {}) => ({
   ...more,
 })
 const between = (odd: string): string => `${text('Hel')}${odd}${text('lo')}${END}`
+const joined = (stream: string): string => `${stream.replaceAll('\n\n', '\n')}\n`
 const skipped = (stream: string): OddReply => ({ stream, read: HELLO, kinds: ['frame-skipped'] })
+
+/** A call whose extra content strict clients refuse, and its other members as all clients get them. */
+const withExtra = (extra: unknown, kept: object): OddReply => ({
+  stream: calls({ index: 0, ...call(ROME), extra_content: extra }) + END,
+  body: whole({ content: null, tool_calls: [call(ROME, { extra_content: extra })] }),
+  read: { toolCalls: [ROME], finishReason: 'tool_calls' },
+  message: { tool_calls: [{ ...call(ROME), ...kept }] },
+  kinds: ['member-dropped'],
+  dropped: ['tool_calls.extra_content'],
+})
 
 /** One choice for the text and for each call, though one was asked for. */
 const threeChoices = (...indexes: readonly (number | undefined)[]): OddReply => ({
@@ -63,6 +74,23 @@ testOddReplies('a good reply with', {
     kinds: ['member-dropped'],
     dropped: ['logprobs'],
   },
+  'log probabilities that are empty': {
+    stream: `data: {"choices":[{"index":0,"delta":{"content":"Hel"},"logprobs":{}}]}\n\n${text('lo')}${END}`,
+    body: {
+      choices: [{ index: 0, message: { content: 'Hello' }, finish_reason: 'stop', logprobs: {} }],
+      usage: USAGE,
+    },
+    read: HELLO,
+    kinds: ['member-dropped'],
+    dropped: ['logprobs'],
+  },
+  'extra content of a call that is text': withExtra('text', {}),
+  'extra content of a call that is a list': withExtra(['text'], {}),
+  'Google’s extra content of a call that is text': withExtra({ google: 'text' }, { extra_content: {} }),
+  'a signature in extra content that is no text': withExtra(
+    { google: { thought_signature: 5 }, other: 1 },
+    { extra_content: { other: 1 } },
+  ),
   'a frame of null': skipped(between('data: null\n\n')),
   'a frame of null first': skipped(`data: null\n\n${between('')}`),
   'a frame of text': skipped(between('data: "x"\n\n')),
@@ -104,6 +132,11 @@ testOddReplies('a good reply with', {
     read: {},
     message: { refusal: '5' },
     kinds: ['text-coerced'],
+  },
+  'a call without arguments': {
+    stream: calls({ index: 0, ...call({ ...ROME, arguments: '' }) }) + END,
+    body: whole({ content: null, tool_calls: [call({ ...ROME, arguments: '' })] }),
+    read: { toolCalls: [{ ...ROME, arguments: '{}' }], finishReason: 'tool_calls' },
   },
   'three choices without indexes': threeChoices(),
   'three choices that are all 0': threeChoices(0, 0, 0),
@@ -229,6 +262,31 @@ testOddReplies('a good reply with', {
     stream: between('').replaceAll('}\n\n', '}\nid: 7\n'),
     read: HELLO,
   },
+  'events joined by a single newline, and more after the terminator': {
+    stream: joined(`${between('')}${text(' and more')}`),
+    read: HELLO,
+  },
+  'a terminator joined to a comment': {
+    stream: between('').replace('[DONE]\n\n', '[DONE]\n: bye\n\n'),
+    read: HELLO,
+  },
+  'a terminator joined to a type': {
+    stream: between('').replace('[DONE]\n\n', '[DONE]\nevent: end\ndata: bye\n\n'),
+    read: HELLO,
+  },
+  'a terminator joined to a bare word': {
+    stream: between('').replace('data: [DONE]', 'data: ping\ndata: [DONE]'),
+    read: HELLO,
+    kinds: ['frame-skipped'],
+  },
+  'a terminator joined to a usage after it, which is not read': {
+    stream: joined(
+      `${text('Hello')}${frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}` +
+        `data: [DONE]\n\n${frame({ choices: [], usage: USAGE })}`,
+    ),
+    read: HELLO,
+    cost: 0.00104,
+  },
   'events joined by a single newline and CR': {
     stream: `${between('').replaceAll('\n\n', '\r\n')}\r\n`,
     read: HELLO,
@@ -286,7 +344,7 @@ testOddReplies(
 describe('events joined by a single newline', () => {
   test('are sent on as they come, wherever the bytes are cut', async () => {
     const service = await startService()
-    const stream = Buffer.from(between('').replaceAll('\n\n', '\n'))
+    const stream = Buffer.from(joined(`${between('')}${text(' and more')}`))
     try {
       for (let at = 1; at < stream.length; at += 7) {
         service.upstream.scriptOnce([
@@ -299,6 +357,7 @@ describe('events joined by a single newline', () => {
         const sent = await (await service.post(ask({ stream: true }))).text()
         expect(sent).toContain('"content":"Hel"')
         expect(sent).toContain('"content":"lo"')
+        expect(sent).not.toContain('and more')
         expect(sent).toContain('data: [DONE]')
       }
     } finally {

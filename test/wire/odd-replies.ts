@@ -141,6 +141,10 @@ export const oddStreams: Readonly<
     stream(delta({ content: 'Hel' }, 'null'), delta({ content: 'lo' }, 'NULL'), delta({}, 'length'), REPORT),
     [{ ...HELLO, finishReason: 'length' }],
   ],
+  'with the word null twice for a finish reason until the end': [
+    stream(delta({ content: 'Hello' }, 'nullnull'), delta({}, 'length'), REPORT),
+    [{ ...HELLO, finishReason: 'length' }],
+  ],
   'without a finish reason': [stream(text('Hello'), REPORT), [HELLO]],
   'with an unknown finish reason': [stream(text('Hello'), delta({}, 'eos_token'), REPORT), [HELLO]],
   'with a finish reason in capitals': [stream(text('Hello'), delta({}, 'STOP'), REPORT), [HELLO]],

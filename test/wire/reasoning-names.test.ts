@@ -171,3 +171,122 @@ it('a provider gets reasoning back in its own field, in whichever the client rea
   await service.post(sentBack({ reasoning: 'Hm.' }))
   expect(lastReasoning()).toEqual({ reasoning_content: 'Hm.' })
 })
+
+const detail = (text: unknown, more: object = {}) => ({
+  type: 'reasoning.text',
+  text,
+  format: 'unknown',
+  index: 0,
+  ...more,
+})
+const signed = { type: 'reasoning.text', text: '', signature: 'sig', format: 'anthropic-claude-v1', index: 0 }
+const encrypted = { type: 'reasoning.encrypted', data: 'b64', format: 'google-gemini-v1', index: 0 }
+const added = (text: string) => ({ type: 'reasoning.text', text, format: 'unknown' })
+
+/** The details of the two pieces of {@link THOUGHT}, and those that OpenRouter's client gets in one body. */
+const partly: Readonly<
+  Record<string, readonly [first: unknown, second: unknown, inBody: readonly object[]]>
+> = {
+  'in both pieces': [[detail('Let me ')], [detail('see.')], [detail('Let me '), detail('see.')]],
+  'in the first piece alone': [[detail('Let me ')], undefined, [detail('Let me '), added('see.')]],
+  'in the second piece alone': [undefined, [detail('see.')], [added('Let me '), detail('see.')]],
+  'in the first piece, and text for details in the second': [
+    [detail('Let me ')],
+    'text',
+    [detail('Let me '), added('see.')],
+  ],
+  'of an unknown type in the first piece': [
+    [detail('Let me ', { type: 'reasoning.idea' })],
+    [detail('see.')],
+    [detail('Let me ', { type: 'reasoning.idea' }), added('Let me '), detail('see.')],
+  ],
+  'in a format of tomorrow in the first piece': [
+    [detail('Let me ', { format: 'new-v1' })],
+    [detail('see.')],
+    [detail('Let me ', { format: 'new-v1' }), added('Let me '), detail('see.')],
+  ],
+  'that come twice in the first piece': [
+    [detail('Let me '), detail('Let me ')],
+    [detail('see.')],
+    [detail('Let me '), detail('see.')],
+  ],
+  'that come twice in the first piece alone': [
+    [detail('Let me '), detail('Let me ')],
+    undefined,
+    [detail('Let me '), added('see.')],
+  ],
+  'that are only the signature': [undefined, [signed], [added(THOUGHT), signed]],
+  'that are only encrypted': [undefined, [encrypted], [added(THOUGHT), encrypted]],
+  'that are text and encrypted': [
+    [detail('Let me ')],
+    [encrypted],
+    [detail('Let me '), added('see.'), encrypted],
+  ],
+}
+
+describe.each(Object.entries(partly))('reasoning with details %s', (_what, [first, second, inBody]) => {
+  const pieces = [
+    { reasoning: 'Let me ', ...(first !== undefined && { reasoning_details: first }) },
+    { reasoning: 'see.', ...(second !== undefined && { reasoning_details: second }) },
+  ]
+  const given = [first, second].filter(Array.isArray).flat()
+
+  async function startPartly(sendsStream: boolean): Promise<void> {
+    service = await WireService.start()
+    const message = { role: 'assistant', content: 'x', reasoning: THOUGHT, reasoning_details: given }
+    service.upstream.script(
+      sendsStream
+        ? answerEvents([
+            ...pieces.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] })),
+            { choices: [{ index: 0, delta: { content: 'x' }, finish_reason: null }] },
+            finishChunk('stop'),
+            usageChunk(COUNTS),
+          ])
+        : answerJson(providerReply({ choices: [{ index: 0, message, finish_reason: 'stop' }] })),
+    )
+  }
+
+  const detailsSent = async (stream: boolean, userAgent: string) => {
+    const sent = await (await service.post(ask({ stream }), { 'user-agent': userAgent })).text()
+    const replies = (stream ? framesOf(sent) : [JSON.parse(sent)]) as {
+      choices: Record<string, { reasoning_details?: object[] }>[]
+      usage?: { cost: number }
+    }[]
+    expect(replies.at(-1)!.usage!.cost).toBe(Number(BASE_COST))
+    return replies.flatMap(({ choices }) =>
+      choices.flatMap(({ delta, message }) => (delta ?? message)?.reasoning_details ?? []),
+    )
+  }
+
+  it.each([true, false])("is shown whole by OpenRouter's client, from a stream: %s", async (sendsStream) => {
+    await startPartly(sendsStream)
+    for (const stream of [true, false]) {
+      const read = await libraries["OpenRouter's client"]!(service.host.baseUrl, stream)
+      expect(read).toMatchObject({ text: 'x', reasoning: THOUGHT })
+    }
+    expect(await detailsSent(false, 'openrouter')).toEqual(inBody)
+  })
+
+  it.each([true, false])('reaches other clients as it came, from a stream: %s', async (sendsStream) => {
+    await startPartly(sendsStream)
+    for (const stream of [true, false]) expect(await detailsSent(stream, 'x')).toEqual(given)
+  })
+})
+
+it('details with another text than the reasoning, and all that no client can read, stay as they are', async () => {
+  const kept = [
+    [{ type: 'reasoning.summary', summary: 'A look.', format: 'unknown', index: 0 }],
+    [{ type: 'reasoning.idea', text: 'Let me ' }],
+  ]
+  service = await WireService.start()
+  for (const reasoning_details of kept) {
+    const message = { role: 'assistant', content: 'x', reasoning: THOUGHT, reasoning_details }
+    service.upstream.script(
+      answerJson(providerReply({ choices: [{ index: 0, message, finish_reason: 'stop' }] })),
+    )
+    for (const stream of [true, false]) {
+      const sent = await (await service.post(ask({ stream }), { 'user-agent': 'openrouter' })).text()
+      expect(sent).toContain(`"reasoning_details":${JSON.stringify(reasoning_details)}`)
+    }
+  }
+})

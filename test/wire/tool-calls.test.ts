@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answerEvents, finishChunk } from '../helpers/scripted-upstream.js'
-import { API_KEY, MODEL, usageChunk, WireService } from './service.js'
+import { answerEvents, answerJson, finishChunk } from '../helpers/scripted-upstream.js'
+import { API_KEY, BASE_COST, COUNTS, MODEL, providerReply, usageChunk, WireService } from './service.js'
 
 const transfer = { name: 'transfer', arguments: '{"to":"a"}' }
 const remove = { name: 'delete', arguments: '{"id":2}' }
@@ -69,4 +69,45 @@ describe('the openai client gets both tool calls complete if they', () => {
       expect(new Set(message.tool_calls?.map(({ id }) => id)).size).toBe(2)
     }
   })
+})
+
+describe('a call that was cut off', () => {
+  let service: WireService
+  let client: OpenAI
+  beforeAll(async () => {
+    service = await WireService.start()
+    client = new OpenAI({ baseURL: service.host.baseUrl, apiKey: API_KEY, maxRetries: 0 })
+  })
+  afterAll(() => service.close())
+
+  const rows = ['before its arguments', 'in its arguments'].flatMap((place) =>
+    [true, false].map((sendsStream) => ({ place, sendsStream })),
+  )
+  it.each(rows)(
+    '$place never looks complete, from a stream: $sendsStream',
+    async ({ place, sendsStream }) => {
+      const args = place === 'in its arguments' ? '{"to":' : ''
+      const call = { index: 0, id: 'c1', type: 'function', function: { ...transfer, arguments: args } }
+      const message = { role: 'assistant', content: null, tool_calls: [call] }
+      service.upstream.script(
+        sendsStream
+          ? answerEvents([
+              { choices: [{ index: 0, delta: message, finish_reason: null }] },
+              finishChunk('length'),
+              usageChunk(COUNTS),
+            ])
+          : answerJson(providerReply({ choices: [{ index: 0, message, finish_reason: 'length' }] })),
+      )
+      const request = { model: MODEL, messages: [{ role: 'user' as const, content: 'Do both.' }] }
+      const streamed = await client.chat.completions.stream(request).finalChatCompletion()
+      const whole = await client.chat.completions.create(request)
+      for (const { choices, usage } of [streamed, whole]) {
+        expect(choices[0]).toMatchObject({
+          finish_reason: 'length',
+          message: { tool_calls: [{ function: { name: 'transfer', arguments: args } }] },
+        })
+        expect(usage).toMatchObject({ cost: Number(BASE_COST) })
+      }
+    },
+  )
 })

@@ -5,7 +5,13 @@ import type { IncomingCall } from '../../contracts/reply.js'
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
 /** The names that agents send. */
-const NAMES = ['x-session-id', 'x-session-affinity', 'session_id'] as const
+const NAMES = [
+  'x-session-id',
+  'x-session-affinity',
+  'session_id',
+  'session-id',
+  'x-claude-code-session-id',
+] as const
 
 /** The session in the first header that a request has, for clients that cannot set the body's field. The body wins. */
 export function sessionFromHeader<A extends Asked>(asked: A, headers: IncomingCall['headers']): A {

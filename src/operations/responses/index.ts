@@ -1,10 +1,11 @@
 import { CompatError } from '../../base/errors.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Operation } from '../../contracts/operation.js'
-import type { ProviderCall } from '../../contracts/providers.js'
+import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { errorReply } from '../../protocol/error-body.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { chatWithHints } from '../chat/hints.js'
 import { unsupportedFields } from '../chat/unsupported.js'
 import { responsesOpenApi } from './openapi.js'
 import { ResponsePlan } from './plan.js'
@@ -50,7 +51,7 @@ export const responses: Operation<AskedResponse> = {
 
   run: (adapter, call, take) =>
     adapter.responses === undefined
-      ? adapter.chat!(call as ProviderCall<ChatRequest>, take)
+      ? chatWithHints(adapter as ChatAdapter, call as ProviderCall<ChatRequest>, take)
       : adapter.responses(call as unknown as ProviderCall<ResponsesRequest>, take),
 }
 

@@ -22,7 +22,11 @@ const requestSchema = z.looseObject({
     .describe('A text, or the items of the whole conversation.'),
   instructions: z.string().nullish().describe('Comes before `input`, as a system message.'),
   max_output_tokens: z.int().min(1).nullish(),
-  tools: z.array(typed).max(1_024).nullish().describe('Tools of the types `function` and `custom`.'),
+  tools: z
+    .array(typed)
+    .max(1_024)
+    .nullish()
+    .describe('Tools of the types `function`, `custom` and `namespace`.'),
   tool_choice: z.union([z.enum(['none', 'auto', 'required']), typed]).nullish(),
   text: z
     .looseObject({ format: typed.nullish(), verbosity: z.enum(['low', 'medium', 'high']).nullish() })

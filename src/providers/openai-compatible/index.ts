@@ -52,7 +52,8 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly reasoningHistory?: boolean | 'reasoning' | 'reasoning_content'
   /**
    * Whether the provider knows the role `developer`. If not, such messages are sent with the role `system`, which has
-   * the same meaning. `false` by default, except for `api.openai.com`.
+   * the same meaning. `false` by default, except for `api.openai.com`. With `true`, a call that is rejected because of
+   * the role is sent again with `system`.
    */
   readonly developerRole?: boolean
 }

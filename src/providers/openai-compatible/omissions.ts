@@ -15,6 +15,9 @@ const MISSES_REASONING =
   /\breasoning_content\b.{0,60}\b(?:must be passed back|is missing|is required)|\b[Mm]issing\W{0,4}reasoning_content\b/
 /** The words of Mistral, and of OpenAI for an id of more than 40 characters. */
 const SAYS_CALL_ID = /\b[Tt]ool call id\b.{0,200}\blength of 9\b|\btool_call\S{0,40}id\b.{0,40}\btoo long\b/
+/** The words of OpenAI, DeepSeek, Alibaba, vLLM and DeepInfra for a role that they do not know. */
+const SAYS_ROLE =
+  /\bmessages?[.[]\S{0,20}\brole\b|\brole\b.{0,40}\bdeveloper\b|\bdeveloper\b.{0,40}\b(?:role|one of)\b|\b(?:unexpected|unknown|unsupported|invalid) (?:message )?role\b|\binput should be 'system'/i
 const MISSES_SIGNATURE = /\bmissing an? .?thought_signature\b/
 
 /**
@@ -42,6 +45,10 @@ export function formAfter(
   const hasCalls = messages.some((message) => callsOf(message).length > 0)
   if (!form.signsCalls && hasCalls && MISSES_SIGNATURE.test(words)) return { ...form, signsCalls: true }
   if (!form.shortIds && hasCalls && SAYS_CALL_ID.test(words)) return { ...form, shortIds: true }
+  const isDeveloper = ({ role }: { role: string }) => role === 'developer'
+  if (form.developerRole && SAYS_ROLE.test(words) && messages.some(isDeveloper)) {
+    return { ...form, developerRole: false }
+  }
   if (form.extras && SAYS_EXTRAS.test(words) && messages.some(hasExtras)) return { ...form, extras: false }
   return undefined
 }

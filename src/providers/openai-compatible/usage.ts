@@ -185,9 +185,15 @@ function sumOf(counts: unknown): number | undefined {
 
 /** Returns the largest valid count under any of the names, or else the first value, for the caller to judge. */
 function largest(places: readonly JsonObject[], names: readonly string[]): unknown {
-  const values = places
-    .flatMap((place) => names.map((name) => place[name]))
-    .filter((value) => value !== undefined && value !== null)
-  const counts = values.filter(isCount)
-  return counts.length > 0 ? Math.max(...counts) : values[0]
+  let stated: unknown
+  let most: number | undefined
+  for (const place of places) {
+    for (const name of names) {
+      const value = place[name]
+      if (value === undefined || value === null) continue
+      stated ??= value
+      if (isCount(value) && (most === undefined || value > most)) most = value
+    }
+  }
+  return most ?? stated
 }

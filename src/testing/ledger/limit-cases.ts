@@ -169,6 +169,17 @@ export const limitCases: readonly LedgerCase[] = [
     assertRefused(await bench.hold('h', 1n, { limits: others }), 'conflict')
     assertRefused(await bench.hold('h', 1n), 'conflict')
   }),
+  ledgerCase('limit-repeated-late', 'a hold may be repeated after its periods have ended', async (bench) => {
+    assertGranted(await bench.hold('h', 1n, { limits: [limitOf('tokens', 60n)] }))
+    const ended = { windows: [[0, 1]] } as const
+    const again = stateOf(await bench.hold('h', 1n, { limits: [limitOf('tokens', 60n, ended)] }))
+    assert.deepEqual([again.from, again.left], [0, 40n])
+    const others = [limitOf('tokens', 61n, ended)]
+    assertRefused(await bench.hold('h', 1n, { limits: others }), 'conflict')
+    await bench.release('h')
+    assertRefused(await bench.hold('h', 1n, { limits: [limitOf('tokens', 60n, ended)] }), 'closed')
+    assert.equal(await leftOf(bench, 'tokens'), 100n)
+  }),
   ledgerCase('limit-claimed', 'a hold whose claim is taken counts nothing', async (bench) => {
     assertGranted(await bench.hold('h', 1n, { claim: 'c' }))
     const limits = [limitOf('requests', 1n)]

@@ -5,6 +5,7 @@ import type { ProviderAdapter } from '../../../src/contracts/index.js'
 import { createCompatRouter, memoryCatalogue, memoryProviders } from '../../../src/index.js'
 import { listenHttp } from '../../helpers/hosts.js'
 import { seeded } from '../../idempotency/proof/random.js'
+import { spoil } from './bugs.js'
 import { openStores } from './stores.js'
 import { watchRefusals } from './watch-refusals.js'
 import { CHEAP, callersOf, DEAR, MAX_TOKENS, MODEL, type World } from './world.js'
@@ -26,10 +27,9 @@ const { world } = start
 const random = seeded(start.seed)
 const { stores, close } = openStores(world)
 const callers = callersOf(world)
-const report = (line: object) =>
-  process.stdout.write(
-    `${JSON.stringify(line, (_, value) => (typeof value === 'bigint' ? String(value) : value))}\n`,
-  )
+const toJson = (line: object) =>
+  JSON.stringify(line, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+const report = (line: object) => process.stdout.write(`${toJson(line)}\n`)
 
 /** A provider that fails a part of its calls, and answers the others after a moment. */
 function provider(failing: number): ProviderAdapter {
@@ -66,17 +66,16 @@ const router = createCompatRouter({
     },
   },
   catalogue: memoryCatalogue([{ id: MODEL, prices: CHEAP }]),
-  ledger: watchRefusals(stores, report),
+  ledger: watchRefusals(spoil(stores.ledger, world.bug), world.engine === 'SQLite', (refusal) =>
+    report({ refusal }),
+  ),
   providers: memoryProviders([
     { id: 'cheap', models: { [MODEL]: 'cheap' }, adapter: provider(0.4) },
     { id: 'dear', models: { [MODEL]: 'dear' }, adapter: provider(0.1), prices: DEAR },
   ]),
   limits: { storeMs: 60_000, settleWaitMs: 60_000 },
   onEvent(event) {
-    if (event.type === 'fault' || event.type === 'charge-failed')
-      report({
-        fault: JSON.stringify(event, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
-      })
+    if (event.type === 'fault' || event.type === 'charge-failed') report({ fault: toJson(event) })
   },
 })
 const host = await listenHttp(

@@ -3,14 +3,16 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createAdmin } from '../../../src/admin/index.js'
-import type { CallContext } from '../../../src/contracts/index.js'
+import { bucketOf } from '../../../src/contracts/bucket-of.js'
+import type { CallContext, Principal } from '../../../src/contracts/index.js'
 import type { DurableStores } from '../../../src/sql/stores.js'
 import { openAccounts } from '../../helpers/open-accounts.js'
 import { seeded } from '../../idempotency/proof/random.js'
-import { type BucketState, installAudit, readStates } from './audit.js'
+import { installAudit, readChanges } from './audit.js'
+import { Replay } from './replay.js'
 import { openStores } from './stores.js'
 import type { Refusal } from './watch-refusals.js'
-import { amountsOf, OPENING, type World } from './world.js'
+import { amountsOf, callersOf, OPENING, type World } from './world.js'
 
 export interface ProofOptions {
   readonly world: World
@@ -29,8 +31,10 @@ export interface ProofResult {
   /** How the calls ended: by status and code. */
   readonly ends: Readonly<Record<string, number>>
   readonly kills: number
-  readonly states: number
+  readonly changes: number
   readonly refusals: number
+  /** The refusals of each limit. */
+  readonly refusedBy: Readonly<Record<string, number>>
   readonly falseRefusals: number
   /** The largest part of each limit that was used, in percent. */
   readonly usedPercent: Readonly<Record<string, number>>
@@ -50,7 +54,7 @@ const CONTEXT: CallContext = { requestId: 'proof', signal: new AbortController()
 
 /**
  * Makes calls through routers in several processes, kills some of these on the way, and compares every state that a bucket
- * has had with its limit, and every refusal with the states among which it was decided.
+ * has had with its limit, and every refusal with the state in which it was decided.
  */
 export async function prove(options: ProofOptions): Promise<ProofResult> {
   const { world, processes, kills, seed } = options
@@ -60,8 +64,8 @@ export async function prove(options: ProofOptions): Promise<ProofResult> {
   const ends: Record<string, number> = {}
   const random = seeded(seed)
   await openAccounts(stores.database, { 'account-0': OPENING, 'account-1': OPENING })
-  await installAudit(stores)
   await options.plant?.(stores)
+  await installAudit(stores)
   let done = 0
   let killed = 0
   let starts = 0
@@ -96,17 +100,20 @@ export async function prove(options: ProofOptions): Promise<ProofResult> {
 
   try {
     await Promise.all(Array.from({ length: processes }, (_, index) => runProcess(index)))
-    const states = await readStates(stores)
-    const falseRefusals = refusals.filter((refusal) => isFalse(world, refusal, states))
+    const changes = await readChanges(stores)
+    const replay = new Replay(changes)
+    problems.push(...replay.problems)
+    const falseRefusals = refusals.filter((refusal) => replay.isFalse(refusal))
     for (const refusal of falseRefusals) problems.push(`a false refusal: ${JSON.stringify(refusal)}`)
-    const usedPercent = checkStates(world, states, problems)
-    await checkBooks(stores, problems)
+    const usedPercent = checkStates(world, replay, problems)
+    await checkBooks(world, stores, problems)
     return {
       calls: done,
       ends,
       kills: killed,
-      states: states.length,
+      changes: changes.length,
       refusals: refusals.length,
+      refusedBy: countLimits(refusals),
       falseRefusals: falseRefusals.length,
       usedPercent,
       problems: problems.slice(0, MAX_PROBLEMS),
@@ -139,32 +146,21 @@ async function hear(child: ChildProcess, heard: (line: Line) => void): Promise<v
   await closed
 }
 
-/**
- * A refusal is false if its amount would have fitted in every state that its bucket had while it was decided. SQLite's
- * ledger writes a bucket once for all commands of a transaction, so only refusals between two equal states can be judged.
- */
-function isFalse(
-  { engine }: World,
-  { after, amount, before, bucket, limit, own }: Refusal,
-  states: readonly BucketState[],
-): boolean {
-  if (engine === 'SQLite' && before !== after) return false
-  const during = states.filter(
-    (state) => state.bucket === bucket && state.seq >= BigInt(before) && state.seq <= BigInt(after),
-  )
-  return during.every(({ held, used }) => held + used - BigInt(own) + BigInt(amount) <= BigInt(limit))
+function countLimits(refusals: readonly Refusal[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { bucket } of refusals) {
+    const limit = bucket.split(':')[0]!
+    counts[limit] = (counts[limit] ?? 0) + 1
+  }
+  return counts
 }
 
 /** Returns the use of each limit in percent. */
-function checkStates(
-  world: World,
-  states: readonly BucketState[],
-  problems: string[],
-): Record<string, number> {
+function checkStates(world: World, replay: Replay, problems: string[]): Record<string, number> {
   const percents: Record<string, number> = {}
   for (const [bucket, { amount, unit }] of amountsOf(world)) {
     let most = 0n
-    for (const { held, seq, used } of states.filter((state) => state.bucket === bucket)) {
+    for (const { held, seq, used } of replay.statesOf(bucket)) {
       if (held < 0n || used < 0n) problems.push(`${bucket} has ${held} held and ${used} used in state ${seq}`)
       if (used > most) most = used
       // The tokens of a reply may be more than the estimate.
@@ -176,33 +172,30 @@ function checkStates(
   return percents
 }
 
-/** Compares the buckets with the entries and the holds, counted here anew. */
-async function checkBooks(stores: DurableStores, problems: string[]): Promise<void> {
+/** Compares the buckets with the charges, whose use is counted here again, and with the holds. */
+async function checkBooks(world: World, stores: DurableStores, problems: string[]): Promise<void> {
   for (const { message } of await createAdmin(stores).verify()) problems.push(message)
-  const expected = new Map<string, bigint>()
-  const add = (key: string, amount: bigint) => expected.set(key, (expected.get(key) ?? 0n) + amount)
+  const buckets = new Map(
+    [...callersOf(world).values()].map((caller) => [caller.credentialId, bucketsOf(caller)]),
+  )
   let after: string | undefined
   do {
     const page = await stores.ledger.entries({ limit: 1_000, ...(after !== undefined && { after }) }, CONTEXT)
-    for (const { limits = [] } of page.entries) {
-      for (const { bucket, unit, used } of limits) if (unit !== 'requests') add(`used ${bucket}`, used)
+    for (const { charge, facts, limits = [] } of page.entries) {
+      if (charge === undefined) continue
+      const { prompt, completion } = charge.usage
+      const due = { credits: charge.cost, requests: 1n, tokens: BigInt(prompt + completion) }
+      const names = limits.map(({ bucket }) => bucket)
+      if (
+        limits.some(({ unit, used }) => used !== due[unit]) ||
+        names.join() !== buckets.get(facts!.credentialId)
+      )
+        problems.push(`the charge of ${facts!.requestId} has a wrong use`)
     }
     after = page.next
   } while (after !== undefined)
-  const holds = await stores.database.all({
-    text: 'select state, limits from {holds} where limits is not null',
-    isReport: true,
-  })
-  for (const { limits, state } of holds) {
-    for (const [bucket, unit, , amount] of JSON.parse(String(limits)) as [string, string, number, string][]) {
-      if (unit === 'requests') add(`used ${bucket}`, BigInt(amount))
-      else if (Number(state) === 0) add(`held ${bucket}`, BigInt(amount))
-    }
-  }
-  const rows = await stores.database.all({ text: 'select id, held, used from {limit_buckets}' })
-  for (const { held, id, used } of rows) {
-    const [dueHeld, dueUsed] = [expected.get(`held ${id}`) ?? 0n, expected.get(`used ${id}`) ?? 0n]
-    if (BigInt(held!) !== dueHeld) problems.push(`${id} holds ${held}, and its open holds ${dueHeld}`)
-    if (BigInt(used!) !== dueUsed) problems.push(`${id} has used ${used}, and its calls ${dueUsed}`)
-  }
+}
+
+function bucketsOf({ limits = [] }: Principal): string {
+  return limits.map(bucketOf).join()
 }

@@ -1,45 +1,47 @@
-import type { HoldLimit, HoldRequest, LedgerStore } from '../../../src/contracts/index.js'
-import type { DurableStores } from '../../../src/sql/stores.js'
-import { lastState } from './audit.js'
+import type { CallContext, HoldRequest, LedgerStore } from '../../../src/contracts/index.js'
 
-/** A refusal, with the states of its bucket between which it was decided. */
+/** A hold that a limit has refused. Amounts are text. */
 export interface Refusal {
+  readonly holdId: string
+  readonly replaces: string | undefined
   readonly bucket: string
   readonly amount: string
   readonly limit: string
-  /** The part of the bucket that the hold to be replaced accounted for. */
-  readonly own: string
-  readonly before: string
-  readonly after: string
 }
 
-/** Reports each hold that a limit refuses. */
-export function watchRefusals(stores: DurableStores, report: (line: object) => void): LedgerStore {
-  const { ledger } = stores
-  const parts = new Map<string, readonly HoldLimit[]>()
+/** The holds between which SQLite's ledger has decided on this one. */
+export const markersOf = (holdId: string) => [`${holdId}-before`, `${holdId}-after`] as const
+
+/**
+ * Reports each hold that a limit refuses. If `isMarked`, it also releases an unknown hold before and another one after each
+ * hold, in the same turn. SQLite's ledger runs the three in this order and, unless the batch fails, in one transaction. It
+ * stores the unknown holds as released, so they show where among all changes it decided on the hold.
+ */
+export function watchRefusals(
+  ledger: LedgerStore,
+  isMarked: boolean,
+  report: (refusal: Refusal) => void,
+): LedgerStore {
+  async function holdBetween(request: HoldRequest, context: CallContext) {
+    const { account, holdId } = request
+    const [before, after] = markersOf(holdId)
+    const [, result] = await Promise.all([
+      ledger.release({ holdId: before, account }, context),
+      ledger.hold(request, context),
+      ledger.release({ holdId: after, account }, context),
+    ])
+    return result
+  }
   return {
     ...ledger,
-    async hold(request: HoldRequest, context) {
-      const limits = request.limits ?? []
-      const before = new Map<string, bigint>()
-      for (const { bucket } of limits) before.set(bucket, await lastState(stores, bucket))
-      const answer = await ledger.hold(request, context)
-      if (answer.ok) parts.set(request.holdId, limits)
-      else if (answer.reason === 'limited') {
-        const limit = limits.find(({ bucket }) => bucket === answer.bucket)!
-        const old = request.replaces === undefined ? undefined : parts.get(request.replaces)
-        report({
-          refusal: {
-            bucket: answer.bucket,
-            amount: limit.amount,
-            limit: limit.limit,
-            own: old?.find(({ bucket }) => bucket === answer.bucket)?.amount ?? 0n,
-            before: before.get(answer.bucket),
-            after: await lastState(stores, answer.bucket),
-          },
-        })
-      }
-      return answer
+    async hold(request, context) {
+      const result = await (isMarked ? holdBetween(request, context) : ledger.hold(request, context))
+      if (result.ok || result.reason !== 'limited') return result
+      const { holdId, limits = [], replaces } = request
+      const { bucket } = result
+      const { amount, limit } = limits.find((each) => each.bucket === bucket)!
+      report({ holdId, replaces, bucket, amount: amount.toString(), limit: limit.toString() })
+      return result
     },
   }
 }

@@ -1,6 +1,7 @@
 import { parseCredits } from '../../../src/base/money.js'
 import { bucketOf } from '../../../src/contracts/bucket-of.js'
 import type { Limit, Principal } from '../../../src/index.js'
+import type { Bug } from './bugs.js'
 
 /** What the processes of a proof share: their database, their callers, and how much they ask for. */
 export interface World {
@@ -11,6 +12,8 @@ export interface World {
   readonly calls: number
   /** `overlap` has four overlapping limits, `rate` one limit of a tenth of the calls. */
   readonly kind: 'overlap' | 'rate'
+  /** The fault that the processes plant in their ledger. */
+  readonly bug?: Bug
 }
 
 export const MODEL = 'acme/fast'
@@ -18,37 +21,45 @@ export const OPENING = '1000000'
 export const CHEAP = { input: '10', output: '10', request: '0.001' }
 export const DEAR = { input: '10', output: '10', request: '0.003' }
 export const MAX_TOKENS = 20
+/** The limits of `overlap` that refuse calls. */
+export const BINDING = ['key-0-requests', 'key-3-tokens', 'account-0', 'app'] as const
 const KEYS = 4
 const MEAN_COST = 0.0016
 const MEAN_TOKENS = 32
 
-/** The callers, by their tokens. Each limit binds before the calls are over. */
+/** The callers, by their tokens. */
 export function callersOf({ calls, kind }: World): ReadonlyMap<string, Principal> {
   const callers = new Map<string, Principal>()
   for (let key = 0; key < KEYS; key++) {
     const account = `account-${key % 2}`
     const each = calls / KEYS
-    const credits = (amount: number) => parseCredits(amount.toFixed(9))
+    const count = (amount: number) => BigInt(Math.round(amount))
+    const credits = (charges: number) => parseCredits((charges * MEAN_COST).toFixed(9))
     const overlapping: readonly Limit[] = [
-      { id: `key-${key}-requests`, unit: 'requests', per: 'total', amount: BigInt(Math.round(each * 0.75)) },
+      {
+        id: `key-${key}-requests`,
+        unit: 'requests',
+        per: 'total',
+        amount: count(each * (key === 0 ? 0.12 : 0.75)),
+      },
       {
         id: `key-${key}-tokens`,
         unit: 'tokens',
         per: 'month',
         zone: 'Asia/Tokyo',
-        amount: BigInt(Math.round(each * 0.7 * MEAN_TOKENS)),
+        amount: count(each * (key === 3 ? 0.1 : 0.7) * MEAN_TOKENS),
       },
       {
         id: account,
         unit: 'credits',
         per: 'total',
         of: 'account',
-        amount: credits(each * 2 * 0.6 * MEAN_COST),
+        amount: credits(each * (key % 2 === 0 ? 0.45 : 1.2)),
       },
-      { id: 'app', unit: 'credits', per: 'month', of: 'app', amount: credits(calls * 0.5 * MEAN_COST) },
+      { id: 'app', unit: 'credits', per: 'month', of: 'app', amount: credits(each) },
     ]
     const rate: readonly Limit[] = [
-      { id: 'rate', unit: 'requests', per: 'total', of: 'app', amount: BigInt(Math.round(calls / 10)) },
+      { id: 'rate', unit: 'requests', per: 'total', of: 'app', amount: count(calls / 10) },
     ]
     callers.set(`token-of-key-${key}`, {
       kind: 'api-key',

@@ -4,6 +4,7 @@ import { Choice, CopyButton } from '../parts/basics.js'
 import { Field, type FieldSpec } from '../parts/fields.js'
 import { Notice } from '../parts/notice.js'
 import type { CallBody, Parameters } from './call-body.js'
+import type { SampleApi } from './sample-bodies.js'
 import { type SampleKind, sampleOf } from './samples.js'
 
 const SPECS: readonly (FieldSpec & { readonly name: Exclude<keyof Parameters, 'stream'> })[] = [
@@ -35,6 +36,12 @@ const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'python', label: 'Python' },
 ]
 
+const APIS: readonly { readonly value: SampleApi; readonly label: string }[] = [
+  { value: 'chat', label: 'Chat completions' },
+  { value: 'responses', label: 'Responses' },
+  { value: 'messages', label: 'Messages' },
+]
+
 interface SidePanelProps {
   readonly parameters: Parameters
   onChange(parameters: Parameters): void
@@ -50,6 +57,7 @@ interface SidePanelProps {
 /** Shown beside the conversation: the parameters of the call, the frames of the reply, and the call as code. */
 export function SidePanel(props: SidePanelProps) {
   const [view, setView] = useState<View>('parameters')
+  const [api, setApi] = useState<SampleApi>('chat')
   return (
     <section class="side-panel" aria-label="Parameters and code">
       <Choice
@@ -60,7 +68,17 @@ export function SidePanel(props: SidePanelProps) {
       />
       {view === 'parameters' && <ParameterFields {...props} />}
       {view === 'frames' && <Frames frames={props.frames} />}
-      {view !== 'parameters' && view !== 'frames' && <Sample kind={view} {...props} />}
+      {view !== 'parameters' && view !== 'frames' && (
+        <>
+          <Choice
+            label="The API of the code"
+            options={APIS}
+            value={api}
+            onChange={(chosen) => setApi(chosen)}
+          />
+          <Sample kind={view} api={api} {...props} />
+        </>
+      )}
     </section>
   )
 }
@@ -101,10 +119,11 @@ function Frames({ frames }: { frames: readonly string[] }) {
   )
 }
 
-function Sample({ kind, baseUrl, tokenName, bodyOf }: SidePanelProps & { kind: SampleKind }) {
+function Sample(props: SidePanelProps & { kind: SampleKind; api: SampleApi }) {
+  const { api, baseUrl, bodyOf, kind, tokenName } = props
   let text: string
   try {
-    text = sampleOf(kind, baseUrl, bodyOf(), tokenName)
+    text = sampleOf(kind, api, baseUrl, bodyOf(), tokenName)
   } catch (caught) {
     const problem = asProblem(caught)
     return (

@@ -1,9 +1,10 @@
 import { ProviderError } from '../../../base/errors.js'
-import type { JsonObject } from '../../../protocol/json-values.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { type WireCharge, writeUsage } from '../../../protocol/wire-usage.js'
 import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
+import { completeDetails } from './complete-details.js'
 
 /** The fields of a provider's top level that a reply has too. */
 export interface WrittenLabels {
@@ -66,6 +67,7 @@ export class BodyWriter {
 
   /** Writes the choices of the whole reply, for {@link body}. */
   protected write(choices: readonly JsonObject[]): string {
+    for (const { message } of choices) if (isObject(message)) completeDetails(message)
     return JSON.stringify(choices)
   }
 

@@ -1,8 +1,9 @@
 import type { CompatError } from '../../../base/errors.js'
 import { errorFrame } from '../../../protocol/error-body.js'
-import type { JsonObject } from '../../../protocol/json-values.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { type WireCharge, wireUsage, writeUsage } from '../../../protocol/wire-usage.js'
+import { completeDetails } from './complete-details.js'
 
 /** The top-level fields of every reply. */
 export interface ReplyTop {
@@ -34,6 +35,7 @@ export class ChunkWriter implements StreamWriter {
   chunks(choices: readonly JsonObject[], labels: string): string {
     let chunks = ''
     for (const choice of choices) {
+      if (isObject(choice.delta)) completeDetails(choice.delta)
       chunks += `${this.head}[${toLatin1(JSON.stringify(choice))}]${labels}}\n\n`
     }
     return chunks

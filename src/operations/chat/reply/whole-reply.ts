@@ -157,7 +157,8 @@ function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }
   const message: JsonObject = { ...raw, role: 'assistant', content: raw.content ?? null }
   mendText(message, losses, !isText(raw.reasoning) && !isText(raw.reasoning_content))
   const rawCalls = message.tool_calls ?? undefined
-  const calls = rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, losses)
+  const calls =
+    rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, losses, mapped === 'length')
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
   if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)

@@ -2,7 +2,7 @@ import type { ChatMessage, ChatRequest } from '../../../protocol/chat-request.js
 import { exactTextOf } from '../../../protocol/exact-data.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
-import { signCalls } from '../reasoning/call-signatures.js'
+import { signCalls } from '../../../replies/call-signatures.js'
 import type { Thought } from '../reasoning/thoughts.js'
 import { blocksOf, isThinking } from './blocks.js'
 import { FIELD_NAMES } from './fields.js'

@@ -1,8 +1,9 @@
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
 import { JsonBrackets } from '../../../replies/json-brackets.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
-import { toCustomInput } from '../request/read-tools.js'
+import { type CalledTool, toCustomInput } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
 import { type AboutResponse, incompleteReason } from './response-object.js'
 
@@ -21,7 +22,7 @@ interface OpenReasoning extends OpenItem {
   readonly details: JsonObject[]
 }
 interface OpenCall extends OpenItem {
-  readonly isCustom: boolean
+  readonly kind: CalledTool['item']
   /** Whether the provider sends the input of the tool as text. Otherwise it is the argument of a function. */
   readonly isText: boolean
   readonly brackets: JsonBrackets
@@ -39,6 +40,10 @@ export class OutputItems {
   private readonly calls = new Map<unknown, OpenCall>()
   /** The index of the call that began last. */
   private lastCall: unknown
+  /** Calls whose signature is kept. */
+  private readonly signed = new Set<unknown>()
+  /** The signatures that came after the start of their calls. */
+  private readonly lateSignatures: JsonObject[] = []
   /** The place of each call among the items. */
   private readonly places = new Map<unknown, number>()
 
@@ -78,6 +83,9 @@ export class OutputItems {
     this.endReasoning(isCut)
     this.endMessage(isCut)
     this.endCalls(isCut)
+    if (isCut || this.lateSignatures.length === 0) return
+    this.openReasoning().details.push(...this.lateSignatures)
+    this.endReasoning(isCut)
   }
 
   private addDelta(delta: JsonObject, logprobs: unknown): void {
@@ -124,6 +132,10 @@ export class OutputItems {
     return this.reasoning
   }
 
+  private get encryptsReasoning(): boolean {
+    return this.about.response.include.has(ENCRYPTED_REASONING)
+  }
+
   private addReasoning(text: string): void {
     const reasoning = this.openReasoning()
     const place = summaryPlace(reasoning)
@@ -149,7 +161,6 @@ export class OutputItems {
     if (reasoning === undefined) return
     this.reasoning = undefined
     const { details, index, item, text } = reasoning
-    const { parts, response } = this.about
     const summary = text === '' ? [] : [{ type: 'summary_text', text }]
     if (text !== '') {
       const place = summaryPlace(reasoning)
@@ -157,8 +168,8 @@ export class OutputItems {
       this.emit('response.reasoning_summary_part.done', { ...place, part: summary[0] })
     }
     const whole: JsonObject = { ...item, summary }
-    if (response.include.has(ENCRYPTED_REASONING) && !isCut) {
-      whole.encrypted_content = sealReasoning({ provider: parts.route.provider, details })
+    if (this.encryptsReasoning && !isCut) {
+      whole.encrypted_content = sealReasoning({ provider: this.about.parts.route.provider, details })
     }
     this.done({ index, item: whole })
   }
@@ -266,6 +277,7 @@ export class OutputItems {
   // Calls
 
   private addCall(call: JsonObject): void {
+    this.keepSignature(call)
     // Only a field of the provider's own, such as a signature, follows the end of a call.
     if (this.places.has(call.index) && !this.calls.has(call.index)) return
     const details = (call.function ?? call.custom) as JsonObject
@@ -274,22 +286,43 @@ export class OutputItems {
     if (piece === '') return
     open.args += piece
     open.brackets.take(piece)
-    if (open.isCustom && !open.isText) return
-    const type = open.isCustom
-      ? 'response.custom_tool_call_input.delta'
-      : 'response.function_call_arguments.delta'
-    this.emit(type, { ...itemPlace(open), delta: piece })
+    if (open.kind === 'function_call') {
+      this.emit('response.function_call_arguments.delta', { ...itemPlace(open), delta: piece })
+    } else if (open.isText) {
+      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(open), delta: piece })
+    }
   }
 
-  private openCall({ custom, id, index: key }: JsonObject, name: unknown): OpenCall {
+  /** Keeps the signature of a call as encrypted reasoning: an item of a call has no place for it. */
+  private keepSignature({ extra_content, id, index }: JsonObject): void {
+    const place = this.places.get(index)
+    const callId = place === undefined ? id : this.output[place]!.call_id
+    const signature = signedCallDetail({ extra_content, id: callId })
+    if (signature === undefined || this.signed.has(index) || !this.encryptsReasoning) return
+    this.signed.add(index)
+    if (place === undefined) this.openReasoning().details.push(signature)
+    else this.lateSignatures.push(signature)
+  }
+
+  private openCall({ custom, id, index: key }: JsonObject, sentName: unknown): OpenCall {
     this.endReasoning(false)
     this.endMessage(false)
     this.endWholeCall()
     const isText = isObject(custom)
-    const isCustom = isText || this.about.response.customTools.has(String(name))
-    const kind = isCustom ? { type: 'custom_tool_call', input: '' } : { type: 'function_call', arguments: '' }
-    const open = this.begin(isCustom ? 'ctc' : 'fc', { ...kind, status: 'in_progress', call_id: id, name })
-    const call = { ...open, isCustom, isText, brackets: new JsonBrackets(), args: '' }
+    const tool = this.about.response.calledTools.get(String(sentName))
+    const { name, namespace } = tool ?? { name: sentName, namespace: undefined }
+    const kind = isText ? 'custom_tool_call' : (tool?.item ?? 'function_call')
+    const fields: JsonObject = { type: kind, status: 'in_progress', call_id: id }
+    if (kind === 'tool_search_call') {
+      fields.execution = 'client'
+      fields.arguments = {}
+    } else {
+      fields.name = name
+      if (namespace !== undefined) fields.namespace = namespace
+      fields[kind === 'function_call' ? 'arguments' : 'input'] = ''
+    }
+    const open = this.begin(CALL_PREFIXES[kind], fields)
+    const call = { ...open, kind, isText, brackets: new JsonBrackets(), args: '' }
     this.calls.set(key, call)
     this.lastCall = key
     this.places.set(key, open.index)
@@ -312,27 +345,45 @@ export class OutputItems {
   }
 
   private endCall(call: OpenCall, isCut: boolean): void {
-    const { args, index, isCustom, isText, item } = call
+    const { args, index, isText, item, kind } = call
     const status = isCut ? 'incomplete' : 'completed'
-    if (!isCustom) {
-      this.emit('response.function_call_arguments.done', {
-        ...itemPlace(call),
-        name: item.name,
-        arguments: args,
-      })
-      this.done({ index, item: { ...item, status, arguments: args } })
-      return
+    switch (kind) {
+      case 'tool_search_call':
+        this.done({ index, item: { ...item, status, arguments: searchArguments(args) } })
+        return
+      case 'function_call':
+        this.emit('response.function_call_arguments.done', {
+          ...itemPlace(call),
+          name: item.name,
+          arguments: args,
+        })
+        this.done({ index, item: { ...item, status, arguments: args } })
+        return
+      case 'custom_tool_call': {
+        const input = isText ? args : toCustomInput(args)
+        if (!isText && input !== '')
+          this.emit('response.custom_tool_call_input.delta', { ...itemPlace(call), delta: input })
+        this.emit('response.custom_tool_call_input.done', { ...itemPlace(call), input })
+        this.done({ index, item: { ...item, status, input } })
+      }
     }
-    const input = isText ? args : toCustomInput(args)
-    if (!isText && input !== '')
-      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(call), delta: input })
-    this.emit('response.custom_tool_call_input.done', { ...itemPlace(call), input })
-    this.done({ index, item: { ...item, status, input } })
   }
 }
 
+const CALL_PREFIXES = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' }
 const PHASES = new Set<unknown>(['commentary', 'final_answer'])
 const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
+
+/** Returns the arguments of a search as an object, empty if the model wrote none. */
+function searchArguments(args: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(args)
+    if (isObject(value)) return value
+  } catch {
+    // The model broke off.
+  }
+  return {}
+}
 
 function itemPlace({ index, item }: OpenItem): JsonObject {
   return { item_id: item.id, output_index: index }

@@ -15,6 +15,7 @@ import {
   readObject,
   text,
 } from '../../../protocol/request-fields/reading.js'
+import { foundTools } from './read-tools.js'
 
 const MAX_ITEMS = 10_000
 const MAX_PARTS = 1_000
@@ -114,11 +115,27 @@ const ITEMS: ReadonlyMap<unknown, Member> = new Map([
   ['message', message],
   [
     'function_call',
-    members(['call_id', 'name', 'arguments'], { call_id: text, name: text, arguments: text }),
+    members(['call_id', 'name', 'arguments'], {
+      call_id: text,
+      name: text,
+      namespace: text,
+      arguments: text,
+    }),
   ],
-  ['custom_tool_call', members(['call_id', 'name', 'input'], { call_id: text, name: text, input: text })],
+  [
+    'custom_tool_call',
+    members(['call_id', 'name', 'input'], { call_id: text, name: text, namespace: text, input: text }),
+  ],
   ['function_call_output', members(['call_id', 'output'], { call_id: text, output })],
   ['custom_tool_call_output', members(['call_id', 'output'], { call_id: text, output })],
+  [
+    'tool_search_call',
+    members(['call_id', 'arguments'], { call_id: text, execution: omitted, arguments: asItCame }),
+  ],
+  [
+    'tool_search_output',
+    members(['call_id', 'tools'], { call_id: text, execution: omitted, tools: foundTools }),
+  ],
   ['reasoning', members([], { summary, content: summary, encrypted_content: ofReply })],
 ])
 
@@ -155,7 +172,7 @@ function isReference({ id, role, type }: JsonObject): boolean {
   return type === 'item_reference' || (type === undefined && role === undefined && id !== undefined)
 }
 
-const CALLS = new Set<unknown>(['function_call', 'custom_tool_call'])
+const CALLS = new Set<unknown>(['function_call', 'custom_tool_call', 'tool_search_call'])
 
 /**
  * Returns the positions of references without which the conversation can go on: those to reasoning, and to text that a

@@ -9,8 +9,16 @@ import { readParameters } from '../../../protocol/request-fields/parameters.js'
 import { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
 import type { ParsedChatRequest } from '../../chat/read-request.js'
+import { toPlainItems } from './plain-items.js'
 import { readInput } from './read-items.js'
-import { readText, readToolChoice, readTools, toChatChoice, toChatFormat } from './read-tools.js'
+import {
+  type ReadTools,
+  readText,
+  readToolChoice,
+  readTools,
+  toChatChoice,
+  toChatFormat,
+} from './read-tools.js'
 import { toMessages } from './to-messages.js'
 
 /** The settings of a request that its reply repeats. */
@@ -29,8 +37,9 @@ export interface RepeatedSettings {
 export interface AskedResponse extends ParsedChatRequest {
   readonly items: readonly JsonObject[]
   readonly settings: RepeatedSettings
-  /** The names of the tools whose input is any text. */
-  readonly customTools: ReadonlySet<string>
+  /** The tools that were offered or found, without namespaces. */
+  readonly flatTools: ReadTools['flat']
+  readonly calledTools: ReadTools['called']
   readonly include: ReadonlySet<string>
 }
 
@@ -91,8 +100,8 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
   const { keys, reading } = request
   const names = keys.filter((key) => !OUTLINE_NAMES.has(key) && !FIELDS.has(key) && key !== '__proto__')
   const parameters = readParameters(body, names, reading)
-  const items = readInput(body.input, reading)
-  const tools = readTools(body.tools, reading)
+  const { found, items } = toPlainItems(readInput(body.input, reading))
+  const tools = readTools(body.tools, found, reading)
   const toolChoice = readToolChoice(body.tool_choice, reading)
   const text = readText(body.text, reading)
   const reasoning = readReasoning(body.reasoning, reading)
@@ -132,7 +141,8 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     marksCache: false,
     items,
     settings,
-    customTools: tools.custom,
+    flatTools: tools.flat,
+    calledTools: tools.called,
     include,
   }
 }

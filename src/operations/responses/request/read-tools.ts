@@ -10,20 +10,31 @@ import {
   needing,
   OMITTED,
   objectOf,
+  omitted,
   oneOf,
   type RequestReading,
   text,
 } from '../../../protocol/request-fields/reading.js'
 import { cleanLabel } from '../../../protocol/text.js'
+import { flatName, TOOL_SEARCH } from './tool-names.js'
 
-/** The tools of a request in both spellings. */
+/** The item that a call of a tool becomes. */
+export interface CalledTool {
+  readonly item: 'function_call' | 'custom_tool_call' | 'tool_search_call'
+  readonly name: string
+  readonly namespace: string | undefined
+}
+
+/** The tools of a request in all spellings. */
 export interface ReadTools {
-  /** As the client sent them. */
+  /** As the client sent them, without those that were left out. */
   readonly given: readonly JsonObject[]
+  /** As a provider of this API gets them: functions and custom tools, without namespaces. */
+  readonly flat: readonly JsonObject[]
   /** As a chat request has them. */
   readonly chat: readonly JsonObject[]
-  /** The names of the tools whose input is any text. */
-  readonly custom: ReadonlySet<string>
+  /** By the names that providers get. */
+  readonly called: ReadonlyMap<string, CalledTool>
 }
 
 const MAX_TOOLS = 1_024
@@ -35,35 +46,129 @@ const functionTool = needing(['name'], {
   description: text,
   parameters: data,
   strict: boolean,
+  // Nothing is loaded later: all tools are sent at once.
+  defer_loading: omitted,
 })
 const grammar = needing(['type'], {
   type: oneOf('text', 'grammar'),
   syntax: oneOf('lark', 'regex'),
   definition: text,
 })
-const customTool = needing(['name'], { type: asItCame, name: text, description: text, format: grammar })
+const customTool = needing(['name'], {
+  type: asItCame,
+  name: text,
+  description: text,
+  format: grammar,
+  defer_loading: omitted,
+})
+const searchTool = needing([], { type: asItCame, execution: asItCame, description: text, parameters: data })
 
-const tool: Member = (value, place, reading) => {
-  const type = isObject(value) ? value.type : undefined
-  if (type === 'function') return functionTool(value, place, reading)
-  if (type === 'custom') return customTool(value, place, reading)
-  const named = typeof type === 'string' ? `tools.${cleanLabel(type, SHOWN_CHARS)}` : `${place}.type`
-  throw new CompatError(
-    'unsupported_parameter',
-    `${named} is not accepted. Only tools of the types function and custom are, which the client runs.`,
-    { param: named },
-  )
+const inNamespace: Member = (value, place, reading) => {
+  const read = isObject(value) ? NAMED_TOOLS.get(value.type) : undefined
+  if (read !== undefined) return read(value, place, reading)
+  reading.faults.add(`${place}.type`, 'must be function or custom')
+  return OMITTED
+}
+const namespace = needing(['name', 'tools'], {
+  type: asItCame,
+  name: text,
+  description: text,
+  tools: listOf(inNamespace, MAX_TOOLS, 'tools'),
+})
+
+const NAMED_TOOLS: ReadonlyMap<unknown, Member> = new Map([
+  ['function', functionTool],
+  ['custom', customTool],
+])
+
+/**
+ * Tools that a provider runs and that programs offer in every request, whether or not they are needed. A request that has
+ * other tools, and does not choose one of these, works without them.
+ */
+const DISPENSABLE: ReadonlySet<unknown> = new Set([
+  'web_search',
+  'web_search_2025_08_26',
+  'web_search_preview',
+  'web_search_preview_2025_03_11',
+  'tool_search',
+])
+
+/** Whether the client runs a tool itself. */
+function isClients({ execution, type }: JsonObject): boolean {
+  if (type === 'tool_search') return execution === 'client'
+  return type === 'namespace' || NAMED_TOOLS.has(type)
 }
 
-const tools = listOf(tool, MAX_TOOLS, 'tools')
-
-/** Reads the tools that the client runs itself. Throws 400 for a tool that a provider would run, and bill apart. */
-export function readTools(value: unknown, reading: RequestReading): ReadTools {
-  const given = value === undefined || value === null ? [] : tools(value, 'tools', reading)
-  const listed = Array.isArray(given) ? given.filter(isObject) : []
-  const custom = listed.filter(({ type }) => type === 'custom').map(({ name }) => String(name))
-  return { given: listed, chat: listed.map(toChatTool), custom: new Set(custom) }
+function readTool(canDispense: boolean): Member {
+  return (value, place, reading) => {
+    const given = isObject(value) ? value : {}
+    const { type } = given
+    if (isClients(given)) {
+      const read = NAMED_TOOLS.get(type) ?? (type === 'namespace' ? namespace : searchTool)
+      return read(value, place, reading)
+    }
+    if (canDispense && DISPENSABLE.has(type)) {
+      reading.leaveOut('tools', type as string)
+      return OMITTED
+    }
+    const named = typeof type === 'string' ? `tools.${cleanLabel(type, SHOWN_CHARS)}` : `${place}.type`
+    throw new CompatError(
+      'unsupported_parameter',
+      `${named} is not accepted. Only tools that the client runs are, of the types function, custom and namespace.`,
+      { param: named },
+    )
+  }
 }
+
+const tools = listOf(readTool(false), MAX_TOOLS, 'tools')
+const toolsBesideOthers = listOf(readTool(true), MAX_TOOLS, 'tools')
+
+/**
+ * Reads the tools that the client runs itself. A web search or a tool search of the provider is left out if there are other
+ * tools. Throws 400 for any other tool that a provider would run, and bill apart.
+ *
+ * @param found tools that the client has found by searches, checked
+ */
+export function readTools(value: unknown, found: readonly JsonObject[], reading: RequestReading): ReadTools {
+  const hasOwn = Array.isArray(value) && value.some((tool) => isObject(tool) && isClients(tool))
+  const read = hasOwn ? toolsBesideOthers : tools
+  const listed = value === undefined || value === null ? [] : read(value, 'tools', reading)
+  const given = Array.isArray(listed) ? listed.filter(isObject) : []
+  const flat = new Map<string, JsonObject>()
+  const called = new Map<string, CalledTool>()
+  const add = (tool: JsonObject, within: string | undefined) => {
+    const { name: shortName, type } = tool
+    const name = type === 'tool_search' ? TOOL_SEARCH : String(shortName)
+    const sent = flatName(within, name)
+    called.set(sent, { item: CALL_ITEMS.get(type) ?? 'function_call', name, namespace: within })
+    flat.set(sent, type === 'tool_search' ? searchFunction(tool) : Object.assign({}, tool, { name: sent }))
+  }
+  for (const tool of [...given, ...found]) {
+    if (tool.type !== 'namespace') add(tool, undefined)
+    else if (Array.isArray(tool.tools)) {
+      for (const inner of tool.tools.filter(isObject)) add(inner, String(tool.name))
+    }
+  }
+  if (flat.size > MAX_TOOLS)
+    reading.faults.add('tools', `must have at most ${MAX_TOOLS.toLocaleString('en')} tools`)
+  const all = [...flat.values()]
+  return { given, flat: all, chat: all.map(toChatTool), called }
+}
+
+const CALL_ITEMS: ReadonlyMap<unknown, CalledTool['item']> = new Map([
+  ['custom', 'custom_tool_call'],
+  ['tool_search', 'tool_search_call'],
+])
+
+function searchFunction({ description, parameters }: JsonObject): JsonObject {
+  const tool: JsonObject = { type: 'function', name: TOOL_SEARCH }
+  if (description !== undefined) tool.description = description
+  if (parameters !== undefined) tool.parameters = parameters
+  return tool
+}
+
+/** Reads the tools that a client has found by a search. */
+export const foundTools: Member = tools
 
 /** The only argument of the function that stands for a tool with text as its input. */
 const INPUT = 'input'
@@ -118,7 +223,12 @@ export function toCustomInput(args: string): string {
 }
 
 const CHOICE_WORDS = oneOf('none', 'auto', 'required')
-const reference = needing(['name'], { type: oneOf('function', 'custom'), name: text })
+const namedReference = needing(['name'], { type: asItCame, name: text, namespace: text })
+const reference: Member = (value, place, reading) => {
+  if (isObject(value) && NAMED_TOOLS.has(value.type)) return namedReference(value, place, reading)
+  reading.faults.add(`${place}.type`, 'must be function or custom')
+  return OMITTED
+}
 const allowedTools = needing(['mode', 'tools'], {
   type: asItCame,
   mode: oneOf('auto', 'required'),
@@ -146,8 +256,20 @@ export function toChatChoice(choice: unknown): unknown {
   }
 }
 
-function toChatReference({ name }: JsonObject): JsonObject {
-  return { type: 'function', function: { name } }
+function toChatReference({ name, namespace: within }: JsonObject): JsonObject {
+  return { type: 'function', function: { name: flatName(within, String(name)) } }
+}
+
+/** Returns a tool choice without namespaces, for a provider of this API. */
+export function toFlatChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice
+  if (choice.type !== 'allowed_tools') return toFlatReference(choice)
+  const { mode, tools: allowed, type } = choice
+  return { type, mode, tools: Array.isArray(allowed) ? allowed.filter(isObject).map(toFlatReference) : [] }
+}
+
+function toFlatReference({ name, namespace: within, type }: JsonObject): JsonObject {
+  return { type, name: flatName(within, String(name)) }
 }
 
 const FORMATS: ReadonlyMap<unknown, Member> = new Map([

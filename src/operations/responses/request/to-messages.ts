@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { isCallSignature, signCalls } from '../../../replies/call-signatures.js'
 import { toCustomArguments } from './read-tools.js'
 import { openReasoning } from './sealed-reasoning.js'
 
@@ -30,6 +31,8 @@ class Messages {
   private readonly all: ChatMessage[] = []
   /** The reply that further items may belong to. */
   private reply: ChatMessage | undefined
+  /** The signatures of its calls. */
+  private signatures: JsonObject[] = []
 
   constructor(private readonly provider: string | undefined) {}
 
@@ -67,17 +70,23 @@ class Messages {
   private addReasoning({ encrypted_content: sealed, summary }: JsonObject): void {
     const opened = openReasoning(sealed)
     if (opened === undefined || (this.provider !== undefined && opened.provider !== this.provider)) return
-    if (this.reply !== undefined && !isOnlyReasoning(this.reply)) this.endReply()
-    const reply = this.current()
     const words = Array.isArray(summary) ? summary.filter(isObject).map(({ text }) => text) : []
     const text = words.join('\n\n')
+    const signatures = opened.details.filter(isCallSignature)
+    const details = opened.details.filter((detail) => !isCallSignature(detail))
+    // A provider may sign a call after its end.
+    const isThought = text !== '' || details.length > 0
+    if (isThought && this.reply !== undefined && !isOnlyReasoning(this.reply)) this.endReply()
+    this.signatures.push(...signatures)
+    if (!isThought) return
+    const reply = this.current()
     if (text !== '') {
       reply.reasoning_content = isText(reply.reasoning_content)
         ? `${reply.reasoning_content}\n\n${text}`
         : text
     }
     const known = Array.isArray(reply.reasoning_details) ? reply.reasoning_details : []
-    if (opened.details.length > 0) reply.reasoning_details = [...known, ...opened.details]
+    if (details.length > 0) reply.reasoning_details = [...known, ...details]
   }
 
   private addText(content: unknown): void {
@@ -104,8 +113,12 @@ class Messages {
   }
 
   private endReply(): void {
-    if (this.reply !== undefined) this.all.push(this.reply)
+    const { reply, signatures } = this
     this.reply = undefined
+    this.signatures = []
+    if (reply === undefined) return
+    if (Array.isArray(reply.tool_calls)) signCalls(reply.tool_calls, signatures)
+    this.all.push(reply)
   }
 }
 

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { RESPONSES_FORMAT, type ResponsesRequest } from '../../../protocol/responses-request.js'
 import { type AskedResponse, ENCRYPTED_REASONING, LOGPROBS } from './read-request.js'
+import { toFlatChoice } from './read-tools.js'
 import { openReasoning } from './sealed-reasoning.js'
 
 const INCLUDED = [ENCRYPTED_REASONING, LOGPROBS]
@@ -24,8 +25,8 @@ export function toResponsesRequest(
   response: AskedResponse,
   provider: string,
 ): ResponsesRequest {
-  const { include, items, settings } = response
-  const { instructions, reasoning, text, toolChoice, tools } = settings
+  const { flatTools, include, items, settings } = response
+  const { instructions, reasoning, text, toolChoice } = settings
   const request: ResponsesRequest = {
     model: chat.model,
     input: items.flatMap((item) => toItem(item, provider)),
@@ -34,8 +35,8 @@ export function toResponsesRequest(
   for (const [field, value] of Object.entries(chat)) if (!OF_CHATS.has(field)) request[field] = value
   const maxTokens = chat.max_completion_tokens ?? chat.max_tokens
   if (maxTokens !== undefined) request.max_output_tokens = maxTokens
-  if (tools.length > 0) request.tools = tools
-  if (toolChoice !== undefined) request.tool_choice = toolChoice
+  if (flatTools.length > 0) request.tools = flatTools
+  if (toolChoice !== undefined) request.tool_choice = toFlatChoice(toolChoice)
   if (Object.keys(text).length > 0) request.text = text
   if (Object.keys(reasoning).length > 0) request.reasoning = reasoning
   const included = INCLUDED.filter((name) => include.has(name))

@@ -3,7 +3,7 @@ import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 
 /** Fields that agents send to every model, and that only say how it should work. */
-const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls'])
+const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls', 'verbosity'])
 
 /**
  * Sends a chat. If the adapter cannot express a hint, sends it again without the hint: an adapter says so before it has

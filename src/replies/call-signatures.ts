@@ -1,9 +1,9 @@
-import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 
 /** The format of `reasoning_details` from Google's models. */
 const GOOGLE_FORMAT = 'google-gemini-v1'
 
-/** Returns Google's signature of a tool call as a reasoning detail. A block of a call has no place for it. */
+/** Returns Google's signature of a tool call as a reasoning detail, for an API whose calls have no place for it. */
 export function signedCallDetail({ extra_content: extra, id }: JsonObject): JsonObject | undefined {
   const google = isObject(extra) ? extra.google : undefined
   const data = isObject(google) ? google.thought_signature : undefined
@@ -16,4 +16,9 @@ export function signCalls(calls: readonly JsonObject[], details: readonly JsonOb
     const signed = details.find(({ format, id }) => format === GOOGLE_FORMAT && id === call.id)
     if (signed !== undefined) call.extra_content = { google: { thought_signature: signed.data } }
   }
+}
+
+/** Whether a detail is the signature of a call. */
+export function isCallSignature({ format, id }: JsonObject): boolean {
+  return format === GOOGLE_FORMAT && isText(id)
 }

@@ -1,0 +1,52 @@
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { flatName, TOOL_SEARCH } from './tool-names.js'
+
+export interface PlainItems {
+  readonly items: readonly JsonObject[]
+  /** The tools that the client has found by searches. A model can call them from then on. */
+  readonly found: readonly JsonObject[]
+}
+
+/**
+ * Returns checked items with calls that every provider knows: without namespaces, and searches for tools as calls of a
+ * function.
+ */
+export function toPlainItems(items: readonly JsonObject[]): PlainItems {
+  const found: JsonObject[] = []
+  return { items: items.map((item) => toPlainItem(item, found)), found }
+}
+
+function toPlainItem(item: JsonObject, found: JsonObject[]): JsonObject {
+  const { call_id: id, type } = item
+  switch (type) {
+    case 'function_call':
+    case 'custom_tool_call': {
+      if (item.namespace === undefined) return item
+      const { namespace, ...plain } = item
+      plain.name = flatName(namespace, String(item.name))
+      return plain
+    }
+    case 'tool_search_call': {
+      const { arguments: given } = item
+      const args = typeof given === 'string' ? given : JSON.stringify(given)
+      return { type: 'function_call', call_id: id, name: TOOL_SEARCH, arguments: args }
+    }
+    case 'tool_search_output': {
+      const tools = Array.isArray(item.tools) ? item.tools.filter(isObject) : []
+      found.push(...tools)
+      return { type: 'function_call_output', call_id: id, output: describeFound(tools) }
+    }
+    default:
+      return item
+  }
+}
+
+/** Returns the result of a search. The tools themselves are sent with those of the request. */
+function describeFound(tools: readonly JsonObject[]): string {
+  const names = tools.flatMap(({ name, tools: inner, type }) =>
+    type === 'namespace' && Array.isArray(inner)
+      ? inner.filter(isObject).map((tool) => flatName(name, String(tool.name)))
+      : [String(name)],
+  )
+  return names.length === 0 ? 'No tool was found.' : `These tools can be called now: ${names.join(', ')}`
+}

@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto'
+
+/** The longest name of a function that all providers accept. */
+const MAX_CHARS = 64
+const SEPARATOR = '__'
+const HASH_CHARS = 8
+
+/** The name that a provider gets for the search that a client runs to find further tools. */
+export const TOOL_SEARCH = 'tool_search'
+
+/**
+ * Returns the name of a tool for providers, which know no namespaces. The same tool has the same name in every request. A
+ * name that is too long ends with a hash of the whole.
+ */
+export function flatName(namespace: unknown, name: string): string {
+  if (typeof namespace !== 'string' || namespace === '') return name
+  const flat = namespace.endsWith(SEPARATOR) ? namespace + name : namespace + SEPARATOR + name
+  if (flat.length <= MAX_CHARS) return flat
+  const hash = createHash('sha256').update(flat).digest('hex').slice(0, HASH_CHARS)
+  return `${flat.slice(0, MAX_CHARS - HASH_CHARS - 1)}_${hash}`
+}

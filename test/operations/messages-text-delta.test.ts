@@ -1,0 +1,188 @@
+import fc from 'fast-check'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { ProviderEvent } from '../../src/contracts/providers.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
+import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
+import { anthropic } from '../../src/index.js'
+import { NativeReply } from '../../src/operations/messages/reply/native-reply.js'
+import { plainTextDelta } from '../../src/operations/messages/reply/text-delta.js'
+import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
+import { NO_USAGE } from '../../src/protocol/usage.js'
+import { readEvents } from '../helpers/message-events.js'
+import { API_KEY, MODEL, UPSTREAM_KEY, WireService } from '../wire/service.js'
+
+const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
+const RUNS = { numRuns: 2_000, seed: 20_261_126 }
+
+/** Plays events into a reply, and returns all that a client and a charge can see of it. */
+function play(events: readonly ProviderEvent[], splice: boolean, stream: boolean, cuts: readonly number[]) {
+  let tokens = 0
+  const meter = new UsageMeter(
+    { n: 1 },
+    () => {
+      tokens++
+    },
+    () => {},
+  )
+  const route = { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'claude' }
+  const parts = { id: 'msg_1', created: 7, counter: byteRatioCounter, meter, newId: () => 'x', route, splice }
+  const reply = new NativeReply(parts, { id: 'msg_1', model: 'acme/fast' }, stream)
+  const rest = [...events]
+  let sent = ''
+  for (const cut of cuts) sent += reply.take(rest.splice(0, cut))
+  sent += reply.take(rest)
+  let thrown: unknown
+  try {
+    reply.endChoices('stop')
+  } catch (error) {
+    thrown = String(error)
+  }
+  const end = stream ? reply.closing(CHARGE) : reply.body(CHARGE)
+  return {
+    // The fast path keeps the spaces with which a provider pads an event.
+    said: stream ? readEvents(fromLatin1(sent + end)) : JSON.parse(fromLatin1(end)),
+    tokens,
+    tokenEvents: reply.tokenEvents,
+    atLeast: reply.completionAtLeast(Infinity),
+    finished: reply.finished,
+    failure: reply.failure && String(reply.failure),
+    lost: reply.unreadable && String(reply.unreadable),
+    mends: reply.mends,
+    thrown,
+  }
+}
+
+const index = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom<unknown>(0, 1) },
+  fc.constantFrom<unknown>(2, '0', -1, 1e6, null),
+)
+const text = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('Hello', ' there', "it's", '#[]~') },
+  fc.string({ unit: 'grapheme-ascii' }),
+  fc.string(),
+  fc.constantFrom('', ' ', '"', '\\', '\n', '\u007f', 'é', '\u{1f600}', '\ud800', '"}', '{"type":"error"}'),
+)
+const textDelta = fc.record({
+  type: fc.constant('content_block_delta'),
+  index,
+  delta: fc.oneof(
+    { weight: 6, arbitrary: fc.record({ type: fc.constant('text_delta'), text }) },
+    fc.record({ text, type: fc.constant('text_delta') }),
+    fc.record({ type: fc.constant('text_delta'), text, more: fc.constant(1) }),
+    fc.record({ type: fc.constant('thinking_delta'), thinking: text }),
+    fc.constantFrom<unknown>({ type: 'text_delta' }, { type: 'text_delta', text: 5 }, null, 'text'),
+  ),
+})
+const event = fc.oneof(
+  { weight: 12, arbitrary: textDelta },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('content_block_start'),
+      index,
+      content_block: fc.constantFrom<unknown>(
+        { type: 'text', text: '' },
+        { type: 'text', text: 'Hi' },
+        { type: 'thinking', thinking: '', signature: '' },
+        null,
+      ),
+    }),
+  },
+  fc.record({ type: fc.constant('content_block_stop'), index }),
+  fc.constant({ type: 'message_delta', delta: { stop_reason: 'end_turn' } }),
+)
+/** The spellings of one event. Some are not JSON. */
+const spelling = fc.constantFrom<(json: string) => string>(
+  (json) => json,
+  (json) => json,
+  (json) => `${json.slice(0, -1)}   }`,
+  (json) => `${json.slice(0, -1)}\n}`,
+  (json) => `${json.slice(0, -1)}\t}`,
+  (json) => `${json} `,
+  (json) => json.replace(/"index":(\d)/, '"index":0$1'),
+  (json) => json.replace(/"index":(\d)/, '"index":$1.0'),
+  (json) => json.replace(/:/, ': '),
+  (json) => json.replace('"text":"', '"text":"\\u0041'),
+  (json) => json.slice(0, -1),
+)
+
+describe('the fast path of text in a stream of the Messages API', () => {
+  it('changes nothing but spaces, whatever the input and however it is cut into reads', () => {
+    let fast = 0
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(event, spelling), { maxLength: 20 }),
+        fc.array(fc.nat(4), { maxLength: 8 }),
+        fc.boolean(),
+        (given, cuts, stream) => {
+          const started: ProviderEvent[] = [
+            { type: 'native', value: { type: 'message_start', message: { id: 'm', usage: {} } } },
+            {
+              type: 'native',
+              value: { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+            },
+          ]
+          const events = given.map(([value, spell]): ProviderEvent => {
+            const json = spell(JSON.stringify(value))
+            if (value.type !== 'content_block_delta') return { type: 'native', value }
+            if (plainTextDelta(toLatin1(json)) !== undefined) fast++
+            return { type: 'native-data', bytes: toLatin1(json) }
+          })
+          const all = [...started, ...events]
+          expect(play(all, true, stream, cuts)).toEqual(play(all, false, stream, []))
+        },
+      ),
+      RUNS,
+    )
+    expect(fast).toBeGreaterThan(500)
+  })
+
+  describe('through a router', () => {
+    let service: WireService
+    afterEach(() => service.close())
+
+    it('sends an event of two lines as one line', async () => {
+      service = await WireService.start({
+        adapter: (baseUrl) => anthropic({ baseUrl, apiKey: UPSTREAM_KEY }),
+      })
+      const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`
+      service.upstream.script([
+        { head: 200, headers: { 'content-type': 'text/event-stream' } },
+        {
+          write:
+            event({
+              type: 'message_start',
+              message: { id: 'm', usage: { input_tokens: 11, output_tokens: 1 } },
+            }) +
+            event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) +
+            'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}\ndata: }\n\n' +
+            event({ type: 'content_block_stop', index: 0 }) +
+            event({
+              type: 'message_delta',
+              delta: { stop_reason: 'end_turn' },
+              usage: { output_tokens: 7 },
+            }) +
+            event({ type: 'message_stop' }),
+        },
+        'end',
+      ])
+      const response = await service.host.request('/messages', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: MODEL,
+          max_tokens: 50,
+          stream: true,
+          messages: [{ role: 'user', content: 'Hi' }],
+        }),
+      })
+      const events = readEvents(await response.text())
+      expect(events).toContainEqual({
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'text_delta', text: 'Hello' },
+      })
+      expect(events.at(-1)).toEqual({ type: 'message_stop' })
+    })
+  })
+})
