@@ -42,53 +42,72 @@ interface ChargeAmounts {
   readonly shortfall?: string
 }
 
-/** A cell for each of {@link CALL_COLUMNS}, in the same order. Throws a `TypeError` if a database cannot store a text. */
+/**
+ * A cell for each of {@link CALL_COLUMNS}, in the same order. Throws a `TypeError` if a database cannot store a text.
+ * Objects are written out, since every call passes here. JSON omits members that are undefined.
+ */
 export function toCallCells(call: KeptCall): readonly Parameter[] {
-  const { id, requestId, at, operation, status, outcome, facts, caller: _, askedModel, ...rest } = call
-  const { charge, holdAmount, overdraft, ...others } = rest
+  const { charge, facts, holdAmount, overdraft } = call
   const owner = ownerOfCall(call)
-  const details: Details = {
-    ...others,
-    ...(facts !== undefined && { facts: toFactsCell(facts) }),
-    ...(charge !== undefined && { charge: toChargeCell(charge) }),
-    ...(holdAmount !== undefined && { holdAmount: holdAmount.toString() }),
-    ...(overdraft !== undefined && { overdraft: overdraft.toString() }),
+  const details: Undefinable<Details> = {
+    durationMs: call.durationMs,
+    facts: facts && toFactsCell(facts),
+    field: call.field,
+    stream: call.stream,
+    charge: charge && toChargeCell(charge),
+    holdId: call.holdId,
+    holdAmount: holdAmount?.toString(),
+    routing: call.routing,
+    providerMs: call.providerMs,
+    firstTokenMs: call.firstTokenMs,
+    finishReason: call.finishReason,
+    nativeFinishReason: call.nativeFinishReason,
+    upstreamId: call.upstreamId,
+    clientRetry: call.clientRetry,
+    replayed: call.replayed,
+    overdraft: overdraft?.toString(),
+    limit: call.limit,
   }
   return [
-    checkText(id, 'id'),
-    checkText(requestId, 'requestId'),
-    toTimeCell(at, 'at'),
-    checkText(operation, 'operation'),
-    BigInt(status),
-    checkText(outcome, 'outcome'),
+    checkText(call.id, 'id'),
+    checkText(call.requestId, 'requestId'),
+    toTimeCell(call.at, 'at'),
+    checkText(call.operation, 'operation'),
+    BigInt(call.status),
+    checkText(call.outcome, 'outcome'),
     isProblem(call) ? 1n : 0n,
     checkOptionalText(owner?.account, 'account'),
     checkOptionalText(owner?.credentialId, 'credentialId'),
     checkOptionalText(owner?.appId, 'appId'),
-    checkOptionalText(facts?.model ?? askedModel, 'model'),
+    checkOptionalText(facts?.model ?? call.askedModel, 'model'),
     JSON.stringify(details),
   ]
 }
 
-function toFactsCell(facts: CallFacts): NonNullable<Details['facts']> {
-  const {
-    requestId: _,
-    account: _account,
-    credentialId: _credential,
-    appId: _app,
-    model: _model,
-    ...rest
-  } = facts
-  return rest
+/** Names every member, so that the compiler finds one that is missing. */
+type Undefinable<Value> = { readonly [Name in keyof Required<Value>]: Value[Name] }
+
+function toFactsCell(facts: CallFacts): Undefinable<NonNullable<Details['facts']>> {
+  return {
+    claimedAppId: facts.claimedAppId,
+    sessionId: facts.sessionId,
+    user: facts.user,
+    provider: facts.provider,
+    routeId: facts.routeId,
+    completionId: facts.completionId,
+  }
 }
 
-function toChargeCell({ base, cost, markup, shortfall, ...charge }: Charge): NonNullable<Details['charge']> {
+function toChargeCell(charge: Charge): Undefinable<NonNullable<Details['charge']>> {
   return {
-    ...charge,
-    cost: cost.toString(),
-    base: base.toString(),
-    markup: markup.toString(),
-    ...(shortfall !== undefined && { shortfall: shortfall.toString() }),
+    cost: charge.cost.toString(),
+    base: charge.base.toString(),
+    markup: charge.markup.toString(),
+    basis: charge.basis,
+    byok: charge.byok,
+    usage: charge.usage,
+    priceVersion: charge.priceVersion,
+    shortfall: charge.shortfall?.toString(),
   }
 }
 
