@@ -24,7 +24,7 @@ export interface CallStore {
   watchDropped?(listener: (dropped: DroppedCalls) => void): () => void
 }
 
-/** How a request ended. Frozen plain data. Contains no prompt, reply, token or key. */
+/** How a request ended. Plain data, frozen when a router records it. Contains no prompt, reply, token or key. */
 export interface KeptCall extends Omit<RequestEnd, 'type' | 'action' | 'connected'> {
   /** Unique. The `id` of the reply if a route was tried, otherwise an id that the router has created. */
   readonly id: string
