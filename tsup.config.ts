@@ -24,6 +24,7 @@ export default defineConfig({
     admin: 'src/admin/index.ts',
     console: 'src/console/index.ts',
     cli: 'src/cli/main.ts',
+    demo: 'src/demo/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'node20',

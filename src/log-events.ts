@@ -22,6 +22,7 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'usage-implausible': { level: 'warn', message: 'a provider reported an implausible token count' },
   'calls-dropped': { level: 'warn', message: 'some calls were not kept' },
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
+  'watch-lost': { level: 'warn', message: 'changes of the stores are not heard' },
   'reply-mended': { level: 'info', message: 'odd elements of a reply were mended' },
   'request-trimmed': { level: 'info', message: 'unknown members of a request were left out' },
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },

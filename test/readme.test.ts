@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
-import { type DemoUpstream, startDemoUpstream } from '../examples/server/demo-upstream.js'
 import packageJson from '../package.json' with { type: 'json' }
 import { createAdmin } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
@@ -23,6 +22,7 @@ import {
 } from '../src/index.js'
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
+import { type StandIn, startStandIn } from '../src/testing/stand-in/stand-in.js'
 import { askDatabases } from './helpers/ask-databases.js'
 import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
@@ -59,7 +59,7 @@ const others = [
     'seal',
     'cases',
   ],
-  ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry'],
+  ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-readme'
 
@@ -92,7 +92,7 @@ interface Closable {
   pool?: { end(): Promise<void> }
 }
 
-let upstream: DemoUpstream
+let upstream: StandIn
 let proxy: ConnectProxy
 let folder: string
 let mounted: string
@@ -110,10 +110,11 @@ function listenAnywhere(this: Server): Server {
 }
 
 beforeAll(async () => {
-  upstream = await startDemoUpstream({
+  upstream = await startStandIn({
     apiKey: upstreamKey,
     models: ['gpt-4o-mini', 'gpt-4o'],
     tokenDelayMs: 0,
+    remark: 'Set UPSTREAM_BASE_URL to talk to a real model.',
   })
   proxy = await startConnectProxy()
   vi.stubEnv('OPENAI_API_KEY', upstreamKey)
@@ -483,6 +484,18 @@ describe('the README', () => {
     const base = await serve('keyring')
     const [usage] = (await logged('seal', base)) as [Reply['usage']]
     expect(usage).toMatchObject({ is_byok: true, cost: 0 })
+  })
+
+  it('starts and ends a provider for tests', async () => {
+    expect(await importBlock('stand-in')).toBeDefined()
+  })
+
+  it('says how to run the demo, with and without a database', () => {
+    const demo = blocks
+      .find(({ directives }) => directives.check === 'demo')!
+      .text.trim()
+      .split('\n')
+    expect(demo).toEqual(['', '-p compat-router -p libsql '].map((more) => `npx ${more}compat-router demo`))
   })
 
   it('runs the published ledger cases with the test runner of Node', async () => {

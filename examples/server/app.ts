@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   type Balance,
   type CompatRouter,
@@ -8,10 +7,10 @@ import {
 } from 'compat-router'
 import { createAdmin } from 'compat-router/admin'
 import { createConsole, oneTimeSignIn } from 'compat-router/console'
+import { type StandIn, startStandIn } from 'compat-router/testing'
 import express, { type Express } from 'express'
 import { type OpenDatabase, openDatabase } from './database.js'
 import { type DemoCredentials, demoAccounts, demoCredentials, openDemoAccounts } from './demo-accounts.js'
-import { type DemoUpstream, startDemoUpstream } from './demo-upstream.js'
 import { prometheusMetrics } from './metrics.js'
 import { type OfferedModel, offeredDemoModels, offeredModels } from './models.js'
 import { offer } from './offer.js'
@@ -73,14 +72,16 @@ export async function createApp(options: ExampleOptions): Promise<ExampleApp> {
 type Listener = (event: RouterEvent) => void
 
 interface Demo {
-  readonly server: DemoUpstream
+  readonly server: StandIn
   readonly upstream: UpstreamSettings
 }
 
 async function startDemo(tokenDelayMs: number | undefined): Promise<Demo> {
-  const apiKey = `sk-upstream-${randomBytes(18).toString('base64url')}`
-  const server = await startDemoUpstream({ apiKey, ...(tokenDelayMs === undefined ? {} : { tokenDelayMs }) })
-  return { server, upstream: { baseUrl: server.baseUrl, apiKey } }
+  const server = await startStandIn({
+    remark: 'Set UPSTREAM_BASE_URL to talk to a real model.',
+    ...(tokenDelayMs === undefined ? {} : { tokenDelayMs }),
+  })
+  return { server, upstream: { baseUrl: server.baseUrl, apiKey: server.apiKey } }
 }
 
 async function assemble(

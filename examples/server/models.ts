@@ -1,5 +1,5 @@
 import type { Prices } from 'compat-router'
-import { demoModels } from './demo-upstream.js'
+import { standInModels } from 'compat-router/testing'
 import { SettingsError, type UpstreamSettings } from './settings.js'
 
 /** A model that the example offers, with its name at the upstream and its prices. */
@@ -21,11 +21,11 @@ const EXAMPLE_PRICES: Prices = { input: '1', cachedInput: '0.5', output: '4' }
 
 /** The models of the stand-in: `demo/small`, `demo/large`. */
 export function offeredDemoModels(): OfferedModel[] {
-  const prices: Record<(typeof demoModels)[number], Prices> = {
+  const prices: Record<(typeof standInModels)[number], Prices> = {
     'demo-small': { input: '0.15', cachedInput: '0.075', output: '0.60' },
     'demo-large': { input: '2.50', cachedInput: '1.25', output: '10' },
   }
-  return demoModels.map((upstreamModel) => ({
+  return standInModels.map((upstreamModel) => ({
     id: upstreamModel.replace('-', '/'),
     upstreamModel,
     prices: prices[upstreamModel],

@@ -5,6 +5,7 @@ import { addAppCommands } from './commands/apps.js'
 import { addCallCommands } from './commands/calls.js'
 import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
+import { addDemoCommand } from './commands/demo.js'
 import { addLimitCommands } from './commands/limits.js'
 import { addModelCommands } from './commands/models.js'
 import { addReportCommands } from './commands/reports.js'
@@ -46,6 +47,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   ]) {
     add(program, session)
   }
+  addDemoCommand(program, surroundings.write)
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0

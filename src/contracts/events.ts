@@ -22,6 +22,7 @@ export type RouterEvent =
   | CallsDropped
   | BodyConsumed
   | RouteDisabled
+  | WatchLost
   | Fault
 
 /** A request arrived. */
@@ -212,6 +213,15 @@ export interface BodyConsumed {
 export interface RouteDisabled {
   readonly type: 'route-disabled'
   readonly routeId: string
+  readonly why: string
+}
+
+/**
+ * A durable store no longer hears of changes that other processes make. Until it does, caches keep nothing and each call
+ * reads its rows. Reported once until changes are heard again.
+ */
+export interface WatchLost {
+  readonly type: 'watch-lost'
   readonly why: string
 }
 

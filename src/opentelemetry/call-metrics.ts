@@ -21,6 +21,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'calls-dropped': true,
   'body-consumed': true,
   'route-disabled': true,
+  'watch-lost': true,
   fault: true,
 }
 

@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { SqlDatabase } from '../sql/database.js'
 import { createWatchers } from '../sql/watchers.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
+import type { Queries } from './query.js'
 import { within } from './within.js'
 
 export interface Listener {
@@ -9,16 +11,36 @@ export interface Listener {
   close(): Promise<void>
 }
 
-const HEARTBEAT_MS = 2_000
+export interface ListenerParts {
+  readonly pool: PostgresPool
+  /** Sends on other connections than the one that listens. */
+  readonly queries: Queries
+  /** Called once for each time that changes cannot be heard, until they are heard again. Must not throw. */
+  readonly onLost: (why: string) => void
+}
+
+const PROOF_EVERY_MS = 1_000
+const ANSWER_MS = 2_000
+/** From the answer to a notification until it is heard. */
+const HEARING_MS = 1_000
+/** How long nothing is proven, because no notification can be sent, until the watch counts as lost. */
+const UNPROVEN_MS = 10_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
+const ECHO = 'echo:'
+const READ_ONLY_TRANSACTION = '25006'
+const READ_ONLY = 'the server is read-only, so it is not the primary that others write to'
 
 /**
- * Listens for `NOTIFY` on a connection of its own while there are watches. The payload is `topic:id`. A query every two
- * seconds detects a lost connection, which is reported to the watchers. On a new connection, everything is reported as
- * changed, since notifications were missed.
+ * Listens for `NOTIFY` on a connection of its own while there are watches. The payload is `topic:id`.
+ *
+ * A connection that stays open does not prove that notifications arrive: a pooler may have given the session to another
+ * client, and a former primary hears nothing of its successor. So the listener notifies itself every second, through
+ * another connection of the pool, and the watches count as connected only while it hears that. When it hears again,
+ * everything is reported as changed, since notifications were missed.
  */
-export function createListener(pool: PostgresPool, channel: string): Listener {
+export function createListener({ pool, queries, onLost }: ListenerParts): Listener {
+  const channel = queries.schema
   const watchers = createWatchers({ first: start, last: stop })
   let session: AbortController | undefined
   let ended: Promise<void> = Promise.resolve()
@@ -36,14 +58,19 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
 
   async function listen(signal: AbortSignal): Promise<void> {
     let pauseMs = FIRST_PAUSE_MS
+    let isReported = false
     while (!signal.aborted) {
       try {
         const client = await connect(pool, signal)
         await hear(client, signal, () => {
           pauseMs = FIRST_PAUSE_MS
+          isReported = false
+          watchers.changedAll()
+          watchers.connected(true)
         })
-      } catch {
-        // Reported to the watchers as a lost connection. The pool reports the reason.
+      } catch (error) {
+        if (!isReported && !signal.aborted) onLost(error instanceof Error ? error.message : String(error))
+        isReported = true
       }
       watchers.connected(false)
       await pause(pauseMs, signal)
@@ -51,38 +78,74 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
     }
   }
 
-  /** Settles when the connection is lost or no longer wanted. */
-  async function hear(client: PostgresClient, signal: AbortSignal, onListening: () => void): Promise<void> {
+  /** Returns when the connection is no longer wanted, and throws if it hears nothing or is lost. */
+  async function hear(client: PostgresClient, signal: AbortSignal, onHeard: () => void): Promise<void> {
     const lost = new AbortController()
-    const lose = () => lost.abort()
-    const answer = (query: Promise<unknown>) => within(HEARTBEAT_MS, query, 'PostgreSQL did not answer')
+    const fail = (error?: Error) => lost.abort(error ?? new Error('the connection has ended'))
+    const leave = () => lost.abort()
+    const answer = (query: Promise<unknown>) => within(ANSWER_MS, query, 'PostgreSQL did not answer')
+    let echo: Echo | undefined
     const notified = (message: { channel: string; payload?: string | undefined }) => {
       const { payload = '' } = message
       const colon = payload.indexOf(':')
-      if (message.channel === channel && colon > 0) {
-        watchers.changed(payload.slice(0, colon), payload.slice(colon + 1))
-      }
+      if (message.channel !== channel || colon <= 0) return
+      if (payload === echo?.payload) echo.hear()
+      else if (!payload.startsWith(ECHO)) watchers.changed(payload.slice(0, colon), payload.slice(colon + 1))
     }
-    client.on('error', lose)
-    client.on('end', lose)
+    client.on('error', fail)
+    client.on('end', fail)
     client.on('notification', notified)
-    signal.addEventListener('abort', lose)
+    signal.addEventListener('abort', leave)
     try {
       await answer(client.query({ text: `listen "${channel}"` }))
-      onListening()
-      watchers.changedAll()
-      watchers.connected(true)
+      let heardAt: number | undefined
       while (!lost.signal.aborted) {
-        await pause(HEARTBEAT_MS, lost.signal)
+        echo = new Echo()
+        const isHeard = await prove(echo, lost.signal)
+        if (lost.signal.aborted) break
+        if (isHeard) {
+          if (heardAt === undefined) onHeard()
+          heardAt = performance.now()
+        } else if (heardAt === undefined || performance.now() - heardAt > UNPROVEN_MS) {
+          throw new Error('no notification could be sent to prove that changes are heard')
+        }
+        await pause(PROOF_EVERY_MS, lost.signal)
         if (!lost.signal.aborted) await answer(client.query({ text: 'select 1' }))
       }
     } finally {
-      signal.removeEventListener('abort', lose)
+      signal.removeEventListener('abort', leave)
       client.removeListener('notification', notified)
-      client.removeListener('end', lose)
+      client.removeListener('end', fail)
       // The connection still listens, so it is not returned to the pool. Its errors stay handled until it is closed.
       client.release(true)
     }
+    if (!signal.aborted) throw lost.signal.reason
+  }
+
+  /** Returns `true` if the notification was heard, and `false` if it could not be sent. Throws if it was not heard. */
+  async function prove(echo: Echo, signal: AbortSignal): Promise<boolean> {
+    let isReadOnly: boolean
+    try {
+      isReadOnly = await within(ANSWER_MS, send(echo.payload), 'PostgreSQL did not answer')
+    } catch (error) {
+      if ((error as { code?: unknown }).code === READ_ONLY_TRANSACTION) throw new Error(READ_ONLY)
+      return false
+    }
+    if (isReadOnly) throw new Error(READ_ONLY)
+    await Promise.race([echo.isHeard, pause(HEARING_MS, signal)])
+    if (echo.wasHeard || signal.aborted) return echo.wasHeard
+    throw new Error(
+      'a notification was sent and not heard: is there a pooler in transaction mode, or another server behind the address?',
+    )
+  }
+
+  /** Returns whether the server that got the notification is read-only. */
+  async function send(payload: string): Promise<boolean> {
+    const [row] = await queries.run({
+      text: `select pg_notify(?1, ?2), current_setting('transaction_read_only') as read_only`,
+      parameters: [channel, payload],
+    })
+    return row?.read_only === 'on'
   }
 
   return {
@@ -92,6 +155,19 @@ export function createListener(pool: PostgresPool, channel: string): Listener {
       await ended
     },
   }
+}
+
+/** A notification that a listener sends to itself. */
+class Echo {
+  readonly payload = `${ECHO}${randomUUID()}`
+  wasHeard = false
+  hear!: () => void
+  readonly isHeard = new Promise<void>((resolve) => {
+    this.hear = () => {
+      this.wasHeard = true
+      resolve()
+    }
+  })
 }
 
 /** Does not wait for a connection that is no longer wanted. It is released when it arrives. */

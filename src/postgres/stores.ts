@@ -8,6 +8,7 @@ import {
   type DurableStores,
   type DurableStoresOptions,
   keepCallsMsOf,
+  reporter,
   STORE_OPTIONS,
 } from '../sql/stores.js'
 import { createCallsConnection } from './calls-connection.js'
@@ -57,7 +58,12 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   const { rows, calls: callGate } = createGates(pool)
   const queries = createQueries(pool, schema, rows)
   const ledgerQueries = createQueries(pool, schema)
-  const listener = createListener(pool, schema)
+  const report = reporter(options)
+  const listener = createListener({
+    pool,
+    queries: ledgerQueries,
+    onLost: (why) => report({ type: 'watch-lost', why }),
+  })
   let migrated: Promise<void> | undefined
   let isClosed = false
 

@@ -7,6 +7,7 @@ import type {
   LedgerStore,
   ProviderRegistry,
   RouteDisabled,
+  WatchLost,
 } from '../contracts/index.js'
 import { requireFunction, requireFunctions } from '../contracts/option-checks.js'
 import { createSqlCatalogue } from './catalogue.js'
@@ -30,9 +31,12 @@ export interface DurableStoresOptions {
   readonly otherTokens?: boolean
   /** How long `calls` keeps how calls ended, in milliseconds. 30 days by default. */
   readonly keepCallsMs?: number
-  /** Called for a route whose row cannot be used. By default, emits a process warning. */
-  readonly onEvent?: (event: RouteDisabled) => void
+  /** Called for a route whose row cannot be used, and if changes are no longer heard. By default, emits a process warning. */
+  readonly onEvent?: (event: StoresEvent) => void
 }
+
+/** The events of the stores themselves. The router reports all others. */
+export type StoresEvent = RouteDisabled | WatchLost
 
 /** The names of {@link DurableStoresOptions}. */
 export const STORE_OPTIONS: readonly string[] = [
@@ -91,14 +95,14 @@ export function createDurableStores({
     '{ openai: openaiCompatible }',
   )
   requireFunction('onEvent', options.onEvent)
-  const { onEvent = warn, otherTokens = false } = options
+  const { otherTokens = false } = options
   if (typeof otherTokens !== 'boolean') throw new TypeError('otherTokens must be true or false')
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({
     database,
     secrets,
     adapters: options.adapters ?? {},
-    onEvent: (event) => callHost('onEvent', () => onEvent(event)),
+    onEvent: reporter(options),
   })
   return {
     credentials: createSqlCredentials(database, otherTokens),
@@ -121,6 +125,15 @@ export function createDurableStores({
   }
 }
 
-function warn({ routeId, why }: RouteDisabled): void {
-  process.emitWarning(`compat-router leaves out the route ${JSON.stringify(routeId)}: ${why}`)
+/** Returns a function that reports an event to the host. It never throws. */
+export function reporter({ onEvent = warn }: DurableStoresOptions): (event: StoresEvent) => void {
+  return (event) => callHost('onEvent', () => onEvent(event))
+}
+
+function warn(event: StoresEvent): void {
+  process.emitWarning(
+    event.type === 'watch-lost'
+      ? `compat-router does not hear changes of its stores, so nothing is cached: ${event.why}`
+      : `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`,
+  )
 }

@@ -1,5 +1,5 @@
 export type { Cell, Parameter, Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 export type { AdapterFactories } from '../sql/registry.js'
 export type { SealedSecret, SecretBinding, SecretBox, SecretKey } from '../sql/secret-box.js'
-export type { DurableStores, DurableStoresOptions } from '../sql/stores.js'
+export type { DurableStores, DurableStoresOptions, StoresEvent } from '../sql/stores.js'
 export { type SqliteStoresOptions, sqliteStores } from './stores.js'

@@ -36,3 +36,10 @@ export {
   type RegistryProvider,
   registryCases,
 } from './registry-cases.js'
+export {
+  type StandIn,
+  type StandInFailure,
+  type StandInOptions,
+  standInModels,
+  startStandIn,
+} from './stand-in/stand-in.js'

@@ -6,17 +6,17 @@ import * as bareHttp from '../../examples/bare-http.js'
 import * as connectExample from '../../examples/connect.js'
 import * as existingApp from '../../examples/existing-app.js'
 import * as expressExample from '../../examples/express.js'
-import { type DemoUpstream, startDemoUpstream } from '../../examples/server/demo-upstream.js'
+import { type StandIn, startStandIn } from '../../src/testing/stand-in/stand-in.js'
 import { paste, runFile, said, stopped } from './server-program.js'
 
 const apiKey = 'sk-upstream-of-examples'
 const messages = [{ role: 'user' as const, content: 'Hello' }]
 
-let upstream: DemoUpstream
+let upstream: StandIn
 let opened: { server: Server; close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
-  upstream = await startDemoUpstream({ apiKey, models: ['gpt-4o-mini'], tokenDelayMs: 0 })
+  upstream = await startStandIn({ apiKey, models: ['gpt-4o-mini'], tokenDelayMs: 0 })
 })
 
 afterAll(() => upstream.close())

@@ -6,8 +6,8 @@ import { sqliteStores } from 'compat-router/sqlite'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createApp, type ExampleApp, type ExampleOptions, MOUNT } from '../../examples/server/app.js'
-import { type DemoUpstream, startDemoUpstream } from '../../examples/server/demo-upstream.js'
 import { SettingsError } from '../../examples/server/settings.js'
+import { type StandIn, startStandIn } from '../../src/testing/stand-in/stand-in.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
 const messages = [{ role: 'user' as const, content: 'Hello' }]
@@ -55,8 +55,8 @@ async function stop(server: Server, example: ExampleApp): Promise<void> {
   await closed
 }
 
-async function provider(models: string[]): Promise<DemoUpstream> {
-  const upstream = await startDemoUpstream({ apiKey: 'sk-real', models, tokenDelayMs: 0 })
+async function provider(models: string[]): Promise<StandIn> {
+  const upstream = await startStandIn({ apiKey: 'sk-real', models, tokenDelayMs: 0 })
   closers.push(() => upstream.close())
   return upstream
 }

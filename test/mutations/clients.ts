@@ -234,8 +234,12 @@ export const LIBRARIES: readonly Library[] = [
       },
       {
         part: 'reasoning',
-        why: 'it shows each thought of a body on its own, without the blank line between them',
-        when: (_expected, stream) => !stream,
+        why: 'it reads details of the reasoning before the reasoning, and these may say more',
+        when: ({ hasLooseDetails }) => hasLooseDetails,
+      },
+      {
+        part: 'reasoning',
+        why: 'it shows each thought of a whole message on its own, without the blank line between them',
         inForm: (text) => text.replaceAll('\n\n', ''),
       },
       {

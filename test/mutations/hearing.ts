@@ -26,6 +26,8 @@ export interface Expected {
   readonly native: string | undefined
   /** Whether reasoning came after text had begun. */
   readonly isMixed: boolean
+  /** Whether details of the reasoning came without it, which may repeat it or say more. */
+  readonly hasLooseDetails: boolean
   readonly charge: ExpectedCharge
   /** The rules that do not decide this reply: several values are good. Empty for most. */
   readonly unsure: ReadonlySet<Unsure>
@@ -49,6 +51,8 @@ export interface Said {
   readonly text?: string
   readonly reasoning?: string
   readonly refusal?: string
+  /** Details of the reasoning have a text, but are not read. */
+  readonly hasLooseDetails?: boolean
   /** Output of another kind, such as an image. */
   readonly isOther?: boolean
   /** The value of `tool_calls`, if there is one. */
@@ -85,6 +89,7 @@ export class Hearing {
   private lostBytes = 0
   private isLost = false
   private isMixed = false
+  private hasLooseDetails = false
   /** The text before the first piece that cannot be read. */
   private beforeLoss = { text: '', reasoning: '', refusal: '' }
   private given: End | undefined
@@ -112,10 +117,20 @@ export class Hearing {
 
   /** Hears one piece of the choice. */
   say(
-    { calls, isOther = false, lost, older = '', reasoning = '', refusal = '', text = '' }: Said,
+    {
+      calls,
+      hasLooseDetails = false,
+      isOther = false,
+      lost,
+      older = '',
+      reasoning = '',
+      refusal = '',
+      text = '',
+    }: Said,
     lane = 0,
   ): void {
     const before = { text: this.text, reasoning: this.reasoning, refusal: this.refusal }
+    this.hasLooseDetails ||= hasLooseDetails
     this.isMixed ||= reasoning !== '' && this.text !== ''
     this.text += text
     this.reasoning += reasoning
@@ -218,6 +233,7 @@ export class Hearing {
       finish: undefined,
       native: undefined,
       isMixed: this.isMixed,
+      hasLooseDetails: this.hasLooseDetails,
       charge,
       unsure: doubts,
     })
@@ -257,6 +273,7 @@ export class Hearing {
         finish,
         native: this.given?.native,
         isMixed: this.isMixed,
+        hasLooseDetails: this.hasLooseDetails,
         charge,
         unsure: doubts,
       }

@@ -187,13 +187,16 @@ function saidIn(choice: JsonObject, state: { hasReasoned: boolean }): Said {
   if (parts !== '') reasoning = typeof given.reasoning === 'string' ? given.reasoning + parts : parts
   if (reasoning === '') reasoning = others.find((text) => text !== '') ?? ''
   const details = listOf(given.reasoning_details)
-  if (reasoning === '' && !state.hasReasoned) reasoning = details.map(textOfDetail).join('')
+  const detailed = details.map(textOfDetail).join('')
+  const hasLooseDetails = reasoning === '' && state.hasReasoned && detailed !== ''
+  if (reasoning === '' && !state.hasReasoned) reasoning = detailed
   const older = isObject(given.function_call) ? given.function_call : undefined
   const calls = given.tool_calls
   const lost = [content.lost].filter((text) => text !== undefined)
   return {
     text: content.text ?? '',
     reasoning,
+    hasLooseDetails,
     refusal: (given.refusal === undefined ? '' : refusalIn(given.refusal)) + (content.refusal ?? ''),
     isOther:
       [given.images, given.reasoning_details].some((list) => listOf(list).length > 0) ||

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
-import type { ChatAdapter, RouteDisabled } from '../../src/contracts/index.js'
+import type { ChatAdapter } from '../../src/contracts/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import type { Row, SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlRegistry } from '../../src/sql/registry.js'
 import { createSecretBox } from '../../src/sql/secret-box.js'
+import type { StoresEvent } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { FAILING } from '../helpers/failing.js'
 import { hear } from '../helpers/hear.js'
@@ -141,7 +142,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
   })
 
   it('leaves out a route with an unknown adapter or bad settings, and reports it', async () => {
-    const events: RouteDisabled[] = []
+    const events: StoresEvent[] = []
     const { adapters } = createFactory()
     const stores = engine.open('unknown', { adapters, onEvent: (event) => events.push(event) })
     const admin = adminWithoutAdapters(stores)
@@ -216,7 +217,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
   )
 
   it('does not open a secret that was moved to another row, provider or address', async () => {
-    const events: RouteDisabled[] = []
+    const events: StoresEvent[] = []
     const { adapters } = createFactory()
     const stores = engine.open('moved', {
       adapters,
@@ -239,7 +240,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       events.length = 0
       await stores.providers.close?.()
       await stores.providers.routes(model, context)
-      return events.map(({ routeId }) => routeId)
+      return events.map((event) => event.type === 'route-disabled' && event.routeId)
     }
     expect(await disabled()).toEqual([])
     await definition({ settings: { baseUrl: 'https://evil.example.com/v1' } })
@@ -272,7 +273,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(await createAdmin(during).rotateSecrets()).toBe(0)
     const after = engine.open('rotated', { adapters, secretKeys: [newKey] })
     expect(await secretOf(after)).toBe('sk-upstream')
-    const events: RouteDisabled[] = []
+    const events: StoresEvent[] = []
     const late = engine.open('rotated', {
       adapters,
       secretKeys: [oldKey],

@@ -150,6 +150,8 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return event.hint
     case 'route-disabled':
       return `The route ${event.routeId} cannot be used: ${event.why}`
+    case 'watch-lost':
+      return `Changes of the stores are not heard, so nothing is cached: ${event.why}`
     case 'fault':
       return `${event.where}: ${event.error.message}`
     default:

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { startDemoUpstream } from '../../../examples/server/demo-upstream.js'
+import { startStandIn } from '../../../src/testing/stand-in/stand-in.js'
 import { launchChromium, unpackChromium } from '../../helpers/chromium.js'
 import { simulateCalls, spreadOverDays } from './simulated-calls.js'
 import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
@@ -34,7 +34,7 @@ const DIALOGS = [
 async function main([flag, folder]: readonly string[]): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'compat-router-pictures-'))
   await unpackChromium(work)
-  const upstream = await startDemoUpstream({ apiKey: DEMO_KEY, models: ['fast', 'smart'], tokenDelayMs: 1 })
+  const upstream = await startStandIn({ apiKey: DEMO_KEY, models: ['fast', 'smart'], tokenDelayMs: 1 })
   const stage = await openStage({
     baseUrl: upstream.baseUrl,
     apiKey: DEMO_KEY,

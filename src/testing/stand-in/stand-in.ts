@@ -1,24 +1,46 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { choiceCount, type DemoChoice, type DemoReply, type DemoRequest, demoReply } from './demo-reply.js'
+import {
+  choiceCount,
+  type StandInChoice,
+  type StandInReply,
+  type StandInRequest,
+  standInReply,
+} from './reply.js'
 
-export const demoModels = ['demo-small', 'demo-large'] as const
+export const standInModels = ['demo-small', 'demo-large'] as const
 
-export interface DemoUpstreamOptions {
-  /** The key that callers must send. */
-  readonly apiKey: string
+export interface StandInOptions {
+  /** The key that callers must send. A random one by default. */
+  readonly apiKey?: string
   /** `demo-small` and `demo-large` by default. */
   readonly models?: readonly string[]
-  /** The time between two tokens of a stream. 40 by default, about the speed of a fast reader. */
+  /** The time between two tokens of a stream, in milliseconds. 40 by default, about the speed of a fast reader. */
   readonly tokenDelayMs?: number
+  /** A sentence at the end of each reply in prose. */
+  readonly remark?: string
 }
 
-export interface DemoUpstream {
+/** How a stand-in fails: with an error status before its reply, or by ending the connection after some tokens. */
+export type StandInFailure =
+  | {
+      readonly status: number
+      readonly message?: string
+      readonly headers?: Readonly<Record<string, string>>
+    }
+  | { readonly afterTokens: number }
+
+export interface StandIn {
   /** Ends in `/v1`. */
   readonly baseUrl: string
+  /** The key that callers must send. */
+  readonly apiKey: string
+  /** Makes the next chat completions fail, one for each failure, in this order. */
+  failNext(...failures: readonly StandInFailure[]): void
+  /** Ends all connections. */
   close(): Promise<void>
 }
 
@@ -26,10 +48,29 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024
 /** Bytes of a body times its choices. All callers share the process that builds the replies. */
 const MAX_WORK_BYTES = 4 * 1024 * 1024
 
-/** Starts a provider on a loopback port. It speaks OpenAI's wire format, but has no model behind it. */
-export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<DemoUpstream> {
+interface Running {
+  readonly apiKey: string
+  readonly models: readonly string[]
+  readonly tokenDelayMs: number
+  readonly remark: string
+  readonly failures: StandInFailure[]
+}
+
+/**
+ * Starts a provider on a loopback port, for demonstrations and for tests. It speaks the wire format of OpenAI's chat
+ * completions: it streams, calls tools, fills in JSON schemas, counts tokens and fails on demand. No model is behind it:
+ * its replies quote the question.
+ */
+export async function startStandIn(options: StandInOptions = {}): Promise<StandIn> {
+  const running: Running = {
+    apiKey: options.apiKey ?? `sk-stand-in-${randomBytes(18).toString('base64url')}`,
+    models: options.models ?? standInModels,
+    tokenDelayMs: options.tokenDelayMs ?? 40,
+    remark: options.remark ?? '',
+    failures: [],
+  }
   const server = createServer((req, res) => {
-    answer(req, res, options).catch((error: unknown) => {
+    answer(req, res, running).catch((error: unknown) => {
       if (res.headersSent) res.destroy()
       else fail(res, 500, error instanceof Error ? error.message : 'unknown fault', 'server_error')
     })
@@ -39,6 +80,10 @@ export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<D
   const { port } = server.address() as AddressInfo
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
+    apiKey: running.apiKey,
+    failNext(...failures) {
+      running.failures.push(...failures)
+    },
     async close() {
       const closed = once(server, 'close')
       server.close()
@@ -48,46 +93,56 @@ export async function startDemoUpstream(options: DemoUpstreamOptions): Promise<D
   }
 }
 
-async function answer(
-  req: IncomingMessage,
-  res: ServerResponse,
-  options: DemoUpstreamOptions,
-): Promise<void> {
-  if (req.headers.authorization !== `Bearer ${options.apiKey}`) {
+async function answer(req: IncomingMessage, res: ServerResponse, running: Running): Promise<void> {
+  if (req.headers.authorization !== `Bearer ${running.apiKey}`) {
     return fail(res, 401, 'Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key')
   }
   const path = req.url?.split('?')[0]
-  if (req.method === 'GET' && path === '/v1/models') return send(res, 200, modelList(options))
-  if (req.method === 'POST' && path === '/v1/chat/completions') return chat(req, res, options)
+  if (req.method === 'GET' && path === '/v1/models') return send(res, 200, modelList(running))
+  if (req.method === 'POST' && path === '/v1/chat/completions') return chat(req, res, running)
   return fail(res, 404, `Unknown request URL: ${req.method} ${path}`)
 }
 
-function modelList({ models = demoModels }: DemoUpstreamOptions) {
+function modelList({ models }: Running) {
   const data = models.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'demo' }))
   return { object: 'list', data }
 }
 
-async function chat(req: IncomingMessage, res: ServerResponse, options: DemoUpstreamOptions): Promise<void> {
+async function chat(req: IncomingMessage, res: ServerResponse, running: Running): Promise<void> {
   const { body, bytes } = await readJson(req)
   if (body === undefined) return fail(res, 400, 'We could not parse the JSON body of your request.')
   if (bytes * choiceCount(body.n) > MAX_WORK_BYTES) {
     return fail(res, 400, 'The request is too large for the demo model.')
   }
-  const { models = demoModels, tokenDelayMs = 40 } = options
+  const { failures, models, remark, tokenDelayMs } = running
   if (!models.some((model) => model === body.model)) {
     const message = `The model \`${String(body.model)}\` does not exist.`
     return fail(res, 404, message, 'invalid_request_error', 'model_not_found')
   }
   if (!isMessages(body.messages)) return fail(res, 400, "Missing required parameter: 'messages'.")
-  const reply = demoReply({ ...(body as Partial<DemoRequest>), messages: body.messages })
+  const failure = failures.shift()
+  if (failure !== undefined && 'status' in failure) {
+    const { headers = {}, message = 'The stand-in fails on demand.', status } = failure
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+    return fail(res, status, message, 'server_error')
+  }
+  const reply = standInReply({ ...(body as Partial<StandInRequest>), messages: body.messages }, remark)
   const head = {
     id: `chatcmpl-${randomUUID()}`,
     created: Math.floor(Date.now() / 1_000),
     model: String(body.model),
   }
-  if (body.stream !== true) return send(res, 200, completion(head, reply))
+  if (body.stream !== true) {
+    if (failure === undefined) return send(res, 200, completion(head, reply))
+    res.destroy()
+    return
+  }
   const includeUsage = (body.stream_options as { include_usage?: unknown } | null | undefined)?.include_usage
-  await stream(res, head, reply, includeUsage === true, tokenDelayMs)
+  await stream(res, head, reply, {
+    includeUsage: includeUsage === true,
+    tokenDelayMs,
+    endsAfter: failure?.afterTokens,
+  })
 }
 
 interface Head {
@@ -96,7 +151,7 @@ interface Head {
   readonly model: string
 }
 
-function completion(head: Head, reply: DemoReply) {
+function completion(head: Head, reply: StandInReply) {
   return {
     ...head,
     object: 'chat.completion',
@@ -111,7 +166,7 @@ function completion(head: Head, reply: DemoReply) {
   }
 }
 
-function messageOf({ tool, tokens }: DemoChoice) {
+function messageOf({ tool, tokens }: StandInChoice) {
   const text = tokens.join('')
   if (tool === undefined) return { content: text }
   return {
@@ -120,12 +175,18 @@ function messageOf({ tool, tokens }: DemoChoice) {
   }
 }
 
+interface StreamOptions {
+  readonly includeUsage: boolean
+  readonly tokenDelayMs: number
+  /** The number of tokens after which the connection ends. Undefined if the reply is complete. */
+  readonly endsAfter: number | undefined
+}
+
 async function stream(
   res: ServerResponse,
   head: Head,
-  reply: DemoReply,
-  includeUsage: boolean,
-  tokenDelayMs: number,
+  reply: StandInReply,
+  { endsAfter, includeUsage, tokenDelayMs }: StreamOptions,
 ): Promise<void> {
   const left = new AbortController()
   res.once('close', () => left.abort())
@@ -137,22 +198,27 @@ async function stream(
   for (const choice of reply.choices) write([opening(choice)])
   const longest = Math.max(...reply.choices.map((choice) => choice.tokens.length))
   for (let at = 0; at < longest && !left.signal.aborted; at++) {
+    if (at === endsAfter) break
     await sleep(tokenDelayMs, undefined, { signal: left.signal }).catch(() => {})
     for (const choice of reply.choices) if (at < choice.tokens.length) write([tokenDelta(choice, at)])
     if (res.writableNeedDrain) await once(res, 'drain', { signal: left.signal }).catch(() => {})
+  }
+  if (endsAfter !== undefined) {
+    res.socket?.destroySoon()
+    return
   }
   for (const choice of reply.choices) write([delta(choice.index, {}, choice.finishReason)])
   if (includeUsage) write([], usageOf(reply))
   res.end('data: [DONE]\n\n')
 }
 
-function opening({ index, tool }: DemoChoice) {
+function opening({ index, tool }: StandInChoice) {
   if (tool === undefined) return delta(index, { role: 'assistant', content: '', refusal: null })
   const call = { index: 0, id: tool.id, type: 'function', function: { name: tool.name, arguments: '' } }
   return delta(index, { role: 'assistant', content: null, tool_calls: [call] })
 }
 
-function tokenDelta({ index, tool, tokens }: DemoChoice, at: number) {
+function tokenDelta({ index, tool, tokens }: StandInChoice, at: number) {
   if (tool === undefined) return delta(index, { content: tokens[at] })
   return delta(index, { tool_calls: [{ index: 0, function: { arguments: tokens[at] } }] })
 }
@@ -161,7 +227,7 @@ function delta(index: number, content: object, finishReason: string | null = nul
   return { index, delta: content, logprobs: null, finish_reason: finishReason }
 }
 
-function usageOf({ promptTokens, completionTokens }: DemoReply) {
+function usageOf({ promptTokens, completionTokens }: StandInReply) {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -171,7 +237,7 @@ function usageOf({ promptTokens, completionTokens }: DemoReply) {
   }
 }
 
-function isMessages(value: unknown): value is DemoRequest['messages'] {
+function isMessages(value: unknown): value is StandInRequest['messages'] {
   return (
     Array.isArray(value) &&
     value.length > 0 &&

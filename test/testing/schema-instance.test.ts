@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { schemaInstance } from '../../examples/server/schema-instance.js'
+import { schemaInstance } from '../../src/testing/stand-in/schema-instance.js'
 
 interface Tree {
   name: string

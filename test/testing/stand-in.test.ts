@@ -3,7 +3,7 @@ import { generateText, Output, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type DemoUpstream, startDemoUpstream } from '../../examples/server/demo-upstream.js'
+import { type StandIn, startStandIn } from '../../src/testing/stand-in/stand-in.js'
 
 const apiKey = 'sk-upstream-test'
 const hello = [{ role: 'user' as const, content: 'Hello there' }]
@@ -20,11 +20,11 @@ const weatherTool = {
   },
 }
 
-let upstream: DemoUpstream
+let upstream: StandIn
 let client: OpenAI
 
 beforeAll(async () => {
-  upstream = await startDemoUpstream({ apiKey, tokenDelayMs: 0 })
+  upstream = await startStandIn({ apiKey, tokenDelayMs: 0 })
   client = new OpenAI({ baseURL: upstream.baseUrl, apiKey, maxRetries: 0 })
 })
 
@@ -222,5 +222,35 @@ describe('the demo upstream, read by the AI SDK', () => {
       output: Output.object({ schema }),
     })
     expect(schema.parse(output)).toEqual(output)
+  })
+})
+
+describe('a stand-in that fails on demand', () => {
+  it('fails once for each failure, with its status and headers', async () => {
+    upstream.failNext({ status: 429, message: 'Slow down', headers: { 'retry-after': '7' } }, { status: 503 })
+    const ask = () => client.chat.completions.create({ model: 'demo-small', messages: hello })
+    const refused = await ask().catch((error: unknown) => error as InstanceType<typeof OpenAI.APIError>)
+    expect(refused).toMatchObject({ status: 429, message: '429 Slow down' })
+    expect((refused as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after')).toBe('7')
+    await expect(ask()).rejects.toMatchObject({ status: 503 })
+    expect((await ask()).choices).toHaveLength(1)
+  })
+
+  it('ends the connection after some tokens of a stream, and before a reply in one body', async () => {
+    upstream.failNext({ afterTokens: 3 }, { afterTokens: 3 })
+    let text = ''
+    const broken = async () => {
+      const stream = await client.chat.completions.create({
+        model: 'demo-small',
+        messages: hello,
+        stream: true,
+      })
+      for await (const { choices } of stream) text += choices[0]?.delta.content ?? ''
+    }
+    await expect(broken()).rejects.toThrow()
+    expect(text).toBe('Hello from the')
+    await expect(client.chat.completions.create({ model: 'demo-small', messages: hello })).rejects.toThrow(
+      'Connection error',
+    )
   })
 })

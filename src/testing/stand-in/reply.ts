@@ -1,7 +1,7 @@
 import { schemaInstance } from './schema-instance.js'
 
 /** One choice of a reply: its text or its tool call, split into tokens. */
-export interface DemoChoice {
+export interface StandInChoice {
   readonly index: number
   /** Together they are the message's content, or the arguments of the tool call. */
   readonly tokens: readonly string[]
@@ -9,14 +9,14 @@ export interface DemoChoice {
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
 }
 
-export interface DemoReply {
-  readonly choices: readonly DemoChoice[]
+export interface StandInReply {
+  readonly choices: readonly StandInChoice[]
   readonly promptTokens: number
   readonly completionTokens: number
 }
 
-/** The fields of a request that the demo model understands. It ignores all others. */
-export interface DemoRequest {
+/** The fields of a request that the stand-in understands. It ignores all others. */
+export interface StandInRequest {
   readonly messages: readonly { readonly role?: unknown; readonly content?: unknown }[]
   readonly n?: unknown
   readonly stop?: unknown
@@ -30,12 +30,12 @@ export interface DemoRequest {
 const TOKENS_PER_MESSAGE = 4
 
 /**
- * Returns the demo model's reply: a tool call if the request has a tool to call, JSON if it requires JSON, otherwise a
- * few sentences that quote the question.
+ * Returns the stand-in's reply: a tool call if the request has a tool to call, JSON if it requires JSON, otherwise a
+ * few sentences that quote the question, then `remark`.
  */
-export function demoReply(request: DemoRequest): DemoReply {
+export function standInReply(request: StandInRequest, remark: string): StandInReply {
   const count = choiceCount(request.n)
-  const answer = answerOf(request)
+  const answer = answerOf(request, remark)
   const choices = Array.from({ length: count }, (_, index) => choiceOf(request, answer, index, count))
   return {
     choices,
@@ -59,7 +59,7 @@ type Answer =
   | { readonly kind: 'tool'; readonly name: string; readonly text: string }
   | { readonly kind: 'json' | 'prose'; readonly text: string }
 
-function answerOf(request: DemoRequest): Answer {
+function answerOf(request: StandInRequest, remark: string): Answer {
   const tool = toolToCall(request)
   const question = lastQuestion(request)
   if (tool !== undefined) {
@@ -68,11 +68,11 @@ function answerOf(request: DemoRequest): Answer {
   }
   const json = jsonReply(request, question)
   return json === undefined
-    ? { kind: 'prose', text: sentences(request, question) }
+    ? { kind: 'prose', text: sentences(request, question, remark) }
     : { kind: 'json', text: json }
 }
 
-function choiceOf(request: DemoRequest, answer: Answer, index: number, count: number): DemoChoice {
+function choiceOf(request: StandInRequest, answer: Answer, index: number, count: number): StandInChoice {
   const { kind, text } = answer
   if (kind === 'tool') {
     return cut(request, { index, tool: { id: `call_demo_${index}`, name: answer.name } }, text, 'tool_calls')
@@ -83,11 +83,11 @@ function choiceOf(request: DemoRequest, answer: Answer, index: number, count: nu
 }
 
 function cut(
-  request: DemoRequest,
-  choice: Pick<DemoChoice, 'index' | 'tool'>,
+  request: StandInRequest,
+  choice: Pick<StandInChoice, 'index' | 'tool'>,
   text: string,
-  finishReason: DemoChoice['finishReason'],
-): DemoChoice {
+  finishReason: StandInChoice['finishReason'],
+): StandInChoice {
   const tokens = tokensOf(text)
   const bound = [request.max_completion_tokens, request.max_tokens].find(
     (value): value is number => typeof value === 'number' && value > 0,
@@ -96,16 +96,16 @@ function cut(
   return { ...choice, tokens: tokens.slice(0, bound), finishReason: 'length' }
 }
 
-function sentences(request: DemoRequest, question: string): string {
+function sentences(request: StandInRequest, question: string, remark: string): string {
   const last = request.messages.at(-1)
   if (last?.role === 'tool') return `The tool answered: ${textOf(last.content)}`
-  return (
+  const said =
     `Hello from the demo model. You wrote: "${question}". I am a small stand-in that runs on this machine, ` +
-    'so that you can see a whole call, from the client to the ledger. Set UPSTREAM_BASE_URL to talk to a real model.'
-  )
+    'so that you can see a whole call, from the client to the ledger.'
+  return remark === '' ? said : `${said} ${remark}`
 }
 
-function jsonReply(request: DemoRequest, question: string): string | undefined {
+function jsonReply(request: StandInRequest, question: string): string | undefined {
   const format = asRecord(request.response_format)
   if (format?.type === 'json_schema') {
     return JSON.stringify(schemaInstance(asRecord(format.json_schema)?.schema, nameIn(question)))
@@ -119,7 +119,7 @@ interface FunctionTool {
   readonly parameters?: unknown
 }
 
-function toolToCall(request: DemoRequest): FunctionTool | undefined {
+function toolToCall(request: StandInRequest): FunctionTool | undefined {
   const tools = (Array.isArray(request.tools) ? request.tools : [])
     .map((tool) => asRecord(asRecord(tool)?.function))
     .filter((tool): tool is Record<string, unknown> & FunctionTool => typeof tool?.name === 'string')
@@ -150,7 +150,7 @@ function nameIn(question: string): string {
   return question.match(/(?<=\S\s+)\p{Lu}\p{L}+/gu)?.at(-1) ?? 'text'
 }
 
-function lastQuestion(request: DemoRequest): string {
+function lastQuestion(request: StandInRequest): string {
   return textOf(request.messages.findLast((message) => message.role === 'user')?.content)
 }
 
@@ -163,7 +163,7 @@ function textOf(content: unknown): string {
     .join(' ')
 }
 
-function promptTokens(request: DemoRequest): number {
+function promptTokens(request: StandInRequest): number {
   const tools = request.tools === undefined ? 0 : tokensOf(JSON.stringify(request.tools)).length
   return request.messages.reduce(
     (sum, message) => sum + TOKENS_PER_MESSAGE + tokensOf(textOf(message.content)).length,
