@@ -19,6 +19,7 @@ const documents = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'SECURITY.md',
+  'docs/calls.md',
   'docs/charging.md',
   'docs/clients.md',
   'docs/limits.md',

@@ -21,6 +21,8 @@ export interface CredentialRow {
   readonly createdAt: number
   readonly expiresAt?: number
   readonly revokedAt?: number
+  /** The minute of the last call with it that was kept. Absent if there is none. */
+  readonly lastUsedAt?: number
 }
 
 export interface CredentialsQuery {
@@ -57,8 +59,11 @@ export async function listCredentialRows(
   if (limit !== undefined) parameters.push(BigInt(limit))
   // Every credential has such a token. With an inner join, SQLite may read and sort all tokens first, even for one page.
   return database.all({
-    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at, t.digest from {credentials} c
+    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at, t.digest,
+        u.last_used_at
+      from {credentials} c
       left join {tokens} t on t.credential_id = c.id and t.revoked_at is null
+      left join {credential_uses} u on u.credential_id = c.id
       ${where()}
       order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
     parameters,
@@ -72,6 +77,7 @@ export function readCredentialRow(row: Row): CredentialRow {
   const scopes = readOptionalJson<string[]>(row, 'token_scopes')
   const expiresAt = readOptionalNumber(row, 'expires_at')
   const revokedAt = readOptionalNumber(row, 'revoked_at')
+  const lastUsedAt = readOptionalNumber(row, 'last_used_at')
   return {
     credentialId: readText(row, 'id'),
     kind: readText(row, 'kind') as CredentialRow['kind'],
@@ -85,5 +91,6 @@ export function readCredentialRow(row: Row): CredentialRow {
     ...(scopes === undefined ? {} : { scopes }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
   }
 }

@@ -1,7 +1,8 @@
-import type { Balance, EntryPage } from '../contracts/index.js'
+import type { Balance, CallPage, EntryPage, KeptCall } from '../contracts/index.js'
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { idSchema, parseInput } from '../contracts/schemas.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
+import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
@@ -23,6 +24,7 @@ import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 
 export type { PayerQuery } from '../sql/entries.js'
 export type { PostedEntry } from '../sql/grants.js'
+export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
 export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
@@ -60,6 +62,13 @@ export interface Admin
   balance(account: string): Promise<Balance | undefined>
   /** Newest first, in pages. */
   entries(query?: PayerQuery): Promise<EntryPage>
+  /** Returns how calls ended, newest first, in pages: those of all processes, failures and refusals included. */
+  listCalls(query?: KeptCallsQuery): Promise<CallPage>
+  /**
+   * Returns the kept call with this id, or else the newest one with this request id. With an account, only its own calls.
+   * Returns undefined if there is none.
+   */
+  getCall(id: string, account?: string): Promise<KeptCall | undefined>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
   /** {@link spend} in pages, with a grand total, compared with the postings of the same charges. */
   spendReport(query: SpendReportQuery): Promise<SpendReport>
@@ -107,6 +116,13 @@ export function createAdmin(
     ...createMaintenanceAdmin(database),
     balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
     entries: (query = {}) => readEntries(database, query),
+    listCalls: (query = {}) => readCalls(database, query),
+    getCall: async (id, account) =>
+      findCall(
+        database,
+        parseInput(idSchema.optional(), account, 'account'),
+        parseInput(idSchema, id, 'call id'),
+      ),
     spend: (query) => readSpend(database, query),
     spendReport: (query) => readSpendReport(database, query),
     statement: (account) => readStatement(database, account),

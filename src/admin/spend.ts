@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
-import { nameSchema, parseInput } from '../contracts/schemas.js'
+import { nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
 import type { Usage } from '../protocol/usage.js'
 import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -17,6 +17,8 @@ export interface SpendQuery {
   readonly account?: string
   readonly appId?: string
   readonly model?: string
+  /** Only calls with these credentials. */
+  readonly credentialIds?: readonly string[]
   /** Milliseconds since the Unix epoch, inclusive. */
   readonly from?: number
   /** Milliseconds since the Unix epoch, exclusive. */
@@ -48,6 +50,7 @@ const spendSchema = z.strictObject({
   account: nameSchema.optional(),
   appId: nameSchema.optional(),
   model: nameSchema.optional(),
+  credentialIds: textsSchema.optional(),
   from: z.number().optional(),
   to: z.number().optional(),
 })
@@ -125,11 +128,11 @@ export async function readSpendReport(
 
 /** Builds the statement that sums charges, and the order of its rows. */
 function sumsOf(query: SpendQuery, withBooks: boolean) {
-  const { by, account, appId, model, from, to } = parseInput(spendSchema, query, 'spend')
+  const { by, account, appId, credentialIds, model, from, to } = parseInput(spendSchema, query, 'spend')
   if (from !== undefined && to !== undefined && from >= to) {
     throw new RangeError('spend.from: must be before to')
   }
-  const { conditions, parameters, add } = createConditions()
+  const { conditions, parameters, add, addOneOf } = createConditions()
   // For one account, its postings serve as the index to its entries.
   const at = account === undefined ? 'e.at' : 'p.at'
   if (account !== undefined) {
@@ -137,6 +140,7 @@ function sumsOf(query: SpendQuery, withBooks: boolean) {
     conditions.push('e.account = p.account')
   }
   if (appId !== undefined) add((value) => `e.app_id = ${value}`, appId)
+  if (credentialIds !== undefined) addOneOf('e.credential_id', credentialIds)
   if (model !== undefined) add((value) => `e.model = ${value}`, model)
   if (from !== undefined) add((value) => `${at} >= ${value}`, toTimeCell(from, 'from'))
   if (to !== undefined) add((value) => `${at} < ${value}`, toTimeCell(to, 'to'))

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { version } from '../base/version.js'
 import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
+import { addCallCommands } from './commands/calls.js'
 import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
 import { addDemoCommand } from './commands/demo.js'
@@ -41,6 +42,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     addModelCommands,
     addRouteCommands,
     addReportCommands,
+    addCallCommands,
     addDatabaseCommands,
   ]) {
     add(program, session)

@@ -24,7 +24,7 @@ export interface CallStore {
   watchDropped?(listener: (dropped: DroppedCalls) => void): () => void
 }
 
-/** How a request ended. Frozen plain data. Contains no prompt, reply, token or key. */
+/** How a request ended. Plain data, frozen when a router records it. Contains no prompt, reply, token or key. */
 export interface KeptCall extends Omit<RequestEnd, 'type' | 'action' | 'connected'> {
   /** Unique. The `id` of the reply if a route was tried, otherwise an id that the router has created. */
   readonly id: string
@@ -41,7 +41,6 @@ export interface CallQuery {
   readonly appId?: string
   /** The model of the call, or the one that was asked for. */
   readonly model?: string
-  readonly operation?: string
   /** Clients can choose it, so several calls may have the same one. */
   readonly requestId?: string
   /** The HTTP status of the reply. */
@@ -78,4 +77,21 @@ export function isProblem({ charge, outcome }: Pick<KeptCall, 'charge' | 'outcom
 /** The owner of a call's credential, if the credential is known. */
 export function ownerOfCall({ caller, facts }: Pick<KeptCall, 'caller' | 'facts'>) {
   return facts ?? caller
+}
+
+/** Whether a call passes the filters of a query. */
+export function matchesCall(call: Omit<KeptCall, 'id'>, query: CallQuery): boolean {
+  const owner = ownerOfCall(call)
+  return (
+    (query.account === undefined || owner?.account === query.account) &&
+    (query.credentialId === undefined || owner?.credentialId === query.credentialId) &&
+    (query.appId === undefined || owner?.appId === query.appId) &&
+    (query.model === undefined || (call.facts?.model ?? call.askedModel) === query.model) &&
+    (query.requestId === undefined || call.requestId === query.requestId) &&
+    (query.status === undefined || call.status === query.status) &&
+    (query.outcome === undefined || call.outcome === query.outcome) &&
+    (query.problems !== true || isProblem(call)) &&
+    (query.from === undefined || call.at >= query.from) &&
+    (query.to === undefined || call.at < query.to)
+  )
 }

@@ -1,4 +1,4 @@
-import { isProblem, ownerOfCall } from '../contracts/calls.js'
+import { matchesCall, ownerOfCall } from '../contracts/calls.js'
 import type { CallPage, CallQuery, CallStore, KeptCall } from '../contracts/index.js'
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { readLimit } from './page-limit.js'
@@ -36,7 +36,7 @@ export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
     const start = Math.max(0, end - max)
     for (let position = newest(query.after); position >= start; position--) {
       const call = calls[position % max]!
-      if (!matches(call, query)) continue
+      if (!matchesCall(call, query)) continue
       if (found.length === limit) return { calls: found, next: String(position + 1) }
       found.push(call)
     }
@@ -61,21 +61,4 @@ export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
     },
     list: async (query = {}) => read(query),
   }
-}
-
-function matches(call: KeptCall, query: CallQuery): boolean {
-  const owner = ownerOfCall(call)
-  return (
-    (query.account === undefined || owner?.account === query.account) &&
-    (query.credentialId === undefined || owner?.credentialId === query.credentialId) &&
-    (query.appId === undefined || owner?.appId === query.appId) &&
-    (query.model === undefined || (call.facts?.model ?? call.askedModel) === query.model) &&
-    (query.operation === undefined || call.operation === query.operation) &&
-    (query.requestId === undefined || call.requestId === query.requestId) &&
-    (query.status === undefined || call.status === query.status) &&
-    (query.outcome === undefined || call.outcome === query.outcome) &&
-    (query.problems !== true || isProblem(call)) &&
-    (query.from === undefined || call.at >= query.from) &&
-    (query.to === undefined || call.at < query.to)
-  )
 }

@@ -1,5 +1,6 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
+  callTables,
   countReplies,
   firstTables,
   keyModelsAndRefunds,
@@ -89,6 +90,7 @@ export const postgresMigrations: readonly Migration[] = [
     ],
   },
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
+  { version: 7, name: 'calls', statements: callTables(WORDS) },
 ]
 
 /** A new index reads a whole table, which takes minutes if it is large. */

@@ -1,18 +1,21 @@
 import { refuseMisspelt } from '../contracts/option-checks.js'
-import { createGroupCommit } from '../sql/group-commit.js'
+import { createSqlCalls } from '../sql/calls.js'
+import { createGroupCommit, type FaultKind } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import {
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
+  keepCallsMsOf,
   reporter,
   STORE_OPTIONS,
 } from '../sql/stores.js'
+import { createCallsConnection } from './calls-connection.js'
 import { createPostgresDatabase } from './database.js'
 import { postgresFault } from './faults.js'
 import { findLocked } from './find-locked.js'
-import { createGate } from './gate.js'
+import { createGate, type Gate } from './gate.js'
 import { toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
@@ -27,16 +30,17 @@ export interface PostgresStoresOptions extends DurableStoresOptions {
 const MAX_COMMANDS = 1_000
 /** The default of a pool of `pg`. */
 const DEFAULT_CONNECTIONS = 10
-/** One each for the ledger, the listener and a report. */
-const OTHER_CONNECTIONS = 3
+/** One each for the ledger, the listener, a report and kept calls. */
+const OTHER_CONNECTIONS = 4
+const MAX_CALLS = 500
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
  * object with its `connect`; the host closes it. One connection is left to the ledger, one listens for changes while there
- * are watches, and one runs reports. Look-ups and administration share the others. In a pool of fewer than four, they take
- * turns with the ledger. The pool needs at least two connections, or three with reports.
+ * are watches, one runs reports, and one writes kept calls. Look-ups and administration share the others. In a pool of
+ * fewer than five, they take turns with kept calls, and of fewer than four, with the ledger. The pool needs at least two connections, or three with reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
@@ -51,7 +55,8 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   }
   const stopHearing = hearNewConnections(pool)
   // However many look-ups there are, a connection is left for the ledger.
-  const queries = createQueries(pool, schema, createGate(rowConnections(pool)))
+  const { rows, calls: callGate } = createGates(pool)
+  const queries = createQueries(pool, schema, rows)
   const ledgerQueries = createQueries(pool, schema)
   const report = reporter(options)
   const listener = createListener({
@@ -105,13 +110,21 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
       )
     },
   })
+  const calls = createSqlCalls({
+    database,
+    connection: createCallsConnection(createQueries(pool, schema, callGate), ready),
+    faultOf: callFault,
+    keepMs: keepCallsMsOf(options),
+    maxRows: MAX_CALLS,
+  })
   return createDurableStores({
     options,
+    calls,
     database,
     ledger,
     ready,
     async close() {
-      await groupCommit.close()
+      await Promise.all([groupCommit.close(), calls.close()])
       isClosed = true
       await listener.close()
       stopHearing()
@@ -119,8 +132,15 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
 }
 
-/** Returns how many connections look-ups and administration may use at once. */
-function rowConnections(pool: PostgresPool): number {
+/** Limits the connections of look-ups and administration, and of kept calls. In a small pool, they take turns. */
+function createGates(pool: PostgresPool): { readonly rows: Gate; readonly calls: Gate } {
   const { max = DEFAULT_CONNECTIONS } = pool.options ?? {}
-  return Math.max(1, max - OTHER_CONNECTIONS)
+  const rows = createGate(Math.max(1, max - OTHER_CONNECTIONS))
+  return { rows, calls: max > OTHER_CONNECTIONS ? createGate(1) : rows }
+}
+
+/** A lock on the table is a passing fault: no row of it is locked for long. */
+function callFault(error: unknown): FaultKind {
+  const kind = postgresFault(error)
+  return kind === 'locked' ? 'transient' : kind
 }

@@ -1,4 +1,5 @@
 import type {
+  CallStore,
   CatalogueStore,
   CredentialStore,
   IdempotencyStore,
@@ -29,6 +30,8 @@ export interface DurableStoresOptions {
    * one is unknown without a look-up, so garbage costs no query.
    */
   readonly otherTokens?: boolean
+  /** How long `calls` keeps how calls ended, in milliseconds. 30 days by default. */
+  readonly keepCallsMs?: number
   /** Called for a route whose row cannot be used, and if changes are no longer heard. By default, emits a process warning. */
   readonly onEvent?: (event: StoresEvent) => void
 }
@@ -37,7 +40,15 @@ export interface DurableStoresOptions {
 export type StoresEvent = RouteDisabled | WatchLost
 
 /** The names of {@link DurableStoresOptions}. */
-export const STORE_OPTIONS: readonly string[] = ['adapters', 'secretKeys', 'otherTokens', 'onEvent']
+export const STORE_OPTIONS: readonly string[] = [
+  'adapters',
+  'secretKeys',
+  'otherTokens',
+  'keepCallsMs',
+  'onEvent',
+]
+
+const KEEP_CALLS_MS = 30 * 24 * 60 * 60 * 1_000
 
 /** The stores of one database, for `createCompatRouter`, and the parts that administration needs. */
 export interface DurableStores {
@@ -46,6 +57,7 @@ export interface DurableStores {
   readonly ledger: LedgerStore & LedgerReader & LedgerLookUps
   readonly providers: ProviderRegistry
   readonly idempotency: IdempotencyStore
+  readonly calls: CallStore
   /** For `createAdmin`. */
   readonly database: SqlDatabase
   readonly secrets: SecretBox
@@ -57,12 +69,20 @@ export interface DurableStores {
   close(): Promise<void>
 }
 
-export interface DurableParts extends Pick<DurableStores, 'ledger' | 'database' | 'ready' | 'close'> {
+export interface DurableParts
+  extends Pick<DurableStores, 'calls' | 'ledger' | 'database' | 'ready' | 'close'> {
   readonly options: DurableStoresOptions
+}
+
+/** Throws a `TypeError` if the option is not a number of milliseconds. */
+export function keepCallsMsOf({ keepCallsMs = KEEP_CALLS_MS }: DurableStoresOptions): number {
+  if (Number.isSafeInteger(keepCallsMs) && keepCallsMs >= 1) return keepCallsMs
+  throw new TypeError(`keepCallsMs must be an integer of at least 1; got ${String(keepCallsMs)}`)
 }
 
 /** Creates the stores that only read and write rows, and adds the engine's ledger. */
 export function createDurableStores({
+  calls,
   ledger,
   database,
   ready,
@@ -91,6 +111,7 @@ export function createDurableStores({
     ledger,
     providers,
     idempotency: createSqlIdempotency(database),
+    calls,
     database,
     secrets,
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),

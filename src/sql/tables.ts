@@ -198,6 +198,54 @@ export function limitTables({ name, integer, keyed, busy }: SchemaWords): readon
 }
 
 /**
+ * Kept calls, and the last use of each credential. No balance depends on either.
+ *
+ * - `calls` contains how requests ended. `is_problem` is 1 if a call did not complete or was not charged; few calls are, so
+ *   the indexes for them cost the others nothing. `details` contains, as JSON, the values that have no column.
+ * - `credential_uses` contains the minute of a credential's last use.
+ */
+export function callTables({ name, integer, serial, plain, busy }: SchemaWords): readonly string[] {
+  return [
+    `create table {calls} (
+      seq ${serial},
+      id ${name} not null,
+      request_id ${name} not null,
+      at ${integer} not null,
+      operation ${name} not null,
+      status ${integer} not null,
+      outcome ${name} not null,
+      is_problem ${integer} not null,
+      account ${name},
+      credential_id ${name},
+      app_id ${name},
+      model ${name},
+      details text not null
+    ) ${plain}`,
+    'create unique index compat_calls_id on {calls} (id)',
+    'create index compat_calls_request on {calls} (request_id)',
+    'create index compat_calls_at on {calls} (at, seq)',
+    // With the last columns, a search by two of these filters skips rows without reading them.
+    'create index compat_calls_account on {calls} (account, at, seq, credential_id, model, app_id) where account is not null',
+    'create index compat_calls_model on {calls} (model, at, seq, account) where model is not null',
+    'create index compat_calls_app on {calls} (app_id, at, seq, account) where app_id is not null',
+    'create index compat_calls_credential on {calls} (credential_id, at, seq) where credential_id is not null',
+    ...[
+      ['problem', 'at, seq'],
+      ['problem_status', 'status, at, seq'],
+      ['problem_outcome', 'outcome, at, seq'],
+      ['problem_account', 'account, at, seq'],
+      ['problem_credential', 'credential_id, at, seq'],
+    ].map(
+      ([index, columns]) => `create index compat_calls_${index} on {calls} (${columns}) where is_problem = 1`,
+    ),
+    `create table {credential_uses} (
+      credential_id ${name} primary key,
+      last_used_at ${integer} not null
+    ) ${busy}`,
+  ]
+}
+
+/**
  * Adds the models that an API key may use, as JSON; the cell is null if it may use all. Adds the charge that a refund
  * reverses.
  */

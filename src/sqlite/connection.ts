@@ -46,12 +46,15 @@ export function tableName(table: string): string {
   return `${TABLE_PREFIX}${table}`
 }
 
-/** Opens the file, or creates it, readable only by its owner. */
-export function openConnection(file: string): Connection {
+/**
+ * Opens the file, or creates it, readable only by its owner. If `isDurable` is false, a commit may be lost with the
+ * machine's power, but not with the process.
+ */
+export function openConnection(file: string, isDurable = true): Connection {
   makeFile(file)
   const database = openFile(file)
   try {
-    configure(database)
+    configure(database, isDurable)
     return toConnection(database)
   } catch (error) {
     database.close()
@@ -83,12 +86,12 @@ function reasonOf(file: string, cause: unknown): string {
   }
 }
 
-function configure(database: Database.Database): void {
+function configure(database: Database.Database, isDurable: boolean): void {
   database.defaultSafeIntegers(true)
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   // Switching a new file to WAL takes a lock that the busy timeout does not wait for.
   retryWhileBusy(() => database.exec('pragma journal_mode = wal'))
-  database.exec('pragma synchronous = full')
+  database.exec(`pragma synchronous = ${isDurable ? 'full' : 'normal'}`)
   // The same pages change repeatedly. With a checkpoint every 32 MiB instead of every 4, most are copied back once.
   database.exec('pragma wal_autocheckpoint = 8000')
   database.exec('pragma cache_size = -32768')

@@ -1,4 +1,4 @@
-import type { Row, Statement } from '../sql/database.js'
+import type { Parameter, Row, Statement } from '../sql/database.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 
 /** The data that a worker starts with. */
@@ -6,6 +6,8 @@ export interface WorkerStart {
   readonly file: string
   /** Another thread has migrated the file. A later release may have migrated it since, which is no reason to refuse it. */
   readonly isUpToDate: boolean
+  /** Whether a commit waits for the disk. */
+  readonly isDurable: boolean
 }
 
 /** A question to the worker. Each runs in one transaction. */
@@ -13,13 +15,22 @@ export type Question =
   | { readonly kind: 'ledger'; readonly commands: readonly LedgerCommand[] }
   | { readonly kind: 'expire'; readonly limit: number }
   | { readonly kind: 'batch'; readonly statements: readonly Statement[] }
+  | InsertQuestion
   | { readonly kind: 'close' }
+
+/** Runs one statement for each row. */
+export interface InsertQuestion {
+  readonly kind: 'insert'
+  readonly text: string
+  readonly rows: readonly (readonly Parameter[])[]
+}
 
 /** The worker's answer to each kind of question. */
 export interface Answers {
   readonly ledger: readonly LedgerOutcome[]
   readonly expire: readonly Row[]
   readonly batch: readonly (readonly Row[])[]
+  readonly insert: null
   readonly close: null
 }
 

@@ -1,5 +1,6 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
+  callTables,
   countReplies,
   firstTables,
   keyModelsAndRefunds,
@@ -62,6 +63,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 3, name: 'audio and image tokens', statements: mediaColumns(WORDS) },
   { version: 4, name: 'limits', statements: limitTables(WORDS) },
   { version: 5, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
+  { version: 6, name: 'calls', statements: callTables(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

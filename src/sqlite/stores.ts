@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { refuseMisspelt } from '../contracts/option-checks.js'
+import { createSqlCalls } from '../sql/calls.js'
 import { createGroupCommit } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
@@ -7,8 +8,10 @@ import {
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
+  keepCallsMsOf,
   STORE_OPTIONS,
 } from '../sql/stores.js'
+import { createCallsConnection } from './calls-connection.js'
 import { createSqliteDatabase } from './database.js'
 import { sqliteFault } from './faults.js'
 import { createWorkerClient } from './worker-client.js'
@@ -19,6 +22,8 @@ export interface SqliteStoresOptions extends DurableStoresOptions {
 }
 
 const MAX_COMMANDS = 1_000
+/** Few, since the ledger waits for the file's lock meanwhile. */
+const MAX_CALLS = 100
 const PATIENCE_MS = 10_000
 /** Addresses such as `postgres://…`, which are also valid paths: the password would become the name of a folder. */
 const ADDRESS_PATTERN = /^(file:|[a-z][a-z+]+:\/\/)/i
@@ -27,9 +32,9 @@ const ADDRESS_PATTERN = /^(file:|[a-z][a-z+]+:\/\/)/i
  * Creates all stores in one SQLite file, without a server. Several processes on one machine may share it. Requires the
  * package `libsql`.
  *
- * Three threads have a connection each: one for the ledger, so that nothing else delays its commits, one for all other
- * rows, and one for reports, which starts with the first report. Every commit is on disk (`synchronous=FULL`) before its
- * promise resolves.
+ * Four threads have a connection each: one for the ledger, so that nothing else delays its commits, one for all other
+ * rows, one for reports, which starts with the first report, and one for kept calls, which starts with the first call.
+ * Every commit is on disk (`synchronous=FULL`) before its promise resolves, except those of kept calls.
  */
 export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   refuseMisspelt(given, ['file', ...STORE_OPTIONS], 'sqliteStores')
@@ -43,6 +48,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   const ledgerWorker = createWorkerClient(file, state)
   const rowsWorker = createWorkerClient(file, state)
   const reportsWorker = createWorkerClient(file, state)
+  const callsWorker = createWorkerClient(file, state, false)
   const database = createSqliteDatabase(rowsWorker, reportsWorker)
   const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
     apply: (commands) => ledgerWorker.ask({ kind: 'ledger', commands }),
@@ -61,17 +67,26 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
     groupCommit,
     expire: (limit) => ledgerWorker.ask({ kind: 'expire', limit }),
   })
+  const calls = createSqlCalls({
+    database,
+    connection: createCallsConnection(callsWorker),
+    faultOf: sqliteFault,
+    keepMs: keepCallsMsOf(options),
+    maxRows: MAX_CALLS,
+  })
   return createDurableStores({
     options,
+    calls,
     database,
     ledger,
     async ready() {
       await database.all({ text: 'select 1' })
     },
     async close() {
-      await groupCommit.close()
+      await Promise.all([groupCommit.close(), calls.close()])
       database.close()
-      await Promise.all([ledgerWorker.close(), rowsWorker.close(), reportsWorker.close()])
+      const workers = [ledgerWorker, rowsWorker, reportsWorker, callsWorker]
+      await Promise.all(workers.map((worker) => worker.close()))
     },
   })
 }

@@ -37,14 +37,15 @@ interface Pending {
  */
 class Thread extends Worker {}
 
-export function createWorkerClient(file: string, state: FileState): WorkerClient {
+/** @param isDurable whether each commit waits for the disk */
+export function createWorkerClient(file: string, state: FileState, isDurable = true): WorkerClient {
   const pending = new Map<number, Pending>()
   let worker: Worker | undefined
   let lastNumber = 0
   let closing: Promise<void> | undefined
 
   function start(): Worker {
-    const start: WorkerStart = { file, isUpToDate: state.isUpToDate }
+    const start: WorkerStart = { file, isUpToDate: state.isUpToDate, isDurable }
     const started = new Thread(pathOfOwn('sqlite-worker'), { workerData: start, execArgv: [] })
     started.on('message', (message: AnswerMessage) => {
       const asked = pending.get(message.number)

@@ -17,7 +17,7 @@ const port = parentPort
 if (port === null)
   throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
 
-const { file, isUpToDate } = workerData as WorkerStart
+const { file, isUpToDate, isDurable } = workerData as WorkerStart
 let answer: ((question: Question) => Answers[keyof Answers]) | undefined
 
 port.on('message', ({ number, question }: QuestionMessage) => {
@@ -33,7 +33,7 @@ port.on('message', ({ number, question }: QuestionMessage) => {
 })
 
 function createAnswers(): (question: Question) => Answers[keyof Answers] {
-  const connection: Connection = openConnection(file)
+  const connection: Connection = openConnection(file, isDurable)
   try {
     if (!isUpToDate) migrate(connection, file)
   } catch (error) {
@@ -49,6 +49,12 @@ function createAnswers(): (question: Question) => Answers[keyof Answers] {
         return expireHolds(connection, question.limit)
       case 'batch':
         return connection.batch(question.statements)
+      case 'insert':
+        connection.transaction(() => {
+          const insert = connection.prepare(question.text)
+          for (const row of question.rows) insert.run(row)
+        })
+        return null
       case 'close':
         connection.close()
         return null

@@ -23,6 +23,9 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
     for (const asking of [
       () => admin.listCredentials({ account }),
       () => admin.entries({ account }),
+      () => admin.listCalls({ account }),
+      () => admin.getCall(account),
+      () => admin.getCall('id', account),
       () => admin.openHolds({ account }),
       () => admin.listRoutes({ model: account }),
       () => admin.listModels({ modelIds: [account] }),
@@ -56,6 +59,8 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
         await expect(asking).rejects.toThrow('limit must be a whole number of rows')
       }
     }
+    await expect(admin.listCalls({ limit: 1_001 })).rejects.toThrow('limit must be an integer from 1 to 1000')
+    await expect(admin.listCalls({ after: '1' })).rejects.toThrow('of an earlier page')
     await expect(admin.entries({ limit: 1_001 })).rejects.toThrow('limit must be an integer from 1 to 1000')
     await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
   })

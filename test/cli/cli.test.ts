@@ -227,6 +227,59 @@ describe('the command line', () => {
     expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
   })
 
+  it('lists how calls ended, explains one, and shows the last use and the spend of each key', async () => {
+    const issued = JSON.parse((await run('--json keys issue carol')).out)
+    const { credentialId } = issued
+    const stores = sqliteStores({ file: testFile.file })
+    const facts = createFacts('carol', { credentialId, provider: 'acme', routeId: 'acme:fast' })
+    const settle = createSettle('of-carol', 'carol', 250_000_000n, { facts })
+    await stores.ledger.settle(settle, context)
+    const at = Date.UTC(2030, 0, 31, 12, 0, 30)
+    const call = { requestId: 'request-1', operation: 'chat', at, durationMs: 1_234.5, facts }
+    stores.calls.record({
+      ...call,
+      ...{
+        id: 'chatcmpl-good',
+        outcome: 'completed',
+        status: 200,
+        charge: settle.charge,
+        firstTokenMs: 99.6,
+      },
+    })
+    const attempts = [{ routeId: 'acme:fast', outcome: 'provider_error', why: 'The provider answered 500.' }]
+    stores.calls.record({
+      ...call,
+      ...{ id: 'chatcmpl-bad', requestId: 'request-2', outcome: 'provider_error', status: 502, at: at + 1 },
+      routing: { considered: ['acme:fast'], excluded: [], chosenBy: 'only-route', attempts },
+    })
+    await stores.close()
+    const all = await run('calls --account carol')
+    expect(all.out).toContain('2030-01-31T12:00:30.000Z')
+    for (const text of ['chatcmpl-good', 'chatcmpl-bad', '1235', '100', '0.25'])
+      expect(all.out).toContain(text)
+    for (const filter of ['--status 502', '--code provider_error', '--problems', '--request request-2']) {
+      const found = await run(`--json calls --key ${credentialId} ${filter} --from 2030-01-31`)
+      expect(JSON.parse(found.out).calls.map(({ id }: { id: string }) => id)).toEqual(['chatcmpl-bad'])
+    }
+    const first = await run('calls --account carol --limit 1')
+    const cursor = /--after (\S+)/.exec(first.said)?.[1]
+    expect((await run(`calls --account carol --limit 1 --after ${cursor}`)).out).toContain('chatcmpl-good')
+    const shown = await run('calls show request-2')
+    for (const text of ['acme:fast: provider_error, The provider answered 500.', 'only-route', '502']) {
+      expect(shown.out).toContain(text)
+    }
+    expect((await run('--json calls show chatcmpl-good')).out).toContain('"cost": "0.25"')
+    expect(await run('calls show nothing')).toMatchObject({
+      exitCode: 1,
+      said: expect.stringContaining('No call nothing is kept'),
+    })
+    expect((await run('calls nothing')).exitCode).toBe(1)
+    const [listed] = JSON.parse((await run('--json credentials list --account carol')).out)
+    expect(listed).toMatchObject({ credentialId, lastUsedAt: Date.UTC(2030, 0, 31, 12), spent: '0.25' })
+    const table = (await run('credentials list --account carol')).out
+    for (const text of ['2030-01-31T12:00:00.000Z', '0.25']) expect(table).toContain(text)
+  })
+
   it('reports differences in the books, and exits with 1', async () => {
     const file = `${testFile.file}-broken`
     const stores = sqliteStores({ file })

@@ -9,5 +9,6 @@ export const READING = [
   'routes list',
   'entries',
   'spend',
+  'calls',
   'verify',
 ]

@@ -56,6 +56,8 @@ const rows: Readonly<Record<string, Row>> = {
     ask: (name, { entryId }) => ({ entryId: entryId[name], amount: '0.000000001' }),
   },
   'GET calls.csv': { user: 'own', ask: account, foreign: 'refused' },
+  'GET kept-calls': { user: 'own', ask: account, foreign: 'refused' },
+  'GET kept-calls.csv': { user: 'own', ask: account, foreign: 'refused' },
   'GET accounts': { user: 'own', ask: account, foreign: 'refused' },
   'POST accounts/open': { user: 'never', ask: account },
   'POST accounts/grant': { user: 'never', ask: (name) => ({ account: name, amount: '1' }) },
@@ -64,6 +66,10 @@ const rows: Readonly<Record<string, Row>> = {
   'POST accounts/resume': { user: 'never', ask: account },
   'POST books/verify': { user: 'never' },
   'GET credentials': { user: 'own', ask: account, foreign: 'refused' },
+  'GET credentials/spend': {
+    user: 'own',
+    ask: (name, { credentialId }) => ({ ids: credentialId[name] }),
+  },
   'POST credentials/playground': { user: 'own', ask: account, foreign: 'refused' },
   'POST credentials/issue-key': { user: 'own', ask: account, foreign: 'refused' },
   'POST credentials/issue-token': {
@@ -215,6 +221,12 @@ describe('a user', () => {
     'spend?by=key',
     'spend?by=app&appId=notes',
     'spend.csv?by=key',
+    'kept-calls?limit=200',
+    'kept-calls?problems=true',
+    'kept-calls?requestId=request-of-bob',
+    'kept-calls?model=acme/none',
+    'kept-calls?appId=notes',
+    'kept-calls.csv?problems=true',
     'events?limit=1000',
     'events?problems=true',
     'events?model=acme/none',
@@ -228,6 +240,16 @@ describe('a user', () => {
     expectNothingOfBob(answer)
     expect(answer.text).not.toContain('platform')
     expect(answer.text).not.toMatch(/"next"/)
+  })
+
+  it('learns nothing about the keys of others', async () => {
+    const { bob } = ids.credentialId
+    const spend = await user().get(`api/credentials/spend?ids=${bob}`)
+    expect(spend.json).toEqual({ spend: [] })
+    const asOperator = await bench.as(operator).get(`api/credentials/spend?ids=${bob}`)
+    expect(asOperator.json).toMatchObject({ spend: [{ credentialId: bob }] })
+    const calls = await user().get(`api/kept-calls?key=${bob}`)
+    expect(calls.json).toEqual({ calls: [] })
   })
 
   it('that earns from the calls of others sees the amounts, but neither the payers nor their sessions', async () => {

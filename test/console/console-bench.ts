@@ -72,12 +72,13 @@ export async function startBench(options: BenchOptions = {}) {
     ...options.console,
   })
   const events: RouterEvent[] = []
-  const { credentials, catalogue, ledger, providers } = stores
+  const { calls, credentials, catalogue, ledger, providers } = stores
   const router = createCompatRouter({
     credentials,
     catalogue,
     ledger,
     providers,
+    calls,
     envelopes: keyring([envelopeKey]),
     onEvent: (event) => {
       events.push(event)

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 export interface LoadProcess {
-  /** Settlements that the ledger has acknowledged. */
+  /** Ids that the process has written: of settlements that the ledger has acknowledged, or of calls that were kept. */
   readonly acknowledged: ReadonlySet<string>
   /** Resolves when so many have been acknowledged, or the process has ended. */
   until(count: number): Promise<void>
@@ -13,11 +13,11 @@ export interface LoadProcess {
   ended: Promise<void>
 }
 
-/** Starts `ledger-load.ts`. */
-export function startLoad(load: object): LoadProcess {
+/** Starts a program of this folder. */
+export function startLoad(load: object, program = 'ledger-load.ts'): LoadProcess {
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', fileURLToPath(new URL('./ledger-load.ts', import.meta.url)), JSON.stringify(load)],
+    ['--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), JSON.stringify(load)],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const acknowledged = new Set<string>()

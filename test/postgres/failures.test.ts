@@ -286,6 +286,7 @@ describe('a PostgreSQL store in trouble', () => {
       { version: '4' },
       { version: '5' },
       { version: '6' },
+      { version: '7' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
@@ -298,7 +299,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 6: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 7: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })

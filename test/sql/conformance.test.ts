@@ -4,6 +4,7 @@ import type { ChatAdapter, Principal } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { digestToken } from '../../src/sql/tokens.js'
 import {
+  callCases,
   catalogueCases,
   credentialCases,
   idempotencyCases,
@@ -55,6 +56,16 @@ describe.each(engineNames)('in %s', (name) => {
           const stores = openFresh({ adapters, secretKeys: [{ id: 'k', key: new Uint8Array(32) }] })
           for (const [index, provider] of providers.entries()) await putProvider(stores, provider, index)
           return { store: stores.providers, close: stores.close }
+        },
+      }))
+  }
+
+  for (const { id, name: sentence, run } of callCases) {
+    it(`${id}: ${sentence}`, () =>
+      run({
+        open() {
+          const stores = openFresh()
+          return { store: stores.calls, close: stores.close }
         },
       }))
   }

@@ -4,6 +4,7 @@ import type { HoldLimit } from '../../src/contracts/index.js'
 import type { Statement } from '../../src/sql/database.js'
 import { readEntries } from '../../src/sql/entries.js'
 import { toHoldCommand, toSettleCommand } from '../../src/sql/ledger-commands.js'
+import { findCall, readCalls } from '../../src/sql/read-calls.js'
 import { type Connection, openConnection } from '../../src/sqlite/connection.js'
 import { expireHolds } from '../../src/sqlite/hold-rows.js'
 import { createLedgerTransaction } from '../../src/sqlite/ledger-transaction.js'
@@ -96,6 +97,36 @@ describe('SQLite', () => {
     await readSpend(database, { by: 'day', account: 'a', from: 1, to: 2 })
     await readSpend(database, { by: 'model', from: 1, to: 2 })
     expect(asked.length).toBe(14)
+    expect(scansOf(asked.map(({ text }) => text))).toEqual([])
+  })
+
+  it('finds a page of kept calls by an index, whichever filters it has', async () => {
+    const asked: Statement[] = []
+    const database = {
+      all: async (statement: Statement) => {
+        asked.push(statement)
+        return []
+      },
+    } as never
+    for (const query of [
+      { account: 'a' },
+      { account: 'a', problems: true },
+      { credentialId: 'k', problems: true },
+      { appId: 'a' },
+      { model: 'm' },
+      { requestId: 'r' },
+      { status: 404 },
+      { outcome: 'provider_error' },
+      { outcome: 'provider_error', account: 'a', from: 1, to: 2 },
+      { problems: true, from: 1, to: 2 },
+      { from: 1, to: 2 },
+    ]) {
+      await readCalls(database, query)
+      await readCalls(database, { ...query, after: '5.5' })
+    }
+    await findCall(database, undefined, 'id')
+    await findCall(database, 'a', 'id')
+    expect(asked.length).toBe(26)
     expect(scansOf(asked.map(({ text }) => text))).toEqual([])
   })
 })

@@ -65,15 +65,19 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .description('list, revoke or reissue keys and access tokens')
   credentials
     .command('list')
-    .description('list credentials without their tokens')
+    .description('list credentials without their tokens, with their last use and their spend')
     .option('--account <account>', 'only this account')
     .option('--app <app>', 'only this app')
     .action(async ({ account, app }: { account?: string; app?: string }) => {
-      const rows = await (await session.reader()).listCredentials({
+      const reader = await session.reader()
+      const rows = await reader.listCredentials({
         ...(account === undefined ? {} : { account }),
         ...(app === undefined ? {} : { appId: app }),
       })
-      session.show(rows, rows.map(toCredentialRow))
+      const spend = await reader.spend({ by: 'key', ...(account === undefined ? {} : { account }) })
+      const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
+      const shown = rows.map((row) => ({ ...row, spent: costs.get(row.credentialId) ?? 0n }))
+      session.show(shown, shown.map(toCredentialRow))
     })
   credentials
     .command('revoke <credential>')
@@ -101,7 +105,7 @@ function showIssued(session: Session, issued: IssuedCredential): void {
   session.show(issued, [{ credential: issued.credentialId, token: issued.token }])
 }
 
-function toCredentialRow(row: CredentialRow) {
+function toCredentialRow(row: CredentialRow & { readonly spent: bigint }) {
   return {
     credential: row.credentialId,
     kind: row.kind,
@@ -110,6 +114,8 @@ function toCredentialRow(row: CredentialRow) {
     label: row.label,
     models: row.allowedModels?.join(' '),
     token: `${row.prefix}…${row.lastFour}`,
+    used: formatTime(row.lastUsedAt),
+    spent: row.spent,
     expires: formatTime(row.expiresAt),
     revoked: formatTime(row.revokedAt),
   }

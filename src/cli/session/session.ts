@@ -20,6 +20,8 @@ export type AdminReader = Pick<
   Admin,
   | 'balance'
   | 'entries'
+  | 'listCalls'
+  | 'getCall'
   | 'spend'
   | 'verify'
   | 'listAccounts'

@@ -1,13 +1,15 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
+import type { Entry } from '../../contracts/index.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import { isPlainText } from '../../protocol/text.js'
 import type { CallsReply, EntryView } from '../protocol/index.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
 import { type Endpoint, get, limitSchema, post, type Services, timeTextSchema } from '../serving/endpoint.js'
+import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, readReferences } from '../serving/references.js'
 import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
-import { entryView, present } from '../serving/views.js'
+import { type CallEnd, entryView, present } from '../serving/views.js'
 import { posted } from './accounts.js'
 
 const filters = {
@@ -73,7 +75,7 @@ function amountOf({ kind, amount, postings }: EntryView): string | undefined {
   return amount ?? (kind === 'charge' || kind === 'refund' ? undefined : postings[0]?.amount)
 }
 
-/** Shows the same as the page. The outcome of a call is known only while this process remembers the call. */
+/** Shows the same as the page. The outcome of a call is known only while the call is kept or remembered. */
 function endOf({ kind, explanation }: EntryView): string | undefined {
   if (explanation !== undefined) return explanation.outcome
   return kind === 'charge' ? 'posted' : undefined
@@ -133,7 +135,7 @@ async function readPage(
   const isOpen = (payer: string): boolean => viewer.kind === 'operator' || payer === viewer.account
   const open = entries.map(({ facts }) => (facts !== undefined && isOpen(facts.account) ? facts : undefined))
   const references = withReferences ? await readReferences(admin, open) : NO_REFERENCES
-  const ends = log.endsByHold()
+  const ends = await endsOf(entries, log, admin)
   return {
     entries: entries.map((entry) =>
       entryView(
@@ -146,6 +148,22 @@ async function readPage(
     ),
     ...(next === undefined ? {} : { next }),
   }
+}
+
+/** Returns how the calls of these entries ended, by their holds: as this process remembers, otherwise as the database keeps. */
+async function endsOf(
+  entries: readonly Entry[],
+  log: EventLog,
+  admin: Admin,
+): Promise<ReadonlyMap<string, CallEnd>> {
+  const ends = new Map<string, CallEnd>(log.endsByHold())
+  const ids = entries.flatMap(({ facts, holdId }) =>
+    holdId === undefined || ends.has(holdId) ? [] : (facts?.completionId ?? []),
+  )
+  if (ids.length === 0) return ends
+  const { calls } = await admin.listCalls({ ids, limit: ids.length })
+  for (const call of calls) if (call.holdId !== undefined) ends.set(call.holdId, call)
+  return ends
 }
 
 /** Only the payer may know its sessions, keys and requests. These filters would reveal them to an account that earned from the call. */

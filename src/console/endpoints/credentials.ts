@@ -1,14 +1,17 @@
 import { z } from 'zod'
 import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../base/clock.js'
+import { formatCredits } from '../../base/money.js'
 import { labelSchema, nameSchema, textsSchema, timeSchema } from '../../contracts/schemas.js'
-import type { CredentialsReply, CredentialView, IssuedReply } from '../protocol/index.js'
+import type { CredentialsReply, CredentialView, IssuedReply, KeySpendReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
+const MAX_IDS = 200
+const MAX_IDS_CHARS = 60_000
 const PLAYGROUND_MS = 3_600_000
 /** The longest life of such a key, plus a minute in case the database's clock differs. */
 const PLAYGROUND_REACH_MS = PLAYGROUND_MS + 60_000
@@ -49,6 +52,22 @@ export const credentialEndpoints: readonly Endpoint[] = [
         credentials,
         limits,
         ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}),
+      }
+    },
+  ),
+
+  get(
+    'credentials/spend',
+    'both',
+    z.strictObject({ ids: z.string().max(MAX_IDS_CHARS) }),
+    async ({ ids }, { viewer }, { admin }): Promise<KeySpendReply> => {
+      const credentialIds = ids.split(',').slice(0, MAX_IDS)
+      const account = accountOf(viewer, undefined)
+      const spend = await admin.spend(present({ by: 'key' as const, credentialIds, account }))
+      return {
+        spend: spend.flatMap(({ cost, key }) =>
+          key === undefined ? [] : [{ credentialId: key, cost: formatCredits(cost) }],
+        ),
       }
     },
   ),

@@ -3,6 +3,7 @@ import { accountEndpoints } from './accounts.js'
 import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
 import { credentialEndpoints } from './credentials.js'
+import { keptCallEndpoints } from './kept-calls.js'
 import { limitEndpoints } from './limits.js'
 import { liveEndpoints } from './live.js'
 import { spendEndpoints } from './spend.js'
@@ -11,6 +12,7 @@ export const endpoints: readonly Endpoint[] = [
   ...liveEndpoints,
   ...spendEndpoints,
   ...callEndpoints,
+  ...keptCallEndpoints,
   ...accountEndpoints,
   ...credentialEndpoints,
   ...catalogueEndpoints,

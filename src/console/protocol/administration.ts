@@ -33,6 +33,18 @@ export interface CredentialView {
   readonly createdAt: number
   readonly expiresAt?: number
   readonly revokedAt?: number
+  /** The minute of the last call with it that was kept. */
+  readonly lastUsedAt?: number
+}
+
+export interface KeySpendQuery {
+  /** Credentials' ids with commas between them, at most 200. */
+  readonly ids: string
+}
+
+/** The sums that calls with these credentials cost, without those that cost nothing. For a user only its own credentials. */
+export interface KeySpendReply {
+  readonly spend: readonly { readonly credentialId: string; readonly cost: string }[]
 }
 
 export interface CredentialBody {

@@ -14,6 +14,8 @@
  * | GET `api/calls` | both | `CallsQuery` | `CallsReply` |
  * | GET `api/calls.csv` | both | `CallsQuery` without `after`, `limit` | a file |
  * | POST `api/calls/refund` | operator | `RefundBody` | `PostedReply` |
+ * | GET `api/kept-calls` | both | `KeptCallsQuery` | `KeptCallsReply` |
+ * | GET `api/kept-calls.csv` | both | `KeptCallsQuery` without `after`, `limit` | a file |
  * | GET `api/events` | both | `EventsQuery` | `EventsReply` |
  * | GET `api/accounts` | both | `AccountsQuery` | `AccountsReply` |
  * | POST `api/accounts/open` | operator | `AccountBody` | `AccountReply` |
@@ -22,6 +24,7 @@
  * | POST `api/accounts/suspend` | operator | `AccountBody` | `AccountReply` |
  * | POST `api/accounts/resume` | operator | `AccountBody` | `AccountReply` |
  * | GET `api/credentials` | both | `CredentialsQuery` | `CredentialsReply` |
+ * | GET `api/credentials/spend` | both | `KeySpendQuery` | `KeySpendReply` |
  * | POST `api/credentials/playground` | both | `PlaygroundBody` | `IssuedReply` |
  * | POST `api/credentials/issue-key` | both | `IssueKeyBody` | `IssuedReply` |
  * | POST `api/credentials/issue-token` | both | `IssueTokenBody` | `IssuedReply` |
@@ -48,6 +51,7 @@
  * POST requires `content-type: application/json`.
  */
 export type * from './administration.js'
+export type * from './kept-calls.js'
 export type * from './ledger.js'
 export type * from './limits.js'
 export type * from './viewer.js'

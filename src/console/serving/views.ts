@@ -87,7 +87,10 @@ export function callerView(
   return present({ account, credentialId, credentialLabel: labelOf(credentialId), appId })
 }
 
-export function explanationView(end: RequestEnd, viewer: ConsoleViewer): ExplanationView {
+/** How a call ended, from an event or from the database. */
+export type CallEnd = Omit<RequestEnd, 'type'>
+
+export function explanationView(end: CallEnd, viewer: ConsoleViewer): ExplanationView {
   const { routing, holdAmount, overdraft } = end
   return present({
     startedAt: end.at - end.durationMs,
@@ -125,7 +128,7 @@ export function entryView(
   entry: Entry,
   viewer: ConsoleViewer,
   account: string | undefined,
-  end: RequestEnd | undefined,
+  end: CallEnd | undefined,
   references: References = NO_REFERENCES,
 ): EntryView {
   const own = entry.postings.find((posting) => posting.account === account)

@@ -10,6 +10,7 @@ const OPERATOR_PAGES = [
   'spend?model=none',
   'calls',
   'calls?view=events',
+  'calls?view=all',
   'calls?view=problems',
   'live',
   'keys?shown=all',

@@ -234,7 +234,7 @@ describe('the pages', { timeout: 120_000 }, () => {
     await request.press('Enter')
     await page.getByText('Nothing was charged for this request').waitFor()
     await page.getByRole('link', { name: 'how it went' }).click()
-    await page.getByText('No event matches these filters.').waitFor()
+    await page.getByText('No call matches these filters.').waitFor()
   })
 
   it('draw commas between thousands, and copy the exact digits', async () => {

@@ -197,6 +197,30 @@ describe('an operator', { timeout: 120_000 }, () => {
       .waitFor()
   })
 
+  it('finds calls by their status, and sees their latency, key and app', async () => {
+    const { admin, origin, consoleUrl } = visit.stage
+    const { token } = await admin.issueKey({ account: 'carol', label: 'Night job' })
+    await fetch(`${origin}/compat/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/none', messages: [{ role: 'user', content: 'Hi' }] }),
+    })
+    await expect.poll(async () => (await admin.listCalls({ status: 404 })).calls.length).toBeGreaterThan(0)
+    await page.goto(`${consoleUrl}#/calls?view=problems`)
+    const row = page.getByRole('row', { name: /model_not_found, 404.*acme\/none.*carol.*Night job.* ms/ })
+    await row.first().waitFor()
+    await page.getByLabel('Status').fill('418')
+    await page.getByLabel('Status').press('Enter')
+    await page.getByText('No call matches these filters.').waitFor()
+    await page.getByLabel('Status').fill('404')
+    await page.getByLabel('Status').press('Enter')
+    await row.first().waitFor()
+    const csv = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
+    expect(csv).toBe('api/kept-calls.csv?status=404&problems=true')
+    await page.goto(`${consoleUrl}#/keys?account=carol&shown=all`)
+    await page.getByRole('row', { name: /Night job.*carol.*\d\d:\d\d:00.*0.*in use/ }).waitFor()
+  })
+
   it('goes through many keys page by page', async () => {
     for (let number = 0; number < 51; number++) {
       await visit.stage.admin.issueKey({ account: 'carol', label: `Till ${number}` })

@@ -50,13 +50,14 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
     upstreamModels ?? [FAST, SMART],
   )
   const pages = createConsole({ admin, authorise: viewerOf })
-  const { credentials, catalogue, ledger, providers, idempotency } = stores
+  const { credentials, catalogue, ledger, providers, idempotency, calls } = stores
   const router = createCompatRouter({
     credentials,
     catalogue,
     ledger,
     providers,
     idempotency: { store: idempotency },
+    calls,
     onEvent: pages.onEvent,
   })
   pages.observe(router)

@@ -10,9 +10,11 @@ interface Reads {
   'api/spend': { query: protocol.SpendQuery; reply: protocol.SpendReply }
   'api/statement': { query: protocol.AccountQuery; reply: protocol.StatementReply }
   'api/calls': { query: protocol.CallsQuery; reply: protocol.CallsReply }
+  'api/kept-calls': { query: protocol.KeptCallsQuery; reply: protocol.KeptCallsReply }
   'api/events': { query: protocol.EventsQuery; reply: protocol.EventsReply }
   'api/accounts': { query: protocol.AccountsQuery; reply: protocol.AccountsReply }
   'api/credentials': { query: protocol.CredentialsQuery; reply: protocol.CredentialsReply }
+  'api/credentials/spend': { query: protocol.KeySpendQuery; reply: protocol.KeySpendReply }
   'api/apps': { query: object; reply: protocol.AppsReply }
   'api/models': { query: object; reply: protocol.ModelsReply }
   'api/routes': { query: object; reply: protocol.RoutesReply }
@@ -57,9 +59,11 @@ const MARKS: {
   'api/spend': 'rows',
   'api/statement': 'sum',
   'api/calls': 'entries',
+  'api/kept-calls': 'calls',
   'api/events': 'events',
   'api/accounts': 'accounts',
   'api/credentials': 'credentials',
+  'api/credentials/spend': 'spend',
   'api/apps': 'apps',
   'api/models': 'models',
   'api/routes': 'routes',

@@ -1,46 +1,48 @@
-import type { EntryView, EventView } from '../../protocol/index.js'
+import type { EntryView } from '../../protocol/index.js'
 import { pathOf, write } from '../base/api.js'
-import { DAY_MS, dayStart, formatCount } from '../base/format.js'
-import { changeQuery, hrefOf, type Place } from '../base/place.js'
+import { formatCount } from '../base/format.js'
+import { changeQuery, hrefOf } from '../base/place.js'
 import { randomId } from '../base/random-id.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
 import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
-import type { FieldSpec } from '../parts/fields.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { type CallsProps, callSpec, keptQuestionOf, keySpec, questionOf } from './call-filters.js'
+import { Events } from './events.js'
+import { KeptCalls } from './kept-calls.js'
 
-type View = 'ledger' | 'events' | 'problems'
+type View = 'ledger' | 'all' | 'problems' | 'events'
 
 const VIEWS: readonly { readonly value: View; readonly label: string }[] = [
   { value: 'ledger', label: 'Ledger' },
-  { value: 'events', label: 'Recent events' },
+  { value: 'all', label: 'All calls' },
   { value: 'problems', label: 'Problems' },
+  { value: 'events', label: 'Recent events' },
 ]
-
-const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
-
-interface CallsProps {
-  readonly query: Place['query']
-}
 
 export function Calls({ query }: CallsProps) {
   const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
-  const question = questionOf(query)
+  const csv =
+    view === 'ledger'
+      ? pathOf('api/calls.csv', questionOf(query))
+      : view === 'events'
+        ? undefined
+        : pathOf('api/kept-calls.csv', keptQuestionOf(query, view === 'problems'))
   return (
     <>
       <PageHead
         title="Calls"
-        lead="The entries of the ledger, and the latest events that this process remembers. Times and days are in UTC."
+        lead="The entries of the ledger, and how calls ended, refusals and failures included. Times and days are in UTC."
       >
-        {view === 'ledger' && (
-          <a class="button" href={pathOf('api/calls.csv', question)} download>
+        {csv !== undefined && (
+          <a class="button" href={csv} download>
             Download CSV
           </a>
         )}
@@ -53,27 +55,13 @@ export function Calls({ query }: CallsProps) {
           onChange={(value) => changeQuery({ view: value })}
         />
       </div>
-      {view === 'ledger' ? (
-        <Ledger query={query} />
-      ) : (
-        <Events query={query} isProblems={view === 'problems'} />
+      {view === 'ledger' && <Ledger query={query} />}
+      {view === 'events' && <Events query={query} />}
+      {(view === 'all' || view === 'problems') && (
+        <KeptCalls key={view} query={query} isProblems={view === 'problems'} />
       )}
     </>
   )
-}
-
-function questionOf({ account, model, appId, key, call, sessionId, fromDay, toDay }: Place['query']) {
-  const [from, to] = [dayStart(fromDay), dayStart(toDay)]
-  return {
-    ...(account ? { account } : {}),
-    ...(model ? { model } : {}),
-    ...(appId ? { appId } : {}),
-    ...(key ? { key } : {}),
-    ...(call ? { requestId: call } : {}),
-    ...(sessionId ? { sessionId } : {}),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to: to + DAY_MS }),
-  }
 }
 
 function Ledger({ query }: CallsProps) {
@@ -86,13 +74,7 @@ function Ledger({ query }: CallsProps) {
   return (
     <>
       <Filters
-        specs={[
-          ...specs,
-          { name: 'key', label: 'Key id' },
-          callSpec,
-          { name: 'sessionId', label: 'Session' },
-          ...daySpecs,
-        ]}
+        specs={[...specs, keySpec, callSpec, { name: 'sessionId', label: 'Session' }, ...daySpecs]}
         query={query}
       />
       <Listing what="the ledger" loaded={calls}>
@@ -105,7 +87,7 @@ function Ledger({ query }: CallsProps) {
                     {query.call && (
                       <>
                         Nothing was charged for this request, or not yet: see{' '}
-                        <a href={hrefOf('calls', { view: 'events', call: query.call })}>how it went</a>.{' '}
+                        <a href={hrefOf('calls', { view: 'all', call: query.call })}>how it went</a>.{' '}
                       </>
                     )}
                     Clear a filter, or choose more days.
@@ -228,77 +210,5 @@ function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
     <>
       <Badge tone={kind === 'grant' ? 'good' : 'warn'}>{name}</Badge> {memo}
     </>
-  )
-}
-
-function Events({ query, isProblems }: CallsProps & { isProblems: boolean }) {
-  const { account, model, call } = query
-  const events = useLoad('api/events', {
-    ...(account ? { account } : {}),
-    ...(model ? { model } : {}),
-    ...(call ? { requestId: call } : {}),
-    ...(isProblems ? { problems: true } : {}),
-    limit: 200,
-  })
-  const specs = useSubjectSpecs({ hasApp: false })
-  const isNarrowed = [account, model, call].some(Boolean)
-  const none = isProblems
-    ? 'Nothing has gone wrong lately.'
-    : 'Nothing has happened since the server started.'
-  return (
-    <>
-      <Filters specs={[...specs, callSpec]} query={query} />
-      <Listing what="events" loaded={events}>
-        {({ events: found, capacity, completedASecond, unauthenticated }) =>
-          found.length === 0 ? (
-            <Empty title={isNarrowed ? 'No event matches these filters.' : none}>
-              {isProblems
-                ? 'Refusals, errors and clients that left will appear here.'
-                : 'Calls appear here when they end, including those that were refused.'}
-            </Empty>
-          ) : (
-            <>
-              <EventTable events={found} call={query.call} />
-              <p class="hint">
-                The newest {formatCount(found.length)}. The server keeps {formatCount(capacity)} in memory,
-                with at most {formatCount(completedASecond)} completed calls per second, and{' '}
-                {formatCount(unauthenticated)} requests that did not authenticate.
-              </p>
-            </>
-          )
-        }
-      </Listing>
-    </>
-  )
-}
-
-function EventTable({ events, call }: { events: readonly EventView[]; call: string | undefined }) {
-  const opened = call === undefined ? undefined : events.find(({ requestId }) => requestId === call)
-  return (
-    <Table
-      caption="Events, newest first"
-      rows={events}
-      keyOf={(event) => String(event.number)}
-      openKey={opened === undefined ? undefined : String(opened.number)}
-      columns={[
-        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
-        {
-          head: 'What',
-          cell: ({ type, explanation }) =>
-            explanation === undefined ? <Badge tone="warn">{type}</Badge> : <EndBadge of={explanation} />,
-        },
-        { head: 'Model', cell: ({ facts }) => <Id of={facts?.model} /> },
-        { head: 'Account', cell: ({ account }) => account ?? '–' },
-        ...(events.some(({ message }) => message !== undefined)
-          ? [{ head: 'Message', cell: ({ message }: EventView) => message ?? '–' }]
-          : []),
-        {
-          head: 'Charge',
-          isNumber: true,
-          cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
-        },
-      ]}
-      detail={(event) => <CallDetail {...event} />}
-    />
   )
 }

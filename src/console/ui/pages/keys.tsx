@@ -4,6 +4,7 @@ import { nameWithId } from '../base/format.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
+import { Amount } from '../parts/amount.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
@@ -35,6 +36,10 @@ export function Keys({ query }: { query: Place['query'] }) {
   const pages = usePages(JSON.stringify(question))
   const { after } = pages
   const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
+  const ids = keys.data?.credentials.map(({ credentialId }) => credentialId).join(',') ?? ''
+  const spend = useLoad('api/credentials/spend', { ids }, { isOff: ids === '' })
+  // The sums take longer than the list, and come later.
+  const costs = spend.data && new Map(spend.data.spend.map(({ cost, credentialId }) => [credentialId, cost]))
   const apps = useLoad('api/apps', {})
   const models = useLoad('api/models', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
@@ -205,6 +210,24 @@ export function Keys({ query }: { query: Place['query'] }) {
                     cell: (key) => <Role of={key} />,
                   },
                   { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  {
+                    head: 'Last used',
+                    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={lastUsedAt} />),
+                  },
+                  {
+                    head: 'Spent',
+                    isNumber: true,
+                    cell: ({ credentialId }) =>
+                      costs === undefined ? (
+                        spend.problem === undefined ? (
+                          '…'
+                        ) : (
+                          '–'
+                        )
+                      ) : (
+                        <Amount value={costs.get(credentialId) ?? '0'} />
+                      ),
+                  },
                   { head: 'State', cell: (key) => <State of={key} /> },
                   {
                     head: 'Limits',

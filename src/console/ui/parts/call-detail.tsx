@@ -36,6 +36,8 @@ interface CallDetailProps {
   readonly id?: string
   /** The id that the client saw. */
   readonly requestId?: string
+  readonly askedModel?: string
+  readonly field?: string
 }
 
 /** Explains one call: its route, hold, tokens, price and end. */
@@ -51,6 +53,8 @@ export function CallDetail({
   message,
   id,
   requestId,
+  askedModel,
+  field,
 }: CallDetailProps) {
   return (
     <div class="call-detail">
@@ -63,15 +67,13 @@ export function CallDetail({
       )}
       {explanation !== undefined && <Story explanation={explanation} charge={charge} facts={facts} />}
       {explanation === undefined && charge !== undefined && (
-        <p class="hint">
-          This process does not remember how the route was chosen. The ledger keeps the rest.
-        </p>
+        <p class="hint">How the route was chosen is not kept. The ledger keeps the rest.</p>
       )}
       <div class="columns">
         {charge !== undefined && <ChargeFacts charge={charge} />}
         {facts !== undefined && <CallFacts facts={facts} holdId={holdId} entryId={id} />}
         {facts === undefined && requestId !== undefined && (
-          <CallerFacts caller={caller} requestId={requestId} />
+          <CallerFacts caller={caller} requestId={requestId} askedModel={askedModel} field={field} />
         )}
         {postings !== undefined && postings.length > 0 && (
           <section>
@@ -193,7 +195,6 @@ function CallFacts({
   entryId: string | undefined
 }) {
   const { sessionId } = facts
-  const code = (text: string | undefined) => (text === undefined ? undefined : <code>{text}</code>)
   return (
     <section>
       <h2>Call</h2>
@@ -220,13 +221,22 @@ function CallFacts({
   )
 }
 
+const code = (text: string | undefined) => (text === undefined ? undefined : <code>{text}</code>)
+
 /** For a request that was refused before its model was found. */
-function CallerFacts({ caller, requestId }: { caller: CallerView | undefined; requestId: string }) {
+function CallerFacts({
+  caller,
+  requestId,
+  askedModel,
+  field,
+}: Pick<CallDetailProps, 'caller' | 'askedModel' | 'field'> & { requestId: string }) {
   return (
     <section>
       <h2>Request</h2>
       <Facts
         of={[
+          ['Model asked for', code(askedModel)],
+          ['Refused field', code(field)],
           ['Account', caller?.account],
           ['Key', caller === undefined ? undefined : <KeyLinks key="key" of={caller} />],
           ['App', caller?.appId],

@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { matchesCall, ownerOfCall } from '../../contracts/calls.js'
+import type { CallQuery, KeptCall } from '../../contracts/index.js'
+import { nameSchema } from '../../contracts/schemas.js'
+import type { KeptCallsReply, KeptCallView } from '../protocol/index.js'
+import { type Column, csvHeader, csvLine } from '../serving/csv.js'
+import { type Endpoint, get, limitSchema, type Services, timeTextSchema } from '../serving/endpoint.js'
+import type { EventLog } from '../serving/event-log.js'
+import { NO_REFERENCES, type References, readReferences } from '../serving/references.js'
+import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
+import { callerView, chargeView, explanationView, factsView, present } from '../serving/views.js'
+
+const filters = {
+  account: nameSchema.optional(),
+  appId: nameSchema.optional(),
+  model: nameSchema.optional(),
+  key: nameSchema.optional(),
+  requestId: nameSchema.optional(),
+  status: z
+    .string()
+    .regex(/^[1-9]\d\d$/, 'must be an HTTP status, such as 502')
+    .transform(Number)
+    .optional(),
+  outcome: nameSchema.optional(),
+  problems: z.enum(['true', 'false']).optional(),
+  from: timeTextSchema.optional(),
+  to: timeTextSchema.optional(),
+}
+const filterSchema = z.strictObject(filters)
+type Filters = z.infer<typeof filterSchema>
+
+const CSV_PAGE = 1_000
+
+const columns: readonly Column<KeptCallView>[] = [
+  { name: 'time', of: ({ at }) => new Date(at).toISOString() },
+  { name: 'operation', of: ({ operation }) => operation },
+  { name: 'status', kind: 'number', of: ({ explanation }) => explanation.status },
+  { name: 'outcome', of: ({ explanation }) => explanation.outcome },
+  { name: 'field', of: ({ field }) => field },
+  { name: 'model', of: ({ askedModel, facts }) => facts?.model ?? askedModel },
+  { name: 'account', of: ({ account }) => account },
+  { name: 'credential', of: (call) => (call.facts ?? call.caller)?.credentialId },
+  { name: 'app', of: (call) => (call.facts ?? call.caller)?.appId },
+  { name: 'provider', of: ({ facts }) => facts?.provider },
+  { name: 'route', of: ({ facts }) => facts?.routeId },
+  { name: 'chosen_by', of: ({ explanation }) => explanation.routing?.chosenBy },
+  { name: 'attempts', of: ({ explanation }) => explanation.routing?.attempts.map(attemptText).join('; ') },
+  { name: 'duration_ms', kind: 'number', of: ({ explanation }) => Math.round(explanation.durationMs) },
+  { name: 'first_token_ms', kind: 'number', of: ({ explanation }) => roundedMs(explanation.firstTokenMs) },
+  { name: 'finish', of: ({ explanation }) => explanation.finishReason },
+  { name: 'prompt_tokens', kind: 'number', of: ({ charge }) => charge?.usage.prompt },
+  { name: 'completion_tokens', kind: 'number', of: ({ charge }) => charge?.usage.completion },
+  { name: 'cost', kind: 'number', of: ({ charge }) => charge?.cost },
+  { name: 'request', of: ({ requestId }) => requestId },
+  { name: 'completion', of: ({ facts }) => facts?.completionId },
+]
+
+function attemptText({ routeId, outcome, why }: { routeId: string; outcome: string; why?: string }): string {
+  return `${routeId}: ${why === undefined ? outcome : `${outcome}, ${why}`}`
+}
+
+function roundedMs(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms)
+}
+
+export const keptCallEndpoints: readonly Endpoint[] = [
+  get(
+    'kept-calls',
+    'both',
+    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limitSchema(200, 50) }),
+    async ({ after, limit: most, ...query }, { viewer }, services): Promise<KeptCallsReply> => {
+      const page = { limit: most, ...(after === undefined ? {} : { after }) }
+      return readPage(query, page, viewer, services, true)
+    },
+  ),
+
+  get('kept-calls.csv', 'both', filterSchema, async (query, { viewer }, services) => {
+    async function* lines(): AsyncGenerator<string> {
+      let next: string | undefined
+      do {
+        const after: { after?: string } = next === undefined ? {} : { after: next }
+        const page: KeptCallsReply = await readPage(
+          query,
+          { limit: CSV_PAGE, ...after },
+          viewer,
+          services,
+          false,
+        )
+        const head = next === undefined ? csvHeader(columns) : ''
+        yield head + page.calls.map((call) => csvLine(columns, call)).join('')
+        next = page.next
+      } while (next !== undefined)
+    }
+    return { csv: { fileName: 'kept-calls.csv', lines: lines() } }
+  }),
+]
+
+async function readPage(
+  { key, problems, account, ...others }: Filters,
+  page: { readonly limit: number; readonly after?: string },
+  viewer: ConsoleViewer,
+  { admin, log }: Services,
+  withReferences: boolean,
+): Promise<KeptCallsReply> {
+  const query: CallQuery = present({
+    ...others,
+    account: accountOf(viewer, account),
+    credentialId: key,
+    problems: problems === 'true' ? true : undefined,
+  })
+  const { calls: kept, next } = await admin.listCalls({ ...query, ...page })
+  const oldest = next === undefined ? undefined : kept.at(-1)?.at
+  const calls =
+    page.after === undefined
+      ? [...remembered(query, kept, oldest, log), ...kept].sort((one, other) => other.at - one.at)
+      : kept
+  const references = withReferences ? await readReferences(admin, calls.map(ownerOfCall)) : NO_REFERENCES
+  return {
+    calls: calls.map((call) => callView(call, viewer, references)),
+    ...(next === undefined ? {} : { next }),
+  }
+}
+
+/**
+ * Returns the calls that this process remembers and the page does not contain: they are not written yet, or the host has
+ * not given the stores' `calls` to its router.
+ */
+function remembered(
+  query: CallQuery,
+  kept: readonly KeptCall[],
+  oldest = 0,
+  log: EventLog,
+): readonly KeptCall[] {
+  const known = new Set(kept.map(keyOf))
+  return log.newestFirst().flatMap(({ event, number }) => {
+    if (event.type !== 'request-end' || event.at < oldest) return []
+    const call = { ...event, at: Math.ceil(event.at), id: `remembered-${number}` }
+    return known.has(keyOf(call)) || !matchesCall(call, query) ? [] : [call]
+  })
+}
+
+/** Clients may choose request ids, and use one for several calls. */
+function keyOf({ at, operation, requestId }: Pick<KeptCall, 'at' | 'operation' | 'requestId'>): string {
+  return JSON.stringify([requestId, operation, at])
+}
+
+function callView(call: KeptCall, viewer: ConsoleViewer, references: References): KeptCallView {
+  const { caller, charge, facts } = call
+  return present({
+    key: call.id,
+    at: call.at,
+    requestId: call.requestId,
+    operation: call.operation,
+    account: ownerOfCall(call)?.account,
+    facts: facts === undefined ? undefined : factsView(facts, references),
+    caller: caller === undefined ? undefined : callerView(caller, references),
+    askedModel: call.askedModel,
+    field: call.field,
+    charge:
+      charge === undefined
+        ? undefined
+        : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
+    explanation: explanationView(call, viewer),
+  })
+}

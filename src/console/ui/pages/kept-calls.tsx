@@ -1,0 +1,93 @@
+import type { KeptCallView } from '../../protocol/index.js'
+import { formatDuration } from '../base/format.js'
+import { useLoad } from '../base/use-load.js'
+import { Amount } from '../parts/amount.js'
+import { Id, Time } from '../parts/basics.js'
+import { CallDetail, EndBadge } from '../parts/call-detail.js'
+import type { FieldSpec } from '../parts/fields.js'
+import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
+import { Table } from '../parts/table.js'
+import { type CallsProps, callSpec, keptQuestionOf, keySpec } from './call-filters.js'
+import { Incidents } from './events.js'
+
+const endSpecs: readonly FieldSpec[] = [
+  { name: 'status', label: 'Status', placeholder: '502' },
+  { name: 'outcome', label: 'Error code', placeholder: 'provider_error' },
+]
+
+/** How calls ended, in all processes. */
+export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: boolean }) {
+  const question = keptQuestionOf(query, isProblems)
+  const pages = usePages(JSON.stringify(question))
+  const { after } = pages
+  const calls = useLoad('api/kept-calls', { ...question, ...(after === undefined ? {} : { after }) })
+  const specs = useSubjectSpecs()
+  const isNarrowed = Object.keys(question).some((name) => name !== 'problems')
+  const none = isProblems ? 'Nothing has gone wrong.' : 'No call has ended yet.'
+  return (
+    <>
+      <Filters specs={[...specs, keySpec, callSpec, ...endSpecs, ...daySpecs]} query={query} />
+      <Listing what="calls" loaded={calls}>
+        {({ calls: found, next }) => (
+          <>
+            {found.length === 0 ? (
+              <Empty title={isNarrowed ? 'No call matches these filters.' : none}>
+                {isProblems
+                  ? 'Refusals, errors and clients that left will appear here.'
+                  : 'Calls appear here when they end, including those that were refused.'}
+              </Empty>
+            ) : (
+              <KeptCallTable calls={found} call={query.call} />
+            )}
+            <Pager pages={pages} next={next} />
+          </>
+        )}
+      </Listing>
+      {isProblems && <Incidents query={query} />}
+    </>
+  )
+}
+
+function KeptCallTable({ calls, call }: { calls: readonly KeptCallView[]; call: string | undefined }) {
+  return (
+    <Table
+      caption="Calls, newest first"
+      rows={calls}
+      keyOf={({ key }) => key}
+      openKey={call ? calls.find(({ requestId }) => requestId === call)?.key : undefined}
+      columns={[
+        { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+        { head: 'Ended', cell: ({ explanation }) => <EndBadge of={explanation} /> },
+        { head: 'Model', cell: ({ askedModel, facts }) => <Id of={facts?.model ?? askedModel} /> },
+        { head: 'Account', cell: ({ account }) => account ?? '–' },
+        {
+          head: 'Key',
+          cell: ({ caller, facts }) => {
+            const owner = facts ?? caller
+            return owner?.credentialLabel ?? <Id of={owner?.credentialId} />
+          },
+        },
+        { head: 'App', cell: ({ caller, facts }) => <Id of={(facts ?? caller)?.appId} /> },
+        {
+          head: 'First token',
+          isNumber: true,
+          cell: ({ explanation: { firstTokenMs } }) =>
+            firstTokenMs === undefined ? '–' : formatDuration(firstTokenMs),
+        },
+        {
+          head: 'Duration',
+          isNumber: true,
+          cell: ({ explanation }) => formatDuration(explanation.durationMs),
+        },
+        {
+          head: 'Charge',
+          isNumber: true,
+          cell: ({ charge }) => (charge === undefined ? '–' : <Amount value={charge.cost} />),
+        },
+      ]}
+      detail={(row) => <CallDetail {...row} />}
+    />
+  )
+}

@@ -1,0 +1,21 @@
+import type { CallsConnection } from '../sql/calls.js'
+import type { WorkerClient } from './worker-client.js'
+
+/** Writes calls in a thread of their own. */
+export function createCallsConnection(worker: WorkerClient): CallsConnection {
+  return {
+    async insert({ table, columns, onConflict, rows }) {
+      const names = Object.keys(columns)
+      const values = names.map((_, index) => `?${index + 1}`)
+      await worker.ask({
+        kind: 'insert',
+        text: `insert into {${table}} as known (${names.join(', ')}) values (${values.join(', ')}) ${onConflict}`,
+        rows,
+      })
+    },
+    async run(statement) {
+      const [rows = []] = await worker.ask({ kind: 'batch', statements: [statement] })
+      return rows.length
+    },
+  }
+}
