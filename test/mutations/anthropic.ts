@@ -110,9 +110,15 @@ export function hearStream(hearing: Hearing, items: readonly Item[]): void {
         else if (delta.type === 'signature_delta') {
           if (typeof delta.signature === 'string' && delta.signature !== '') hearing.say({ isOther: true })
         } else if (delta.type === 'input_json_delta') {
-          const block = blocks.get(index)
+          // One block follows the other, so a wrong index means the one that is open.
+          const block = blocks.get(index) ?? [...blocks.values()].at(-1)
+          if (block !== undefined && block.type !== 'tool_use') return
           text(delta.partial_json, (json) => {
-            if (block?.type !== 'tool_use' || json === '') return
+            if (json === '') return
+            if (block === undefined) {
+              lose()
+              return
+            }
             block.hasArguments = true
             piece(block.call, delta.partial_json!)
           })

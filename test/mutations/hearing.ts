@@ -26,7 +26,7 @@ export interface Expected {
   readonly native: string | undefined
   /** Whether reasoning came after text had begun. */
   readonly isMixed: boolean
-  /** Whether details of the reasoning came without it, which may repeat it or say more. */
+  /** Whether details of the reasoning came without it or with other text, so they may say more. */
   readonly hasLooseDetails: boolean
   readonly charge: ExpectedCharge
   /** The rules that do not decide this reply: several values are good. Empty for most. */
@@ -51,7 +51,7 @@ export interface Said {
   readonly text?: string
   readonly reasoning?: string
   readonly refusal?: string
-  /** Details of the reasoning have a text, but are not read. */
+  /** Whether details of the reasoning have a text of their own that is not read. */
   readonly hasLooseDetails?: boolean
   /** Output of another kind, such as an image. */
   readonly isOther?: boolean

@@ -188,7 +188,8 @@ function saidIn(choice: JsonObject, state: { hasReasoned: boolean }): Said {
   if (reasoning === '') reasoning = others.find((text) => text !== '') ?? ''
   const details = listOf(given.reasoning_details)
   const detailed = details.map(textOfDetail).join('')
-  const hasLooseDetails = reasoning === '' && state.hasReasoned && detailed !== ''
+  const hasLooseDetails =
+    detailed !== '' && (reasoning === '' ? state.hasReasoned : !reasoning.includes(detailed))
   if (reasoning === '' && !state.hasReasoned) reasoning = detailed
   const older = isObject(given.function_call) ? given.function_call : undefined
   const calls = given.tool_calls

@@ -99,8 +99,10 @@ export function createStreamReader(): StreamReader {
         return annotation === undefined ? [] : [chunk({ annotations: [annotation] })]
       }
       case 'input_json_delta': {
-        const block = blocks.get(index)
-        if (block?.type !== 'tool_use' || stringOf(delta.partial_json) === '') return []
+        const block = blocks.get(index) ?? lastOpenBlock()
+        if (block !== undefined && block.type !== 'tool_use') return []
+        if (stringOf(delta.partial_json) === '') return []
+        if (block === undefined) throw unreadableEvent()
         block.hasArguments = true
         return [argumentsOf(block.call, delta.partial_json)]
       }
@@ -108,6 +110,8 @@ export function createStreamReader(): StreamReader {
         return []
     }
   }
+  /** Some servers count the blocks wrongly, but they send one block after the other. */
+  const lastOpenBlock = () => [...blocks.values()].at(-1)
   const stopBlock = (index: unknown): ProviderEvent[] => {
     const block = blocks.get(index)
     blocks.delete(index)

@@ -262,6 +262,7 @@ describe('content that cannot be read', () => {
     ['a block without content', { type: 'content_block_start', index: 0 }],
     ['text that is an object', blockDelta(0, { type: 'text_delta', text: { of: 'text' } })],
     ['a call without a name', blockStart(0, { type: 'tool_use', id: 'a' })],
+    ['arguments without a call', blockDelta(0, { type: 'input_json_delta', partial_json: '{"x":1}' })],
     [
       'arguments nested too deeply',
       blockStart(0, { type: 'tool_use', id: 'a', name: 'f', input: deep(200) }),
@@ -270,6 +271,31 @@ describe('content that cannot be read', () => {
     const found = read([messageStart(), event, messageDelta('end_turn', { output_tokens: 4 }), messageStop])
     expect(found.filter(({ type }) => type === 'unreadable')).toHaveLength(1)
     expect(found.at(-1)).toMatchObject({ type: 'usage', usage: { completion: 4 } })
+  })
+
+  it.each([
+    ['below zero', -1],
+    ['of no block', 7],
+    ['missing', undefined],
+  ])('does not lose the arguments of the block that is open if its index is %s', (_name, index) => {
+    const found = read([
+      messageStart(),
+      blockStart(index as number, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
+      blockDelta(0, { type: 'input_json_delta', partial_json: '{"x":' }),
+      blockDelta(0, { type: 'input_json_delta', partial_json: '1}' }),
+      blockStop(0),
+      messageDelta('tool_use', { output_tokens: 4 }),
+      messageStop,
+    ])
+    const args = found.flatMap((event) => {
+      if (event.type !== 'chunk') return []
+      const [choice] = event.chunk.choices as { delta: { tool_calls?: { function: object }[] } }[]
+      return choice?.delta.tool_calls ?? []
+    })
+    expect(
+      args.map(({ function: { arguments: piece } }: { function: { arguments?: string } }) => piece).join(''),
+    ).toBe('{"x":1}')
+    expect(found.filter(({ type }) => type === 'unreadable')).toEqual([])
   })
 
   it('does not add the arguments of a call without a name to another call', () => {
