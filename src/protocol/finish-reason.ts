@@ -63,7 +63,7 @@ function normalised(native: string): string {
 
 /** Returns the provider's own finish reason, or undefined if there is none yet. Some providers write a word for none. */
 export function readFinishReason(native: unknown): string | undefined {
-  return isText(native) && !NOT_YET.has(normalised(native)) ? native : undefined
+  return isText(native) && (KNOWN.has(native) || !NOT_YET.has(normalised(native))) ? native : undefined
 }
 
 /** Whether a provider's own finish reason is in the table exactly as it is written. */
@@ -82,6 +82,9 @@ export function mapFinishReason(native: string): FinishReason {
 }
 
 function knownReason(native: string): FinishReason | undefined {
+  // Most replies have a word that needs no reading.
+  const exact = KNOWN.get(native)
+  if (exact !== undefined) return exact
   const word = normalised(native)
   // Gemini also names the filter, as in `content_filter: PROHIBITED_CONTENT`.
   return KNOWN.get(word) ?? (word.startsWith('content_filter_') ? 'content_filter' : undefined)
@@ -103,7 +106,7 @@ export function isFailureReason(native: unknown): boolean {
 
 /** Whether a finish reason reports that the provider dropped output that it could not read. */
 export function isDroppedOutput(native: unknown): native is string {
-  return isText(native) && DROPPED.test(normalised(native))
+  return isText(native) && !KNOWN.has(native) && DROPPED.test(normalised(native))
 }
 
 /**
