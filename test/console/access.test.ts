@@ -243,7 +243,8 @@ describe('a user', () => {
   })
 
   it('learns nothing about the keys of others', async () => {
-    const { bob } = ids.credentialId
+    const { entries } = await bench.admin.entries({ payer: 'bob' })
+    const bob = entries.find(({ kind }) => kind === 'charge')!.facts!.credentialId
     const spend = await user().get(`api/credentials/spend?ids=${bob}`)
     expect(spend.json).toEqual({ spend: [] })
     const asOperator = await bench.as(operator).get(`api/credentials/spend?ids=${bob}`)

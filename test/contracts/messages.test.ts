@@ -147,7 +147,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'a misspelt account',
       { t: { kind: 'api-key', acount: 'a' } },
-      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, limits, metadata, allowedModels',
+      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, limits, label, metadata, allowedModels',
     ],
     [
       'a time that is a date',
@@ -457,7 +457,7 @@ describe('an invalid argument', () => {
     [
       'options of stores',
       () => sqliteStores(undefined as never),
-      'sqliteStores takes an object with file, adapters, secretKeys, otherTokens, onEvent',
+      'sqliteStores takes an object with file, adapters, secretKeys, otherTokens, keepCallsMs, onEvent',
     ],
     [
       'an option of stores',
