@@ -10,7 +10,7 @@ export interface LimitView extends LimitBody {
 }
 
 export interface LimitBody {
-  /** Callers see it in refusals. A stored limit with this id is replaced if it has the same owner. */
+  /** Unique. A stored limit with this id is replaced if it has the same owner. */
   readonly id: string
   readonly of: 'credential' | 'account' | 'app'
   /** The id of the credential, the account or the app. */

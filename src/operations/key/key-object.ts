@@ -93,7 +93,7 @@ function limitObject(count: CountOfLimit, now: number) {
     unit,
     per,
     zone: zone ?? null,
-    resets_at: per === 'total' ? null : new Date(now + resetMs).toISOString(),
+    resets_at: per === 'total' ? null : new Date(wholeSecond(now + resetMs)).toISOString(),
     ...(isOwnLimit(definition) && {
       amount: figure(amount),
       used: figure(used),
@@ -101,4 +101,9 @@ function limitObject(count: CountOfLimit, now: number) {
       left: figure(left),
     }),
   }
+}
+
+/** Periods end with a second. The ledger says how long until then, and its answer takes some milliseconds. */
+function wholeSecond(at: number): number {
+  return Math.round(at / 1_000) * 1_000
 }

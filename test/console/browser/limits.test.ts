@@ -34,11 +34,15 @@ describe('an operator', { timeout: 120_000 }, () => {
     expect(await limitsNow()).toMatchObject([
       { id: 'alice-budget', unit: 'credits', amount: 20_000_000_000n, per: 'month', zone: 'Asia/Tokyo' },
     ])
+    await page.getByRole('button', { name: 'Set a limit for limited' }).click()
+    await save(dialog('Limit limited'), { 'Name of the limit': 'alice-budget', 'At most': '5' })
+    await dialog('Limit limited').locator('[name="id"][aria-invalid="true"]:focus').waitFor()
+    await page.keyboard.press('Escape')
     const row = page.getByRole('row', { name: /limited/ })
     await row.getByRole('meter', { name: 'Use of the limit alice-budget' }).waitFor()
     await expect
       .poll(() => row.locator('.limit-figures').textContent())
-      .toMatch(/^0 of 20 credits used per month, 20 left until .* \(Asia\/Tokyo\)$/)
+      .toMatch(/^0 of 20 credits used per month, 20 left until 01 \w+ \d{4}, 00:00:00 \(Asia\/Tokyo\)$/)
     expect(await violations(page)).toEqual([])
     await row.getByRole('button', { name: 'Change the limit alice-budget' }).click()
     await save(dialog('Change the limit alice-budget'), { 'At most': '30.5' })

@@ -1,18 +1,26 @@
 /** Formats numbers that are not money. */
 export const formatCount = (count: number): string => count.toLocaleString('en')
 
-const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
+const TIME_PARTS = {
   year: 'numeric',
   month: 'short',
   day: '2-digit',
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  timeZone: 'UTC',
-})
+} as const
+const UTC_FORMAT = new Intl.DateTimeFormat('en-GB', { ...TIME_PARTS, timeZone: 'UTC' })
 
-/** In UTC, like the ledger's days and every filter. */
-export const formatTime = (at: number): string => TIME_FORMAT.format(at)
+/** In UTC, like the ledger's days and every filter, unless a time zone is given. */
+export function formatTime(at: number, zone?: string): string {
+  if (zone === undefined) return UTC_FORMAT.format(at)
+  try {
+    return new Intl.DateTimeFormat('en-GB', { ...TIME_PARTS, timeZone: zone }).format(at)
+  } catch {
+    // The browser may not know a zone that the server knows.
+    return `${UTC_FORMAT.format(at)} UTC`
+  }
+}
 
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`

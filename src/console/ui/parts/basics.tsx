@@ -100,10 +100,11 @@ async function copyText(text: string): Promise<void> {
   if (!isDone) throw new Error('copying was refused')
 }
 
-export function Time({ at }: { at: number }) {
+/** In UTC, or in the given time zone. */
+export function Time({ at, zone }: { at: number; zone?: string }) {
   return (
     <time dateTime={new Date(at).toISOString()} class="time">
-      {formatTime(at)}
+      {formatTime(at, zone)}
     </time>
   )
 }

@@ -1,5 +1,6 @@
 import type { LimitBody, LimitView } from '../../protocol/index.js'
 import { write } from '../base/api.js'
+import { Problem } from '../base/problem.js'
 import { isOperator, useSession } from '../base/session.js'
 import { Button, Time } from './basics.js'
 import { needed, optional } from './read-values.js'
@@ -40,7 +41,7 @@ export function Limits({
           isRequired: true,
           value: limit?.id,
           isFixed: limit !== undefined,
-          hint: 'Callers see it when a call is refused.',
+          hint: 'Events and the list of calls name it when a call is refused.',
         },
         { name: 'amount', label: 'At most', isRequired: true, value: limit?.amount, placeholder: '20' },
         {
@@ -67,6 +68,11 @@ export function Limits({
       ],
       run: async (values) => {
         const id = needed(values, 'id')
+        if (limit === undefined && own.some((other) => other.id === id)) {
+          throw new Problem('There is a limit of this name. Change that one, or choose another name.', {
+            field: 'id',
+          })
+        }
         await write('api/limits/put', {
           id,
           of: owner.of,
@@ -139,8 +145,8 @@ function Use({ of: limit }: { of: LimitView }) {
         {endsAt !== undefined && (
           <>
             {' '}
-            until <Time at={endsAt} />
-            {zone !== undefined && ` (${zone})`}
+            until <Time at={endsAt} zone={zone ?? 'UTC'} />
+            {` (${zone ?? 'UTC'})`}
           </>
         )}
       </span>
