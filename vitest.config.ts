@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import tsup from './tsup.config.js'
@@ -19,6 +20,8 @@ export default defineConfig({
     // As long as a busy machine may need: what comes is seen at once.
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
+    // The default leaves one core to Vitest itself, so on two cores the tests would run one after the other.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     reporters: ['default', './test/helpers/closing-line.ts'],
   },
 })
