@@ -19,14 +19,26 @@ export type LimitReader = (limits: readonly Limit[]) => CallerLimits
 /** @param clock the wall clock, which decides the periods of a hold */
 export function createLimitReader(clock: Clock): LimitReader {
   const calendar = new PeriodCalendar()
-  // To check a time zone takes longer than all else that is done with a limit, and stores make new lists for each call.
-  const known = new LRUCache<string, CallerLimits>({ max: KNOWN_LISTS })
-  return (limits) => {
+  /** A cached principal comes with the same list for each call, and writing its text takes some microseconds. */
+  const byList = new WeakMap<readonly Limit[], CallerLimits>()
+  /** Without a cache, stores make a new list for each call, and checking a time zone takes longer than writing the text. */
+  const byText = new LRUCache<string, CallerLimits>({ max: KNOWN_LISTS })
+
+  function readText(limits: readonly Limit[]): CallerLimits {
     const key = textOf(limits)
-    let read = known.get(key)
+    let read = byText.get(key)
     if (read === undefined) {
       read = new CallerLimits(limits, calendar, clock)
-      known.set(key, read)
+      byText.set(key, read)
+    }
+    return read
+  }
+
+  return (limits) => {
+    let read = byList.get(limits)
+    if (read === undefined) {
+      read = readText(limits)
+      if (Object.isFrozen(limits) && limits.every(Object.isFrozen)) byList.set(limits, read)
     }
     return read
   }
