@@ -9,7 +9,7 @@ import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
-import { LOOK_UP_CODES, readCounts, readSpent, tightest } from './ask-ledger.js'
+import { LOOK_UP_CODES, readCounts, readSpent, tightest } from '../look-ups/ask-ledger.js'
 
 const SCOPE = 'credits.read'
 const decimal = z.string().regex(/^-?\d+(\.\d{1,9})?$/)

@@ -3,7 +3,7 @@ import type { LedgerLookUps } from '../../contracts/look-ups.js'
 import type { Engine } from '../../engine/engine.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
-import { LOOK_UP_CODES, readCounts, readSpent } from '../credits/ask-ledger.js'
+import { LOOK_UP_CODES, readCounts, readSpent } from '../look-ups/ask-ledger.js'
 import { keyObject } from './key-object.js'
 import { keySchema } from './schema.js'
 

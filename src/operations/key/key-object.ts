@@ -3,7 +3,7 @@ import type { Principal } from '../../contracts/credentials.js'
 import type { Spent } from '../../contracts/look-ups.js'
 import { isOwnLimit } from '../../contracts/own-limit.js'
 import type { Limit } from '../../contracts/usage-limits.js'
-import { type CountOfLimit, tightest } from '../credits/ask-ledger.js'
+import { type CountOfLimit, tightest } from '../look-ups/ask-ledger.js'
 
 /** The words of OpenRouter for the periods after which a limit starts again. */
 const RESETS: Readonly<Record<Limit['per'], string | null>> = {
