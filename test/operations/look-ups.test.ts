@@ -4,6 +4,7 @@ import {
   type ChatAdapter,
   type Limit,
   type MemoryCredential,
+  memoryCalls,
   memoryCredentials,
   memoryLedger,
   memoryProviders,
@@ -391,6 +392,41 @@ describe('GET /generation', () => {
     const { error, status } = await look('/generation')
     expect([status, error.code, error.param]).toEqual([400, 'invalid_request', 'id'])
     expect((await look(`/generation?id=${'x'.repeat(257)}`)).status).toBe(400)
+  })
+
+  it('shows no call of another account, whatever the stores return', async () => {
+    const calls = memoryCalls()
+    const ledger = memoryLedger({ alice: '1' })
+    service = await WireService.start({
+      router: (options) => ({
+        ...withCredentials({ 'sk-mallory': { kind: 'api-key', account: 'mallory' } })(options),
+        calls: { ...calls, find: (_account, id) => calls.find('alice', id) },
+        ledger: {
+          ...ledger,
+          findCall: ({ holdIds }, context) => ledger.findCall({ account: 'alice', holdIds }, context),
+        },
+      }),
+    })
+    const { id, requestId } = await chat()
+    for (const name of [id, requestId]) {
+      expect((await look(`/generation?id=${name}`)).status).toBe(200)
+      expect((await look(`/generation?id=${name}`, 'sk-mallory')).status).toBe(404)
+    }
+  })
+
+  it('shows the running call if its request id is that of an earlier one', async () => {
+    service = await WireService.start()
+    const sameId = { 'x-request-id': 'again' }
+    expect((await service.post(ask({ model: 'acme/none' }), sameId)).status).toBe(404)
+    await service.clock.elapse(1_000)
+    const gate = createDeferred()
+    service.upstream.script([{ head: 200 }, { wait: gate.promise }, 'end'])
+    const running = service.post(ask(), sameId)
+    await service.upstream.nextRequest()
+    expect((await look('/generation?id=again')).data).toMatchObject({ pending: true, model: MODEL })
+    gate.resolve()
+    await running
+    expect((await look('/generation?id=again')).data).toMatchObject({ pending: false, model: MODEL })
   })
 
   it('shows the charge of a call that fell back to a dearer route, with a larger hold', async () => {

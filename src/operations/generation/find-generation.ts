@@ -1,6 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 import { type KeptCall, ownerOfCall } from '../../contracts/calls.js'
-import type { Principal } from '../../contracts/credentials.js'
+import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { LedgerLookUps } from '../../contracts/look-ups.js'
 import type { Operation } from '../../contracts/operation.js'
@@ -40,27 +40,24 @@ export class GenerationFinder {
 
   /** Returns the call with this reply id or, if there is none, the newest with this request id. */
   async find(id: string, principal: Principal, context: LazyContext): Promise<Generation | undefined> {
-    const { account } = principal
     // First, since a call that ends is kept in the moment in which it is no longer in flight.
-    const inFlight = this.#inFlight(id, account)
-    const asked = await this.#askCalls(id, account, context)
-    const { kept } = asked
-    const replyId = kept?.facts?.completionId ?? id
-    const call = await this.#askLedger(replyId, account, context)
-    const found = this.#merge(replyId, call, kept) ?? inFlight
-    if (found === undefined) {
-      if (asked.hasFailed) throw unavailable()
-      return undefined
+    const inFlight = this.#inFlight(id, principal)
+    const { hasFailed, kept } = await this.#askCalls(id, principal, context)
+    // A client may send the request id of an earlier call again.
+    if (inFlight !== undefined && kept !== undefined && kept.id !== id && kept.at < inFlight.startedAt) {
+      return inFlight
     }
-    const owner = found.facts ?? (found.kept && ownerOfCall(found.kept))
-    const isOwn = principal.kind === 'api-key' || owner?.credentialId === principal.credentialId
-    return isOwn ? found : undefined
+    const replyId = kept?.facts?.completionId ?? id
+    const call = await this.#askLedger(replyId, principal, context)
+    const found = this.#merge(replyId, call, kept) ?? inFlight
+    if (found === undefined && hasFailed) throw unavailable()
+    return found
   }
 
-  #inFlight(requestId: string, account: string): Generation | undefined {
+  #inFlight(requestId: string, principal: Principal): Generation | undefined {
     const call = this.engine
       .calls()
-      .find((one) => one.requestId === requestId && one.facts?.account === account)
+      .find((one) => one.requestId === requestId && maySee(principal, one.facts))
     if (call === undefined) return undefined
     const { facts, startedAt } = call
     return {
@@ -78,27 +75,33 @@ export class GenerationFinder {
   /** Asks how the call ended. These are details: without them, the ledger still knows the call. */
   async #askCalls(
     id: string,
-    account: string,
+    principal: Principal,
     { requestId }: LazyContext,
-  ): Promise<{ readonly kept?: KeptCall | undefined; readonly hasFailed: boolean }> {
+  ): Promise<{ readonly kept?: KeptCall; readonly hasFailed: boolean }> {
     const { calls, clock, emit, limits } = this.engine.options
     const failed = (error: unknown): unknown => {
       emit({ type: 'store-fault', store: 'calls', requestId, error: eventError(error) })
       return error
     }
     try {
-      return { kept: await within(clock, limits.storeMs, calls.find(account, id), failed), hasFailed: false }
+      const kept = await within(clock, limits.storeMs, calls.find(principal.account, id), failed)
+      return kept && maySee(principal, ownerOfCall(kept)) ? { kept, hasFailed: false } : { hasFailed: false }
     } catch {
       return { hasFailed: true }
     }
   }
 
-  async #askLedger(replyId: string, account: string, context: LazyContext): Promise<FoundCall | undefined> {
+  async #askLedger(
+    replyId: string,
+    principal: Principal,
+    context: LazyContext,
+  ): Promise<FoundCall | undefined> {
     const prefix = this.#operationOf(replyId)?.idPrefix
     if (prefix === undefined) return undefined
     const callId = replyId.slice(prefix.length)
-    const call = await this.engine.findCall(callId, account, context, this.lookUps)
-    return call !== undefined && factsOf(call)?.completionId === replyId ? call : undefined
+    const call = await this.engine.findCall(callId, principal.account, context, this.lookUps)
+    const facts = call && factsOf(call)
+    return facts?.completionId === replyId && maySee(principal, facts) ? call : undefined
   }
 
   #merge(replyId: string, call: FoundCall | undefined, kept: KeptCall | undefined): Generation | undefined {
@@ -144,6 +147,14 @@ export class GenerationFinder {
   #operationOf(replyId: string): Operation | undefined {
     return this.operations.find(({ idPrefix }) => replyId.startsWith(idPrefix))
   }
+}
+
+/** A store is not trusted to return only calls of the account. */
+function maySee(
+  { account, credentialId, kind }: Principal,
+  owner: Pick<CredentialOwner, 'account' | 'credentialId'> | undefined,
+): boolean {
+  return owner?.account === account && (kind === 'api-key' || owner.credentialId === credentialId)
 }
 
 function factsOf(call: FoundCall): CallFacts | undefined {
