@@ -41,7 +41,7 @@ export class CallLog implements Listed {
   firstTokenMs: number | undefined
   /** The limit that refused the call. */
   limit: LimitRefusal | undefined
-  /** Read at the end, and only if an event needs it. */
+  /** Read at the end. */
   reply: ProviderReply | undefined
   private stream: boolean | undefined
   private action: unknown
@@ -119,6 +119,7 @@ export class CallLog implements Listed {
 
   end(): void {
     const { clock, emit, heard } = this.options
+    const isHeard = heard === 'all' || (heard === 'failed' && this.hasFailed)
     const durationMs = clock.now() - this.startedAt
     const event: RequestEnd = {
       type: 'request-end',
@@ -140,14 +141,14 @@ export class CallLog implements Listed {
       finishReason: this.reply?.finishReason,
       nativeFinishReason: this.reply?.nativeFinishReason,
       upstreamId: this.reply?.upstreamId,
-      action: extra(this.action),
-      connected: extra(this.connected),
+      action: isHeard ? extra(this.action) : undefined,
+      connected: isHeard ? extra(this.connected) : undefined,
       clientRetry: this.clientRetry || undefined,
       replayed: this.replayed || undefined,
       overdraft: this.overdraft || undefined,
       limit: this.limit,
     }
-    if (heard === 'all' || (heard === 'failed' && this.hasFailed)) emit(event)
+    if (isHeard) emit(event)
     if (this.recorder.wants(event)) this.recorder.record(this.toKept(event))
   }
 

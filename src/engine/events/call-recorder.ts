@@ -44,7 +44,9 @@ export class CallRecorder {
     try {
       // A host may have written an async method.
       const result: unknown = this.options.calls.record(call)
-      if (result instanceof Promise) result.catch((error) => this.reportFault(call.requestId, error))
+      if (result !== undefined) {
+        Promise.resolve(result).catch((error) => this.reportFault(call.requestId, error))
+      }
     } catch (error) {
       this.reportFault(call.requestId, error)
     }
