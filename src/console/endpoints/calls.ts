@@ -4,7 +4,7 @@ import type { Entry } from '../../contracts/index.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import { isPlainText } from '../../protocol/text.js'
 import type { CallsReply, EntryView } from '../protocol/index.js'
-import { type Column, csvHeader, csvLine } from '../serving/csv.js'
+import { type Column, csvPages } from '../serving/csv.js'
 import { type Endpoint, get, limitSchema, post, type Services, timeTextSchema } from '../serving/endpoint.js'
 import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, readReferences } from '../serving/references.js'
@@ -101,17 +101,12 @@ export const callEndpoints: readonly Endpoint[] = [
   ),
 
   get('calls.csv', 'both', filterSchema, async (query, { viewer }, services) => {
-    async function* lines(): AsyncGenerator<string> {
-      let next: string | undefined
-      do {
-        const after: { after?: string } = next === undefined ? {} : { after: next }
-        const page: CallsReply = await readPage(query, { limit: CSV_PAGE, ...after }, viewer, services, false)
-        const head = next === undefined ? csvHeader(columns) : ''
-        yield head + page.entries.map((entry) => csvLine(columns, entry)).join('')
-        next = page.next
-      } while (next !== undefined)
-    }
-    return { csv: { fileName: 'calls.csv', lines: lines() } }
+    const lines = csvPages(columns, async (after) => {
+      const page = present({ limit: CSV_PAGE, after })
+      const { entries, next } = await readPage(query, page, viewer, services, false)
+      return { rows: entries, next }
+    })
+    return { csv: { fileName: 'calls.csv', lines } }
   }),
 ]
 

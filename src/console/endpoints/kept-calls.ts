@@ -3,7 +3,7 @@ import { matchesCall, ownerOfCall } from '../../contracts/calls.js'
 import type { CallQuery, KeptCall } from '../../contracts/index.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import type { KeptCallsReply, KeptCallView } from '../protocol/index.js'
-import { type Column, csvHeader, csvLine } from '../serving/csv.js'
+import { type Column, csvPages } from '../serving/csv.js'
 import { type Endpoint, get, limitSchema, type Services, timeTextSchema } from '../serving/endpoint.js'
 import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, type References, readReferences } from '../serving/references.js'
@@ -75,23 +75,12 @@ export const keptCallEndpoints: readonly Endpoint[] = [
   ),
 
   get('kept-calls.csv', 'both', filterSchema, async (query, { viewer }, services) => {
-    async function* lines(): AsyncGenerator<string> {
-      let next: string | undefined
-      do {
-        const after: { after?: string } = next === undefined ? {} : { after: next }
-        const page: KeptCallsReply = await readPage(
-          query,
-          { limit: CSV_PAGE, ...after },
-          viewer,
-          services,
-          false,
-        )
-        const head = next === undefined ? csvHeader(columns) : ''
-        yield head + page.calls.map((call) => csvLine(columns, call)).join('')
-        next = page.next
-      } while (next !== undefined)
-    }
-    return { csv: { fileName: 'kept-calls.csv', lines: lines() } }
+    const lines = csvPages(columns, async (after) => {
+      const page = present({ limit: CSV_PAGE, after })
+      const { calls, next } = await readPage(query, page, viewer, services, false)
+      return { rows: calls, next }
+    })
+    return { csv: { fileName: 'kept-calls.csv', lines } }
   }),
 ]
 
@@ -109,7 +98,7 @@ async function readPage(
     problems: problems === 'true' ? true : undefined,
   })
   const { calls: kept, next } = await admin.listCalls({ ...query, ...page })
-  const oldest = next === undefined ? undefined : kept.at(-1)?.at
+  const oldest = next === undefined ? 0 : (kept.at(-1)?.at ?? 0)
   const calls =
     page.after === undefined
       ? [...remembered(query, kept, oldest, log), ...kept].sort((one, other) => other.at - one.at)
@@ -128,7 +117,7 @@ async function readPage(
 function remembered(
   query: CallQuery,
   kept: readonly KeptCall[],
-  oldest = 0,
+  oldest: number,
   log: EventLog,
 ): readonly KeptCall[] {
   const known = new Set(kept.map(keyOf))

@@ -22,6 +22,26 @@ export function csvHeader<Row>(columns: readonly Column<Row>[]): string {
   return `${columns.map(({ name }) => name).join(',')}\r\n`
 }
 
+/** A list of rows, and the position of the next one unless it is the last. */
+interface CsvPage<Row> {
+  readonly rows: readonly Row[]
+  readonly next: string | undefined
+}
+
+/** The header and the rows of all pages, page by page. `readPage` gets the `next` of the page before. */
+export async function* csvPages<Row>(
+  columns: readonly Column<Row>[],
+  readPage: (after: string | undefined) => Promise<CsvPage<Row>>,
+): AsyncGenerator<string> {
+  let after: string | undefined
+  do {
+    const { next, rows }: CsvPage<Row> = await readPage(after)
+    const head = after === undefined ? csvHeader(columns) : ''
+    yield head + rows.map((row) => csvLine(columns, row)).join('')
+    after = next
+  } while (after !== undefined)
+}
+
 function cell(value: string | number | undefined, isNumber: boolean): string {
   if (value === undefined) return ''
   const text = String(value)
