@@ -18,6 +18,11 @@ export function signCalls(calls: readonly JsonObject[], details: readonly JsonOb
   }
 }
 
+/** Whether {@link signedCallDetail} made the signature of a call. One that a provider sent as a detail has an index. */
+export function isMadeHere({ index }: JsonObject): boolean {
+  return index === undefined
+}
+
 /** Whether a detail is the signature of a call. */
 export function isCallSignature({ format, id }: JsonObject): boolean {
   return format === GOOGLE_FORMAT && isText(id)

@@ -159,8 +159,8 @@ export class ToolCallStream {
     }
     if (call.index !== undefined) {
       const piece = call.args.unsent()
-      if (piece !== '' || own !== undefined)
-        sent.push({ ...mendExtra(own ?? {}, this.losses), ...more(call, piece) })
+      if (own !== undefined) sent.push({ ...mendExtra(own, this.losses), ...more(call, piece) })
+      else if (piece !== '') sent.push(more(call, piece))
     } else {
       call.details = { ...call.details, ...delta.details }
       // More of the arguments without more of the name: the name is whole.
@@ -354,8 +354,9 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
 
 /** Leaves out the part of a call's `extra_content` that strict clients would refuse the whole reply for. */
 function mendExtra(fields: JsonObject, losses: Losses): JsonObject {
-  const { extra_content: extra = null, ...rest } = fields
+  const extra = fields.extra_content ?? null
   if (extra === null || isReadableExtra(extra)) return fields
+  const { extra_content: _extra, ...rest } = fields
   losses.mend('member-dropped', 'tool_calls.extra_content')
   if (!isObject(extra)) return rest
   const { google: _, ...others } = extra

@@ -319,6 +319,36 @@ describe('a search for tools that the client runs', () => {
   })
 })
 
+describe('an item or a tool that cannot be read', () => {
+  /** JSON that `String` throws for. */
+  const odd = { toString: 1 }
+  const call = { type: 'function_call', call_id: 'a', namespace: 'b', name: odd, arguments: '{}' }
+  const manyFaults = Array.from({ length: 30 }, () => ({ role: 'nobody', content: 'Hi' }))
+
+  it.each([
+    ['too many items', { input: Array.from({ length: 10_001 }, () => null) }, 'input'],
+    ['an item after many faults', { input: [...manyFaults, null] }, 'input.0.role'],
+    ['the name of a call', { input: [call] }, 'input.0.name'],
+    ['the id of a reference', { input: [{ id: odd }] }, 'input.0.id'],
+    ['the name of a function', { tools: [{ type: 'function', name: odd }] }, 'tools.0.name'],
+    ['the name of a custom tool', { tools: [{ type: 'custom', name: odd }] }, 'tools.0.name'],
+    ['the name of a namespace', { tools: [{ ...agents, name: odd }] }, 'tools.0.name'],
+    [
+      'the name of a found tool',
+      {
+        input: [
+          { type: 'tool_search_call', call_id: 'a', arguments: {} },
+          { type: 'tool_search_output', call_id: 'a', tools: [{ ...plain, name: odd }] },
+        ],
+      },
+      'input.1.tools.0.name',
+    ],
+  ])('is 400: %s', async (_, body, param) => {
+    await start()
+    expect(await errorFor(body)).toMatchObject({ status: 400, code: 'invalid_request', param })
+  })
+})
+
 describe('a web search that is only offered', () => {
   const TYPES = [
     'web_search',

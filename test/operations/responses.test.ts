@@ -515,6 +515,34 @@ describe('the signature of a call', () => {
     expect(service.upstreams[1]!.requests[0]!.text).not.toContain('sig')
   })
 
+  it.each([
+    ['before', false],
+    ['after', true],
+  ])('goes back as a detail of the message if it came as one, %s the call', async (_, isLate) => {
+    await start()
+    const data = {
+      type: 'reasoning.encrypted',
+      id: 'call_0',
+      data: 'sig',
+      format: 'google-gemini-v1',
+      index: 1,
+    }
+    const thought = { type: 'reasoning.text', text: 'Hm', format: 'google-gemini-v1', index: 0 }
+    const think = delta({ reasoning: 'Hm', reasoning_details: [thought] })
+    const signed = delta({ reasoning_details: [data] })
+    const called = delta({ tool_calls: [call(0)] })
+    const deltas = isLate ? [think, called, signed] : [think, signed, called]
+    service.upstream.script(answerEvents([...deltas, finishChunk('tool_calls'), usageChunk()]))
+    const { items } = await streamFor(ask)
+    service.upstream.script(answerJson(providerReply()))
+    await replyTo({ ...ask, input: [question, ...items, results[0]!] })
+    const replies = sent().messages.filter(({ role }) => role === 'assistant')
+    expect(replies).toMatchObject([
+      { reasoning_details: [thought, data], tool_calls: [{ id: 'call_0', type: 'function' }] },
+    ])
+    expect(sentCalls()[0]).not.toHaveProperty('extra_content')
+  })
+
   it('is left out without encrypted reasoning', async () => {
     await start()
     service.upstream.script(

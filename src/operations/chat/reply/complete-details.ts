@@ -26,7 +26,7 @@ export function completeDetails(said: JsonObject): void {
   const completed: unknown[] = []
   let hasReadable = false
   let written = 0
-  /** The place after the last text, where the rest belongs: before its signature, or an encrypted thought. */
+  /** The rest of the text belongs here: after the last detail with text, and before any signature or encrypted detail. */
   let afterText = 0
   for (const detail of details) {
     const text = readableText(detail)

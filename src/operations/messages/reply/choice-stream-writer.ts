@@ -12,6 +12,8 @@ import { errorEvent } from './errors.js'
 import { EventWriter, type MessageTop } from './event-writer.js'
 import { type Stop, stopReason } from './stop.js'
 
+/** The members that {@link ChoiceStreamWriter} writes beside calls. A piece of a call has none of them. */
+const SPOKEN = ['content', 'images', 'reasoning', 'reasoning_details', 'refusal'] as const
 const ENDED: Stop = { reason: 'end_turn', sequence: null }
 
 /** A tool call whose block has begun. */
@@ -70,8 +72,8 @@ export class ChoiceStreamWriter implements StreamWriter {
   private take(delta: JsonObject): string {
     const { tool_calls: calls } = delta
     let sent = ''
-    if (this.hasUnfinishedCall) this.deferred.push(delta)
-    else sent += this.write(delta)
+    if (!this.hasUnfinishedCall) sent += this.write(delta)
+    else if (SPOKEN.some((name) => delta[name] !== undefined)) this.deferred.push(delta)
     if (Array.isArray(calls)) for (const call of calls as JsonObject[]) sent += this.takeCall(call)
     return this.deferred.length === 0 || this.hasUnfinishedCall ? sent : sent + this.writeDeferred()
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import type { JsonObject } from '../../../protocol/json-values.js'
 import { flatName, TOOL_SEARCH } from './tool-names.js'
 
 export interface PlainItems {
@@ -23,7 +23,7 @@ function toPlainItem(item: JsonObject, found: JsonObject[]): JsonObject {
     case 'custom_tool_call': {
       if (item.namespace === undefined) return item
       const { namespace, ...plain } = item
-      plain.name = flatName(namespace, String(item.name))
+      plain.name = flatName(namespace as string, item.name as string)
       return plain
     }
     case 'tool_search_call': {
@@ -32,8 +32,8 @@ function toPlainItem(item: JsonObject, found: JsonObject[]): JsonObject {
       return { type: 'function_call', call_id: id, name: TOOL_SEARCH, arguments: args }
     }
     case 'tool_search_output': {
-      const tools = Array.isArray(item.tools) ? item.tools.filter(isObject) : []
-      found.push(...tools)
+      const tools = item.tools as readonly JsonObject[]
+      for (const tool of tools) found.push(tool)
       return { type: 'function_call_output', call_id: id, output: describeFound(tools) }
     }
     default:
@@ -44,9 +44,9 @@ function toPlainItem(item: JsonObject, found: JsonObject[]): JsonObject {
 /** Returns the result of a search. The tools themselves are sent with those of the request. */
 function describeFound(tools: readonly JsonObject[]): string {
   const names = tools.flatMap(({ name, tools: inner, type }) =>
-    type === 'namespace' && Array.isArray(inner)
-      ? inner.filter(isObject).map((tool) => flatName(name, String(tool.name)))
-      : [String(name)],
+    type === 'namespace'
+      ? (inner as readonly JsonObject[]).map((tool) => flatName(name as string, tool.name as string))
+      : [type === 'tool_search' ? TOOL_SEARCH : (name as string)],
   )
   return names.length === 0 ? 'No tool was found.' : `These tools can be called now: ${names.join(', ')}`
 }

@@ -184,9 +184,13 @@ function missableReferences(list: readonly unknown[]): ReadonlySet<number> {
   for (let position = list.length - 1; position >= 0; position--) {
     const value = list[position]
     if (!isObject(value) || !isReference(value)) isBeforeCall = isObject(value) && CALLS.has(value.type)
-    else if (isBeforeCall || String(value.id).startsWith(REASONING_ID)) found.add(position)
+    else if (isBeforeCall || isReasoningId(value.id)) found.add(position)
   }
   return found
+}
+
+function isReasoningId(id: unknown): boolean {
+  return typeof id === 'string' && id.startsWith(REASONING_ID)
 }
 
 /** Reads `input`: a text, or the items of the conversation so far. Returns items. */

@@ -12,10 +12,11 @@ import type { ParsedChatRequest } from '../../chat/read-request.js'
 import { toPlainItems } from './plain-items.js'
 import { readInput } from './read-items.js'
 import {
-  type ReadTools,
   readText,
   readToolChoice,
   readTools,
+  type SpelledTools,
+  spellTools,
   toChatChoice,
   toChatFormat,
 } from './read-tools.js'
@@ -38,8 +39,8 @@ export interface AskedResponse extends ParsedChatRequest {
   readonly items: readonly JsonObject[]
   readonly settings: RepeatedSettings
   /** The tools that were offered or found, without namespaces. */
-  readonly flatTools: ReadTools['flat']
-  readonly calledTools: ReadTools['called']
+  readonly flatTools: SpelledTools['flat']
+  readonly calledTools: SpelledTools['called']
   readonly include: ReadonlySet<string>
 }
 
@@ -100,8 +101,8 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
   const { keys, reading } = request
   const names = keys.filter((key) => !OUTLINE_NAMES.has(key) && !FIELDS.has(key) && key !== '__proto__')
   const parameters = readParameters(body, names, reading)
-  const { found, items } = toPlainItems(readInput(body.input, reading))
-  const tools = readTools(body.tools, found, reading)
+  const input = readInput(body.input, reading)
+  const givenTools = readTools(body.tools, reading)
   const toolChoice = readToolChoice(body.tool_choice, reading)
   const text = readText(body.text, reading)
   const reasoning = readReasoning(body.reasoning, reading)
@@ -109,10 +110,12 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
   const maxOutputTokens = readBound(body.max_output_tokens, reading)
   const instructions = readInstructions(body.instructions, reading)
   const { leftOut, model, own, unlisted } = closeRequest(request)
+  const { found, items } = toPlainItems(input)
+  const tools = spellTools(givenTools, found)
   const { metadata, ...sent } = parameters
   const settings = {
     instructions,
-    tools: tools.given,
+    tools: givenTools,
     toolChoice,
     text,
     reasoning,

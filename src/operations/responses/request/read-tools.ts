@@ -26,9 +26,7 @@ export interface CalledTool {
 }
 
 /** The tools of a request in all spellings. */
-export interface ReadTools {
-  /** As the client sent them, without those that were left out. */
-  readonly given: readonly JsonObject[]
+export interface SpelledTools {
   /** As a provider of this API gets them: functions and custom tools, without namespaces. */
   readonly flat: readonly JsonObject[]
   /** As a chat request has them. */
@@ -126,33 +124,41 @@ const toolsBesideOthers = listOf(readTool(true), MAX_TOOLS, 'tools')
 /**
  * Reads the tools that the client runs itself. A web search or a tool search of the provider is left out if there are other
  * tools. Throws 400 for any other tool that a provider would run, and bill apart.
+ */
+export function readTools(value: unknown, reading: RequestReading): readonly JsonObject[] {
+  if (value === undefined || value === null) return []
+  const hasOwn = Array.isArray(value) && value.some((tool) => isObject(tool) && isClients(tool))
+  return (hasOwn ? toolsBesideOthers : tools)(value, 'tools', reading) as readonly JsonObject[]
+}
+
+/**
+ * Returns checked tools in all spellings. Throws 400 if there are too many.
  *
  * @param found tools that the client has found by searches, checked
  */
-export function readTools(value: unknown, found: readonly JsonObject[], reading: RequestReading): ReadTools {
-  const hasOwn = Array.isArray(value) && value.some((tool) => isObject(tool) && isClients(tool))
-  const read = hasOwn ? toolsBesideOthers : tools
-  const listed = value === undefined || value === null ? [] : read(value, 'tools', reading)
-  const given = Array.isArray(listed) ? listed.filter(isObject) : []
+export function spellTools(given: readonly JsonObject[], found: readonly JsonObject[]): SpelledTools {
   const flat = new Map<string, JsonObject>()
   const called = new Map<string, CalledTool>()
   const add = (tool: JsonObject, within: string | undefined) => {
-    const { name: shortName, type } = tool
-    const name = type === 'tool_search' ? TOOL_SEARCH : String(shortName)
+    const { type } = tool
+    const name = type === 'tool_search' ? TOOL_SEARCH : (tool.name as string)
     const sent = flatName(within, name)
     called.set(sent, { item: CALL_ITEMS.get(type) ?? 'function_call', name, namespace: within })
     flat.set(sent, type === 'tool_search' ? searchFunction(tool) : Object.assign({}, tool, { name: sent }))
   }
   for (const tool of [...given, ...found]) {
     if (tool.type !== 'namespace') add(tool, undefined)
-    else if (Array.isArray(tool.tools)) {
-      for (const inner of tool.tools.filter(isObject)) add(inner, String(tool.name))
-    }
+    else for (const inner of tool.tools as readonly JsonObject[]) add(inner, tool.name as string)
   }
-  if (flat.size > MAX_TOOLS)
-    reading.faults.add('tools', `must have at most ${MAX_TOOLS.toLocaleString('en')} tools`)
+  if (flat.size > MAX_TOOLS) {
+    const message = `tools must have at most ${MAX_TOOLS.toLocaleString('en')} tools.`
+    throw new CompatError('invalid_request', message, {
+      param: 'tools',
+      details: [{ param: 'tools', message }],
+    })
+  }
   const all = [...flat.values()]
-  return { given, flat: all, chat: all.map(toChatTool), called }
+  return { flat: all, chat: all.map(toChatTool), called }
 }
 
 const CALL_ITEMS: ReadonlyMap<unknown, CalledTool['item']> = new Map([
@@ -256,8 +262,12 @@ export function toChatChoice(choice: unknown): unknown {
   }
 }
 
-function toChatReference({ name, namespace: within }: JsonObject): JsonObject {
-  return { type: 'function', function: { name: flatName(within, String(name)) } }
+function toChatReference(reference: JsonObject): JsonObject {
+  return { type: 'function', function: { name: flatNameOf(reference) } }
+}
+
+function flatNameOf({ name, namespace: within }: JsonObject): string {
+  return flatName(within as string | undefined, name as string)
 }
 
 /** Returns a tool choice without namespaces, for a provider of this API. */
@@ -268,8 +278,8 @@ export function toFlatChoice(choice: unknown): unknown {
   return { type, mode, tools: Array.isArray(allowed) ? allowed.filter(isObject).map(toFlatReference) : [] }
 }
 
-function toFlatReference({ name, namespace: within, type }: JsonObject): JsonObject {
-  return { type, name: flatName(within, String(name)) }
+function toFlatReference(reference: JsonObject): JsonObject {
+  return { type: reference.type, name: flatNameOf(reference) }
 }
 
 const FORMATS: ReadonlyMap<unknown, Member> = new Map([

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
-import { isCallSignature, signCalls } from '../../../replies/call-signatures.js'
+import { isCallSignature, isMadeHere, signCalls } from '../../../replies/call-signatures.js'
 import { toCustomArguments } from './read-tools.js'
 import { openReasoning } from './sealed-reasoning.js'
 
@@ -85,8 +85,7 @@ class Messages {
         ? `${reply.reasoning_content}\n\n${text}`
         : text
     }
-    const known = Array.isArray(reply.reasoning_details) ? reply.reasoning_details : []
-    if (details.length > 0) reply.reasoning_details = [...known, ...details]
+    addDetails(reply, details)
   }
 
   private addText(content: unknown): void {
@@ -117,9 +116,20 @@ class Messages {
     this.reply = undefined
     this.signatures = []
     if (reply === undefined) return
-    if (Array.isArray(reply.tool_calls)) signCalls(reply.tool_calls, signatures)
+    if (Array.isArray(reply.tool_calls)) signCalls(reply.tool_calls, signatures.filter(isMadeHere))
+    // OpenRouter signs a call by a detail of the message, and requires it back as such.
+    addDetails(
+      reply,
+      signatures.filter((signature) => !isMadeHere(signature)),
+    )
     this.all.push(reply)
   }
+}
+
+function addDetails(reply: ChatMessage, details: readonly JsonObject[]): void {
+  if (details.length === 0) return
+  const known = Array.isArray(reply.reasoning_details) ? reply.reasoning_details : []
+  reply.reasoning_details = [...known, ...details]
 }
 
 function isOnlyReasoning({ content, tool_calls: calls }: ChatMessage): boolean {

@@ -12,8 +12,8 @@ export const TOOL_SEARCH = 'tool_search'
  * Returns the name of a tool for providers, which know no namespaces. The same tool has the same name in every request. A
  * name that is too long ends with a hash of the whole.
  */
-export function flatName(namespace: unknown, name: string): string {
-  if (typeof namespace !== 'string' || namespace === '') return name
+export function flatName(namespace: string | undefined, name: string): string {
+  if (namespace === undefined || namespace === '') return name
   const flat = namespace.endsWith(SEPARATOR) ? namespace + name : namespace + SEPARATOR + name
   if (flat.length <= MAX_CHARS) return flat
   const hash = createHash('sha256').update(flat).digest('hex').slice(0, HASH_CHARS)
