@@ -19,8 +19,11 @@ export async function openDurableStores({ apiKey, baseUrl }: StandIn, mount: str
     secretKeys: [{ id: 'demo', key: randomBytes(32).toString('hex') }],
   })
   const close = async (): Promise<void> => {
-    await stores.close()
-    await rm(folder, { recursive: true, force: true })
+    try {
+      await stores.close()
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   }
   try {
     const admin = createAdmin(stores)

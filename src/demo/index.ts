@@ -26,13 +26,32 @@ const HOST = '127.0.0.1'
 
 /**
  * Starts a router on a bare `node:http` server of this machine, with a stand-in for the provider, and prints what to try.
- * Throws an error that says what to do if the port is taken.
+ * Throws an error that says what to do if the port is taken. If it throws, nothing stays open.
  */
-export async function startDemo({ hasDatabase, port, write }: DemoOptions): Promise<Demo> {
+export async function startDemo(options: DemoOptions): Promise<Demo> {
+  const closers: Closer[] = []
+  const close = () => closeAll(closers)
+  try {
+    return { ...(await open(options, closers)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type Closer = () => Promise<void>
+
+/** Opens each part and adds the function that closes it. */
+async function open(
+  { hasDatabase, port, write }: DemoOptions,
+  closers: Closer[],
+): Promise<Omit<Demo, 'close'>> {
   const standIn = await startStandIn()
+  closers.push(() => standIn.close())
   const opened = await (hasDatabase
     ? import('./durable-stores.js').then(({ openDurableStores }) => openDurableStores(standIn, MOUNT))
     : openMemoryStores(standIn))
+  closers.push(() => opened.close())
   const { pages } = opened
   const router = createCompatRouter({
     stores: opened.stores,
@@ -51,22 +70,26 @@ export async function startDemo({ hasDatabase, port, write }: DemoOptions): Prom
     }),
   )
   let origin = ''
-  const close = async (): Promise<void> => {
+  closers.push(async () => {
     server.close()
     await router.close()
     server.closeAllConnections()
-    await opened.close()
-    await standIn.close()
-  }
-  try {
-    await listen(server, port)
-  } catch (error) {
-    await close()
-    throw error
-  }
+  })
+  await listen(server, port)
   origin = `http://${HOST}:${(server.address() as AddressInfo).port}`
   write(greeting(origin, opened))
-  return { origin, apiKey: opened.apiKey, close }
+  return { origin, apiKey: opened.apiKey }
+}
+
+/** Closes the last first, and the others even if one fails. */
+async function closeAll(closers: Closer[]): Promise<void> {
+  const last = closers.pop()
+  if (last === undefined) return
+  try {
+    await last()
+  } finally {
+    await closeAll(closers)
+  }
 }
 
 async function listen(server: Server, port: number): Promise<void> {

@@ -99,3 +99,14 @@ it('runs from the command line until it is interrupted', async () => {
   expect(await closed).toEqual([0, null])
   expect(text).toContain('/sign-in#')
 })
+
+it('ends if its database cannot be opened', async () => {
+  const env = { ...process.env, TMPDIR: join(DIST, 'no-such-folder') }
+  const child = spawn(process.execPath, [join(DIST, 'cli.js'), 'demo', '--port', '0'], { env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  let text = ''
+  for await (const chunk of child.stderr) text += String(chunk)
+  expect(await closed).toEqual([1, null])
+  expect(text).toContain('no-such-folder')
+})

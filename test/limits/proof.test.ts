@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HOLD_STATE } from '../../src/sql/hold-states.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+import type { Change } from './proof/audit.js'
 import { type ProofOptions, type ProofResult, prove } from './proof/proof.js'
+import { Replay } from './proof/replay.js'
 import type { World } from './proof/world.js'
 
 const CALLS = 400
@@ -160,5 +163,22 @@ describe('the proof', () => {
     ['forgets-use', /has a wrong use/],
   ] as const)('finds a ledger that %s on SQLite', { timeout: PATIENCE_MS }, async (bug, found) => {
     expect(await problemsOf('SQLite', { bug })).toMatch(found)
+  })
+
+  it('finds a false refusal after the last change of its bucket', () => {
+    const plain = { state: undefined, parts: [], isReplaced: false, startsAt: 0n, held: 0n, used: 0n }
+    const parts: Change['parts'] = [['budget', 'credits', 0, '8']]
+    const changes: readonly Change[] = [
+      { ...plain, seq: 1, batch: 1, what: 'hold', id: 'first', parts },
+      { ...plain, seq: 2, batch: 1, what: 'bucket', id: 'budget', held: 8n },
+      { ...plain, seq: 3, batch: 2, what: 'end', id: 'first', state: HOLD_STATE.released, parts },
+      { ...plain, seq: 4, batch: 2, what: 'bucket', id: 'budget' },
+      { ...plain, seq: 5, batch: 3, what: 'refusal', id: 'second' },
+    ]
+    const replay = new Replay(changes)
+    expect(replay.problems).toEqual([])
+    const refusal = { holdId: 'second', replaces: undefined, bucket: 'budget', amount: '5' }
+    expect(replay.isFalse({ ...refusal, limit: '10' })).toBe(true)
+    expect(replay.isFalse({ ...refusal, limit: '4' })).toBe(false)
   })
 })

@@ -253,4 +253,11 @@ describe('a stand-in that fails on demand', () => {
       'Connection error',
     )
   })
+
+  it('may be closed twice', async () => {
+    const own = await startStandIn()
+    await own.close()
+    await own.close()
+    await expect(fetch(`${own.baseUrl}/models`)).rejects.toThrow()
+  })
 })

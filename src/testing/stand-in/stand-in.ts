@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -40,7 +40,7 @@ export interface StandIn {
   readonly apiKey: string
   /** Makes the next chat completions fail, one for each failure, in this order. */
   failNext(...failures: readonly StandInFailure[]): void
-  /** Ends all connections. */
+  /** Ends all connections. May be called again. */
   close(): Promise<void>
 }
 
@@ -78,19 +78,25 @@ export async function startStandIn(options: StandInOptions = {}): Promise<StandI
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
+  let closing: Promise<void> | undefined
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     apiKey: running.apiKey,
     failNext(...failures) {
       running.failures.push(...failures)
     },
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
+    close() {
+      closing ??= end(server)
+      return closing
     },
   }
+}
+
+async function end(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
 }
 
 async function answer(req: IncomingMessage, res: ServerResponse, running: Running): Promise<void> {

@@ -158,13 +158,13 @@ function countLimits(refusals: readonly Refusal[]): Record<string, number> {
 /** Returns the use of each limit in percent. */
 function checkStates(world: World, replay: Replay, problems: string[]): Record<string, number> {
   const percents: Record<string, number> = {}
-  for (const [bucket, { amount, unit }] of amountsOf(world)) {
+  for (const [bucket, { amount }] of amountsOf(world)) {
     let most = 0n
     for (const { held, seq, used } of replay.statesOf(bucket)) {
       if (held < 0n || used < 0n) problems.push(`${bucket} has ${held} held and ${used} used in state ${seq}`)
       if (used > most) most = used
-      // The tokens of a reply may be more than the estimate.
-      if (unit !== 'tokens' && held + used > amount)
+      // No reply of these providers has more tokens than its estimate.
+      if (held + used > amount)
         problems.push(`${bucket} passed its limit of ${amount} in state ${seq}: ${held} held, ${used} used`)
     }
     percents[bucket] = Number((most * 10_000n) / amount) / 100

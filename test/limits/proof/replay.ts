@@ -52,8 +52,8 @@ export class Replay {
     const last = this.#seqs.get(after) ?? this.#seqs.get(holdId)
     if (first === undefined || last === undefined) throw new Error(`Nothing shows when ${holdId} was refused`)
     const states = this.statesOf(bucket)
-    const next = states.findIndex(({ seq }) => seq > first)
-    const during = states.slice(next - 1).filter(({ seq }) => seq <= last)
+    const start = states.findLastIndex(({ seq }) => seq <= first)
+    const during = states.slice(start).filter(({ seq }) => seq <= last)
     const old = this.#parts.get(replaces ?? '')?.find(([name]) => name === bucket)
     return during.every(({ from, held, used }) => {
       const own = old !== undefined && old[2] === from ? BigInt(old[3]) : 0n
