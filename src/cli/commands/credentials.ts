@@ -70,11 +70,12 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .option('--app <app>', 'only this app')
     .action(async ({ account, app }: { account?: string; app?: string }) => {
       const reader = await session.reader()
-      const rows = await reader.listCredentials({
+      const filters = {
         ...(account === undefined ? {} : { account }),
         ...(app === undefined ? {} : { appId: app }),
-      })
-      const spend = await reader.spend({ by: 'key', ...(account === undefined ? {} : { account }) })
+      }
+      const rows = await reader.listCredentials(filters)
+      const spend = await reader.spend({ by: 'key', ...filters })
       const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
       const shown = rows.map((row) => ({ ...row, spent: costs.get(row.credentialId) ?? 0n }))
       session.show(shown, shown.map(toCredentialRow))
