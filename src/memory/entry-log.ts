@@ -1,6 +1,6 @@
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
+import { readLimit } from '../contracts/page-limit.js'
 import { copyCharge } from './ledger-input.js'
-import { readLimit } from './page-limit.js'
 
 /** An entry without its id, which is derived from its position when it is read. */
 type KeptEntry = Omit<Entry, 'id'>

@@ -81,6 +81,7 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
   let gathered: Waiting[] = []
   let gathering: NodeJS.Timeout | undefined
   let pruning: NodeJS.Timeout | undefined
+  let isPruning = false
   let closesBy = Infinity
 
   async function write(batch: readonly Waiting[]): Promise<readonly undefined[]> {
@@ -113,6 +114,8 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
   }
 
   async function prune(): Promise<void> {
+    if (isPruning) return
+    isPruning = true
     try {
       for (;;) {
         const count = await connection.run({
@@ -120,11 +123,13 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
             (select seq from {calls} where at < ?1 order by at, seq limit ${PRUNE_ROWS}) returning seq`,
           parameters: [BigInt(Date.now() - keepMs)],
         })
-        if (count < PRUNE_ROWS) return
+        if (count < PRUNE_ROWS || closesBy !== Infinity) return
         await pause(PAUSE_MS)
       }
     } catch {
-      // The next time, they are deleted all the same.
+      // They are deleted the next time.
+    } finally {
+      isPruning = false
     }
   }
 

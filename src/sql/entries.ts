@@ -1,11 +1,10 @@
 import type { EntryPage, EntryQuery } from '../contracts/index.js'
+import { readLimit } from '../contracts/page-limit.js'
 import { toTimeCell } from './cells.js'
 import { createConditions } from './conditions.js'
 import type { SqlDatabase } from './database.js'
 import { readEntry } from './entry-rows.js'
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
 const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
 
 /** An entry query with filters that only administration may use. */
@@ -20,10 +19,7 @@ export interface PayerQuery extends EntryQuery {
 
 /** Returns a page of entries, newest first. Throws a `RangeError` or `TypeError` if `limit` or `after` is invalid. */
 export async function readEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
-  const limit = query.limit ?? DEFAULT_LIMIT
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${String(limit)}`)
-  }
+  const limit = readLimit(query.limit)
   const { conditions, parameters, add, where } = createConditions()
   const { account, appId, credentialId, model, requestId, sessionId } = query
   // An account's postings are in the same order as its entries, so they serve as the index. A session has few entries.

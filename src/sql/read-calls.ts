@@ -1,11 +1,10 @@
 import type { CallPage, CallQuery, KeptCall } from '../contracts/index.js'
+import { readLimit } from '../contracts/page-limit.js'
 import { readCall, readPosition } from './call-rows.js'
 import { toTimeCell } from './cells.js'
 import { createConditions } from './conditions.js'
 import type { SqlDatabase } from './database.js'
 
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 1_000
 const CURSOR_PATTERN = /^(\d{1,16})\.(\d{1,18})$/
 const FIRST_ERROR_STATUS = 400
 
@@ -17,10 +16,7 @@ export interface KeptCallsQuery extends CallQuery {
 
 /** Returns a page of kept calls, newest first. Throws a `RangeError` or `TypeError` if the query is invalid. */
 export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {}): Promise<CallPage> {
-  const limit = query.limit ?? DEFAULT_LIMIT
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new RangeError(`limit must be an integer from 1 to ${MAX_LIMIT}; got ${String(limit)}`)
-  }
+  const limit = readLimit(query.limit)
   const { conditions, parameters, add, addOneOf, where } = createConditions()
   const { account, appId, credentialId, model, outcome, requestId, status } = query
   if (query.ids !== undefined) addOneOf('id', query.ids)

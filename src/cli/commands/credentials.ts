@@ -70,12 +70,12 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .option('--app <app>', 'only this app')
     .action(async ({ account, app }: { account?: string; app?: string }) => {
       const reader = await session.reader()
-      const of = {
+      const filters = {
         ...(account === undefined ? {} : { account }),
         ...(app === undefined ? {} : { appId: app }),
       }
-      const rows = await reader.listCredentials(of)
-      const spend = await reader.spend({ by: 'key', ...of })
+      const rows = await reader.listCredentials(filters)
+      const spend = await reader.spend({ by: 'key', ...filters })
       const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
       const shown = rows.map((row) => ({ ...row, spent: costs.get(row.credentialId) ?? 0n }))
       session.show(shown, shown.map(toCredentialRow))
