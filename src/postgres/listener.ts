@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { SqlDatabase } from '../sql/database.js'
 import { createWatchers } from '../sql/watchers.js'
 import type { PostgresClient, PostgresPool } from './pool.js'
@@ -96,6 +96,8 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     client.on('end', fail)
     client.on('notification', notified)
     signal.addEventListener('abort', leave)
+    // The watch may have ended in the turn in which the connection was opened.
+    if (signal.aborted) leave()
     try {
       await answer(client.query({ text: `listen "${channel}"` }))
       let heardAt: number | undefined
@@ -133,6 +135,8 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     }
     if (isReadOnly) throw new Error(READ_ONLY)
     await Promise.race([echo.isHeard, pause(HEARING_MS, signal)])
+    // If the process was busy, the time is over although the notification has arrived: it is read in this turn.
+    if (!echo.wasHeard) await setImmediate()
     if (echo.wasHeard || signal.aborted) return echo.wasHeard
     throw new Error(
       'a notification was sent and not heard: is there a pooler in transaction mode, or another server behind the address?',
