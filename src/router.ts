@@ -8,7 +8,7 @@ import { createEndpoints } from './endpoints/index.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import { createHttpHandler } from './http/index.js'
-import { engineOptions, type RouterOptions, type StoredRouterOptions } from './options.js'
+import { engineOptions, type RouterOptions, recallBounds, type StoredRouterOptions } from './options.js'
 
 /** Middleware for Express, Connect, bare `http` and `http2`, with a view of its calls and routes. */
 export interface CompatRouter {
@@ -49,10 +49,12 @@ export interface CompatRouter {
 export function createCompatRouter(options: RouterOptions | StoredRouterOptions): CompatRouter {
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
+  const recall = recallBounds(options.responses)
   const engine = createEngine(checked)
   const endpoints = createEndpoints(engine, {
     hasOpenApi: options.openapi !== false,
     hasPublicModels: options.publicModels === true,
+    recall,
   })
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
