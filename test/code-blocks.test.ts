@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, Server } from 'node:net'
@@ -29,10 +29,21 @@ import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/mar
 import { createTestDatabase } from './helpers/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const blocks = codeBlocks(readme)
+const read = (name: string) => readFileSync(join(root, name), 'utf8')
+const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+const documents = ['README.md', ...pages.map((name) => `docs/${name}`)]
+const blocks = documents.flatMap((document) =>
+  codeBlocks(read(document)).map((found): DocumentBlock => ({ ...found, document })),
+)
+/** Pages with blocks that show a part of a program or a configuration. */
+const withParts = new Set(
+  ['calls', 'charging', 'limits', 'lookups', 'messages', 'observability', 'responses', 'stores'].map(
+    (name) => `docs/${name}.md`,
+  ),
+)
 /** Blocks that mount a router and listen. */
 const mounts = [
+  'start',
   'express',
   'connect',
   'http',
@@ -61,9 +72,9 @@ const others = [
   ],
   ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
-const upstreamKey = 'sk-upstream-for-the-readme'
+const upstreamKey = 'sk-upstream-for-the-blocks'
 
-/** The `options` that blocks of the README use: those of its first example. */
+/** The `options` that blocks use: those of the first example in the README. */
 const OPTIONS = `
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders, openaiCompatible } from 'compat-router'
 const openai = openaiCompatible({ baseUrl: 'https://api.openai.com/v1', apiKey: process.env.OPENAI_API_KEY! })
@@ -75,7 +86,7 @@ export const options = {
 }
 `
 
-/** The `stores` that blocks of the README use. */
+/** The `stores` that blocks use. */
 const STORES = `
 import { openaiCompatible } from 'compat-router'
 import { sqliteStores } from 'compat-router/sqlite'
@@ -85,6 +96,10 @@ export const stores = sqliteStores({
   secretKeys: [{ id: '2026-01', key: process.env.SECRET_KEY! }],
 })
 `
+
+interface DocumentBlock extends CodeBlock {
+  readonly document: string
+}
 
 /** Exports of a block that must be closed. */
 interface Closable {
@@ -118,10 +133,10 @@ beforeAll(async () => {
   })
   proxy = await startConnectProxy()
   vi.stubEnv('OPENAI_API_KEY', upstreamKey)
-  vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-for-the-readme')
+  vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-for-the-blocks')
   vi.stubEnv('SECRET_KEY', '5'.repeat(64))
-  await mkdir(join(root, 'test', '.readme'), { recursive: true })
-  folder = await mkdtemp(join(root, 'test', '.readme', 'blocks-'))
+  await mkdir(join(root, 'test', '.blocks'), { recursive: true })
+  folder = await mkdtemp(join(root, 'test', '.blocks', 'blocks-'))
   await writeFile(join(folder, 'options.ts'), withTestAddresses(OPTIONS))
   await writeFile(join(folder, 'stores.ts'), withTestAddresses(STORES))
   mounted = await serve('mount')
@@ -149,7 +164,8 @@ afterAll(async () => {
 
 function block(directive: 'run' | 'shows', name: string): CodeBlock {
   const found = blocks.filter((candidate) => candidate.directives[directive] === name)
-  if (found.length !== 1) throw new Error(`README.md has ${found.length} blocks with ${directive}=${name}`)
+  if (found.length !== 1)
+    throw new Error(`The documents have ${found.length} blocks with ${directive}=${name}`)
   return found[0]!
 }
 
@@ -263,17 +279,26 @@ function streamShape(text: string): string[] {
   return shapes.filter((shape, at) => shape !== shapes[at - 1])
 }
 
-describe('the README', () => {
-  it('has no code block that this test neither runs nor checks', () => {
-    const idle = blocks.filter(({ directives }) => !directives.run && !directives.shows && !directives.check)
-    expect(idle.map(({ line }) => `line ${line}`)).toEqual([])
+describe('the code blocks of the documents', () => {
+  it('are all run, compared or checked, except parts of programs', () => {
+    const idle = blocks.filter(
+      ({ directives, document }) =>
+        !directives.run && !directives.shows && !directives.check && !withParts.has(document),
+    )
+    expect(idle.map(({ document, line }) => `${document}:${line}`)).toEqual([])
+  })
+
+  it('have no name that this test does not run', () => {
     const run = blocks.flatMap(({ directives }) => directives.run ?? [])
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
-  it('shows the reply that its first curl gets', async () => {
-    const reply = await shell('curl')
-    expect(shapeOf(JSON.parse(reply))).toEqual(shapeOf(JSON.parse(block('shows', 'curl').text)))
+  it('show the reply that the first curl gets, and its cost', async () => {
+    const reply = JSON.parse(await shell('curl')) as { usage: Record<string, unknown> }
+    expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
+    const cost = JSON.parse(block('shows', 'cost').text) as Record<string, unknown>
+    const shown = Object.keys(cost).map((name) => [name, reply.usage[name]])
+    expect(shapeOf(Object.fromEntries(shown))).toEqual(shapeOf(cost))
   })
 
   it('shows the stream that its second curl gets', async () => {
@@ -401,7 +426,7 @@ describe('the README', () => {
     }
     expect((await complete(await serveWith({ providers }))).body.usage!.cost).toBeGreaterThan(0)
     const model = { id: 'acme/smart', created: 0, ownedBy: 'acme' }
-    const context = { requestId: 'readme', signal: new AbortController().signal }
+    const context = { requestId: 'blocks', signal: new AbortController().signal }
     expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
   })
 
@@ -490,12 +515,11 @@ describe('the README', () => {
     expect(await importBlock('stand-in')).toBeDefined()
   })
 
-  it('says how to run the demo, with and without a database', () => {
-    const demo = blocks
-      .find(({ directives }) => directives.check === 'demo')!
-      .text.trim()
-      .split('\n')
-    expect(demo).toEqual(['', '-p compat-router -p libsql '].map((more) => `npx ${more}compat-router demo`))
+  it('say how to run the demo, with and without a database', () => {
+    const demos = blocks.filter(({ directives }) => directives.check === 'demo')
+    expect(demos.map(({ document }) => document)).toEqual(['README.md', 'docs/try.md'])
+    const commands = ['', '-p compat-router -p libsql '].map((more) => `npx ${more}compat-router demo`)
+    for (const { text } of demos) expect(text.trim().split('\n')).toEqual(commands)
   })
 
   it('runs the published ledger cases with the test runner of Node', async () => {
@@ -518,18 +542,19 @@ describe('the README', () => {
   }
 })
 
-describe('the TypeScript of the README', () => {
+describe('the TypeScript of the documents', () => {
   it('compiles under strict, and its tables name every option and event', { timeout: 240_000 }, async () => {
-    const names = (heading: string) => tableUnder(readme, heading).flatMap(([name]) => codeSpans(name!))
+    const names = (document: string, heading: string) =>
+      tableUnder(read(document), heading).flatMap(([name]) => codeSpans(name!))
     const keys = (list: string[]) => list.map((name) => `'${name}': true`).join(', ')
     await writeFile(
       join(folder, 'tables.ts'),
       `import type { RouterEvent, StoredRouterOptions } from 'compat-router'
-       export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('Options'))} }
-       export const events: Record<RouterEvent['type'], true> = { ${keys(names('Events'))} }\n`,
+       export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('docs/options.md', 'Options'))} }
+       export const events: Record<RouterEvent['type'], true> = { ${keys(names('docs/events.md', 'All events'))} }\n`,
     )
     const files = ['tables.ts', 'options.ts', 'stores.ts'].map((name) => join(folder, name))
-    for (const found of blocks.filter(({ language }) => language === 'ts')) {
+    for (const found of blocks.filter(({ directives, language }) => directives.run && language === 'ts')) {
       const file = join(folder, `compiled-${found.directives.run}.ts`)
       await writeFile(file, withPrelude(found))
       files.push(file)
