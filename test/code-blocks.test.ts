@@ -8,10 +8,11 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { createAdmin } from '../src/admin/index.js'
+import { type Admin, createAdmin } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
@@ -70,6 +71,7 @@ const others = [
     'seal',
     'cases',
   ],
+  ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency'],
   ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
@@ -472,6 +474,119 @@ describe('the code blocks of the documents', () => {
     expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
   })
 
+  describe('the guides for a host’s own users', () => {
+    let stores: DurableStores
+    let admin: Admin
+
+    beforeAll(async () => {
+      await askDatabases(inject('databases'), '/worker')
+      ;({ stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores })
+      admin = createAdmin(stores)
+      toClose.push({ stores })
+      await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
+      await admin.putRoute({
+        ...{ id: 'openai-fast', model: 'acme/fast', provider: 'openai', adapter: 'openai' },
+        ...{ upstreamModel: 'gpt-4o-mini', settings: { baseUrl: upstream.baseUrl }, secret: upstreamKey },
+      })
+    })
+
+    const postJson = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      })
+
+    it('open an account at sign-up, with a key that works and one welcome', async () => {
+      const base = await serve('users')
+      const signUp = async () => (await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).json()
+      const { account, token } = (await signUp()) as { account: string; token: string }
+      expect((await complete(base, 'acme/fast', token)).status).toBe(200)
+      await signUp()
+      expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
+    })
+
+    it('issue a key that expires', async () => {
+      const [token] = (await logged('short-key')) as [string]
+      expect(token).toMatch(/^sk-/)
+      const [key] = await admin.listCredentials({ account: 'alice', limit: 1 })
+      expect(key!.expiresAt).toBeGreaterThan(Date.now())
+    })
+
+    it('post a payment once, take a refund away, and refuse a wrong signature', async () => {
+      vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
+      vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
+      const url = `${await serve('top-ups')}/stripe`
+      const deliver = (event: object, secret = 'whsec_for_the_blocks') => {
+        const payload = JSON.stringify({ id: 'evt_1', object: 'event', ...event })
+        const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret })
+        return postJson(url, JSON.parse(payload), { 'stripe-signature': signature })
+      }
+      const paid = {
+        type: 'checkout.session.completed',
+        data: {
+          object: { id: 'cs_1', payment_status: 'paid', client_reference_id: 'buyer', amount_total: 2999 },
+        },
+      }
+      const refunded = (amount: number, before?: number) => ({
+        type: 'charge.refunded',
+        data: {
+          object: { id: 'ch_1', metadata: { account: 'buyer' }, amount_refunded: amount },
+          previous_attributes: { amount_refunded: before ?? 0 },
+        },
+      })
+      const balance = async () => (await admin.balance('buyer'))?.posted
+      expect((await deliver(paid, 'whsec_of_somebody_else')).status).toBe(400)
+      expect(await balance()).toBeUndefined()
+      for (const event of [paid, paid]) expect((await deliver(event)).status).toBe(200)
+      expect(await balance()).toBe(parseCredits('29.99'))
+      for (const event of [refunded(500), refunded(500)]) expect((await deliver(event)).status).toBe(200)
+      expect(await balance()).toBe(parseCredits('24.99'))
+      expect((await deliver(refunded(2999, 500))).status).toBe(200)
+      expect(await balance()).toBe(0n)
+    })
+
+    it('list, make and revoke the keys of one user, and of nobody else', async () => {
+      const base = await serve('keys-page')
+      await admin.grant({ account: 'ben', amount: '2' })
+      await admin.openAccount('cleo')
+      const as = (user: string) => ({ 'x-user': user })
+      const made = (await (await postJson(`${base}/keys`, { label: 'laptop' }, as('ben'))).json()) as {
+        credentialId: string
+        token: string
+      }
+      const list = async (user: string) =>
+        (await (await fetch(`${base}/keys`, { headers: as(user) })).json()) as Record<string, unknown>[]
+      expect(await list('ben')).toMatchObject([{ credentialId: made.credentialId, label: 'laptop' }])
+      expect(JSON.stringify(await list('ben'))).not.toContain(made.token)
+      expect(await list('cleo')).toEqual([])
+      const remove = async (user: string) =>
+        (await fetch(`${base}/keys/${made.credentialId}`, { method: 'DELETE', headers: as(user) })).status
+      expect(await remove('cleo')).toBe(404)
+      expect(await list('ben')).toHaveLength(1)
+      expect(await remove('ben')).toBe(204)
+      expect(await list('ben')).toEqual([])
+      expect(await (await fetch(`${base}/balance`, { headers: as('ben') })).json()).toEqual({
+        available: '2',
+      })
+    })
+
+    it('warn of a low balance, once', async () => {
+      const base = await serve('alerts')
+      await admin.grant({ account: 'dora', amount: '0.5' })
+      const { token } = await admin.issueKey({ account: 'dora' })
+      vi.spyOn(console, 'info').mockImplementation(() => {})
+      const printed = new Promise((done) => vi.spyOn(console, 'log').mockImplementation(done))
+      await complete(base, 'acme/fast', token)
+      expect(await printed).toMatch(/^dora has 0\.4999\d+ credits left$/)
+    })
+  })
+
+  it('charge a repeat under one key once', async () => {
+    const [first, repeat] = [JSON.parse(await shell('idempotency')), JSON.parse(await shell('idempotency'))]
+    expect(repeat).toEqual(first)
+  })
+
   it('keeps everything in PostgreSQL', async () => {
     const database = await createTestDatabase()
     vi.stubEnv('DATABASE_URL', database.url)
@@ -513,6 +628,18 @@ describe('the code blocks of the documents', () => {
 
   it('starts and ends a provider for tests', async () => {
     expect(await importBlock('stand-in')).toBeDefined()
+  })
+
+  it('name only commands that exist', async () => {
+    const shown = blocks.filter(({ directives }) => directives.check === 'commands')
+    const commands = shown.flatMap(({ text }) => [...text.matchAll(/npx compat-router ([a-z-]+)/g)])
+    expect(commands.length).toBeGreaterThan(10)
+    const surroundings = { env: {}, stdin: Readable.from([]), writeError: () => {} }
+    for (const name of new Set(commands.map(([, name]) => name!))) {
+      let help = ''
+      await runCli([name, '--help'], { ...surroundings, write: (text) => (help += text) })
+      expect(help).toContain(`Usage: compat-router ${name} `)
+    }
   })
 
   it('say how to run the demo, with and without a database', () => {
