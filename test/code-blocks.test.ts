@@ -17,6 +17,7 @@ import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
   type MemoryCatalogue,
+  memoryCatalogue,
   memoryLedger,
   type ProviderRegistry,
   parseCredits,
@@ -71,7 +72,7 @@ const others = [
     'seal',
     'cases',
   ],
-  ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency'],
+  ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
   ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
@@ -129,7 +130,7 @@ function listenAnywhere(this: Server): Server {
 beforeAll(async () => {
   upstream = await startStandIn({
     apiKey: upstreamKey,
-    models: ['gpt-4o-mini', 'gpt-4o'],
+    models: ['gpt-4o-mini', 'gpt-4o', 'anthropic/claude-sonnet-4.5'],
     tokenDelayMs: 0,
     remark: 'Set UPSTREAM_BASE_URL to talk to a real model.',
   })
@@ -174,6 +175,7 @@ function block(directive: 'run' | 'shows', name: string): CodeBlock {
 function withTestAddresses(text: string, base = mounted): string {
   return text
     .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
+    .replaceAll('https://openrouter.ai/api/v1', upstream.baseUrl)
     .replaceAll('http://proxy.internal:3128', proxy.url)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
     .replaceAll('.data/credits.db', join(folder, 'credits.db'))
@@ -580,6 +582,16 @@ describe('the code blocks of the documents', () => {
       await complete(base, 'acme/fast', token)
       expect(await printed).toMatch(/^dora has 0\.4999\d+ credits left$/)
     })
+  })
+
+  it('have a route to OpenRouter that completes', async () => {
+    vi.stubEnv('OPENROUTER_API_KEY', upstreamKey)
+    const { providers } = (await importBlock('openrouter-route', undefined, 'export { providers }')) as {
+      providers: ProviderRegistry
+    }
+    const catalogue = memoryCatalogue([{ id: 'acme/smart', prices: { input: '3', output: '15' } }])
+    const reply = await complete(await serveWith({ providers, catalogue }), 'acme/smart')
+    expect(reply.body.usage!.cost).toBeGreaterThan(0)
   })
 
   it('charge a repeat under one key once', async () => {
