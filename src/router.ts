@@ -4,7 +4,7 @@ import { usesFastPath } from './base/fast-paths.js'
 import { TurnGate } from './base/turn-gate.js'
 import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
-import { createEndpoints } from './endpoints/index.js'
+import { createEndpoints, RecentItems } from './endpoints/index.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import { createHttpHandler } from './http/index.js'
@@ -50,11 +50,12 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
   const recall = recallBounds(options.responses)
+  const recent = recall && new RecentItems(recall, clock)
   const engine = createEngine(checked)
   const endpoints = createEndpoints(engine, {
     hasOpenApi: options.openapi !== false,
     hasPublicModels: options.publicModels === true,
-    recall,
+    recent,
   })
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
@@ -98,6 +99,12 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     openHolds: { get: () => engine.openHolds },
     calls: { value: engine.calls },
     routes: { value: engine.routes },
-    close: { value: engine.close },
+    close: {
+      async value(asked?: { graceMs?: number }) {
+        const ended = await engine.close(asked)
+        recent?.clear()
+        return ended
+      },
+    },
   })
 }

@@ -14,23 +14,24 @@ import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
 import { createResponses, storedResponseEndpoints } from '../operations/responses/index.js'
-import { type RecallBounds, RecentItems } from '../operations/responses/recall/recent-items.js'
+import type { RecentItems } from '../operations/responses/recall/recent-items.js'
+
+export { RecentItems } from '../operations/responses/recall/recent-items.js'
 
 export interface EndpointOptions {
   /** Whether there is `GET /openapi.json`. */
   readonly hasOpenApi: boolean
   /** Whether callers without a credential see the models. */
   readonly hasPublicModels: boolean
-  /** How much is kept of recent replies of `POST /responses`. Undefined keeps nothing. */
-  readonly recall: RecallBounds | undefined
+  /** The items of recent replies of `POST /responses`. Undefined if none are kept. */
+  readonly recent: RecentItems | undefined
 }
 
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(
   engine: Engine,
-  { hasOpenApi, hasPublicModels, recall }: EndpointOptions,
+  { hasOpenApi, hasPublicModels, recent }: EndpointOptions,
 ): readonly Endpoint[] {
-  const recent = recall && new RecentItems(recall, engine.options.clock)
   // Every charged operation. A new one is one more item.
   const operations: readonly Operation[] = [chat, createResponses(recent), messages, embeddings]
   // The operations that models name. Others are further APIs to these.

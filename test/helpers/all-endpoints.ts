@@ -16,6 +16,6 @@ export function allEndpoints(): readonly Endpoint[] {
   return createEndpoints(createEngine(options), {
     hasOpenApi: true,
     hasPublicModels: false,
-    recall: undefined,
+    recent: undefined,
   })
 }

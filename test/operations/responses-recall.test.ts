@@ -354,6 +354,15 @@ describe('an item', () => {
     await expectGone(id)
   })
 
+  it('leaves no timer once its router is closed', async () => {
+    await start()
+    await messageId()
+    const { clock } = service
+    expect(clock.pending).toBeGreaterThan(0)
+    await service.router.close()
+    expect(clock.pending).toBe(0)
+  })
+
   it('is not known to another router', async () => {
     await start()
     const id = await messageId()
@@ -371,6 +380,15 @@ describe('an item', () => {
     await replyTo(further(id))
     await service.clock.elapse(1_001)
     await expectGone(id)
+  })
+
+  it('is not kept of a call that has `store: false`, which can still refer to others', async () => {
+    await start()
+    const { output } = await replyTo({ input: 'Hi', store: false })
+    await expectGone(output[0]!.id)
+    const id = await messageId()
+    await replyTo({ ...further(id), store: false })
+    expect(sent().messages).toHaveLength(3)
   })
 
   it('is dropped if its account exceeds its share, least recently used first', async () => {

@@ -46,9 +46,9 @@ export class ResponsePlan extends ChatPlan {
   }
 
   override reply(parts: ReplyParts): Reply {
-    const { recent, response } = this
-    const { model, stream } = response
-    const about = { parts, recent, response }
+    const { response } = this
+    const { mayKeep, model, stream } = response
+    const about = { parts, recent: mayKeep ? this.recent : undefined, response }
     return new ChatReply(
       parts,
       { model, stream, n: 1, reasoningName: 'reasoning' },

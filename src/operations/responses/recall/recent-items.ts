@@ -37,14 +37,13 @@ export class RecentItems {
   private readonly entries: LRUCache<string, Entry>
   private readonly shares = new Map<string, Share>()
   private readonly accountMaxBytes: number
-  private purgedAt: number
+  private cancelPurge: (() => void) | undefined
 
   constructor(
     { maxBytes, ttlMs }: RecallBounds,
-    private readonly clock: Pick<Clock, 'now'>,
+    private readonly clock: Pick<Clock, 'after' | 'now'>,
   ) {
     this.accountMaxBytes = Math.floor(maxBytes / ACCOUNT_SHARE)
-    this.purgedAt = clock.now()
     this.entries = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: ({ bytes }) => bytes,
@@ -65,7 +64,6 @@ export class RecentItems {
 
   /** Keeps an item. One that is too large is not kept. */
   keep(key: string, account: string, item: JsonObject): void {
-    this.purge()
     const json = toLatin1(JSON.stringify(item))
     const bytes = ENTRY_BYTES + key.length + json.length
     if (json.length > ITEM_MAX_BYTES || bytes > this.accountMaxBytes) return
@@ -83,6 +81,7 @@ export class RecentItems {
     }
     share.bytes += bytes
     share.keys.add(key)
+    this.purgeLater()
   }
 
   /** Returns the JSON of an item as latin1, or undefined if it was never kept, or is gone. */
@@ -95,12 +94,22 @@ export class RecentItems {
     return entry.json
   }
 
-  /** Frees the memory of items that are too old. */
-  private purge(): void {
-    const now = this.clock.now()
-    if (now - this.purgedAt < PURGE_EVERY_MS) return
-    this.purgedAt = now
-    this.entries.purgeStale()
+  /** Forgets everything, and leaves no timer. */
+  clear(): void {
+    this.entries.clear()
+    this.cancelPurge?.()
+    this.cancelPurge = undefined
+  }
+
+  /** Frees items that are too old, also if nothing is kept any more. */
+  private purgeLater(): void {
+    if (this.cancelPurge !== undefined) return
+    const purge = (): void => {
+      this.cancelPurge = undefined
+      this.entries.purgeStale()
+      if (this.entries.size > 0) this.purgeLater()
+    }
+    this.cancelPurge = this.clock.after(PURGE_EVERY_MS, purge, 'background')
   }
 
   private leave(key: string, { account, bytes }: Entry): void {

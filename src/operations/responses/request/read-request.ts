@@ -43,6 +43,8 @@ export interface AskedResponse extends ParsedChatRequest {
   readonly flatTools: SpelledTools['flat']
   readonly calledTools: SpelledTools['called']
   readonly include: ReadonlySet<string>
+  /** Whether the items of the reply may be kept for a while: not if `store` is `false`. */
+  readonly mayKeep: boolean
 }
 
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
@@ -150,6 +152,7 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     flatTools: tools.flat,
     calledTools: tools.called,
     include,
+    mayKeep: body.store !== false,
   }
 }
 
