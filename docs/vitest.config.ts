@@ -5,7 +5,8 @@ export default defineConfig({
   root: import.meta.dirname,
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 240_000,
+    // As long as a busy machine may need to look at every page.
+    testTimeout: 900_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
   },

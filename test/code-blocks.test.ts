@@ -59,7 +59,7 @@ const mounts = [
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [
-  ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
+  ...['mount', 'curl', 'call', 'stream', 'error', 'events', 'closing'],
   ...[
     'credentials',
     'limits',
@@ -303,8 +303,8 @@ describe('the code blocks of the documents', () => {
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
-  it('show the reply that the first curl gets, and its cost', async () => {
-    const reply = JSON.parse(await shell('curl')) as { usage: Record<string, unknown> }
+  it.each(['curl', 'call'])('show the reply that a curl gets, and its cost: %s', async (name) => {
+    const reply = JSON.parse(await shell(name)) as { usage: Record<string, unknown> }
     expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
     const cost = JSON.parse(block('shows', 'cost').text) as Record<string, unknown>
     const shown = Object.keys(cost).map((name) => [name, reply.usage[name]])

@@ -62,6 +62,11 @@ function tokenize(text: string): string[] {
   return words.flatMap((word) => (/[_-]/.test(word) ? [word, ...word.split(/[_-]/)] : [word]))
 }
 
+/** The codes of errors are all in one long table, which would come after each short paragraph that names one. */
+function boostDocument(id: string, term: string): number {
+  return term.includes('_') && id.startsWith('/errors') ? 4 : 1
+}
+
 export default {
   title: 'compat-router',
   description:
@@ -85,7 +90,7 @@ export default {
         detailedView: true,
         miniSearch: {
           options: { tokenize },
-          searchOptions: { boost: { title: 4, titles: 2, text: 1 }, combineWith: 'AND' },
+          searchOptions: { boost: { title: 4, titles: 2, text: 1 }, combineWith: 'AND', boostDocument },
         },
         _render: (source: string, environment: Environment, markdown: Renderer) => {
           const html = markdown.render(source, environment)
