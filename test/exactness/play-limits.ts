@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChatClient } from '../helpers/chat-client.js'
+import { createDeferred } from '../helpers/deferred.js'
+import { FULL_USAGE, post, within } from './play-call.js'
+import { type BookedProvider, PROMPT } from './provider.js'
+import type { CrowdScenario, KillScenario, ReplyPlan, RevocationScenario } from './scenarios.js'
+import { compareCharges, type Outcome } from './score.js'
+import type { Gateway, Policy } from './target.js'
+import { NOTHING } from './usage.js'
+
+const WHOLE: ReplyPlan = { usage: 'asked', spelling: 'openai', cached: 0, ending: 'whole' }
+/** After this long without an arrival or an answer, a gateway seems to queue its calls, and the provider answers. */
+const QUIET_MS = 3_000
+const ROUNDS_AT_MOST = 50
+const BETWEEN_CALLS_MS = 20
+const FIRST_TOKEN_MS = 1_000
+
+/**
+ * Sends all calls at once, and again those that were refused with 429, until a round serves none. The provider answers no
+ * call of a round before each has reached it or was refused: models take seconds, so all of them are in flight together.
+ */
+export async function playCrowd(
+  { calls, fits, limit, name }: CrowdScenario,
+  gateway: Gateway,
+  policy: Policy,
+  provider: BookedProvider,
+): Promise<Outcome> {
+  const { charges } = gateway
+  const open = limit === 'credit' ? gateway.openCredit : gateway.openCap
+  if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
+  if (open === undefined) return { scenario: name, missing: `it has no ${limit} that refuses calls` }
+  const each = policy.price(FULL_USAGE)
+  provider.follow(WHOLE)
+  const reserve = (await gateway.reserve?.(limit)) ?? each
+  const amount = each * BigInt(fits - 1) + (reserve > each ? reserve : each)
+  const key = await open(amount)
+  const before = (await charges()).length
+  let served = 0
+  let pending = calls
+  const statuses = new Map<number, number>()
+  for (let round = 0; round < ROUNDS_AT_MOST && pending > 0; round++) {
+    const ended = await playRound(pending, gateway, key, provider)
+    const servedNow = ended.filter(isServed).length
+    for (const client of ended) {
+      const status = client.status ?? 0
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    served += servedNow
+    pending = servedNow === 0 ? 0 : ended.filter(({ status }) => status === 429).length
+  }
+  const excess = each * BigInt(served) - amount
+  const overshoot = excess > 0n ? excess : 0n
+  const isStated = policy.mayExceedLimits !== undefined && overshoot > 0n
+  const notes = [`served ${served} calls for ${fits}`, `statuses ${describe(statuses)}`]
+  if (isStated) notes.push(`it says that it may: ${policy.mayExceedLimits}`)
+  return {
+    scenario: name,
+    mode: 'JSON',
+    billed: each * BigInt(served),
+    ...compareCharges((await charges()).slice(before), each * BigInt(served), served),
+    overshoot: isStated ? 0n : overshoot,
+    falseRefusals: Math.max(0, fits - served),
+    note: notes.join('; '),
+  }
+}
+
+async function playRound(
+  calls: number,
+  gateway: Gateway,
+  key: string,
+  provider: BookedProvider,
+): Promise<readonly ChatClient[]> {
+  const released = createDeferred()
+  let decided = 0
+  let quiet: NodeJS.Timeout | undefined
+  const decide = (): void => {
+    decided++
+    clearTimeout(quiet)
+    if (decided >= calls) released.resolve()
+    else quiet = setTimeout(() => released.resolve(), QUIET_MS)
+  }
+  provider.follow(WHOLE, async () => {
+    decide()
+    await released.promise
+  })
+  const clients = Array.from({ length: calls }, () => post(gateway, { mode: 'JSON', key }))
+  await Promise.all(
+    clients.map(async (client) => {
+      await client.over
+      if (!isServed(client)) decide()
+    }),
+  )
+  clearTimeout(quiet)
+  return clients
+}
+
+function isServed({ complete, status }: ChatClient): boolean {
+  return status === 200 && complete
+}
+
+function describe(counts: ReadonlyMap<number, number>): string {
+  return [...counts].map(([status, count]) => `${status} x ${count}`).join(', ')
+}
+
+/** Calls one after the other with a key that is revoked after the first call, until it is refused. */
+export async function playRevocation(
+  { name, patienceMs }: RevocationScenario,
+  gateway: Gateway,
+  policy: Policy,
+  provider: BookedProvider,
+): Promise<Outcome> {
+  const { charges, openKey, revoke } = gateway
+  if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
+  if (openKey === undefined || revoke === undefined) {
+    return { scenario: name, missing: 'it has no keys that can be revoked' }
+  }
+  const before = (await charges()).length
+  const key = await openKey()
+  provider.follow(WHOLE)
+  const call = async (): Promise<boolean> => {
+    const client = post(gateway, { mode: 'JSON', key })
+    await client.over
+    return isServed(client)
+  }
+  const falseRefusals = (await call()) ? 0 : 1
+  await revoke(key)
+  const revokedAt = performance.now()
+  let served = 1 - falseRefusals
+  let late = 0
+  let elapsed = 0
+  let isRefused = false
+  while (!isRefused && elapsed < patienceMs) {
+    const startedAfter = performance.now() - revokedAt
+    isRefused = !(await call())
+    elapsed = performance.now() - revokedAt
+    if (isRefused) break
+    served++
+    if (policy.revokedWithinMs !== undefined && startedAfter > policy.revokedWithinMs) late++
+    await sleep(BETWEEN_CALLS_MS)
+  }
+  const each = policy.price(FULL_USAGE)
+  const seconds = (elapsed / 1_000).toFixed(1)
+  const stated =
+    policy.revokedWithinMs === undefined ? 'states no time' : `states ${policy.revokedWithinMs / 1_000} s`
+  return {
+    scenario: name,
+    mode: 'JSON',
+    billed: each * BigInt(served),
+    ...compareCharges((await charges()).slice(before), each * BigInt(served), served),
+    overshoot: each * BigInt(late),
+    falseRefusals,
+    note: `${isRefused ? `refused after ${seconds} s` : `not refused in ${seconds} s`}; the target ${stated}`,
+  }
+}
+
+/** Kills the gateway after some answers, while streams are in flight, and compares its records after a restart. */
+export async function playKill(
+  { answered, inFlight, name }: KillScenario,
+  gateway: Gateway,
+  policy: Policy,
+  provider: BookedProvider,
+): Promise<Outcome> {
+  const { charges, killAndRestart } = gateway
+  if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
+  if (killAndRestart === undefined) return { scenario: name, missing: 'it keeps nothing across a restart' }
+  const before = (await charges()).length
+  provider.follow(WHOLE)
+  const answers = Array.from({ length: answered }, () => post(gateway, { mode: 'stream' }))
+  await Promise.all(answers.map(({ over }) => over))
+  const served = answers.filter(isServed).length
+  await sleep(policy.storedWithinMs)
+  provider.follow(WHOLE, async (point, gatewayLeft) => {
+    if (point === 'early') await gatewayLeft
+  })
+  const streams = Array.from({ length: inFlight }, () => post(gateway, { mode: 'stream' }))
+  await Promise.all(streams.map((stream) => within(stream.receives('one '), FIRST_TOKEN_MS)))
+  await killAndRestart()
+  await Promise.all(streams.map(({ over }) => over))
+  const made = (await charges()).slice(before)
+  const each = policy.price(FULL_USAGE)
+  const owed = policy.owes({
+    mode: 'stream',
+    ending: 'gateway killed',
+    hadOutput: true,
+    reported: undefined,
+    promptText: PROMPT,
+    sentText: '',
+  })
+  const isUnstated = 'unstated' in owed
+  const dueInFlight = isUnstated ? 0n : policy.price(owed.usage ?? NOTHING) * BigInt(inFlight)
+  // Charges of calls in flight are not counted if the target says nothing about them.
+  const counted = isUnstated ? made.filter((charge) => charge === each).slice(0, served) : made
+  return {
+    scenario: name,
+    mode: 'stream',
+    billed: each * BigInt(served),
+    ...compareCharges(
+      counted,
+      each * BigInt(served) + dueInFlight,
+      dueInFlight === 0n ? served : served + inFlight,
+    ),
+    overshoot: 0n,
+    falseRefusals: answered - served,
+    note: isUnstated ? `the target does not say what calls in flight cost` : (owed.because ?? ''),
+  }
+}
