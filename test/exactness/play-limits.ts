@@ -32,7 +32,9 @@ export async function playCrowd(
   const each = policy.price(FULL_USAGE)
   provider.follow(WHOLE)
   const reserve = (await gateway.reserve?.(limit)) ?? each
-  const amount = each * BigInt(fits - 1) + (reserve > each ? reserve : each)
+  let last = each
+  if (reserve > last) last = reserve
+  const amount = each * BigInt(fits - 1) + last
   const key = await open(amount)
   const before = (await charges()).length
   let served = 0
