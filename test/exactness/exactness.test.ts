@@ -112,7 +112,9 @@ describe('the benchmark of billing', () => {
       SCENARIOS,
     )
     expect(outcomes.filter(isOffered)).toEqual([])
-    expect(report(target, outcomes)).toContain('| not offered |')
+    expect(report(target, outcomes)).toContain(
+      '- Not offered, because it has no costs: a call that nothing happens to',
+    )
   })
 })
 

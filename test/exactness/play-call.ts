@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { ChatClient } from '../helpers/chat-client.js'
+import type { NewCharges } from './new-charges.js'
 import { type Arrival, type BookedProvider, COMPLETION_TOKENS, PROMPT, PROMPT_TOKENS } from './provider.js'
 import type { CallScenario, Mode, RetryScenario } from './scenarios.js'
 import { compareCharges, type Outcome, type Score } from './score.js'
@@ -8,6 +10,15 @@ import type { CallFacts, Gateway, Policy } from './target.js'
 const LINGER_MS = 500
 /** How long a client waits for its first token. Some gateways pass nothing on until a reply is whole. */
 const FIRST_TOKEN_MS = 1_000
+
+/** A running target, and what is in front of it and behind it. */
+export interface Setting {
+  readonly gateway: Gateway
+  readonly policy: Policy
+  readonly provider: BookedProvider
+  /** Undefined if the target has no costs. */
+  readonly charges: NewCharges | undefined
+}
 
 export interface CallBody {
   readonly mode: Mode
@@ -41,14 +52,10 @@ export const FULL_USAGE = { prompt: PROMPT_TOKENS, cached: 0, completion: COMPLE
 export async function playCall(
   scenario: CallScenario,
   mode: Mode,
-  gateway: Gateway,
-  policy: Policy,
-  provider: BookedProvider,
+  { charges, gateway, policy, provider }: Setting,
 ): Promise<Outcome> {
-  const { charges } = gateway
   if (charges === undefined) return { scenario: scenario.name, missing: 'it has no costs' }
   const { asksForUsage, leaves, name, reply } = scenario
-  const before = (await charges()).length
   let client: ChatClient | undefined
   provider.follow(reply, async (point, gatewayLeft) => {
     if (point !== leaves) return
@@ -59,7 +66,7 @@ export async function playCall(
   client = post(gateway, { mode, asksForUsage })
   await client.over
   if (provider.book.length > 0) await provider.until((book) => book.every(({ ended }) => ended !== undefined))
-  const made = (await charges()).slice(before)
+  const made = await charges.next()
   const [arrival] = provider.book
   if (arrival === undefined) return refused(scenario.name, mode, client, made)
   const billed = provider.book.reduce((sum, each) => sum + policy.price(each.billed), 0n)
@@ -100,6 +107,9 @@ function factsOf(
     ending: reply.ending === 'whole' ? left : 'provider failed',
     hadOutput: leaves !== 'before the first token' && (reply.ending === 'whole' || mode === 'stream'),
     reported: arrival.reported,
+    spelling: reply.spelling,
+    reportsOnRequest: reply.usage !== 'never',
+    billed: arrival.billed,
     promptText: PROMPT,
     sentText: arrival.sentText,
   }
@@ -109,15 +119,12 @@ function factsOf(
 export async function playRetry(
   { name, reply }: RetryScenario,
   mode: Mode,
-  gateway: Gateway,
-  policy: Policy,
-  provider: BookedProvider,
+  { charges, gateway, policy, provider }: Setting,
 ): Promise<Outcome> {
-  const { charges, idempotencyHeader } = gateway
+  const { idempotencyHeader } = gateway
   if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
   if (idempotencyHeader === undefined) return { scenario: name, missing: 'it documents no safe repeats' }
-  const before = (await charges()).length
-  const headers = { [idempotencyHeader]: `exactness-${mode}-${before}` }
+  const headers = { [idempotencyHeader]: `exactness-${mode}-${randomUUID()}` }
   const point = mode === 'stream' ? 'late' : 'before the first token'
   let first: ChatClient | undefined
   provider.follow(reply, async (at) => {
@@ -131,7 +138,7 @@ export async function playRetry(
   const second = post(gateway, { mode, headers })
   await second.over
   await provider.until((book) => book.every(({ ended }) => ended !== undefined))
-  const made = (await charges()).slice(before)
+  const made = await charges.next()
   const billed = provider.book.reduce((sum, each) => sum + policy.price(each.billed), 0n)
   return {
     scenario: name,

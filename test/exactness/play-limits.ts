@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChatClient } from '../helpers/chat-client.js'
 import { createDeferred } from '../helpers/deferred.js'
-import { FULL_USAGE, post, within } from './play-call.js'
+import { FULL_USAGE, post, type Setting, within } from './play-call.js'
 import { type BookedProvider, PROMPT } from './provider.js'
 import type { CrowdScenario, KillScenario, ReplyPlan, RevocationScenario } from './scenarios.js'
 import { compareCharges, type Outcome } from './score.js'
-import type { Gateway, Policy } from './target.js'
+import type { Gateway } from './target.js'
 import { NOTHING } from './usage.js'
 
 const WHOLE: ReplyPlan = { usage: 'asked', spelling: 'openai', cached: 0, ending: 'whole' }
@@ -21,22 +21,19 @@ const FIRST_TOKEN_MS = 1_000
  */
 export async function playCrowd(
   { calls, fits, limit, name }: CrowdScenario,
-  gateway: Gateway,
-  policy: Policy,
-  provider: BookedProvider,
+  { charges, gateway, policy, provider }: Setting,
 ): Promise<Outcome> {
-  const { charges } = gateway
   const open = limit === 'credit' ? gateway.openCredit : gateway.openCap
   if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
   if (open === undefined) return { scenario: name, missing: `it has no ${limit} that refuses calls` }
   const each = policy.price(FULL_USAGE)
   provider.follow(WHOLE)
   const reserve = (await gateway.reserve?.(limit)) ?? each
+  await charges.next()
   let last = each
   if (reserve > last) last = reserve
   const amount = each * BigInt(fits - 1) + last
   const key = await open(amount)
-  const before = (await charges()).length
   let served = 0
   let pending = calls
   const statuses = new Map<number, number>()
@@ -50,6 +47,7 @@ export async function playCrowd(
     served += servedNow
     pending = servedNow === 0 ? 0 : ended.filter(({ status }) => status === 429).length
   }
+  await gateway.liftLimits?.()
   const excess = each * BigInt(served) - amount
   const overshoot = excess > 0n ? excess : 0n
   const isStated = policy.mayExceedLimits !== undefined && overshoot > 0n
@@ -59,7 +57,7 @@ export async function playCrowd(
     scenario: name,
     mode: 'JSON',
     billed: each * BigInt(served),
-    ...compareCharges((await charges()).slice(before), each * BigInt(served), served),
+    ...compareCharges(await charges.next(), each * BigInt(served), served),
     overshoot: isStated ? 0n : overshoot,
     falseRefusals: Math.max(0, fits - served),
     note: notes.join('; '),
@@ -107,16 +105,13 @@ function describe(counts: ReadonlyMap<number, number>): string {
 /** Calls one after the other with a key that is revoked after the first call, until it is refused. */
 export async function playRevocation(
   { name, patienceMs }: RevocationScenario,
-  gateway: Gateway,
-  policy: Policy,
-  provider: BookedProvider,
+  { charges, gateway, policy, provider }: Setting,
 ): Promise<Outcome> {
-  const { charges, openKey, revoke } = gateway
+  const { openKey, revoke } = gateway
   if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
   if (openKey === undefined || revoke === undefined) {
     return { scenario: name, missing: 'it has no keys that can be revoked' }
   }
-  const before = (await charges()).length
   const key = await openKey()
   provider.follow(WHOLE)
   const call = async (): Promise<boolean> => {
@@ -148,7 +143,7 @@ export async function playRevocation(
     scenario: name,
     mode: 'JSON',
     billed: each * BigInt(served),
-    ...compareCharges((await charges()).slice(before), each * BigInt(served), served),
+    ...compareCharges(await charges.next(), each * BigInt(served), served),
     overshoot: each * BigInt(late),
     falseRefusals,
     note: `${isRefused ? `refused after ${seconds} s` : `not refused in ${seconds} s`}; the target ${stated}`,
@@ -158,14 +153,11 @@ export async function playRevocation(
 /** Kills the gateway after some answers, while streams are in flight, and compares its records after a restart. */
 export async function playKill(
   { answered, inFlight, name }: KillScenario,
-  gateway: Gateway,
-  policy: Policy,
-  provider: BookedProvider,
+  { charges, gateway, policy, provider }: Setting,
 ): Promise<Outcome> {
-  const { charges, killAndRestart } = gateway
+  const { killAndRestart } = gateway
   if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
   if (killAndRestart === undefined) return { scenario: name, missing: 'it keeps nothing across a restart' }
-  const before = (await charges()).length
   provider.follow(WHOLE)
   const answers = Array.from({ length: answered }, () => post(gateway, { mode: 'stream' }))
   await Promise.all(answers.map(({ over }) => over))
@@ -178,13 +170,16 @@ export async function playKill(
   await Promise.all(streams.map((stream) => within(stream.receives('one '), FIRST_TOKEN_MS)))
   await killAndRestart()
   await Promise.all(streams.map(({ over }) => over))
-  const made = (await charges()).slice(before)
+  const made = await charges.next()
   const each = policy.price(FULL_USAGE)
   const owed = policy.owes({
     mode: 'stream',
     ending: 'gateway killed',
     hadOutput: true,
     reported: undefined,
+    spelling: 'openai',
+    reportsOnRequest: true,
+    billed: FULL_USAGE,
     promptText: PROMPT,
     sentText: '',
   })

@@ -1,9 +1,10 @@
-import { playCall, playRetry } from './play-call.js'
+import { NewCharges } from './new-charges.js'
+import { playCall, playRetry, type Setting } from './play-call.js'
 import { playCrowd, playKill, playRevocation } from './play-limits.js'
 import { BookedProvider } from './provider.js'
 import type { Scenario } from './scenarios.js'
 import type { Outcome } from './score.js'
-import type { Gateway, Target } from './target.js'
+import type { Target } from './target.js'
 
 /** Plays all scenarios against a target, one after the other. */
 export async function runTarget(
@@ -15,9 +16,11 @@ export async function runTarget(
   try {
     const gateway = await target.start(provider)
     try {
+      const charges = gateway.charges === undefined ? undefined : new NewCharges(gateway.charges)
+      const setting: Setting = { gateway, policy: target.policy, provider, charges }
       const outcomes: Outcome[] = []
       for (const scenario of scenarios) {
-        for (const outcome of await play(scenario, target, gateway, provider)) {
+        for (const outcome of await play(scenario, setting)) {
           outcomes.push(outcome)
           report(outcome)
         }
@@ -31,12 +34,7 @@ export async function runTarget(
   }
 }
 
-async function play(
-  scenario: Scenario,
-  { policy }: Target,
-  gateway: Gateway,
-  provider: BookedProvider,
-): Promise<readonly Outcome[]> {
+async function play(scenario: Scenario, setting: Setting): Promise<readonly Outcome[]> {
   switch (scenario.kind) {
     case 'call':
     case 'retry': {
@@ -44,18 +42,18 @@ async function play(
       for (const mode of scenario.modes) {
         const outcome =
           scenario.kind === 'call'
-            ? await playCall(scenario, mode, gateway, policy, provider)
-            : await playRetry(scenario, mode, gateway, policy, provider)
+            ? await playCall(scenario, mode, setting)
+            : await playRetry(scenario, mode, setting)
         outcomes.push(outcome)
         if ('missing' in outcome) break
       }
       return outcomes
     }
     case 'crowd':
-      return [await playCrowd(scenario, gateway, policy, provider)]
+      return [await playCrowd(scenario, setting)]
     case 'revocation':
-      return [await playRevocation(scenario, gateway, policy, provider)]
+      return [await playRevocation(scenario, setting)]
     case 'kill':
-      return [await playKill(scenario, gateway, policy, provider)]
+      return [await playKill(scenario, setting)]
   }
 }

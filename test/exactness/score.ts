@@ -3,7 +3,7 @@ import type { Mode } from './scenarios.js'
 /** What a scenario has shown. Amounts are in billionths of the target's currency. */
 export interface Score {
   readonly scenario: string
-  readonly mode?: Mode
+  readonly mode: Mode
   /** What the provider bills, at the target's prices. */
   readonly billed: bigint
   /** Undefined if the target does not say what it owes. */

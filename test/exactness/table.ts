@@ -31,21 +31,20 @@ export function report({ name, policy, settings, version }: Target, outcomes: re
     ...settings.map((line) => `- Set up: ${line}`),
     ...policy.sources.map((line) => `- Its policy: ${line}`),
     '',
-    table(outcomes),
+    ...(scores.length === 0 ? [] : [table(scores), '']),
+    ...notOffered(outcomes),
     '',
     `${outcomes.length} results: ${exact} with 0 in every column, of which ${unstated} are by no stated policy; ${scores.length - exact} not; ${missing} not offered.`,
   ].join('\n')
 }
 
-function table(outcomes: readonly Outcome[]): string {
+function table(scores: readonly Score[]): string {
   const lines = new Map<string, { cells: string[]; modes: string[] }>()
-  for (const outcome of outcomes) {
-    const cells = isOffered(outcome)
-      ? scoreCells(outcome)
-      : [...Array(8).fill('not offered'), outcome.missing]
-    const key = [outcome.scenario, ...cells].join('|')
-    const line = lines.get(key) ?? { cells: [outcome.scenario, ...cells], modes: [] as string[] }
-    if (isOffered(outcome) && outcome.mode !== undefined) line.modes.push(outcome.mode)
+  for (const score of scores) {
+    const cells = scoreCells(score)
+    const key = cells.join('|')
+    const line = lines.get(key) ?? { cells, modes: [] as string[] }
+    line.modes.push(score.mode)
     lines.set(key, line)
   }
   const body = [...lines.values()].map(({ cells: [scenario, ...rest], modes }) => [
@@ -53,14 +52,26 @@ function table(outcomes: readonly Outcome[]): string {
     modes.join(', '),
     ...rest,
   ])
-  const total = totalCells(outcomes.filter(isOffered))
   const rule = HEADS.map((_, index) => (TEXT_COLUMNS.includes(index) ? '---' : '---:'))
-  return [HEADS, rule, ...body, total].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return [HEADS, rule, ...body, totalCells(scores)].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** A line for each thing that the target lacks. */
+function notOffered(outcomes: readonly Outcome[]): string[] {
+  const names = new Map<string, string[]>()
+  for (const outcome of outcomes) {
+    if (isOffered(outcome)) continue
+    const list = names.get(outcome.missing) ?? []
+    list.push(outcome.scenario)
+    names.set(outcome.missing, list)
+  }
+  return [...names].map(([missing, list]) => `- Not offered, because ${missing}: ${list.join('; ')}`)
 }
 
 function scoreCells(score: Score): string[] {
-  const { billed, charged, doubles, due, falseRefusals, losses, note, overshoot } = score
+  const { billed, charged, doubles, due, falseRefusals, losses, note, overshoot, scenario } = score
   return [
+    scenario,
     decimal(billed),
     due === undefined ? 'unstated' : decimal(due),
     decimal(charged),

@@ -1,4 +1,4 @@
-import type { Mode } from './scenarios.js'
+import type { Mode, Spelling } from './scenarios.js'
 import type { Usage } from './usage.js'
 
 /** A gateway that bills or logs the cost of calls. */
@@ -36,6 +36,8 @@ export interface Gateway {
   /** Returns the key of a new payer with this credit, or under this cap for a month, in billionths. */
   readonly openCredit?: (amount: bigint) => Promise<string>
   readonly openCap?: (amount: bigint) => Promise<string>
+  /** Ends the limits that were opened, if they also apply to other keys. */
+  readonly liftLimits?: () => Promise<void>
   readonly openKey?: () => Promise<string>
   readonly revoke?: (key: string) => Promise<void>
   /** Kills its process with SIGKILL, and starts it on the same data. */
@@ -51,6 +53,11 @@ export interface CallFacts {
   readonly hadOutput: boolean
   /** The usage that the provider reported to the gateway. Undefined if it reported none. */
   readonly reported: Usage | undefined
+  readonly spelling: Spelling
+  /** Whether the provider reports the usage of this call if it is asked. */
+  readonly reportsOnRequest: boolean
+  /** What the provider bills. */
+  readonly billed: Usage
   readonly promptText: string
   /** The output that the provider has sent. */
   readonly sentText: string
@@ -74,4 +81,16 @@ export interface Policy {
   readonly revokedWithinMs?: number
   /** How long the target says that a record may wait in memory before it is stored. */
   readonly storedWithinMs: number
+}
+
+/**
+ * The policy of a target that says that it records the cost of every call from the usage that its provider reports, and
+ * says nothing about calls without such a report. `spellings` are those of the kind of provider that it is set up with.
+ */
+export function owesReports(spellings: readonly Spelling[]): Policy['owes'] {
+  return ({ billed, ending, reported, reportsOnRequest, spelling }) => {
+    if (!spellings.includes(spelling)) return { unstated: true }
+    if (reported !== undefined) return { usage: reported }
+    return ending === 'finished' && reportsOnRequest ? { usage: billed } : { unstated: true }
+  }
 }
