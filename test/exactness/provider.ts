@@ -44,8 +44,9 @@ export class BookedProvider implements Upstream {
     upstream.script((reply, request) => this.serve(reply, request))
   }
 
-  static async start(): Promise<BookedProvider> {
-    return new BookedProvider(await startScriptedUpstream())
+  /** Listens on a free port if it is 0. */
+  static async start(port = 0): Promise<BookedProvider> {
+    return new BookedProvider(await startScriptedUpstream({ port }))
   }
 
   get baseUrl(): string {

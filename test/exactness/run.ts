@@ -12,7 +12,7 @@ export async function runTarget(
   scenarios: readonly Scenario[],
   report: (outcome: Outcome) => void = () => undefined,
 ): Promise<readonly Outcome[]> {
-  const provider = await BookedProvider.start()
+  const provider = await BookedProvider.start(Number(process.env.EXACTNESS_PROVIDER_PORT ?? 0))
   try {
     const gateway = await target.start(provider)
     try {
