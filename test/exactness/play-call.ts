@@ -8,6 +8,8 @@ import type { CallFacts, Gateway, Policy } from './target.js'
 
 /** How long a provider waits for the gateway to disconnect after its client has. */
 const LINGER_MS = 500
+/** How long a client waits for the end of a reply, while no provider is slow. */
+const PATIENCE_MS = 10_000
 /** How long a client waits for its first token. Some gateways pass nothing on until a reply is whole. */
 const FIRST_TOKEN_MS = 1_000
 
@@ -64,7 +66,7 @@ export async function playCall(
     await within(gatewayLeft, LINGER_MS)
   })
   client = post(gateway, { mode, asksForUsage })
-  await client.over
+  const hasEnded = await ends(client)
   if (provider.book.length > 0) await provider.until((book) => book.every(({ ended }) => ended !== undefined))
   const made = await charges.next()
   const [arrival] = provider.book
@@ -79,7 +81,12 @@ export async function playCall(
     ...compareCharges(made, due, 1),
     overshoot: 0n,
     falseRefusals: 0,
-    note: 'unstated' in owed ? 'the target does not say what is due' : (owed.because ?? ''),
+    note: [
+      'unstated' in owed ? 'the target does not say what is due' : (owed.because ?? ''),
+      hasEnded ? '' : `its client saw no end of the reply in ${PATIENCE_MS / 1_000} s`,
+    ]
+      .filter((part) => part !== '')
+      .join('; '),
   }
 }
 
@@ -136,7 +143,7 @@ export async function playRetry(
   await first.over
   await provider.until((book) => book[0]?.ended !== undefined)
   const second = post(gateway, { mode, headers })
-  await second.over
+  await ends(second)
   await provider.until((book) => book.every(({ ended }) => ended !== undefined))
   const made = await charges.next()
   const billed = provider.book.reduce((sum, each) => sum + policy.price(each.billed), 0n)
@@ -149,6 +156,21 @@ export async function playRetry(
     falseRefusals: second.status === 200 ? 0 : 1,
     note: `the provider got ${provider.book.length === 1 ? 'one request' : `${provider.book.length} requests`}`,
   }
+}
+
+/** Waits for the end of a reply, but not forever, and leaves then. Returns whether it has ended. */
+export async function ends(client: ChatClient): Promise<boolean> {
+  let isOver = false
+  await within(
+    client.over.then(() => {
+      isOver = true
+    }),
+    PATIENCE_MS,
+  )
+  const hasEnded = isOver
+  client.leave()
+  await client.over
+  return hasEnded
 }
 
 /** Waits for a promise, but not longer than this. A rejection ends the wait. */

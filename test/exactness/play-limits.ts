@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChatClient } from '../helpers/chat-client.js'
 import { createDeferred } from '../helpers/deferred.js'
-import { FULL_USAGE, post, type Setting, within } from './play-call.js'
+import { ends, FULL_USAGE, post, type Setting, within } from './play-call.js'
 import { type BookedProvider, PROMPT } from './provider.js'
 import type { CrowdScenario, KillScenario, ReplyPlan, RevocationScenario } from './scenarios.js'
 import { compareCharges, type Outcome } from './score.js'
@@ -11,6 +11,8 @@ import { NOTHING } from './usage.js'
 const WHOLE: ReplyPlan = { usage: 'asked', spelling: 'openai', cached: 0, ending: 'whole' }
 /** After this long without an arrival or an answer, a gateway seems to queue its calls, and the provider answers. */
 const QUIET_MS = 3_000
+/** How long a call of a crowd may take. Its client leaves then. */
+const CROWD_PATIENCE_MS = 120_000
 const ROUNDS_AT_MOST = 50
 const BETWEEN_CALLS_MS = 20
 const FIRST_TOKEN_MS = 1_000
@@ -86,7 +88,8 @@ async function playRound(
   const clients = Array.from({ length: calls }, () => post(gateway, { mode: 'JSON', key }))
   await Promise.all(
     clients.map(async (client) => {
-      await client.over
+      await within(client.over, CROWD_PATIENCE_MS)
+      client.leave()
       if (!isServed(client)) decide()
     }),
   )
@@ -116,7 +119,7 @@ export async function playRevocation(
   provider.follow(WHOLE)
   const call = async (): Promise<boolean> => {
     const client = post(gateway, { mode: 'JSON', key })
-    await client.over
+    await ends(client)
     return isServed(client)
   }
   const falseRefusals = (await call()) ? 0 : 1
@@ -160,7 +163,7 @@ export async function playKill(
   if (killAndRestart === undefined) return { scenario: name, missing: 'it keeps nothing across a restart' }
   provider.follow(WHOLE)
   const answers = Array.from({ length: answered }, () => post(gateway, { mode: 'stream' }))
-  await Promise.all(answers.map(({ over }) => over))
+  await Promise.all(answers.map(ends))
   const served = answers.filter(isServed).length
   await sleep(policy.storedWithinMs)
   provider.follow(WHOLE, async (point, gatewayLeft) => {
@@ -169,7 +172,7 @@ export async function playKill(
   const streams = Array.from({ length: inFlight }, () => post(gateway, { mode: 'stream' }))
   await Promise.all(streams.map((stream) => within(stream.receives('one '), FIRST_TOKEN_MS)))
   await killAndRestart()
-  await Promise.all(streams.map(({ over }) => over))
+  await Promise.all(streams.map(ends))
   const made = await charges.next()
   const each = policy.price(FULL_USAGE)
   const owed = policy.owes({

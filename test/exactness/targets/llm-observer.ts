@@ -23,7 +23,7 @@ export async function llmObserverTarget(): Promise<Target> {
   const directory = await installPeer({
     name: 'llm-observer',
     version: VERSION,
-    dependencies: { 'llm-observer': VERSION },
+    dependencies: { 'llm-observer': VERSION, '@anthropic-ai/sdk': '1.14.0' },
     built: ['better-sqlite3'],
   })
   return {
@@ -33,6 +33,7 @@ export async function llmObserverTarget(): Promise<Target> {
       'README, "Quick start": its server with default options; provider openai, model gpt-4o from its own price list',
       'a global monthly budget with its kill switch, a safety buffer of 0.000001 and the default estimate of 3 output tokens a prompt token',
       'connections to api.openai.com go to the scripted provider, because its address cannot be set',
+      '@anthropic-ai/sdk 1.14.0 beside it: it does not start without this package, which it does not declare',
     ],
     policy: {
       sources: [
