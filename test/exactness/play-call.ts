@@ -5,6 +5,7 @@ import { type Arrival, type BookedProvider, COMPLETION_TOKENS, PROMPT, PROMPT_TO
 import type { CallScenario, Mode, RetryScenario } from './scenarios.js'
 import { compareCharges, type Outcome, type Score } from './score.js'
 import type { CallFacts, Gateway, Policy } from './target.js'
+import { PRICES, priceOf } from './usage.js'
 
 /** How long a provider waits for the gateway to disconnect after its client has. */
 const LINGER_MS = 500
@@ -71,7 +72,7 @@ export async function playCall(
   const made = await charges.next()
   const [arrival] = provider.book
   if (arrival === undefined) return refused(scenario.name, mode, client, made)
-  const billed = provider.book.reduce((sum, each) => sum + policy.price(each.billed), 0n)
+  const billed = provider.book.reduce((sum, each) => sum + priceOf(each.billed, PRICES), 0n)
   const owed = policy.owes(factsOf(arrival, scenario, mode))
   const due = 'unstated' in owed ? undefined : policy.price(owed.usage)
   return {
@@ -146,7 +147,7 @@ export async function playRetry(
   await ends(second)
   await provider.until((book) => book.every(({ ended }) => ended !== undefined))
   const made = await charges.next()
-  const billed = provider.book.reduce((sum, each) => sum + policy.price(each.billed), 0n)
+  const billed = provider.book.reduce((sum, each) => sum + priceOf(each.billed, PRICES), 0n)
   return {
     scenario: name,
     mode,

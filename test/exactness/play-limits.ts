@@ -22,9 +22,11 @@ const FIRST_TOKEN_MS = 1_000
  * call of a round before each has reached it or was refused: models take seconds, so all of them are in flight together.
  */
 export async function playCrowd(
-  { calls, fits, limit, name }: CrowdScenario,
+  scenario: CrowdScenario,
   { charges, gateway, policy, provider }: Setting,
 ): Promise<Outcome> {
+  const { limit, name } = scenario
+  const { calls, fits } = sizeFor(gateway, scenario)
   const open = limit === 'credit' ? gateway.openCredit : gateway.openCap
   if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
   if (open === undefined) return { scenario: name, missing: `it has no ${limit} that refuses calls` }
@@ -36,6 +38,7 @@ export async function playCrowd(
   if (reserve > last) last = reserve
   const amount = each * BigInt(fits - 1) + last
   const key = await open(amount)
+  await gateway.untilRested?.()
   let served = 0
   let pending = calls
   const statuses = new Map<number, number>()
@@ -53,7 +56,7 @@ export async function playCrowd(
   const excess = each * BigInt(served) - amount
   const overshoot = excess > 0n ? excess : 0n
   const isStated = policy.mayExceedLimits !== undefined && overshoot > 0n
-  const notes = [`served ${served} calls for ${fits}`, `statuses ${describe(statuses)}`]
+  const notes = [`served ${served} calls of ${calls} for ${fits}`, `statuses ${describe(statuses)}`]
   if (isStated) notes.push(`it says that it may: ${policy.mayExceedLimits}`)
   return {
     scenario: name,
@@ -64,6 +67,12 @@ export async function playCrowd(
     falseRefusals: Math.max(0, fits - served),
     note: notes.join('; '),
   }
+}
+
+/** Fewer calls in the same proportion, if the target would refuse some of them whatever they cost. */
+function sizeFor({ callsAtOnce }: Gateway, { calls, fits }: CrowdScenario): { calls: number; fits: number } {
+  if (callsAtOnce === undefined || callsAtOnce >= calls) return { calls, fits }
+  return { calls: callsAtOnce, fits: Math.floor((fits * callsAtOnce) / calls) }
 }
 
 async function playRound(
@@ -116,13 +125,15 @@ export async function playRevocation(
     return { scenario: name, missing: 'it has no keys that can be revoked' }
   }
   const key = await openKey()
+  await gateway.untilRested?.()
   provider.follow(WHOLE)
-  const call = async (): Promise<boolean> => {
+  const call = async (): Promise<'served' | 'refused' | 'rate limited'> => {
     const client = post(gateway, { mode: 'JSON', key })
     await ends(client)
-    return isServed(client)
+    if (isServed(client)) return 'served'
+    return client.status === 429 ? 'rate limited' : 'refused'
   }
-  const falseRefusals = (await call()) ? 0 : 1
+  const falseRefusals = (await call()) === 'served' ? 0 : 1
   await revoke(key)
   const revokedAt = performance.now()
   let served = 1 - falseRefusals
@@ -131,11 +142,12 @@ export async function playRevocation(
   let isRefused = false
   while (!isRefused && elapsed < patienceMs) {
     const startedAfter = performance.now() - revokedAt
-    isRefused = !(await call())
+    const answer = await call()
     elapsed = performance.now() - revokedAt
-    if (isRefused) break
-    served++
-    if (policy.revokedWithinMs !== undefined && startedAfter > policy.revokedWithinMs) late++
+    isRefused = answer === 'refused'
+    if (answer === 'served') served++
+    if (answer === 'served' && policy.revokedWithinMs !== undefined && startedAfter > policy.revokedWithinMs)
+      late++
     await sleep(BETWEEN_CALLS_MS)
   }
   const each = policy.price(FULL_USAGE)
@@ -161,6 +173,7 @@ export async function playKill(
   const { killAndRestart } = gateway
   if (charges === undefined) return { scenario: name, missing: 'it has no costs' }
   if (killAndRestart === undefined) return { scenario: name, missing: 'it keeps nothing across a restart' }
+  await gateway.untilRested?.()
   provider.follow(WHOLE)
   const answers = Array.from({ length: answered }, () => post(gateway, { mode: 'stream' }))
   await Promise.all(answers.map(ends))

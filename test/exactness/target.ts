@@ -36,6 +36,10 @@ export interface Gateway {
   /** Returns the key of a new payer with this credit, or under this cap for a month, in billionths. */
   readonly openCredit?: (amount: bigint) => Promise<string>
   readonly openCap?: (amount: bigint) => Promise<string>
+  /** The most calls at once that its own rate limit lets through, if that cannot be set. */
+  readonly callsAtOnce?: number
+  /** Waits until its own rate limit is as if nobody had called. */
+  readonly untilRested?: () => Promise<void>
   /** Ends the limits that were opened, if they also apply to other keys. */
   readonly liftLimits?: () => Promise<void>
   readonly openKey?: () => Promise<string>

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { askJson, findPort, installPeer, startPeer, untilQuiet } from '../peers.js'
 import { PROMPT } from '../provider.js'
 import { type Gateway, owesReports, type Target, type Upstream } from '../target.js'
@@ -12,6 +13,9 @@ const TSX = new URL('../../../node_modules/tsx/dist/loader.mjs', import.meta.url
 /** It writes ten records at once, or after five seconds. Its documentation gives no time. */
 const BATCH_MS = 5_500
 const BUFFER = 0.000001
+/** Its rate limit, which cannot be set. */
+const CALLS_A_MINUTE = 100
+const MINUTE_MS = 61_000
 const OUTPUT_A_PROMPT = 3
 
 /**
@@ -33,6 +37,7 @@ export async function llmObserverTarget(): Promise<Target> {
       'README, "Quick start": its server with default options; provider openai, model gpt-4o from its own price list',
       'a global monthly budget with its kill switch, a safety buffer of 0.000001 and the default estimate of 3 output tokens a prompt token',
       'connections to api.openai.com go to the scripted provider, because its address cannot be set',
+      'not more than 100 calls at once, and a minute of rest before them: its rate limit is 100 calls a minute',
       '@anthropic-ai/sdk 1.14.0 beside it: it does not start without this package, which it does not declare',
     ],
     policy: {
@@ -88,6 +93,8 @@ async function startObserver(directory: string, upstream: Upstream): Promise<Gat
     headers: {},
     key,
     charges,
+    callsAtOnce: CALLS_A_MINUTE,
+    untilRested: () => sleep(MINUTE_MS),
     // A call is admitted if its estimate, of the prompt and three times as much output, does not reach the limit.
     async reserve() {
       const prompt = Math.ceil(PROMPT.length / 4)
@@ -127,12 +134,16 @@ async function startObserver(directory: string, upstream: Upstream): Promise<Gat
   }
 }
 
+/** Reads the pages of its API, whose first is the newest. */
 async function costsIn(dashboard: string): Promise<readonly bigint[]> {
-  const { data } = await askJson<{ data: readonly { cost_usd: number }[] }>(
-    `${dashboard}/requests?limit=100000`,
-  )
-  return data
-    .map(({ cost_usd }) => roundedNanos(cost_usd))
-    .filter((cost) => cost > 0n)
-    .reverse()
+  const costs: bigint[] = []
+  for (let page = 1; ; page++) {
+    const { data } = await askJson<{ data: readonly { cost_usd: number }[] }>(
+      `${dashboard}/requests?limit=${PAGE}&page=${page}`,
+    )
+    costs.push(...data.map(({ cost_usd }) => roundedNanos(cost_usd)))
+    if (data.length < PAGE) return costs.filter((cost) => cost > 0n).reverse()
+  }
 }
+
+const PAGE = 100
