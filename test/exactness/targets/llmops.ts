@@ -57,6 +57,8 @@ async function startLlmops(directory: string, upstream: Upstream): Promise<Gatew
   const prices = await startPriceList()
   const database = await startPostgresServer()
   const pool = new pg.Pool({ connectionString: database.url() })
+  // The database may close an idle connection when it stops.
+  pool.on('error', () => undefined)
   const port = await findPort()
   const start = () =>
     startHost({ directory, port, database: database.url(), upstream: upstream.baseUrl }, home, prices.port)

@@ -28,7 +28,7 @@ export async function portkeyTarget(): Promise<Target> {
     ],
     policy: {
       sources: [
-        'README of github.com/Portkey-AI/gateway: "Usage analytics" and budgets are features of the hosted product',
+        'its README lists "Cost Management" with links to the documents of the hosted product; the package has no prices and no log of costs',
       ],
       owes: () => ({ unstated: true }),
       price: (usage) => priceOf(usage, PRICES),
