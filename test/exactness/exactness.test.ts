@@ -1,7 +1,10 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it } from 'vitest'
 import { fakeTarget, type Plant } from './fake-target.js'
-import { PROMPT } from './provider.js'
+import { BookedProvider, PROMPT } from './provider.js'
 import { runTarget } from './run.js'
 import { type Scenario, SMALL, scenariosOf } from './scenarios.js'
 import { difference, isExact, isOffered, type Outcome, type Score } from './score.js'
@@ -31,6 +34,17 @@ function only(name: string | RegExp): readonly Scenario[] {
 describe('the benchmark of billing', () => {
   it('asks for as many tokens as its provider bills', () => {
     expect(encode(PROMPT)).toHaveLength(93)
+  })
+
+  it('has a provider that also reads requests in chunks, as proxies send them', async () => {
+    const provider = await BookedProvider.start()
+    provider.follow({ usage: 'asked', spelling: 'openai', cached: 0, ending: 'whole' })
+    const post = request(`${provider.baseUrl}/chat/completions`, { method: 'POST' })
+    post.write('{"model":"gpt-4o",')
+    post.end('"messages":[]}')
+    const [response] = (await once(post, 'response')) as [IncomingMessage]
+    expect(JSON.parse(await text(response)).usage.total_tokens).toBe(200)
+    await provider.close()
   })
 
   it('prints 0 in every column for a gateway that is exact', async () => {

@@ -16,6 +16,8 @@ const BUFFER = 0.000001
 /** Its rate limit, which cannot be set. */
 const CALLS_A_MINUTE = 100
 const MINUTE_MS = 61_000
+/** The most rows of a page of its API. */
+const PAGE = 100
 const OUTPUT_A_PROMPT = 3
 
 /**
@@ -145,5 +147,3 @@ async function costsIn(dashboard: string): Promise<readonly bigint[]> {
     if (data.length < PAGE) return costs.filter((cost) => cost > 0n).reverse()
   }
 }
-
-const PAGE = 100
