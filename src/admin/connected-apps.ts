@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
-import { parseCredits } from '../base/money.js'
+import { formatCredits, parseCredits } from '../base/money.js'
 import type { Cap, CapPeriod, ConnectGrant } from '../contracts/index.js'
 import {
   creditsSchema,
@@ -77,7 +77,7 @@ export interface GrantEvent {
   readonly kind: HistoryKind
   /**
    * The terms as they were agreed to, for `connected` and `consented`; the new cap, for `cap-changed`; the device, for
-   * `device-added` and `device-removed`. Plain JSON, with amounts of credits as decimal strings of 10^-9 credit.
+   * `device-added` and `device-removed`. Plain JSON, with credits as decimal strings.
    */
   readonly terms?: Readonly<Record<string, unknown>>
 }
@@ -239,7 +239,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase): ConnectedAppsAd
             id: newId(),
             kind: 'cap-changed',
             by,
-            terms: { cap: cap === undefined ? null : { ...cap, amount: cap.amount.toString() } },
+            terms: { cap: cap === undefined ? null : { ...cap, amount: formatCredits(cap.amount) } },
           },
           live,
         ),

@@ -136,8 +136,8 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const history = await admin.listGrantHistory(grantId)
     expect(history.filter(({ kind }) => kind === 'cap-changed').map(({ by, terms }) => [by, terms])).toEqual([
       ['operator', { cap: null }],
-      ['alice', { cap: { amount: '10000000', per: 'month' } }],
-      ['operator', { cap: { amount: '600000000', per: 'month' } }],
+      ['alice', { cap: { amount: '0.01', per: 'month' } }],
+      ['operator', { cap: { amount: '0.6', per: 'month' } }],
     ])
   })
 
@@ -243,7 +243,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
         {
           kind: 'connected',
           by: 'alice',
-          terms: { ...shown, cap: { amount: '5000000000', per: 'month' }, endsAt: 4_000_000_000_000 },
+          terms: { ...shown, cap: { amount: '5', per: 'month' }, endsAt: 4_000_000_000_000 },
         },
       ]),
     )
