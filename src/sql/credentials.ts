@@ -54,6 +54,7 @@ export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean
   return {
     resolve: (token, context) =>
       otherTokens || mayBeIssued(token) ? lookUp(token, context.signal) : UNKNOWN,
+    ...(!otherTokens && { recognises: mayBeIssued }),
     watch: (changed, connection) => database.watch('credentials', changed, connection),
   }
 }
