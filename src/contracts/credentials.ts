@@ -67,7 +67,8 @@ export interface Bearer {
   readonly label?: string
   /**
    * The web origins whose pages may use the credential, such as `https://notes.example`. A request that names another one
-   * is refused with 403 `origin_not_allowed`. Any page if absent, but browsers then keep the replies from it.
+   * is refused with 403 `origin_not_allowed`, and one that names none is not. Absent if any page may use it, but browsers
+   * then keep the replies from pages of other origins than the router's.
    */
   readonly origins?: readonly string[]
   /** For the host's own `admit` hook; the router does not read it. */
