@@ -11,6 +11,7 @@ import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
+import { createSessionsAdmin, type SessionsAdmin } from './sessions.js'
 import {
   readSpend,
   readSpendReport,
@@ -41,6 +42,13 @@ export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { MaintenanceAdmin } from './maintenance.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
+export {
+  type SessionHandler,
+  type SessionHandlerOptions,
+  type SessionUser,
+  sessionHandler,
+} from './session-handler.js'
+export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from './sessions.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
 export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery } from './usage-limits.js'
@@ -53,6 +61,7 @@ export type { Discrepancy } from './verify.js'
 export interface Admin
   extends AccountsAdmin,
     CredentialsAdmin,
+    SessionsAdmin,
     CatalogueAdmin,
     RoutesAdmin,
     RouteFaultsAdmin,
@@ -109,6 +118,7 @@ export function createAdmin(
   return {
     ...createAccountsAdmin(database),
     ...createCredentialsAdmin(database, keysPerAccount),
+    ...createSessionsAdmin(database),
     ...createCatalogueAdmin(database),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,
