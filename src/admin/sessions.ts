@@ -85,6 +85,8 @@ const DAY_MS = 86_400_000
 const LONGEST_MS = 43_200_000
 const DEFAULT_TTL_MS = 15 * MINUTE_MS
 const MAX_LIVE_TOKENS = 60
+/** A token that has expired is kept for so long, because a page that was asleep must hear `expired` and not `unknown`. */
+const EXPIRED_TOKENS_KEPT_MS = LONGEST_MS
 /** A session that has ended is kept for so long, because events and kept calls name it. */
 const KEPT_MS = 30 * DAY_MS
 
@@ -144,13 +146,13 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
       const token = createToken('access-token')
       const [, inserted, found] = await database.batch([
         {
-          text: `delete from {tokens} where credential_id = ?1 and expires_at <= ${database.now}`,
+          text: `delete from {tokens} where credential_id = ?1 and expires_at <= ${database.now} - ${EXPIRED_TOKENS_KEPT_MS}`,
           parameters: [credentialId],
         },
         insertToken(database, token, ttlMs, { text: 'select ?1 as id', parameters: [credentialId] }),
         {
           text: `select c.revoked_at, g.revoked_at as grant_revoked_at,
-              (select count(*) from {tokens} t where t.credential_id = c.id) as tokens
+              (select count(*) from {tokens} t where t.credential_id = c.id and t.expires_at > ${database.now}) as tokens
             from {credentials} c left join {credentials} g on g.id = c.parent_id
             where c.id = ?1 and c.source = 'session'`,
           parameters: [credentialId],
@@ -280,13 +282,13 @@ function insertToken(database: SqlDatabase, token: string, ttlMs: number, sessio
   }
 }
 
-/** Deletes sessions of an account that ended long ago, and tokens of its sessions that have expired. */
+/** Deletes sessions of an account that ended long ago, and tokens of its sessions that expired long ago. */
 function deleteOld({ now }: SqlDatabase, account: string): readonly Statement[] {
   const parameters = [account]
   const old = `select id from {credentials} where account = ?1 and source = 'session' and ends_at < ${now} - ${KEPT_MS}`
   return [
     {
-      text: `delete from {tokens} where expires_at <= ${now}
+      text: `delete from {tokens} where expires_at <= ${now} - ${EXPIRED_TOKENS_KEPT_MS}
         and credential_id in (select id from {credentials} where account = ?1 and source = 'session')`,
       parameters,
     },

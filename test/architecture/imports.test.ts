@@ -30,6 +30,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   sqlite: [...CONTRACTS, 'sql'],
   postgres: [...CONTRACTS, 'sql'],
   admin: [...CONTRACTS, 'sql'],
+  browser: [],
   console: [...CONTRACTS, 'admin', 'http'],
   demo: [...CONTRACTS, 'index', 'testing', 'admin', 'console', 'sqlite'],
   cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres', 'demo'],
