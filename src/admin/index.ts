@@ -5,10 +5,15 @@ import { type PayerQuery, readEntries } from '../sql/entries.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
+import { type AppFiguresAdmin, createAppFiguresAdmin } from './app-figures.js'
+import type { AppRules } from './app-input.js'
+import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
+import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
 import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
+import { createOwnAppsAdmin, type OwnAppsAdmin } from './own-apps.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
 import { createSessionsAdmin, type SessionsAdmin } from './sessions.js'
@@ -28,7 +33,27 @@ export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
-export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type { AppFigures, AppFiguresAdmin, AppFiguresQuery } from './app-figures.js'
+export type { AppRequest, AppRules, OwnAppRequest } from './app-input.js'
+export type {
+  AppEdit,
+  AppEditKind,
+  AppReview,
+  AppRow,
+  AppsQuery,
+  ReviewedValues,
+} from './app-rows.js'
+export type { AppsAdmin } from './apps.js'
+export type { CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type {
+  CapRequest,
+  ConnectedAppsAdmin,
+  DeviceRow,
+  GrantChange,
+  GrantEvent,
+  GrantRow,
+  GrantsQuery,
+} from './connected-apps.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
@@ -40,6 +65,7 @@ export type {
 } from './credentials.js'
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { MaintenanceAdmin } from './maintenance.js'
+export type { OwnAppsAdmin } from './own-apps.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
 export {
@@ -63,6 +89,10 @@ export interface Admin
     CredentialsAdmin,
     SessionsAdmin,
     CatalogueAdmin,
+    AppsAdmin,
+    OwnAppsAdmin,
+    ConnectedAppsAdmin,
+    AppFiguresAdmin,
     RoutesAdmin,
     RouteFaultsAdmin,
     LimitsAdmin,
@@ -93,6 +123,8 @@ export interface AdminOptions {
    * Counts those issued by other processes too.
    */
   readonly keysPerAccount?: number
+  /** The host's rules for apps that users can connect. */
+  readonly apps?: AppRules
 }
 
 const KEYS_PER_ACCOUNT = 100
@@ -105,8 +137,8 @@ export function createAdmin(
   if (typeof stores?.database !== 'object') {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
   }
-  refuseMisspelt(options, ['keysPerAccount'], 'createAdmin')
-  const { keysPerAccount = KEYS_PER_ACCOUNT } = options
+  refuseMisspelt(options, ['keysPerAccount', 'apps'], 'createAdmin')
+  const { keysPerAccount = KEYS_PER_ACCOUNT, apps = {} } = options
   if (!Number.isSafeInteger(keysPerAccount) || keysPerAccount < 1) {
     throw new TypeError(
       `createAdmin: keysPerAccount must be a positive integer; got ${String(keysPerAccount)}`,
@@ -120,6 +152,10 @@ export function createAdmin(
     ...createCredentialsAdmin(database, keysPerAccount),
     ...createSessionsAdmin(database),
     ...createCatalogueAdmin(database),
+    ...createAppsAdmin(database, apps),
+    ...createOwnAppsAdmin(database, apps),
+    ...createConnectedAppsAdmin(database),
+    ...createAppFiguresAdmin(database),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,
     ...createLimitsAdmin(database),
