@@ -106,7 +106,7 @@ export function introspectionCredentials(options: IntrospectionCredentialsOption
       if (!JSON_BODY.test(response.headers.get('content-type') ?? '')) {
         throw new Error('The endpoint did not answer in JSON')
       }
-      return JSON.parse(await textOf(response))
+      return parse(await textOf(response))
     } finally {
       asking--
     }
@@ -140,6 +140,15 @@ export function introspectionCredentials(options: IntrospectionCredentialsOption
 
 function hasAudience(given: unknown, audience: string): boolean {
   return given === audience || (Array.isArray(given) && given.includes(audience))
+}
+
+/** Fails without the text, which is about a person. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('The endpoint did not answer in JSON')
+  }
 }
 
 /** Stops reading at the first character too many. */

@@ -248,6 +248,15 @@ describe('answers', () => {
   })
 })
 
+test('a fault does not tell what the answer was', async () => {
+  const { resolve, server } = await open()
+  server.answer = (_, res) =>
+    res.writeHead(200, { 'content-type': 'application/json' }).end('{"email":"ann@acme.example"')
+  const error = await resolve('opaque-1').catch((caught) => caught)
+  expect(String(error)).not.toContain('ann@')
+  expect(String(error)).toContain('did not answer in JSON')
+})
+
 describe('an option that is wrong', () => {
   const good = { endpoint: 'https://id.example/introspect', auth: AUTH, audience: AUDIENCE, principal }
 
