@@ -35,7 +35,7 @@ export interface AppRequest extends App {
   readonly testers?: readonly string[]
 }
 
-/** An app as its owner writes it. The owner earns its markup. */
+/** An app as its owner writes it. The owner earns the markup, unless an operator sets another account. */
 export type OwnAppRequest = Omit<AppRequest, 'account' | 'origins' | 'owner' | 'state'>
 
 /** The host's rules for apps that users can connect. */

@@ -93,7 +93,11 @@ describe.each(engineNames)('apps in %s', (name) => {
       'app.name: is reserved',
     )
     const two = ['a', 'b'].map((id) => admin.putApp({ ...notes, id, name: 'Same' }))
-    expect((await Promise.allSettled(two)).filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const settled = await Promise.allSettled(two)
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { name: 'Refusal', reason: 'conflict' },
+    })
   })
 
   it('cannot add more than the host allows', async () => {
@@ -244,6 +248,20 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.listAppReviews()).toHaveLength(1)
       expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
       expect(await admin.listAppReviews()).toEqual([])
+    })
+
+    it('keep what only the operator sets: who earns, and the origins', async () => {
+      const { stores, admin } = open()
+      const origins = ['https://app.mine.example']
+      await admin.putApp({ ...own, owner: 'olga', origins })
+      await admin.putOwnApp('olga', { ...own, markup: { basisPoints: 200 } })
+      expect(await admin.listApps()).toEqual([
+        { ...own, owner: 'olga', origins, markup: { basisPoints: 200 } },
+      ])
+      await admin.putApp({ ...own, owner: 'olga', account: 'mine-inc', state: 'test' })
+      await admin.putOwnApp('olga', { ...own, name: 'Renamed' })
+      expect((await admin.listApps())[0]).toMatchObject({ name: 'Renamed', account: 'mine-inc' })
+      expect((await stores.connect.findApp('mine'))?.state).toBe('test')
     })
 
     it('are nobody else’s to change', async () => {
