@@ -22,6 +22,7 @@ export default defineConfig({
     opentelemetry: 'src/opentelemetry/index.ts',
     testing: 'src/testing/index.ts',
     admin: 'src/admin/index.ts',
+    browser: 'src/browser/index.ts',
     console: 'src/console/index.ts',
     cli: 'src/cli/main.ts',
     demo: 'src/demo/index.ts',

@@ -29,6 +29,7 @@ import { askDatabases } from './helpers/ask-databases.js'
 import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
 import { createTestDatabase } from './helpers/postgres.js'
+import { claims, json, newKey, sign, startKeySet, startServer } from './identity/issuer.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -72,6 +73,7 @@ const others = [
     'seal',
     'cases',
   ],
+  ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
   ...['connect-app', 'connected-apps'],
   ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
@@ -115,6 +117,8 @@ let upstream: StandIn
 let proxy: ConnectProxy
 let folder: string
 let mounted: string
+/** The identity server of the blocks. */
+let identityUrl = 'https://id.example/'
 let started: Server[] = []
 let imports = 0
 const open: Server[] = []
@@ -185,6 +189,8 @@ function withTestAddresses(text: string, base = mounted): string {
     .replaceAll('https://openrouter.ai/api/v1', upstream.baseUrl)
     .replaceAll('http://proxy.internal:3128', proxy.url)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
+    .replaceAll('https://id.example/keys', identityUrl)
+    .replaceAll('https://id.example/introspect', identityUrl)
     .replaceAll('.data/credits.db', join(folder, 'credits.db'))
     .replaceAll('pino()', 'pino({}, { write: (line) => console.log(line) })')
 }
@@ -511,6 +517,62 @@ describe('the code blocks of the documents', () => {
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       await signUp()
       expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
+    })
+
+    it('stream in a page with a token of a session', async () => {
+      await admin.openAccount('alice')
+      await admin.grant({ account: 'alice', amount: '1' })
+      const before = (await admin.balance('alice'))!.posted
+      const base = await serve('sessions')
+      const send = globalThis.fetch
+      // As the browser of a page at the host's origin does.
+      const asPage: typeof fetch = (input, init = {}) => {
+        const headers = new Headers(init.headers)
+        if (init.credentials === 'same-origin') {
+          headers.set('cookie', 'user=alice')
+          headers.set('sec-fetch-site', 'same-origin')
+        } else headers.set('origin', 'https://app.example')
+        return send(new URL(String(input), base), { ...init, headers })
+      }
+      vi.spyOn(globalThis, 'fetch').mockImplementation(asPage)
+      const pieces = await logged('page', base)
+      expect(pieces.join('').length).toBeGreaterThan(0)
+      await expect.poll(async () => (await admin.balance('alice'))!.held).toBe(0n)
+      expect((await admin.balance('alice'))!.posted).toBeLessThan(before)
+    })
+
+    it('accept tokens of an identity server, beside keys', async () => {
+      const key = await newKey('one')
+      const set = await startKeySet(key)
+      identityUrl = set.url
+      const base = await serve('identity')
+      const seconds = Math.floor(Date.now() / 1_000)
+      const times = { iat: seconds, exp: seconds + 300 }
+      await admin.grant({ account: 'user-1', amount: '1' })
+      const before = (await admin.balance('user-1'))!.posted
+      expect((await complete(base, 'acme/fast', await sign(key, claims(times)))).status).toBe(200)
+      expect((await admin.balance('user-1'))!.posted).toBeLessThan(before)
+      expect((await admin.balance('notes-earnings'))!.posted).toBeGreaterThan(0n)
+      const { token } = await admin.issueKey({ account: 'user-1' })
+      expect((await complete(base, 'acme/fast', token)).status).toBe(200)
+      const unknown = await sign(key, claims({ ...times, client_id: 'unknown' }))
+      expect((await complete(base, 'acme/fast', unknown)).status).toBe(401)
+      await set.server.close()
+    })
+
+    it('accept tokens that an identity server vouches for', async () => {
+      vi.stubEnv('INTROSPECTION_SECRET', 'for the blocks')
+      const seconds = Math.floor(Date.now() / 1_000)
+      const server = await startServer((_, res) =>
+        json(res, { active: true, ...claims({ exp: seconds + 300 }) }),
+      )
+      identityUrl = server.url
+      const base = await serve('introspection')
+      expect((await complete(base, 'acme/fast', 'opaque-1')).status).toBe(200)
+      const { token } = await admin.issueKey({ account: 'user-1' })
+      expect((await complete(base, 'acme/fast', token)).status).toBe(200)
+      expect(server.requests).toHaveLength(1)
+      await server.close()
     })
 
     it('issue a key that expires', async () => {

@@ -16,6 +16,7 @@ import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createOwnAppsAdmin, type OwnAppsAdmin } from './own-apps.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
+import { createSessionsAdmin, type SessionsAdmin } from './sessions.js'
 import {
   readSpend,
   readSpendReport,
@@ -67,6 +68,13 @@ export type { MaintenanceAdmin } from './maintenance.js'
 export type { OwnAppsAdmin } from './own-apps.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
+export {
+  type SessionHandler,
+  type SessionHandlerOptions,
+  type SessionUser,
+  sessionHandler,
+} from './session-handler.js'
+export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from './sessions.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
 export { type ToJson, toJson } from './to-json.js'
@@ -80,6 +88,7 @@ export type { Discrepancy } from './verify.js'
 export interface Admin
   extends AccountsAdmin,
     CredentialsAdmin,
+    SessionsAdmin,
     CatalogueAdmin,
     AppsAdmin,
     OwnAppsAdmin,
@@ -142,6 +151,7 @@ export function createAdmin(
   return {
     ...createAccountsAdmin(database),
     ...createCredentialsAdmin(database, keysPerAccount),
+    ...createSessionsAdmin(database),
     ...createCatalogueAdmin(database),
     ...createAppsAdmin(database, apps),
     ...createOwnAppsAdmin(database, apps),

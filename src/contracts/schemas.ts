@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
+import { isWebOrigin } from '../base/web-address.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
@@ -70,6 +71,13 @@ export const listSchema = z.array(z.unknown())
 export const idSchema = z.string()
 
 export const textsSchema = z.array(z.string()).readonly()
+
+const ORIGIN = "an origin, https or on loopback, as browsers send it, such as 'https://notes.example'"
+
+/** Origins of web pages. */
+export const originsSchema = z
+  .array(z.string(mustBe(ORIGIN)).refine(isWebOrigin, `must be ${ORIGIN}`))
+  .readonly()
 
 const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
 

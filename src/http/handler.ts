@@ -8,6 +8,7 @@ import { asCompatError } from '../protocol/error-body.js'
 import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
+import { preflightHeaders } from './cors.js'
 import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
@@ -79,7 +80,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     const method = req.method === 'HEAD' ? 'GET' : req.method
     const endpoint = match.endpoints.find((candidate) => candidate.method === method)
-    if (endpoint === undefined) refuseMethod(req, match.endpoints, reply)
+    if (endpoint === undefined) refuseMethod(req, res, match.endpoints, reply)
     else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
   }
 
@@ -167,6 +168,7 @@ function unknownPath(endpoints: readonly Endpoint[], path: string | undefined): 
 
 function refuseMethod(
   { headers, method }: HostRequest,
+  res: ServerResponse,
   endpoints: readonly Endpoint[],
   reply: HttpReply,
 ): void {
@@ -175,7 +177,7 @@ function refuseMethod(
     'OPTIONS',
   ].join(', ')
   if (method === 'OPTIONS') {
-    reply.sendNoContent({ allow })
+    reply.sendNoContent({ allow, ...preflightHeaders(headers, res, allow) })
     return
   }
   // Some agents try a web socket first.

@@ -57,6 +57,7 @@ export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean
   return {
     resolve: (token, context) =>
       otherTokens || mayBeIssued(token) ? lookUp(token, context.signal) : UNKNOWN,
+    ...(!otherTokens && { recognises: mayBeIssued }),
     watch: (changed, connection) => database.watch('credentials', changed, connection),
   }
 }
@@ -71,7 +72,7 @@ export function tokensStatement(database: SqlDatabase, digests: readonly string[
       : ['t.digest in (select value from json_each(?1))', JSON.stringify(digests)]
   return {
     text: `select t.digest, t.connection_id, t.created_at as token_created_at, c.id, c.kind, c.source, c.account, c.app_id,
-        c.label, coalesce(t.scopes, c.scopes) as scopes, c.scopes as granted_scopes, c.metadata, c.allowed_models,
+        c.label, coalesce(t.scopes, c.scopes, g.scopes) as scopes, coalesce(g.scopes, c.scopes) as granted_scopes, c.metadata, c.allowed_models,
         c.origins, coalesce(g.terms, c.terms) as terms,
         t.expires_at, c.ends_at, g.ends_at as grant_ends_at,
         c.revoked_at, t.revoked_at as token_revoked_at, g.revoked_at as grant_revoked_at, n.ended_at,
