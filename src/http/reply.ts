@@ -24,6 +24,8 @@ export interface ReplyTools {
   readonly fastPaths: boolean
   /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
+  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
+  readonly resourceMetadata: string | undefined
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
@@ -169,6 +171,10 @@ export class HttpReply implements ReplyWriter {
 
   #writeHead(status: number, headers: OutgoingHttpHeaders): void {
     if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
+    const { resourceMetadata } = this.tools
+    if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
+      headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
+    }
     if (!this.#isHttp2 && (this.call.mustClose || this.#endsConnection)) headers.connection = 'close'
     this.res.writeHead(status, headers)
   }
