@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
+import { createToken } from '../base/tokens.js'
 import {
   idSchema,
   labelSchema,
@@ -13,7 +14,6 @@ import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
-import { createToken } from '../sql/tokens.js'
 import {
   type CredentialRow,
   type CredentialsQuery,

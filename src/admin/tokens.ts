@@ -1,6 +1,6 @@
+import { digestToken } from '../base/tokens.js'
 import { toJsonCell } from '../sql/cells.js'
 import type { SqlDatabase, Statement } from '../sql/database.js'
-import { digestToken } from '../sql/tokens.js'
 
 const SHOWN_CHARACTERS = 10
 

@@ -1,3 +1,4 @@
+import { digestToken, mayBeIssued } from '../base/tokens.js'
 import type {
   App,
   CredentialOwner,
@@ -17,7 +18,6 @@ import {
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { createGroupCommit } from './group-commit.js'
 import { limitsOf, readLimits } from './limit-rows.js'
-import { digestToken, mayBeIssued } from './tokens.js'
 
 const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
 /** The most look-ups in one statement. */

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-const PREFIXES = { 'api-key': 'sk-cr-', 'access-token': 'at-cr-' } as const
+const PREFIXES = { 'api-key': 'sk-cr-', 'access-token': 'at-cr-', 'refresh-token': 'rt-cr-' } as const
 const TOKEN_BYTES = 32
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CHECKSUM_DIGITS = 6
@@ -15,8 +15,8 @@ export function createToken(kind: keyof typeof PREFIXES): string {
 }
 
 /**
- * Returns whether {@link createToken} may have made this token, so that mistyped, truncated and invented tokens need no
- * look-up. A token of the first releases has no checksum, so only its shape is checked.
+ * Returns whether {@link createToken} may have made this key or access token, so that mistyped, truncated and invented
+ * tokens need no look-up. A token of the first releases has no checksum, so only its shape is checked.
  */
 export function mayBeIssued(token: string): boolean {
   const [, text, sum] = TOKEN_PATTERN.exec(token) ?? []
