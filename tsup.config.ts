@@ -23,6 +23,7 @@ export default defineConfig({
     testing: 'src/testing/index.ts',
     admin: 'src/admin/index.ts',
     console: 'src/console/index.ts',
+    connect: 'src/connect/index.ts',
     cli: 'src/cli/main.ts',
     demo: 'src/demo/index.ts',
   },

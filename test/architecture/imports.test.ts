@@ -30,6 +30,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   postgres: [...CONTRACTS, 'sql'],
   admin: [...CONTRACTS, 'sql'],
   console: [...CONTRACTS, 'admin', 'http'],
+  connect: [...CONTRACTS, 'engine', 'http'],
   demo: [...CONTRACTS, 'index', 'testing', 'admin', 'console', 'sqlite'],
   cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres', 'demo'],
   options: [...CONTRACTS, 'engine', 'memory', 'print-failures'],

@@ -1,0 +1,16 @@
+import { html } from './html.js'
+import { type Frame, page } from './page.js'
+
+/** A page for a user who cannot be sent back to the app, because that would be unsafe. */
+export function errorPage(frame: Frame, title: string, text: string, code?: string): string {
+  return page(
+    frame,
+    title,
+    undefined,
+    html`<section>
+<h1>${title}</h1>
+<p>${text}</p>
+${code !== undefined && html`<p class="muted">Error: ${code}</p>`}
+</section>`,
+  )
+}
