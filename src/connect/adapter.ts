@@ -1,6 +1,6 @@
 import type { OauthModel } from '../contracts/index.js'
+import type { Settings } from './model/options.js'
 import type { OidcAdapter, OidcModule } from './oidc-provider.js'
-import type { Settings } from './options.js'
 
 /** How long after its use a refresh token still gives another pair: replies get lost, and tabs refresh at once. */
 const REUSE_MS = 10_000

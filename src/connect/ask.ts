@@ -4,8 +4,9 @@ import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { type Cap, type ConnectApp, type ConnectGrant, mayConnect } from '../contracts/connect.js'
 import { restartIfOther } from './authorize.js'
 import { deviceOf } from './device.js'
+import type { ConnectUser, Settings } from './model/options.js'
+import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './model/terms.js'
 import type { Interaction } from './oidc-provider.js'
-import type { ConnectUser, Settings } from './options.js'
 import {
   consentPage,
   dayChoices,
@@ -18,7 +19,6 @@ import { formTargetOf, pageHeaders } from './pages/page.js'
 import { isOwnPage, readForm, redirect, send } from './requests.js'
 import { isSealed, seal } from './seal.js'
 import { mayGoOn, type Services, showError, showExpired, userOrSignIn, type Visit } from './services.js'
-import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './terms.js'
 
 const SEAL = 'consent'
 const TERMS_CHANGED = 'The terms of this app have just changed. Read them again before you agree.'

@@ -1,11 +1,12 @@
 import { isLoopbackRedirect, matchesRedirectUri } from '../base/redirect-uris.js'
 import { type ConnectApp, mayConnect } from '../contracts/connect.js'
 import { ACCOUNT_PARAMETER } from './library.js'
+import type { ConnectUser } from './model/options.js'
+import { requestedScopes } from './model/scopes.js'
+import { isCovered, termsOf } from './model/terms.js'
 import type { Interaction } from './oidc-provider.js'
-import type { ConnectUser } from './options.js'
 import { nameOf } from './pages/consent-page.js'
 import { redirect } from './requests.js'
-import { requestedScopes } from './scopes.js'
 import {
   findUser,
   mayGoOn,
@@ -15,7 +16,6 @@ import {
   userOrSignIn,
   type Visit,
 } from './services.js'
-import { isCovered, termsOf } from './terms.js'
 
 /** The parameters that reach the library. Those of OpenID Connect do not, and unknown ones are ignored (RFC 6749, 3.1). */
 const PASSED: readonly string[] = [

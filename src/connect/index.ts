@@ -1,5 +1,5 @@
 export { type Connect, createConnect } from './connect.js'
-export type * from './events.js'
+export type * from './model/events.js'
 export type {
   ConnectCap,
   ConnectEnd,
@@ -7,4 +7,4 @@ export type {
   ConnectOptions,
   ConnectStores,
   ConnectUser,
-} from './options.js'
+} from './model/options.js'

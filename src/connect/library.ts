@@ -2,7 +2,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createToken } from '../base/tokens.js'
 import { createAdapters } from './adapter.js'
-import type { Addresses } from './addresses.js'
+import type { Addresses } from './model/addresses.js'
+import type { Settings } from './model/options.js'
+import { SCOPES } from './model/scopes.js'
 import {
   type Interaction,
   loadOidcProvider,
@@ -12,9 +14,7 @@ import {
   type OidcModule,
   type OidcProvider,
 } from './oidc-provider.js'
-import type { Settings } from './options.js'
 import { type LibraryRequest, libraryRequest } from './requests.js'
-import { SCOPES } from './scopes.js'
 import { seal } from './seal.js'
 
 const MINUTE = 60

@@ -1,5 +1,5 @@
-import type { Addresses } from './addresses.js'
-import { SCOPES } from './scopes.js'
+import type { Addresses } from './model/addresses.js'
+import { SCOPES } from './model/scopes.js'
 
 /** The metadata of the authorization server (RFC 8414). The library's own would list algorithms of id tokens. */
 export function serverMetadata(addresses: Addresses, hasResourceServers: boolean): object {

@@ -1,9 +1,9 @@
 import { domainToUnicode } from 'node:url'
 import { formatCredits, parseCredits } from '../../base/money.js'
 import type { ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
-import type { ConnectUser, Settings } from '../options.js'
-import { SCOPES } from '../scopes.js'
-import { type Example, isRaised, type Terms, TYPICAL_USAGE } from '../terms.js'
+import type { ConnectUser, Settings } from '../model/options.js'
+import { SCOPES } from '../model/scopes.js'
+import { type Example, isRaised, type Terms, TYPICAL_USAGE } from '../model/terms.js'
 import { type Html, html } from './html.js'
 import { type Frame, page } from './page.js'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Settings } from '../options.js'
+import type { Settings } from '../model/options.js'
 import { type Html, html } from './html.js'
 import { STYLE } from './style.js'
 

@@ -1,8 +1,8 @@
-import { formatCredits, parseCredits } from '../base/money.js'
-import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../base/prices.js'
-import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '../contracts/index.js'
-import { price } from '../engine/charging/price.js'
-import { NO_USAGE } from '../protocol/usage.js'
+import { formatCredits, parseCredits } from '../../base/money.js'
+import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../../base/prices.js'
+import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
+import { price } from '../../engine/charging/price.js'
+import { NO_USAGE } from '../../protocol/usage.js'
 import type { Settings } from './options.js'
 
 /** What a user is asked to agree to. */
