@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib'
 
 const PREFIXES = { 'api-key': 'sk-cr-', 'access-token': 'at-cr-', 'refresh-token': 'rt-cr-' } as const
 const TOKEN_BYTES = 32
+const SHOWN_CHARACTERS = 10
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CHECKSUM_DIGITS = 6
 /** The random part is 32 bytes as base64url. Tokens of the first releases have no checksum after it. */
@@ -21,6 +22,11 @@ export function createToken(kind: keyof typeof PREFIXES): string {
 export function mayBeIssued(token: string): boolean {
   const [, text, sum] = TOKEN_PATTERN.exec(token) ?? []
   return text !== undefined && (sum === undefined || sum === checksum(text))
+}
+
+/** Returns the parts of a token that may be shown, to tell it from others. */
+export function shownParts(token: string): { readonly prefix: string; readonly lastFour: string } {
+  return { prefix: token.slice(0, SHOWN_CHARACTERS), lastFour: token.slice(-4) }
 }
 
 /** Returns the digest under which a token is stored. */

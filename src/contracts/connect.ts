@@ -1,3 +1,4 @@
+import { parseMarkup } from '../base/prices.js'
 import type { Markup } from './credentials.js'
 
 /**
@@ -9,8 +10,8 @@ import type { Markup } from './credentials.js'
  */
 export interface ConnectStore extends ConnectApps, ConnectGrants, Connections, ConnectTokens, OauthRows {
   /**
-   * Deletes at most `limit` rows of each kind that have expired: OAuth rows, access tokens, and connections left without
-   * either, which end. Returns the number of rows, so that the caller goes on until it is 0.
+   * Deletes at most `limit` rows of each kind that have expired: OAuth rows, and access tokens of connections. Ends at most
+   * `limit` connections that have neither left. Returns the number of rows, so that the caller goes on until it is 0.
    */
   sweep(limit: number): Promise<number>
 }
@@ -49,6 +50,22 @@ export interface ConnectApp {
 export function mayConnect(app: ConnectApp, account: string): boolean {
   if (app.suspended || app.redirectUris.length === 0) return false
   return app.state === 'live' || app.owner === account || app.testers.includes(account)
+}
+
+/** Returns the smaller one of two markups, for `basisPoints` and `flat` each: the one that a user pays. */
+export function smallerMarkup(one: Markup, other: Markup): Markup {
+  const [first, second] = [parseMarkup(one), parseMarkup(other)]
+  const flat = first.flat <= second.flat ? one.flat : other.flat
+  return {
+    basisPoints: Math.min(one.basisPoints, other.basisPoints),
+    ...(flat === undefined ? {} : { flat }),
+  }
+}
+
+/** Whether a markup is more than the one that a user consented to, in `basisPoints` or in `flat`. */
+export function exceedsMarkup(markup: Markup, consented: Markup): boolean {
+  const [asked, agreed] = [parseMarkup(markup), parseMarkup(consented)]
+  return asked.basisPoints > agreed.basisPoints || asked.flat > agreed.flat
 }
 
 export interface AppLogoReference {
@@ -143,9 +160,10 @@ export interface Connections {
   findConnection(id: string): Promise<Connection | undefined>
   /**
    * Ends a connection: every token, code and refresh token of it is refused, in every process within a second, also one
-   * that is saved afterwards. Its grant and the other connections stay. Returns whether it changed anything.
+   * that is saved afterwards. Its grant and the other connections stay. Appends to the history who did it: the app, if
+   * nobody is given. Returns whether it changed anything.
    */
-  endConnection(id: string, reason: ConnectionEndReason): Promise<boolean>
+  endConnection(id: string, reason: ConnectionEndReason, by?: string): Promise<boolean>
 }
 
 /**

@@ -63,6 +63,11 @@ export interface Bearer {
   readonly limits?: readonly Limit[]
   /** The name of the key or of the grant, for its holder: `GET /key` shows it. */
   readonly label?: string
+  /**
+   * The origins of the browser pages that may use the credential, such as `https://notes.example`. Absent if it is not
+   * bound to any. A request without an `Origin` header is allowed.
+   */
+  readonly origins?: readonly string[]
   /** For the host's own `admit` hook; the router does not read it. */
   readonly metadata?: Readonly<Record<string, string>>
 }

@@ -267,7 +267,9 @@ export function keyModelsAndRefunds({ integer }: SchemaWords): readonly string[]
  * - `connections` are the devices of a grant. Their id is that of the OAuth library's `Grant`.
  * - `oauth` contains the OAuth library's rows, found by the SHA-256 of their ids.
  * - `consents` is the append-only history of grants. `terms` are those that the user was shown, as JSON.
+ *   `credentials.consent_id` is the latest one of a grant that set its terms.
  * - `apps.owner` edits the app. `name_key` is its name without regard to case and look-alikes.
+ * - `app_edits` is the append-only history of apps. `fields` are the names of those that changed, as JSON.
  * - `app_reviews` contains the values that an owner wants for a live app, as JSON, until an operator decides.
  * - `app_logos` are kept apart, since each look-up of a credential reads `apps`. `bytes` is base64.
  */
@@ -278,6 +280,7 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
     'alter table {credentials} add column terms text',
     `alter table {credentials} add column parent_id ${name}`,
     'alter table {credentials} add column origins text',
+    `alter table {credentials} add column consent_id ${name}`,
     `create unique index compat_credentials_grant on {credentials} (account, app_id)
       where source = 'connect' and revoked_at is null`,
     `create index compat_credentials_app on {credentials} (app_id) where app_id is not null`,
@@ -316,10 +319,11 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
       kind text not null,
       terms text
     ) ${keyed}`,
-    'create index compat_consents_credential on {consents} (credential_id, id)',
+    'create index compat_consents_credential on {consents} (credential_id, at, id)',
     `alter table {apps} add column owner ${name}`,
     `alter table {apps} add column state ${name} not null default 'live'`,
     `alter table {apps} add column name_key ${name}`,
+    `alter table {apps} add column logo_hash ${name}`,
     'create unique index compat_apps_name on {apps} (name_key) where name_key is not null',
     'create index compat_apps_owner on {apps} (owner) where owner is not null',
     `create table {app_reviews} (
@@ -328,6 +332,16 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
       done_by ${name} not null,
       at ${integer} not null
     ) ${keyed}`,
+    `create table {app_edits} (
+      id ${name} primary key,
+      app_id ${name} not null,
+      at ${integer} not null,
+      done_by ${name} not null,
+      kind text not null,
+      fields text
+    ) ${keyed}`,
+    'create index compat_app_edits_app on {app_edits} (app_id, id)',
+    'create index compat_app_edits_by on {app_edits} (done_by, at)',
     `create table {app_logos} (
       app_id ${name} not null,
       hash ${name} not null,
