@@ -152,9 +152,14 @@ function passedParameters(query: URLSearchParams): URLSearchParams {
   const scopes = query.getAll('scope')
   if (scopes.length < 2) passed.set('scope', requestedScopes(scopes[0]))
   else for (const scope of scopes) passed.append('scope', scope)
-  // Only `query` exists. The library would answer in the way that was asked for, even if it is not allowed.
-  const mode = query.get('response_mode')
-  if (mode !== null && mode !== 'query') passed.set('response_mode', 'unsupported')
+  // The library would send its refusal in the way that was asked for, such as in a fragment, even if only `query` exists.
+  for (const [name, supported] of [
+    ['response_mode', 'query'],
+    ['response_type', 'code'],
+  ] as const) {
+    const asked = query.get(name)
+    if (asked !== null && asked !== '' && asked !== supported) passed.set(name, 'unsupported')
+  }
   return passed
 }
 

@@ -4,6 +4,7 @@ import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '..
 import { price } from '../../engine/charging/price.js'
 import { NO_USAGE } from '../../protocol/usage.js'
 import type { Settings } from './options.js'
+import { SCOPES } from './scopes.js'
 
 /** What a user is asked to agree to. */
 export interface Terms {
@@ -26,7 +27,7 @@ export interface Example {
 export function termsOf(app: ConnectApp, scopes: readonly string[], { maxMarkup }: Settings): Terms {
   const asked = parseMarkup(app.markup)
   return {
-    scopes: [...scopes].sort(),
+    scopes: [...SCOPES.keys()].filter((scope) => scopes.includes(scope)),
     models: [...app.allowedModels].sort(),
     markup: markupOf(maxMarkup === undefined ? asked : smaller(asked, maxMarkup)),
   }

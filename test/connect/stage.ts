@@ -1,0 +1,225 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type CompatRouter, createCompatRouter, openaiCompatible, type RouterEvent } from 'compat-router'
+import { type Admin, createAdmin } from 'compat-router/admin'
+import { type Connect, type ConnectEvent, type ConnectOptions, createConnect } from 'compat-router/connect'
+import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
+import express from 'express'
+import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { createTestFile } from '../helpers/sqlite.js'
+
+export const FAST = 'acme/fast'
+export const SMART = 'acme/smart'
+export const SECRET = 'connect-secret-0123456789abcdef-0123'
+export const WEB_REDIRECT = 'https://notes.example/cb'
+export const LOOPBACK_REDIRECT = 'http://127.0.0.1/cb'
+/** The markup of the app at the start. */
+export const MARKUP = { basisPoints: 2_000, flat: '0.001' }
+/** The usage of each scripted reply. Of the fast model it costs 0.00105, with the app's markup 0.00226. */
+export const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 }
+
+export type HostKind = 'Express' | 'bare http'
+
+export interface StageOptions {
+  readonly host?: HostKind
+  readonly connect?: Partial<ConnectOptions>
+  /** A file that another process or stage uses too. */
+  readonly file?: string
+}
+
+export interface AppFields {
+  readonly name?: string
+  readonly redirectUris?: readonly string[]
+  readonly allowedModels?: readonly string[]
+  readonly markup?: { readonly basisPoints: number; readonly flat?: string }
+  readonly site?: string
+  readonly suggestedCap?: string
+}
+
+/** A host with a login, a router, Connect and an SQLite file, on a real socket. */
+export interface Stage {
+  readonly origin: string
+  readonly issuer: string
+  readonly routerUrl: string
+  readonly file: string
+  readonly admin: Admin
+  readonly stores: DurableStores
+  readonly router: CompatRouter
+  readonly connect: Connect
+  readonly upstream: ScriptedUpstream
+  readonly events: ConnectEvent[]
+  readonly routerEvents: RouterEvent[]
+  /** Changes the app `notes`. */
+  changeApp(fields: AppFields): Promise<void>
+  close(): Promise<void>
+}
+
+/** The cookie that names the user. A real host would sign it. */
+export const USER_COOKIE = 'user'
+
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const testFile = options.file === undefined ? await createTestFile() : undefined
+  const file = options.file ?? testFile!.file
+  const stores = sqliteStores({
+    file,
+    secretKeys: [{ id: 'one', key: '07'.repeat(32) }],
+    adapters: { openai: openaiCompatible },
+  })
+  await stores.ready()
+  const admin = createAdmin(stores)
+  const upstream = await startScriptedUpstream()
+  upstream.script(
+    answerJson({
+      id: 'cmpl-1',
+      object: 'chat.completion',
+      created: 1_700_000_000,
+      model: 'up-fast',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+      usage: USAGE,
+    }),
+  )
+  const listeners: RequestListener[] = []
+  const server = createServer((req, res) => listeners[0]!(req, res)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `${origin}/connect`
+  const routerUrl = `${origin}/compat/v1`
+  const events: ConnectEvent[] = []
+  const routerEvents: RouterEvent[] = []
+  const connect = createConnect({
+    url: issuer,
+    router: routerUrl,
+    stores,
+    authenticate: userOf,
+    signIn: (returnTo) => `${origin}/login?to=${encodeURIComponent(returnTo)}`,
+    secrets: [SECRET],
+    host: { name: 'Acme', home: 'https://acme.example/', support: 'https://acme.example/help' },
+    cap: { suggested: '5' },
+    onEvent: (event) => events.push(event),
+    ...options.connect,
+  })
+  await connect.ready
+  const router = createCompatRouter({
+    stores,
+    resourceMetadata: connect.resourceMetadata,
+    onEvent: (event) => routerEvents.push(event),
+    ...(options.host === 'bare http' ? { basePath: '/compat/v1' } : {}),
+  })
+  listeners.push(options.host === 'bare http' ? bareHost(connect, router) : expressHost(connect, router))
+  if (options.file === undefined) await furnish(admin, upstream.baseUrl)
+  let app: AppFields = {
+    name: 'Notes',
+    redirectUris: [WEB_REDIRECT, LOOPBACK_REDIRECT],
+    allowedModels: [FAST, SMART],
+    markup: MARKUP,
+    site: 'https://notes.example/',
+  }
+  const changeApp = async (fields: AppFields): Promise<void> => {
+    app = { ...app, ...fields }
+    await putApp(admin, stores, app)
+  }
+  if (options.file === undefined) await changeApp({})
+  return {
+    origin,
+    issuer,
+    routerUrl,
+    file,
+    admin,
+    stores,
+    router,
+    connect,
+    upstream,
+    events,
+    routerEvents,
+    changeApp,
+    async close() {
+      await router.close({ graceMs: 0 })
+      await connect.close()
+      await closeServer(server)
+      await stores.close()
+      await upstream.close()
+      testFile?.remove()
+    },
+  }
+}
+
+export function userOf({ headers }: IncomingMessage): { account: string; name: string } | undefined {
+  const account = new RegExp(`(?:^|; )${USER_COOKIE}=([^;]+)`).exec(headers.cookie ?? '')?.[1]
+  return account === undefined ? undefined : { account, name: account[0]!.toUpperCase() + account.slice(1) }
+}
+
+/** Signs everybody in as alice, and goes back. */
+const LOGIN: RequestListener = (req, res) => {
+  const to = new URL(req.url!, 'http://host').searchParams.get('to') ?? '/'
+  if (!to.startsWith('/connect/')) throw new Error(`An open redirect: ${to}`)
+  res.writeHead(303, { location: to, 'set-cookie': `${USER_COOKIE}=alice; path=/; httponly` }).end()
+}
+
+function expressHost(connect: Connect, router: CompatRouter): RequestListener {
+  const app = express()
+  app.use(connect)
+  app.use('/compat/v1', router)
+  app.get('/login', LOGIN)
+  return app
+}
+
+function bareHost(connect: Connect, router: CompatRouter): RequestListener {
+  return (req, res) =>
+    router(req, res, () =>
+      connect(req, res, () => {
+        if (req.url?.startsWith('/login')) LOGIN(req, res)
+        else res.writeHead(404).end()
+      }),
+    )
+}
+
+async function furnish(admin: Admin, baseUrl: string): Promise<void> {
+  await admin.putModel({ id: FAST, name: 'Fast', prices: { input: '0.45', output: '1.20' } })
+  await admin.putModel({
+    id: SMART,
+    name: 'Smart',
+    prices: { input: '2.50', output: '10', request: '0.001' },
+  })
+  for (const model of [FAST, SMART]) {
+    await admin.putRoute({
+      id: `acme:${model}`,
+      model,
+      provider: 'acme',
+      adapter: 'openai',
+      upstreamModel: `up-${model.split('/')[1]}`,
+      settings: { baseUrl },
+    })
+  }
+  for (const account of ['alice', 'bob']) await admin.grant({ account, amount: '10', memo: 'Welcome' })
+}
+
+async function putApp(admin: Admin, stores: DurableStores, app: AppFields): Promise<void> {
+  const { allowedModels = [], markup = MARKUP, name, ...fields } = app
+  await admin.putApp({
+    id: 'notes',
+    ...(name === undefined ? {} : { name }),
+    markup,
+    allowedModels,
+    account: 'notes-earnings',
+  })
+  const definition = JSON.stringify({
+    id: 'notes',
+    name,
+    markup,
+    allowedModels,
+    account: 'notes-earnings',
+    ...fields,
+  })
+  await stores.database.batch([
+    { text: "update {apps} set definition = ?1 where id = 'notes'", parameters: [definition] },
+    stores.database.change('credentials'),
+  ])
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
