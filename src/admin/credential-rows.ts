@@ -17,7 +17,7 @@ export interface CredentialRow {
   readonly allowedModels?: readonly string[]
   /** The scopes of the newest token: those of the grant, unless it was reissued with fewer. */
   readonly scopes?: readonly string[]
-  /** The first characters of the newest token. Empty if a grant or a session has none at present. */
+  /** The first characters of the newest token. Empty for a grant of Connect and for a session. */
   readonly prefix: string
   readonly lastFour: string
   readonly createdAt: number
@@ -63,13 +63,10 @@ export async function listCredentialRows(
   // Every operator's credential has one such token. With an inner join, SQLite may read and sort all tokens first, even for
   // one page.
   return database.all({
-    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at, t.digest,
+    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, coalesce(t.expires_at, c.ends_at) as expires_at, t.digest,
         u.last_used_at
       from {credentials} c
-      left join {tokens} t on t.credential_id = c.id and t.revoked_at is null and (c.source = 'operator' or t.digest = (
-        select n.digest from {tokens} n where n.credential_id = c.id and n.revoked_at is null
-        order by n.created_at desc, n.digest limit 1
-      ))
+      left join {tokens} t on t.credential_id = c.id and t.revoked_at is null and c.source = 'operator'
       left join {credential_uses} u on u.credential_id = c.id
       ${where()}
       order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,

@@ -5,10 +5,13 @@ import { type PayerQuery, readEntries } from '../sql/entries.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
+import type { AppRules } from './app-input.js'
+import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
 import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
+import { createOwnAppsAdmin, type OwnAppsAdmin } from './own-apps.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
 import {
@@ -27,7 +30,17 @@ export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
-export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type { AppRequest, AppRules, OwnAppRequest } from './app-input.js'
+export type {
+  AppEdit,
+  AppEditKind,
+  AppReview,
+  AppRow,
+  AppsQuery,
+  ReviewedValues,
+} from './app-rows.js'
+export type { AppsAdmin } from './apps.js'
+export type { CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
@@ -39,6 +52,7 @@ export type {
 } from './credentials.js'
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { MaintenanceAdmin } from './maintenance.js'
+export type { OwnAppsAdmin } from './own-apps.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
@@ -54,6 +68,8 @@ export interface Admin
   extends AccountsAdmin,
     CredentialsAdmin,
     CatalogueAdmin,
+    AppsAdmin,
+    OwnAppsAdmin,
     RoutesAdmin,
     RouteFaultsAdmin,
     LimitsAdmin,
@@ -84,6 +100,8 @@ export interface AdminOptions {
    * Counts those issued by other processes too.
    */
   readonly keysPerAccount?: number
+  /** The host's rules for apps that users can connect. */
+  readonly apps?: AppRules
 }
 
 const KEYS_PER_ACCOUNT = 100
@@ -96,8 +114,8 @@ export function createAdmin(
   if (typeof stores?.database !== 'object') {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
   }
-  refuseMisspelt(options, ['keysPerAccount'], 'createAdmin')
-  const { keysPerAccount = KEYS_PER_ACCOUNT } = options
+  refuseMisspelt(options, ['keysPerAccount', 'apps'], 'createAdmin')
+  const { keysPerAccount = KEYS_PER_ACCOUNT, apps = {} } = options
   if (!Number.isSafeInteger(keysPerAccount) || keysPerAccount < 1) {
     throw new TypeError(
       `createAdmin: keysPerAccount must be a positive integer; got ${String(keysPerAccount)}`,
@@ -110,6 +128,8 @@ export function createAdmin(
     ...createAccountsAdmin(database),
     ...createCredentialsAdmin(database, keysPerAccount),
     ...createCatalogueAdmin(database),
+    ...createAppsAdmin(database, apps),
+    ...createOwnAppsAdmin(database, apps),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,
     ...createLimitsAdmin(database),
