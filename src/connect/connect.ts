@@ -113,7 +113,7 @@ export function createConnect(options: ConnectOptions): Connect {
       await callTokenEndpoint(services, visit, name)
     } else if (method === 'GET' && path === `/host-logo/${hostLogo}`) sendImage(visit, logo!)
     else if (method === 'GET' && name === 'logo' && rest.length === 1) {
-      const found = await settings.store.findLogo(decodeURIComponent(id!), rest[0]!)
+      const found = await settings.store.findLogo(decoded(id!), rest[0]!)
       if (found === undefined) showError(services, visit, 404, 'Not found', 'There is no such image.')
       else sendImage(visit, found.bytes)
     } else showError(services, visit, 404, 'Not found', 'There is nothing at this address.')
@@ -178,6 +178,14 @@ export function createConnect(options: ConnectOptions): Connect {
 
 function isTokenEndpoint(name: string): name is 'token' | 'revoke' | 'introspect' {
   return name === 'token' || name === 'revoke' || name === 'introspect'
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return ''
+  }
 }
 
 function isPreflight({ headers, method }: IncomingMessage): boolean {

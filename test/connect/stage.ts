@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CompatRouter, createCompatRouter, openaiCompatible, type RouterEvent } from 'compat-router'
-import { type Admin, createAdmin } from 'compat-router/admin'
+import { type Admin, type AppRequest, createAdmin } from 'compat-router/admin'
 import { type Connect, type ConnectEvent, type ConnectOptions, createConnect } from 'compat-router/connect'
 import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
 import express from 'express'
@@ -28,14 +28,7 @@ export interface StageOptions {
   readonly file?: string
 }
 
-export interface AppFields {
-  readonly name?: string
-  readonly redirectUris?: readonly string[]
-  readonly allowedModels?: readonly string[]
-  readonly markup?: { readonly basisPoints: number; readonly flat?: string }
-  readonly site?: string
-  readonly suggestedCap?: string
-}
+export type AppFields = Partial<Omit<AppRequest, 'id'>>
 
 /** A host with a login, a router, Connect and an SQLite file, on a real socket. */
 export interface Stage {
@@ -108,7 +101,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   })
   listeners.push(options.host === 'bare http' ? bareHost(connect, router) : expressHost(connect, router))
   if (options.file === undefined) await furnish(admin, upstream.baseUrl)
-  let app: AppFields = {
+  let app: AppRequest = {
+    id: 'notes',
+    account: 'notes-earnings',
     name: 'Notes',
     redirectUris: [WEB_REDIRECT, LOOPBACK_REDIRECT],
     allowedModels: [FAST, SMART],
@@ -117,7 +112,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   }
   const changeApp = async (fields: AppFields): Promise<void> => {
     app = { ...app, ...fields }
-    await putApp(admin, stores, app)
+    await admin.putApp(app)
   }
   if (options.file === undefined) await changeApp({})
   return {
@@ -192,29 +187,6 @@ async function furnish(admin: Admin, baseUrl: string): Promise<void> {
     })
   }
   for (const account of ['alice', 'bob']) await admin.grant({ account, amount: '10', memo: 'Welcome' })
-}
-
-async function putApp(admin: Admin, stores: DurableStores, app: AppFields): Promise<void> {
-  const { allowedModels = [], markup = MARKUP, name, ...fields } = app
-  await admin.putApp({
-    id: 'notes',
-    ...(name === undefined ? {} : { name }),
-    markup,
-    allowedModels,
-    account: 'notes-earnings',
-  })
-  const definition = JSON.stringify({
-    id: 'notes',
-    name,
-    markup,
-    allowedModels,
-    account: 'notes-earnings',
-    ...fields,
-  })
-  await stores.database.batch([
-    { text: "update {apps} set definition = ?1 where id = 'notes'", parameters: [definition] },
-    stores.database.change('credentials'),
-  ])
 }
 
 async function closeServer(server: Server): Promise<void> {

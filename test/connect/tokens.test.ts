@@ -15,6 +15,14 @@ import {
 
 const RESOURCE_SERVER = { id: 'billing', secret: 'billing-secret-0123456789abcdef-01' }
 
+const OTHER = {
+  id: 'other',
+  name: 'Other',
+  markup: { basisPoints: 0 },
+  allowedModels: [],
+  redirectUris: ['https://other.example/cb'],
+}
+
 let stage: Stage
 /** Each test has an address of its own, because failures of an address are counted. */
 let tests = 0
@@ -81,8 +89,8 @@ describe('a code', () => {
       client_id: 'notes',
     }
     expect(await errorOf(await post(stage, 'token', form))).toBe('invalid_grant')
-    await stage.admin.putApp({ id: 'other', markup: { basisPoints: 0 }, allowedModels: [] })
-    expect(await errorOf(await exchange(stage, { code, pkce, client: 'other' }))).toBe('invalid_client')
+    await stage.admin.putApp(OTHER)
+    expect(await errorOf(await exchange(stage, { code, pkce, client: 'other' }))).toBe('invalid_grant')
     const loopback = await getCode(stage, newUser(), {
       parameters: { redirect_uri: 'http://127.0.0.1:5001/cb' },
     })
@@ -182,7 +190,7 @@ describe('introspection and revocation', () => {
     const wrong = await post(stage, 'introspect', { token: tokens.access_token }, basic('x'.repeat(32)))
     expect([wrong.status, await errorOf(wrong)]).toEqual([401, 'invalid_client'])
 
-    await putOther(stage)
+    await stage.admin.putApp(OTHER)
     const foreign = await post(stage, 'introspect', { token: tokens.access_token, client_id: 'other' })
     expect(await foreign.json()).toEqual({ active: false })
     expect((await post(stage, 'revoke', { token: tokens.access_token, client_id: 'other' })).status).toBe(200)
@@ -319,18 +327,3 @@ it('nothing secret is stored in the clear, or is in an event', async () => {
     expect(heard).not.toContain(secret)
   }
 })
-
-async function putOther({ stores }: Stage): Promise<void> {
-  const definition = {
-    id: 'other',
-    markup: { basisPoints: 0 },
-    allowedModels: [],
-    redirectUris: ['https://other.example/cb'],
-  }
-  await stores.database.batch([
-    {
-      text: "update {apps} set definition = ?1 where id = 'other'",
-      parameters: [JSON.stringify(definition)],
-    },
-  ])
-}

@@ -1,5 +1,6 @@
 import { formatCredits, parseCredits } from '../../base/money.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../../base/prices.js'
+import { exceedsMarkup } from '../../contracts/connect.js'
 import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
 import { price } from '../../engine/charging/price.js'
 import { NO_USAGE } from '../../protocol/usage.js'
@@ -40,15 +41,8 @@ export function isCovered(terms: Terms, grant: ConnectGrant | undefined, { cap }
   return (
     terms.scopes.every((scope) => grant.scopes.includes(scope)) &&
     terms.models.every((model) => grant.models.includes(model)) &&
-    !isRaised(terms.markup, grant.markup)
+    !exceedsMarkup(terms.markup, grant.markup)
   )
-}
-
-/** Whether an app asks for more than the markup that was agreed to. */
-export function isRaised(markup: Markup, agreed: Markup): boolean {
-  const one = parseMarkup(markup)
-  const other = parseMarkup(agreed)
-  return one.basisPoints > other.basisPoints || one.flat > other.flat
 }
 
 function smaller(one: MarkupTerms, other: MarkupTerms): MarkupTerms {

@@ -1,9 +1,10 @@
 import { domainToUnicode } from 'node:url'
 import { formatCredits, parseCredits } from '../../base/money.js'
+import { exceedsMarkup } from '../../contracts/connect.js'
 import type { ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
 import type { ConnectUser, Settings } from '../model/options.js'
 import { SCOPES } from '../model/scopes.js'
-import { type Example, isRaised, type Terms, TYPICAL_USAGE } from '../model/terms.js'
+import { type Example, type Terms, TYPICAL_USAGE } from '../model/terms.js'
 import { type Html, html } from './html.js'
 import { type Frame, page } from './page.js'
 
@@ -89,7 +90,7 @@ ${app.state === 'test' && html`<p class="muted">Not reviewed by ${host.name}.</p
 function changesPart({ app, grant, terms }: Question): Html | undefined {
   if (grant === undefined) return undefined
   const wantsMore =
-    isRaised(terms.markup, grant.markup) ||
+    exceedsMarkup(terms.markup, grant.markup) ||
     terms.models.some((model) => !grant.models.includes(model)) ||
     terms.scopes.some((scope) => !grant.scopes.includes(scope))
   return wantsMore
@@ -132,7 +133,7 @@ function capPart({ cap, host }: Settings, { cap: value, capFault, spent }: Quest
 ${capFault !== undefined && html`<p class="error" id="cap-fault">${capFault}</p>`}
 <p class="hint" id="cap-hint">It counts all that you pay for its calls.${
     cap.max !== undefined && html` At most ${formatCredits(cap.max)}.`
-  }${!cap.required && html` Leave it empty for no limit.`} Spent this ${cap.period}: ${formatCredits(spent)}.</p>
+  }${!cap.required && html` Leave it empty for no limit.`} Spent ${cap.period === 'day' ? 'today' : 'this month'}: ${formatCredits(spent)}.</p>
 </div>`
 }
 
