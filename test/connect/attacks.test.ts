@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStage, SECRET, type Stage, WEB_REDIRECT } from './stage.js'
+import { openStage, type Stage, WEB_REDIRECT } from './stage.js'
 import {
   authorizeUrl,
   connectApp,
@@ -12,6 +12,7 @@ import {
   submit,
   UserAgent,
 } from './user-agent.js'
+import { SECRET } from './users.js'
 
 let stage: Stage
 beforeAll(async () => {
@@ -283,7 +284,10 @@ describe('the secrets', () => {
   it('can be replaced while requests are open', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
-    const next = await openStage({ file: stage.file, connect: { secrets: ['n'.repeat(40), SECRET] } })
+    const next = await openStage({
+      file: stage.file,
+      connect: { secrets: ['n'.repeat(40), SECRET], router: stage.routerUrl },
+    })
     try {
       const here = new UserAgent(next.origin)
       here.cookies.push(...agent.cookies)

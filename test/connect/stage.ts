@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CompatRouter, createCompatRouter, openaiCompatible, type RouterEvent } from 'compat-router'
 import { type Admin, type AppRequest, createAdmin } from 'compat-router/admin'
@@ -8,18 +8,36 @@ import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
 import express from 'express'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { createTestFile } from '../helpers/sqlite.js'
+import { SECRET, USER_COOKIE, userOf } from './users.js'
 
 export const FAST = 'acme/fast'
 export const SMART = 'acme/smart'
-export const SECRET = 'connect-secret-0123456789abcdef-0123'
 export const WEB_REDIRECT = 'https://notes.example/cb'
 export const LOOPBACK_REDIRECT = 'http://127.0.0.1/cb'
 /** The markup of the app at the start. */
 export const MARKUP = { basisPoints: 2_000, flat: '0.001' }
+export const NOTES: AppRequest = {
+  id: 'notes',
+  account: 'notes-earnings',
+  name: 'Notes',
+  redirectUris: [WEB_REDIRECT, LOOPBACK_REDIRECT],
+  allowedModels: [FAST, SMART],
+  markup: MARKUP,
+  site: 'https://notes.example/',
+}
 /** The usage of each scripted reply. Of the fast model it costs 0.00105, with the app's markup 0.00226. */
 export const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 }
 
 export type HostKind = 'Express' | 'bare http'
+
+const ANSWER = answerJson({
+  id: 'cmpl-1',
+  object: 'chat.completion',
+  created: 1_700_000_000,
+  model: 'up-fast',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: USAGE,
+})
 
 export interface StageOptions {
   readonly host?: HostKind
@@ -48,9 +66,6 @@ export interface Stage {
   close(): Promise<void>
 }
 
-/** The cookie that names the user. A real host would sign it. */
-export const USER_COOKIE = 'user'
-
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const testFile = options.file === undefined ? await createTestFile() : undefined
   const file = options.file ?? testFile!.file
@@ -62,16 +77,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   await stores.ready()
   const admin = createAdmin(stores)
   const upstream = await startScriptedUpstream()
-  upstream.script(
-    answerJson({
-      id: 'cmpl-1',
-      object: 'chat.completion',
-      created: 1_700_000_000,
-      model: 'up-fast',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
-      usage: USAGE,
-    }),
-  )
+  upstream.script(ANSWER)
   const listeners: RequestListener[] = []
   const server = createServer((req, res) => listeners[0]!(req, res)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -101,15 +107,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   })
   listeners.push(options.host === 'bare http' ? bareHost(connect, router) : expressHost(connect, router))
   if (options.file === undefined) await furnish(admin, upstream.baseUrl)
-  let app: AppRequest = {
-    id: 'notes',
-    account: 'notes-earnings',
-    name: 'Notes',
-    redirectUris: [WEB_REDIRECT, LOOPBACK_REDIRECT],
-    allowedModels: [FAST, SMART],
-    markup: MARKUP,
-    site: 'https://notes.example/',
-  }
+  let app: AppRequest = NOTES
   const changeApp = async (fields: AppFields): Promise<void> => {
     app = { ...app, ...fields }
     await admin.putApp(app)
@@ -139,11 +137,6 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   }
 }
 
-export function userOf({ headers }: IncomingMessage): { account: string; name: string } | undefined {
-  const account = new RegExp(`(?:^|; )${USER_COOKIE}=([^;]+)`).exec(headers.cookie ?? '')?.[1]
-  return account === undefined ? undefined : { account, name: account[0]!.toUpperCase() + account.slice(1) }
-}
-
 /** Signs everybody in as alice, and goes back. */
 const LOGIN: RequestListener = (req, res) => {
   const to = new URL(req.url!, 'http://host').searchParams.get('to') ?? '/'
@@ -169,7 +162,8 @@ function bareHost(connect: Connect, router: CompatRouter): RequestListener {
     )
 }
 
-async function furnish(admin: Admin, baseUrl: string): Promise<void> {
+/** Adds models, routes to the provider, and credits. */
+export async function furnish(admin: Admin, baseUrl: string): Promise<void> {
   await admin.putModel({ id: FAST, name: 'Fast', prices: { input: '0.45', output: '1.20' } })
   await admin.putModel({
     id: SMART,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openStage, SECRET, type Stage } from './stage.js'
+import { openStage, type Stage } from './stage.js'
 import {
   call,
   connectApp,
@@ -12,6 +12,7 @@ import {
   type Tokens,
   UserAgent,
 } from './user-agent.js'
+import { SECRET } from './users.js'
 
 const RESOURCE_SERVER = { id: 'billing', secret: 'billing-secret-0123456789abcdef-01' }
 

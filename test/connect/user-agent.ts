@@ -1,5 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Stage, USER_COOKIE, WEB_REDIRECT } from './stage.js'
+import { type Stage, WEB_REDIRECT } from './stage.js'
+import { USER_COOKIE } from './users.js'
+
+/** Where a host is. */
+export type Place = Pick<Stage, 'issuer' | 'origin' | 'routerUrl'>
 
 interface Cookie {
   readonly name: string
@@ -76,7 +80,7 @@ export function createPkce(): Pkce {
 
 /** Returns the address to which the app sends its user. A parameter that is undefined is left out. */
 export function authorizeUrl(
-  { issuer }: Stage,
+  { issuer }: Place,
   { challenge }: Pkce,
   more: Readonly<Record<string, string | undefined>> = {},
 ): string {
@@ -118,7 +122,7 @@ export async function openPage(agent: UserAgent, address: string): Promise<Page>
 /** Sends the form of a page as a browser does. */
 export function submit(
   agent: UserAgent,
-  stage: Stage,
+  stage: Place,
   { address, seal }: Page,
   answers: Readonly<Record<string, string>> = {},
 ): Promise<Response> {
@@ -139,7 +143,7 @@ export interface Tokens {
 
 /** Does all of it: the link, the page, the answer and the exchange of the code. */
 export async function connectApp(
-  stage: Stage,
+  stage: Place,
   agent: UserAgent,
   options: {
     readonly parameters?: Readonly<Record<string, string | undefined>>
@@ -154,7 +158,7 @@ export async function connectApp(
 }
 
 export async function getCode(
-  stage: Stage,
+  stage: Place,
   agent: UserAgent,
   {
     answers = {},
@@ -182,7 +186,7 @@ export async function getCode(
 }
 
 export function exchange(
-  stage: Stage,
+  stage: Place,
   {
     code,
     pkce,
@@ -200,7 +204,7 @@ export function exchange(
 }
 
 export function refresh(
-  stage: Stage,
+  stage: Place,
   refreshToken: string,
   more: Record<string, string> = {},
 ): Promise<Response> {
@@ -213,7 +217,7 @@ export function refresh(
 }
 
 export function post(
-  { issuer }: Stage,
+  { issuer }: Place,
   endpoint: 'token' | 'revoke' | 'introspect',
   form: Record<string, string>,
   headers: Record<string, string> = {},
@@ -222,7 +226,7 @@ export function post(
 }
 
 /** Makes a call with an access token. */
-export function call({ routerUrl }: Stage, token: string, body: object = {}): Promise<Response> {
+export function call({ routerUrl }: Place, token: string, body: object = {}): Promise<Response> {
   return fetch(`${routerUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
