@@ -54,11 +54,13 @@ a { color: var(--accent); }
 .app { display: flex; align-items: flex-start; gap: .75rem; margin-bottom: .75rem; }
 .app img { width: 56px; height: 56px; border-radius: 12px; object-fit: contain; }
 .app p { margin: 0; }
+.hint { margin-top: .25rem; }
+footer a { margin-right: 1rem; }
 .muted, .hint { color: var(--muted); font-size: .875rem; }
 .notice { padding: .6rem .8rem; border: 1px solid var(--warn); border-radius: 8px; color: var(--warn); }
 .error { color: var(--bad); font-size: .875rem; font-weight: 600; }
 .field { margin-top: 1.25rem; }
-label { display: block; font-weight: 600; }
+label { display: block; margin-bottom: .25rem; font-weight: 600; }
 input, select {
   width: 100%;
   min-height: 44px;
