@@ -123,11 +123,11 @@ export function toAppCells({
   return [JSON.stringify(definition), owner ?? null, state ?? 'live', nameKey]
 }
 
-/** Returns the names of the fields in which two apps differ. */
+/** Returns the names of the fields in which two apps differ, in alphabetical order. */
 export function changedFields(before: object, after: object): readonly string[] {
   const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>]
   const names = new Set([...Object.keys(old), ...Object.keys(now)])
-  return [...names].filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+  return [...names].sort().filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
 }
 
 /** The statement that appends to the history of each app that a query returns as `id`. */

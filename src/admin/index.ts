@@ -5,9 +5,11 @@ import { type PayerQuery, readEntries } from '../sql/entries.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
+import { type AppFiguresAdmin, createAppFiguresAdmin } from './app-figures.js'
 import type { AppRules } from './app-input.js'
 import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
+import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
 import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
@@ -30,6 +32,7 @@ export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
+export type { AppFigures, AppFiguresAdmin, AppFiguresQuery } from './app-figures.js'
 export type { AppRequest, AppRules, OwnAppRequest } from './app-input.js'
 export type {
   AppEdit,
@@ -41,6 +44,15 @@ export type {
 } from './app-rows.js'
 export type { AppsAdmin } from './apps.js'
 export type { CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type {
+  CapRequest,
+  ConnectedAppsAdmin,
+  DeviceRow,
+  GrantChange,
+  GrantEvent,
+  GrantRow,
+  GrantsQuery,
+} from './connected-apps.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
@@ -70,6 +82,8 @@ export interface Admin
     CatalogueAdmin,
     AppsAdmin,
     OwnAppsAdmin,
+    ConnectedAppsAdmin,
+    AppFiguresAdmin,
     RoutesAdmin,
     RouteFaultsAdmin,
     LimitsAdmin,
@@ -130,6 +144,8 @@ export function createAdmin(
     ...createCatalogueAdmin(database),
     ...createAppsAdmin(database, apps),
     ...createOwnAppsAdmin(database, apps),
+    ...createConnectedAppsAdmin(database),
+    ...createAppFiguresAdmin(database),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,
     ...createLimitsAdmin(database),

@@ -122,14 +122,16 @@ export const pricesSchema = z
 
 const ZONE_FAULT = 'is only for limits per day or month: the others are the same in every zone'
 
+/** The name of a time zone. */
+export const zoneSchema = z
+  .string()
+  .refine(isZone, "must be the name of a time zone, such as 'America/New_York' or 'UTC'")
+
 const limitFields = {
   id: nameSchema,
   unit: z.enum(['credits', 'requests', 'tokens']),
   per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
-  zone: z
-    .string()
-    .refine(isZone, "must be the name of a time zone, such as 'America/New_York' or 'UTC'")
-    .optional(),
+  zone: zoneSchema.optional(),
 }
 
 const OWNERS = ['credential', 'account', 'app'] as const

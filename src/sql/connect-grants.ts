@@ -1,3 +1,4 @@
+import { formatCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
 import type { Cap, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
@@ -173,7 +174,7 @@ function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost 
     scopes,
     models,
     markup,
-    ...(cap === undefined ? {} : { cap: { ...cap, amount: cap.amount.toString() } }),
+    ...(cap === undefined ? {} : { cap: { ...cap, amount: formatCredits(cap.amount) } }),
     ...(endsAt === undefined ? {} : { endsAt }),
   }
 }

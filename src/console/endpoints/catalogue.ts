@@ -27,11 +27,14 @@ export const catalogueEndpoints: readonly Endpoint[] = [
       const ids = apps.map(({ id }) => id)
       return { apps, limits: await limitsOf(admin, 'app', ids) }
     }
-    return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp), limits: [] }
+    const shown = apps.filter(({ suspendedAt, state }) => suspendedAt === undefined && state !== 'test')
+    return { apps: shown.map(publicApp), limits: [] }
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
     const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]
-    await putUnchanged('app', app.id, was, find, (now) => admin.putApp(app, { was: now }))
+    await putUnchanged('app', app.id, was, find, (now) =>
+      admin.putApp({ ...connectFieldsOf(now), ...app }, { was: now }),
+    )
     return { done: true }
   }),
   post('apps/suspend', 'operator', idBody, async ({ id }, _, { admin }) =>
@@ -141,6 +144,21 @@ function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): voi
   if (typeof adapter !== 'string' || typeof settings !== 'object' || settings === null) return
   const fault = admin.routeFault({ adapter, settings })
   if (fault !== undefined) throw new HttpError(400, `${fault.field} ${fault.message}`, fault.field)
+}
+
+/** Returns the fields of an app that the console's form does not have, so that they are kept. */
+function connectFieldsOf(app: AppRow | null): Partial<AppRow> {
+  const {
+    id: _id,
+    name: _name,
+    markup: _markup,
+    allowedModels: _models,
+    account: _account,
+    logo: _logo,
+    suspendedAt: _suspendedAt,
+    ...fields
+  }: Partial<AppRow> = app ?? {}
+  return fields
 }
 
 /** Only operators see which account earns. */
