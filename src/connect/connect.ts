@@ -24,7 +24,7 @@ export interface Connect {
    * throws.
    */
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void
-  /** Resolves when the library is loaded and the stores are up to date. Requests wait for it. */
+  /** Loads the library, and waits until the stores are up to date, as the first request does. */
   readonly ready: Promise<void>
   /** The address of the router's metadata, for `createCompatRouter({ resourceMetadata })`. */
   readonly resourceMetadata: string
@@ -63,11 +63,20 @@ export function createConnect(options: ConnectOptions): Connect {
   }
   /** The newest open requests of each account. */
   const open = new LRUCache<string, readonly string[]>({ max: 10_000 })
-  const started = start()
-  // Who awaits `ready` or sends a request hears of it.
-  started.catch(() => undefined)
+  let started: Promise<Services> | undefined
   const sweeper = setInterval(sweep, SWEEP_MS)
   sweeper.unref()
+
+  /** Starts with the first request. After a failure, the next request tries again. */
+  function services(): Promise<Services> {
+    if (started === undefined) {
+      started = start()
+      started.catch(() => {
+        started = undefined
+      })
+    }
+    return started
+  }
 
   async function start(): Promise<Services> {
     const library = await createLibrary(settings, addresses, {
@@ -102,21 +111,21 @@ export function createConnect(options: ConnectOptions): Connect {
       send(req, res, 200, headers, STYLE)
       return
     }
-    const services = await started
+    const parts = await services()
     const [, name = '', id, ...rest] = path.split('/')
     const isNested = id !== undefined && id !== '' && rest.length === 0
-    if (method === 'GET' && path === '/authorize') await authorize(services, visit)
-    else if (method === 'GET' && name === 'authorize' && isNested) await resume(services, visit, id)
-    else if (method === 'GET' && name === 'ask' && isNested) await ask(services, visit, id)
-    else if (method === 'POST' && name === 'ask' && isNested) await answer(services, visit, id)
+    if (method === 'GET' && path === '/authorize') await authorize(parts, visit)
+    else if (method === 'GET' && name === 'authorize' && isNested) await resume(parts, visit, id)
+    else if (method === 'GET' && name === 'ask' && isNested) await ask(parts, visit, id)
+    else if (method === 'POST' && name === 'ask' && isNested) await answer(parts, visit, id)
     else if ((method === 'POST' || method === 'OPTIONS') && id === undefined && isTokenEndpoint(name)) {
-      await callTokenEndpoint(services, visit, name)
+      await callTokenEndpoint(parts, visit, name)
     } else if (method === 'GET' && path === `/host-logo/${hostLogo}`) sendImage(visit, logo!)
     else if (method === 'GET' && name === 'logo' && rest.length === 1) {
       const found = await settings.store.findLogo(decoded(id!), rest[0]!)
-      if (found === undefined) showError(services, visit, 404, 'Not found', 'There is no such image.')
+      if (found === undefined) showError(parts, visit, 404, 'Not found', 'There is no such image.')
       else sendImage(visit, found.bytes)
-    } else showError(services, visit, 404, 'Not found', 'There is nothing at this address.')
+    } else showError(parts, visit, 404, 'Not found', 'There is nothing at this address.')
   }
 
   function fail({ req, res }: Visit, error: unknown): void {
@@ -157,7 +166,7 @@ export function createConnect(options: ConnectOptions): Connect {
   const isMetadata = (path: string): boolean =>
     addresses.serverMetadataPaths.includes(path) || addresses.resourceMetadataPaths.includes(path)
 
-  return Object.assign(
+  const connect = Object.assign(
     (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void => {
       try {
         handle(req, res, next)
@@ -167,13 +176,13 @@ export function createConnect(options: ConnectOptions): Connect {
       }
     },
     {
-      ready: started.then(() => undefined),
       resourceMetadata: addresses.resourceMetadata,
       async close() {
         clearInterval(sweeper)
       },
     },
   )
+  return Object.defineProperty(connect, 'ready', { get: () => services().then(() => undefined) }) as Connect
 }
 
 function isTokenEndpoint(name: string): name is 'token' | 'revoke' | 'introspect' {
