@@ -73,6 +73,7 @@ const others = [
     'cases',
   ],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
+  ...['connect-app', 'connected-apps'],
   ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
@@ -571,6 +572,30 @@ describe('the code blocks of the documents', () => {
       expect(await (await fetch(`${base}/balance`, { headers: as('ben') })).json()).toEqual({
         available: '2',
       })
+    })
+
+    it('register an app, and let users see, cap and revoke only their own connected apps', async () => {
+      await importBlock('connect-app')
+      const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 2_000 } }
+      const shown = { appName: 'Notes', redirectHost: 'notes.example' }
+      const connected = await stores.connect.consent({ account: 'ben', appId: 'notes', ...terms, ...shown })
+      const base = await serve('connected-apps')
+      const ask = (path: string, user: string, method = 'GET', body?: object) =>
+        fetch(`${base}/apps${path}`, {
+          method,
+          headers: { 'x-user': user, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        })
+      const id = connected!.grantId
+      expect((await ask(`/${id}/cap`, 'ben', 'PUT', { amount: '5' })).status).toBe(204)
+      expect((await ask(`/${id}/cap`, 'cleo', 'PUT', { amount: '500' })).status).toBe(500)
+      expect(await (await ask('', 'ben')).json()).toEqual([
+        { id, appName: 'Notes', models: ['acme/fast'], devices: [], spent: '0', cap: '5 per month' },
+      ])
+      expect(await (await ask('', 'cleo')).json()).toEqual([])
+      expect((await ask(`/${id}`, 'cleo', 'DELETE')).status).toBe(404)
+      expect((await ask(`/${id}`, 'ben', 'DELETE')).status).toBe(204)
+      expect(await (await ask('', 'ben')).json()).toEqual([])
     })
 
     it('warn of a low balance, once', async () => {

@@ -4,6 +4,7 @@ import type { AppLogo } from '../contracts/index.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
 import { readLogo } from '../sql/connect-apps.js'
+import { lockApp } from '../sql/connect-grants.js'
 import { OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'
@@ -205,9 +206,8 @@ export async function removeApp(
   appId: string,
   by: string,
 ): Promise<boolean> {
-  const [found] = await database.batch([
-    // Locks the row, so that no consent is stored meanwhile.
-    { text: 'update {apps} set id = id where id = ?1 returning id', parameters: [appId] },
+  const results = await database.batch([
+    ...lockApp(database, appId),
     {
       text: `insert into {consents} (id, credential_id, at, done_by, kind)
         select ?2 || '-' || c.id, c.id, ${database.now}, ?3, 'revoked' from {credentials} c
@@ -225,8 +225,8 @@ export async function removeApp(
     ),
     { text: 'delete from {app_reviews} where app_id = ?1', parameters: [appId] },
     { text: 'delete from {app_logos} where app_id = ?1', parameters: [appId] },
-    { text: 'delete from {apps} where id = ?1', parameters: [appId] },
     database.change('credentials'),
+    { text: 'delete from {apps} where id = ?1 returning id', parameters: [appId] },
   ])
-  return found!.length > 0
+  return results.at(-1)!.length > 0
 }

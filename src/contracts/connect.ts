@@ -3,15 +3,16 @@ import type { Markup } from './credentials.js'
 
 /**
  * The rows behind Connect, the authorization server for users' apps: apps, grants, connections (devices), and the
- * server's own sessions, codes and tokens. The durable stores have it as `connect`.
+ * server's own requests, codes and tokens. The durable stores have it as `connect`.
  *
- * Tokens, codes, request ids and session ids are given as they are, and only their SHA-256 is stored. A rejection means
+ * Tokens, codes and request ids are given as they are, and only their SHA-256 is stored. A rejection means
  * that the database cannot answer. Times are milliseconds since the Unix epoch, by the database's clock.
  */
 export interface ConnectStore extends ConnectApps, ConnectGrants, Connections, ConnectTokens, OauthRows {
   /**
-   * Deletes at most `limit` rows of each kind that have expired: OAuth rows, and access tokens of connections. Ends at most
-   * `limit` connections that have neither left. Returns the number of rows, so that the caller goes on until it is 0.
+   * Deletes at most `limit` rows of each kind: OAuth rows that have expired, and access tokens of connections that expired
+   * 12 hours ago. Ends the connections that have no others left. Returns the number of rows, so that the caller goes on
+   * until it is 0.
    */
   sweep(limit: number): Promise<number>
 }
@@ -231,8 +232,6 @@ export interface OauthRows {
   putOauth(row: NewOauthRow): Promise<void>
   /** Returns a row that has not expired, also if it is consumed. */
   findOauth(model: OauthModel, id: string): Promise<OauthRow | undefined>
-  /** Returns the row of the session with this uid, if it has not expired. */
-  findOauthByUid(model: OauthModel, uid: string): Promise<OauthRow | undefined>
   /**
    * Marks a row as consumed, in one conditional update: of any number of attempts at once, exactly one is `first`. Returns
    * undefined if there is no such row, or if it has expired.
@@ -242,13 +241,11 @@ export interface OauthRows {
   destroyOauth(model: OauthModel, id: string): Promise<void>
 }
 
-export type OauthModel = 'Session' | 'Interaction' | 'AuthorizationCode' | 'RefreshToken'
+export type OauthModel = 'Interaction' | 'AuthorizationCode' | 'RefreshToken'
 
 export interface NewOauthRow {
   readonly model: OauthModel
   readonly id: string
-  /** Only for a session, which is also found by it. */
-  readonly uid?: string
   /** Only for a code and a refresh token. */
   readonly connectionId?: string
   /** Plain JSON. Leave the id out of it. */

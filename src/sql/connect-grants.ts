@@ -6,6 +6,7 @@ import { capId, readCap, readSpent, toLimit } from './connect-caps.js'
 import { appendHistory } from './connect-history.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { toLimitCell } from './limit-rows.js'
+import { lockName } from './locks.js'
 
 /** The JSON of `credentials.terms`. */
 export interface Terms {
@@ -30,7 +31,9 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
       const { account, appId, cap } = consent
       const grantId = newId()
       const consentId = newId()
-      const [rows] = await database.batch([
+      const lock = lockApp(database, appId)
+      const results = await database.batch([
+        ...lock,
         putGrant(database, consent, grantId, consentId),
         appendHistory(
           database,
@@ -45,7 +48,8 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
         // The sessions of a grant take its terms.
         database.changeEach('credentials', withSessions(consented(account, appId, consentId))),
       ])
-      return rows![0] === undefined ? undefined : { grantId: readText(rows![0], 'id') }
+      const [grant] = results[lock.length]!
+      return grant === undefined ? undefined : { grantId: readText(grant, 'id') }
     },
 
     async revokeGrant(account, appId, by) {
@@ -63,6 +67,11 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
       return spent!
     },
   }
+}
+
+/** Lets one transaction at a time add grants to an app or remove the app, so that no grant outlives its app. */
+export function lockApp(database: SqlDatabase, appId: string): readonly Statement[] {
+  return lockName(database, `compat_router.app:${appId}`)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { SqlDatabase } from './database.js'
 
-/** A connection without a code or a token is left alone this long, since its code may not have been stored yet. */
-const NEW_MS = 600_000
+/** An access token is kept for so long after its end, because a client that was asleep must hear that it has expired. */
+const EXPIRED_TOKENS_KEPT_MS = 43_200_000
 
 /** Implements `sweep` of the store's contract. */
 export async function sweep(database: SqlDatabase, limit: number): Promise<number> {
@@ -10,25 +10,33 @@ export async function sweep(database: SqlDatabase, limit: number): Promise<numbe
   }
   const { now } = database
   const parameters = [BigInt(limit)]
+  const oldRows = `from {oauth} where expires_at <= ${now} order by expires_at, digest limit ?1`
+  const oldTokens = `from {tokens} where expires_at <= ${now} - ${EXPIRED_TOKENS_KEPT_MS}
+    and connection_id is not null order by expires_at, digest limit ?1`
   const swept = await database.batch([
+    // A connection ends with the last of its rows, so only those of the rows that go are looked at.
     {
-      text: `delete from {oauth} where (model, digest) in
-        (select model, digest from {oauth} where expires_at <= ${now} limit ?1) returning digest`,
+      text: `update {connections} set ended_at = ${now}, reason = 'unused'
+        where ended_at is null
+          and id in (
+            select connection_id from (select connection_id ${oldRows}) a
+            union select connection_id from (select connection_id ${oldTokens}) b
+          )
+          and not exists (
+            select 1 from {oauth} o where o.connection_id = {connections}.id and o.expires_at > ${now}
+          )
+          and not exists (
+            select 1 from {tokens} t where t.connection_id = {connections}.id and t.expires_at > ${now}
+          )
+        returning id`,
       parameters,
     },
     {
-      text: `delete from {tokens} where digest in (
-          select digest from {tokens} where expires_at <= ${now} and connection_id is not null limit ?1
-        ) returning digest`,
+      text: `delete from {oauth} where (model, digest) in (select model, digest ${oldRows}) returning digest`,
       parameters,
     },
     {
-      text: `update {connections} set ended_at = ${now}, reason = 'unused' where id in (
-          select n.id from {connections} n where n.ended_at is null and n.created_at < ${now} - ${NEW_MS}
-            and not exists (select 1 from {oauth} o where o.connection_id = n.id)
-            and not exists (select 1 from {tokens} t where t.connection_id = n.id)
-          limit ?1
-        ) returning id`,
+      text: `delete from {tokens} where digest in (select digest ${oldTokens}) returning digest`,
       parameters,
     },
   ])

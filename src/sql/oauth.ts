@@ -6,26 +6,16 @@ import type { Row, SqlDatabase } from './database.js'
 export function createSqlOauth(database: SqlDatabase): OauthRows {
   const { now } = database
 
-  async function find(column: 'digest' | 'uid_digest', model: string, id: string) {
-    const [row] = await database.all({
-      text: `select payload, consumed_at, expires_at, ${now} as now from {oauth}
-        where model = ?1 and ${column} = ?2 and expires_at > ${now}`,
-      parameters: [model, hash('sha256', id)],
-    })
-    return row === undefined ? undefined : readOauthRow(row)
-  }
-
   return {
-    async putOauth({ model, id, uid, connectionId, payload, expiresAt }) {
+    async putOauth({ model, id, connectionId, payload, expiresAt }) {
       await database.all({
-        text: `insert into {oauth} (model, digest, uid_digest, connection_id, payload, expires_at)
-          values (?1, ?2, ?3, ?4, ?5, ?6)
-          on conflict (model, digest) do update set uid_digest = excluded.uid_digest,
-            connection_id = excluded.connection_id, payload = excluded.payload, expires_at = excluded.expires_at`,
+        text: `insert into {oauth} (model, digest, connection_id, payload, expires_at)
+          values (?1, ?2, ?3, ?4, ?5)
+          on conflict (model, digest) do update set connection_id = excluded.connection_id,
+            payload = excluded.payload, expires_at = excluded.expires_at`,
         parameters: [
           model,
           hash('sha256', id),
-          uid === undefined ? null : hash('sha256', uid),
           connectionId ?? null,
           JSON.stringify(payload),
           BigInt(expiresAt),
@@ -33,8 +23,14 @@ export function createSqlOauth(database: SqlDatabase): OauthRows {
       })
     },
 
-    findOauth: (model, id) => find('digest', model, id),
-    findOauthByUid: (model, uid) => find('uid_digest', model, uid),
+    async findOauth(model, id) {
+      const [row] = await database.all({
+        text: `select payload, consumed_at, expires_at, ${now} as now from {oauth}
+          where model = ?1 and digest = ?2 and expires_at > ${now}`,
+        parameters: [model, hash('sha256', id)],
+      })
+      return row === undefined ? undefined : readOauthRow(row)
+    },
 
     async consumeOauth(model, id) {
       const parameters = [model, hash('sha256', id)]

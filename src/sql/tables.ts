@@ -301,14 +301,12 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
     `create table {oauth} (
       model ${name} not null,
       digest ${name} not null,
-      uid_digest ${name},
       connection_id ${name},
       payload text not null,
       consumed_at ${integer},
       expires_at ${integer} not null,
       primary key (model, digest)
     ) ${busy}`,
-    'create index compat_oauth_uid on {oauth} (model, uid_digest) where uid_digest is not null',
     'create index compat_oauth_connection on {oauth} (connection_id) where connection_id is not null',
     'create index compat_oauth_expiry on {oauth} (expires_at)',
     `create table {consents} (

@@ -329,36 +329,27 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
     const [bobs] = await bench.limits((await bench.device('bob', 'notes', 'bobs')).token)
     assert.notEqual(bobs?.id, limit?.id)
   }),
-  connectCase(
-    'connect-oauth',
-    'an OAuth row is found by its id and uid, until it is destroyed',
-    async (bench) => {
-      const row = { ...bench.row('Session', 'session-1'), uid: 'uid-1', payload: { a: 1, b: ['ä'] } }
-      await bench.store.putOauth(row)
-      const kept = { payload: row.payload, expiresAt: row.expiresAt }
-      assert.deepEqual(await bench.store.findOauth('Session', 'session-1'), kept)
-      assert.deepEqual(await bench.store.findOauthByUid('Session', 'uid-1'), kept)
-      assert.equal(await bench.store.findOauth('Interaction', 'session-1'), undefined)
-      assert.equal(await bench.store.findOauth('Session', 'uid-1'), undefined)
-      await bench.store.putOauth({ ...row, uid: 'uid-2', payload: { c: null } })
-      assert.deepEqual((await bench.store.findOauth('Session', 'session-1'))?.payload, { c: null })
-      assert.equal(await bench.store.findOauthByUid('Session', 'uid-1'), undefined)
-      await bench.store.destroyOauth('Session', 'session-1')
-      await bench.store.destroyOauth('Session', 'session-1')
-      assert.equal(await bench.store.findOauthByUid('Session', 'uid-2'), undefined)
-    },
-  ),
+  connectCase('connect-oauth', 'an OAuth row is found by its id until it is destroyed', async (bench) => {
+    const row = { ...bench.row('Interaction', 'request-1'), payload: { a: 1, b: ['ä'] } }
+    await bench.store.putOauth(row)
+    assert.deepEqual(await bench.store.findOauth('Interaction', 'request-1'), {
+      payload: row.payload,
+      expiresAt: row.expiresAt,
+    })
+    assert.equal(await bench.store.findOauth('RefreshToken', 'request-1'), undefined)
+    assert.equal(await bench.store.findOauth('Interaction', 'REQUEST-1'), undefined)
+    await bench.store.putOauth({ ...row, payload: { c: null } })
+    assert.deepEqual((await bench.store.findOauth('Interaction', 'request-1'))?.payload, { c: null })
+    await bench.store.destroyOauth('Interaction', 'request-1')
+    await bench.store.destroyOauth('Interaction', 'request-1')
+    assert.equal(await bench.store.findOauth('Interaction', 'request-1'), undefined)
+  }),
   connectCase(
     'connect-oauth-expired',
     'an expired OAuth row is neither found nor consumed',
     async (bench) => {
-      await bench.store.putOauth({
-        ...bench.row('AuthorizationCode', 'old'),
-        uid: 'u',
-        expiresAt: bench.now - 1_000,
-      })
+      await bench.store.putOauth({ ...bench.row('AuthorizationCode', 'old'), expiresAt: bench.now - 1_000 })
       assert.equal(await bench.store.findOauth('AuthorizationCode', 'old'), undefined)
-      assert.equal(await bench.store.findOauthByUid('AuthorizationCode', 'u'), undefined)
       assert.equal(await bench.store.consumeOauth('AuthorizationCode', 'old'), undefined)
     },
   ),
@@ -383,20 +374,26 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
   connectCase('connect-sweep', 'expired rows are swept, and no others', async (bench) => {
     await bench.grant('alice', 'notes')
     const live = await bench.device('alice', 'notes', 'phone')
-    await bench.store.putOauth(bench.row('RefreshToken', 'live'))
+    const gone = await bench.device('alice', 'notes', 'laptop', { expiresAt: bench.now - DAY_MS })
+    const expired = { ...bench.tokenOf('phone'), expiresAt: bench.now - 1_000 }
+    await bench.store.saveToken(expired)
+    await bench.store.putOauth({ ...bench.row('RefreshToken', 'live'), connectionId: 'phone' })
     for (let index = 0; index < 5; index++) {
       await bench.store.putOauth({
         ...bench.row('Interaction', `old-${index}`),
         expiresAt: bench.now - 1_000,
       })
-      await bench.store.saveToken({ ...bench.tokenOf('phone'), expiresAt: bench.now - 1_000 })
+      await bench.store.saveToken({ ...bench.tokenOf('phone'), expiresAt: bench.now - DAY_MS })
     }
-    const swept: number[] = []
-    do swept.push(await bench.store.sweep(4))
-    while (swept.at(-1) !== 0)
-    assert.deepEqual(swept, [8, 2, 0])
+    let swept = 0
+    for (let count = 1; count > 0; swept += count) count = await bench.store.sweep(4)
+    assert.equal(swept, 12, 'five rows, six tokens and one connection must be swept')
     assert.ok((await bench.resolve(live.token)).ok)
+    assert.equal(refusalOf(await bench.resolve(expired.token)), 'expired')
+    assert.equal(refusalOf(await bench.resolve(gone.token)), 'unknown')
     assert.notEqual(await bench.store.findOauth('RefreshToken', 'live'), undefined)
+    assert.notEqual(await bench.store.findConnection('phone'), undefined)
+    assert.equal(await bench.store.findConnection('laptop'), undefined)
   }),
   connectCase(
     'connect-watch',

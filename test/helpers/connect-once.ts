@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 
 /**
  * Connects the app for an account, from its consent to its first access token, which is returned. The account is also the id
- * of the connection, the code, the refresh token and the session.
+ * of the connection, the request, the code and the refresh token.
  */
 export async function connectOnce(connect: ConnectStore, account: string): Promise<string> {
   const answer = await connect.consent({
@@ -29,7 +29,7 @@ export async function connectOnce(connect: ConnectStore, account: string): Promi
   })
   if (answer === undefined) throw new Error('The consent was refused')
   const expiresAt = Date.now() + HOUR_MS
-  await connect.putOauth({ model: 'Session', id: account, uid: account, payload: { account }, expiresAt })
+  await connect.putOauth({ model: 'Interaction', id: account, payload: { account }, expiresAt })
   await connect.addConnection({ id: account, account, appId: NOTES.id })
   const row = { id: account, connectionId: account, payload: { account }, expiresAt }
   await connect.putOauth({ ...row, model: 'AuthorizationCode' })

@@ -53,7 +53,7 @@ async function survive(open: () => DurableStores, load: object, processes: numbe
     const grant = await connect.findGrant(account, NOTES.id)
     expect(grant).toMatchObject({ scopes: ['models.run'], cap: { amount: 5_000_000_000n } })
     expect(await connect.findConnection(account)).toMatchObject({ account, appId: NOTES.id })
-    expect(await connect.findOauthByUid('Session', account)).toMatchObject({ payload: { account } })
+    expect(await connect.findOauth('Interaction', account)).toMatchObject({ payload: { account } })
     expect(await connect.findOauth('RefreshToken', account)).toMatchObject({ payload: { account } })
     // A code that was exchanged before the process was killed stays used.
     expect(await connect.consumeOauth('AuthorizationCode', account)).toMatchObject({ first: false })
