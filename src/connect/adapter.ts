@@ -4,11 +4,12 @@ import type { OidcAdapter, OidcModule } from './oidc-provider.js'
 
 /** How long after its use a refresh token still gives another pair: replies get lost, and tabs refresh at once. */
 const REUSE_MS = 10_000
+const MAX_APP_ID_CHARS = 256
 
 /** Returns the library's adapter factory: its rows are those of the store, and its grants are connections. */
 export function createAdapters(
   { Provider, errors }: OidcModule,
-  { emit, router, store }: Settings,
+  { emit, router, store, url }: Settings,
 ): (model: string) => OidcAdapter {
   /** Ends a connection because a token of it was presented again, or because its app revokes it. */
   async function endConnection(id: string, token: 'code' | 'refresh-token'): Promise<void> {
@@ -72,8 +73,9 @@ export function createAdapters(
 
   const clients: Partial<OidcAdapter> = {
     async find(id) {
-      const app = await store.findApp(id)
-      if (app === undefined || app.suspended || app.redirectUris.length === 0) return undefined
+      const app = mayBeAppId(id) ? await store.findApp(id) : undefined
+      // A suspended app is still known. Its connections are not found, so that refreshing is an `invalid_grant`.
+      if (app === undefined || app.redirectUris.length === 0) return undefined
       return {
         client_id: app.id,
         // Only these may have a loopback redirect with any port.
@@ -99,7 +101,8 @@ export function createAdapters(
 
   function rows(model: OauthModel, reuseMs: number, token: 'code' | 'refresh-token'): Partial<OidcAdapter> {
     return {
-      async upsert(id, { jti: _, consumed: __, ...payload }, expiresInSeconds) {
+      // Ids are kept as digests alone, and `returnTo` contains that of an open request.
+      async upsert(id, { jti: _, consumed: __, returnTo: ___, ...payload }, expiresInSeconds) {
         const { grantId } = payload
         await store.putOauth({
           model,
@@ -114,7 +117,12 @@ export function createAdapters(
         if (row === undefined) return undefined
         const { consumedMsAgo } = row
         const isConsumed = consumedMsAgo !== undefined && consumedMsAgo >= reuseMs
-        return { ...row.payload, jti: id, ...(isConsumed ? { consumed: true } : {}) }
+        return {
+          ...row.payload,
+          jti: id,
+          ...(isConsumed ? { consumed: true } : {}),
+          ...(model === 'Interaction' ? { returnTo: `${url}/authorize/${id}` } : {}),
+        }
       },
       async consume(id) {
         const consumption = await store.consumeOauth(model, id)
@@ -139,6 +147,11 @@ const NOTHING: OidcAdapter = {
   consume: async () => undefined,
   destroy: async () => undefined,
   revokeByGrantId: async () => undefined,
+}
+
+/** Whether an app may have this id, so that what no database stores is not looked up. */
+export function mayBeAppId(id: string): boolean {
+  return id.length <= MAX_APP_ID_CHARS && !/\p{Cc}/u.test(id)
 }
 
 /** The library compares text, and an empty path may be written without its slash. */

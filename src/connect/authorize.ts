@@ -1,5 +1,6 @@
 import { isLoopbackRedirect, matchesRedirectUri } from '../base/redirect-uris.js'
 import { type ConnectApp, mayConnect } from '../contracts/connect.js'
+import { mayBeAppId } from './adapter.js'
 import { ACCOUNT_PARAMETER } from './library.js'
 import type { ConnectUser } from './model/options.js'
 import { requestedScopes } from './model/scopes.js'
@@ -52,7 +53,7 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
         403,
         `${nameOf(app)} cannot be connected`,
         `${settings.host.name} has not yet opened it to everyone.`,
-        'access_denied',
+        { code: 'access_denied' },
       )
       return
     }
@@ -115,7 +116,8 @@ async function findApp(
 ): Promise<ConnectApp | undefined> {
   const { settings } = services
   const [id, ...otherIds] = query.getAll('client_id')
-  const app = id === undefined || otherIds.length > 0 ? undefined : await settings.store.findApp(id)
+  const isOne = id !== undefined && otherIds.length === 0 && mayBeAppId(id)
+  const app = isOne ? await settings.store.findApp(id) : undefined
   if (app === undefined || app.suspended || app.redirectUris.length === 0) {
     settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_client' })
     showError(
@@ -124,7 +126,7 @@ async function findApp(
       400,
       'Unknown app',
       `${settings.host.name} does not know the app that sent you here, or has suspended it.`,
-      'invalid_client',
+      { code: 'invalid_client' },
     )
     return undefined
   }
@@ -141,7 +143,7 @@ async function findApp(
     400,
     'Wrong address',
     `${nameOf(app)} wants to send you to an address that it has not registered. For your safety, you stay here.`,
-    'invalid_redirect_uri',
+    { code: 'invalid_redirect_uri' },
   )
   return undefined
 }

@@ -14,7 +14,7 @@ import { type Frame, pageHeaders } from './pages/page.js'
 import { STYLE } from './pages/style.js'
 import { RateLimit } from './rate-limit.js'
 import { type ConnectRequest, send, sendJson } from './requests.js'
-import { type Services, showError, type Visit } from './services.js'
+import { refuseJson, type Services, showError, type Visit } from './services.js'
 import { callTokenEndpoint } from './tokens.js'
 
 /** Middleware for Express, Connect and bare `http`. */
@@ -64,6 +64,7 @@ export function createConnect(options: ConnectOptions): Connect {
   /** The newest open requests of each account. */
   const open = new LRUCache<string, readonly string[]>({ max: 10_000 })
   let started: Promise<Services> | undefined
+  let isClosed = false
   const sweeper = setInterval(sweep, SWEEP_MS)
   sweeper.unref()
 
@@ -91,7 +92,7 @@ export function createConnect(options: ConnectOptions): Connect {
         const text = description ?? 'The app has sent a request that cannot be answered.'
         return {
           headers: pageHeaders(),
-          body: errorPage(frame, 'This app cannot be connected', text, error),
+          body: errorPage(frame, 'This app cannot be connected', text, { code: error }),
         }
       },
     })
@@ -99,8 +100,19 @@ export function createConnect(options: ConnectOptions): Connect {
     return { settings, addresses, frame, library, limits }
   }
 
+  let isSweeping = false
   function sweep(): void {
-    settings.store.sweep(SWEPT_ROWS).catch((error: unknown) => report(settings, 'sweep', error))
+    if (isSweeping) return
+    isSweeping = true
+    sweepAll()
+      .catch((error: unknown) => report(settings, 'sweep', error))
+      .finally(() => {
+        isSweeping = false
+      })
+  }
+
+  async function sweepAll(): Promise<void> {
+    while ((await settings.store.sweep(SWEPT_ROWS)) > 0) if (isClosed) return
   }
 
   async function serve(visit: Visit): Promise<void> {
@@ -128,14 +140,14 @@ export function createConnect(options: ConnectOptions): Connect {
     } else showError(parts, visit, 404, 'Not found', 'There is nothing at this address.')
   }
 
-  function fail({ req, res }: Visit, error: unknown): void {
+  function fail(visit: Visit, error: unknown): void {
     report(settings, 'http', error)
-    if (res.headersSent) {
-      res.destroy()
-      return
-    }
+    const { path, req, res } = visit
+    const code = 'temporarily_unavailable'
     const text = 'Something went wrong. Try again later.'
-    send(req, res, 503, pageHeaders(), errorPage(frame, 'Out of order', text, 'temporarily_unavailable'))
+    if (res.headersSent) res.destroy()
+    else if (isTokenEndpoint(path.slice(1))) refuseJson(visit, 503, code, text)
+    else send(req, res, 503, pageHeaders(), errorPage(frame, 'Out of order', text, { code }))
   }
 
   function handle(req: ConnectRequest, res: ServerResponse, next?: (error?: unknown) => void): void {
@@ -178,6 +190,7 @@ export function createConnect(options: ConnectOptions): Connect {
     {
       resourceMetadata: addresses.resourceMetadata,
       async close() {
+        isClosed = true
         clearInterval(sweeper)
       },
     },

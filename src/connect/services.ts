@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Library } from './library.js'
 import type { Addresses } from './model/addresses.js'
 import type { ConnectUser, Settings } from './model/options.js'
-import { errorPage } from './pages/error-page.js'
+import { type ErrorDetails, errorPage } from './pages/error-page.js'
 import { type Frame, pageHeaders } from './pages/page.js'
 import type { RateLimit } from './rate-limit.js'
 import { redirect, send, sendJson } from './requests.js'
@@ -40,9 +40,9 @@ export function showError(
   status: number,
   title: string,
   text: string,
-  code?: string,
+  details?: ErrorDetails,
 ): void {
-  send(req, res, status, pageHeaders(), errorPage(frame, title, text, code))
+  send(req, res, status, pageHeaders(), errorPage(frame, title, text, details))
 }
 
 export function showExpired(services: Services, visit: Visit): void {
@@ -55,14 +55,22 @@ export function showExpired(services: Services, visit: Visit): void {
   )
 }
 
-/** Returns the user of a request. If there is none, sends the browser to the host's login and from there back here. */
+/**
+ * Returns the user of a request. If there is none, sends the browser to the host's login and from there back here. After a
+ * form, it shows a link instead: the login may be on another origin, to which the page's policy lets no form lead.
+ */
 export async function userOrSignIn(services: Services, visit: Visit): Promise<ConnectUser | undefined> {
   const user = await findUser(services, visit)
-  if (user === undefined) {
-    const { addresses, settings } = services
-    redirect(visit.req, visit.res, settings.signIn(addresses.mount + visit.path + visit.query))
-  }
-  return user
+  if (user !== undefined) return user
+  const { addresses, settings } = services
+  const here = addresses.mount + visit.path + visit.query
+  if (visit.req.method === 'POST') {
+    const text = `You are no longer signed in to ${settings.host.name}. Nothing was changed.`
+    showError(services, visit, 401, 'You have signed out', text, {
+      link: { to: here, text: 'Sign in again' },
+    })
+  } else redirect(visit.req, visit.res, settings.signIn(here))
+  return undefined
 }
 
 /** Returns the user who has signed in to the host. Throws a `TypeError` if the host returns anything else. */
@@ -98,5 +106,6 @@ export function mayGoOn(
 }
 
 export function refuseJson({ req, res }: Visit, status: number, error: string, description: string): void {
-  sendJson(req, res, status, { error, error_description: description })
+  const body = { error, error_description: description }
+  sendJson(req, res, status, body, { 'access-control-allow-origin': '*' })
 }

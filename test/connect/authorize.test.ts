@@ -69,6 +69,7 @@ describe('errors that are shown, because going back would be unsafe', () => {
     ['no client', { client_id: undefined }, 'invalid_client'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
     ['a client that is the name of a method', { client_id: '__proto__' }, 'invalid_client'],
+    ['a client that no database can store', { client_id: 'a\u0000b' }, 'invalid_client'],
     ['no redirect URI', { redirect_uri: undefined }, 'invalid_redirect_uri'],
     ['an unregistered redirect URI', { redirect_uri: 'https://evil.example/cb' }, 'invalid_redirect_uri'],
   ])('%s', async (_, more, error) => {

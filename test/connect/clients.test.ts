@@ -3,7 +3,7 @@ import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAST, type HostKind, openStage, type Stage, WEB_REDIRECT } from './stage.js'
-import { call, openPage, submit, UserAgent } from './user-agent.js'
+import { call, connectApp, openPage, submit, UserAgent } from './user-agent.js'
 
 describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (host) => {
   let stage: Stage
@@ -134,6 +134,22 @@ describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (
   })
 })
 
+it('a host that can only mount under paths, behind a parser of forms, works with clients that know the issuer', async () => {
+  const stage = await openStage({ host: 'Express, only under paths' })
+  try {
+    for (const agent of ['alice', 'bob'].map((user) => new UserAgent(stage.origin, user))) {
+      const tokens = await connectApp(stage, agent)
+      expect((await call(stage, tokens.access_token)).status).toBe(200)
+    }
+    const resource = await fetch(`${stage.routerUrl}/.well-known/oauth-protected-resource`)
+    expect(await resource.json()).toMatchObject({ resource: stage.routerUrl })
+    const server = await fetch(`${stage.issuer}/.well-known/oauth-authorization-server`)
+    expect(await server.json()).toMatchObject({ issuer: stage.issuer })
+  } finally {
+    await stage.close()
+  }
+})
+
 class McpClient implements OAuthClientProvider {
   address: URL | undefined
   saved: OAuthTokens | undefined
@@ -165,7 +181,6 @@ it('the model of the example is on the list of a connected app', async () => {
   const stage = await openStage()
   try {
     const agent = new UserAgent(stage.origin, 'alice')
-    const { connectApp } = await import('./user-agent.js')
     const tokens = await connectApp(stage, agent)
     const models = await fetch(`${stage.routerUrl}/models`, {
       headers: { authorization: `Bearer ${tokens.access_token}` },

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sqliteStores } from 'compat-router/sqlite'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type ConnectEvent, type ConnectOptions, createConnect } from '../../src/connect/index.js'
 import { createCompatRouter } from '../../src/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
@@ -134,6 +134,33 @@ it('a host that fails is answered for: nothing is thrown, and its error is an ev
   } finally {
     server.close()
     server.closeAllConnections()
+    await connect.close()
+  }
+})
+
+it('expired rows are swept each minute, in batches, until none is left', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const left = [500, 500, 20, 0, 0]
+  const swept: number[] = []
+  const sweeping = new Proxy(stores, {
+    get: (target, name) =>
+      name === 'connect'
+        ? { findApp: () => undefined, sweep: async (limit: number) => swept.push(limit) && left.shift() }
+        : Reflect.get(target, name),
+  })
+  const connect = createConnect({ ...options(), stores: sweeping })
+  try {
+    vi.advanceTimersByTime(59_999)
+    expect(swept).toEqual([])
+    vi.advanceTimersByTime(1)
+    await expect.poll(() => swept).toEqual([500, 500, 500, 500])
+    vi.advanceTimersByTime(60_000)
+    await expect.poll(() => swept.length).toBe(5)
+    await connect.close()
+    vi.advanceTimersByTime(600_000)
+    expect(swept).toHaveLength(5)
+  } finally {
+    vi.useRealTimers()
     await connect.close()
   }
 })

@@ -28,7 +28,7 @@ export const NOTES: AppRequest = {
 /** The usage of each scripted reply. Of the fast model it costs 0.00105, with the app's markup 0.00226. */
 export const USAGE = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 }
 
-export type HostKind = 'Express' | 'bare http'
+export type HostKind = 'Express' | 'bare http' | 'Express, only under paths'
 
 const ANSWER = answerJson({
   id: 'cmpl-1',
@@ -105,7 +105,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     onEvent: (event) => routerEvents.push(event),
     ...(options.host === 'bare http' ? { basePath: '/compat/v1' } : {}),
   })
-  listeners.push(options.host === 'bare http' ? bareHost(connect, router) : expressHost(connect, router))
+  listeners.push(HOSTS[options.host ?? 'Express'](connect, router))
   if (options.file === undefined) await furnish(admin, upstream.baseUrl)
   let app: AppRequest = NOTES
   const changeApp = async (fields: AppFields): Promise<void> => {
@@ -142,6 +142,22 @@ const LOGIN: RequestListener = (req, res) => {
   const to = new URL(req.url!, 'http://host').searchParams.get('to') ?? '/'
   if (!to.startsWith('/connect/')) throw new Error(`An open redirect: ${to}`)
   res.writeHead(303, { location: to, 'set-cookie': `${USER_COOKIE}=alice; path=/; httponly` }).end()
+}
+
+const HOSTS: Readonly<Record<HostKind, (connect: Connect, router: CompatRouter) => RequestListener>> = {
+  Express: expressHost,
+  'bare http': bareHost,
+  'Express, only under paths': pathsHost,
+}
+
+/** A host that can only mount under paths, behind a parser of forms. */
+function pathsHost(connect: Connect, router: CompatRouter): RequestListener {
+  const app = express()
+  app.use(express.urlencoded({ extended: false }))
+  app.use('/connect', connect)
+  app.use('/compat/v1', connect, router)
+  app.get('/login', LOGIN)
+  return app
 }
 
 function expressHost(connect: Connect, router: CompatRouter): RequestListener {

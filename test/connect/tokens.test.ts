@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openStage, type Stage } from './stage.js'
 import {
+  authorizeUrl,
   call,
   connectApp,
   createPkce,
   exchange,
   getCode,
+  openPage,
   post,
   refresh,
   type Tokens,
@@ -152,6 +154,16 @@ describe('a refresh token', () => {
     expect(await errorOf(await refresh(stage, tokens.refresh_token))).toBe('invalid_grant')
     expect(await isActive(tokens.access_token)).toBe(false)
   })
+})
+
+it('an app that is suspended gets no tokens, until it is resumed', async () => {
+  const tokens = await connectApp(stage, newUser())
+  await stage.admin.suspendApp('notes')
+  const refused = await refresh(stage, tokens.refresh_token)
+  expect([refused.status, await errorOf(refused)]).toEqual([400, 'invalid_grant'])
+  expect(await isActive(tokens.access_token)).toBe(false)
+  await stage.admin.resumeApp('notes')
+  expect((await refresh(stage, tokens.refresh_token)).status).toBe(200)
 })
 
 describe('the end of a grant', () => {
@@ -320,10 +332,13 @@ it('nothing secret is stored in the clear, or is in an event', async () => {
   const { code, pkce, callback } = await getCode(stage, newUser())
   const tokens = (await (await exchange(stage, { code, pkce })).json()) as Tokens
   expect(callback.href).not.toContain(tokens.access_token)
+  const heard = JSON.stringify(stage.events)
+  const agent = newUser()
+  const { address } = await openPage(agent, authorizeUrl(stage, createPkce()))
+  const request = address.split('/').at(-1)!
   await stage.stores.database.batch([{ text: 'pragma wal_checkpoint(truncate)', parameters: [] }])
   const bytes = (await readFile(stage.file)).toString('latin1')
-  const heard = JSON.stringify(stage.events)
-  for (const secret of [code, tokens.access_token, tokens.refresh_token, SECRET, pkce.verifier]) {
+  for (const secret of [request, code, tokens.access_token, tokens.refresh_token, SECRET, pkce.verifier]) {
     expect(bytes.includes(secret)).toBe(false)
     expect(heard).not.toContain(secret)
   }

@@ -83,7 +83,8 @@ export function exampleOf(models: readonly Model[], markup: Markup): Example | u
 
 /** The cap that the page fills in: the present one, otherwise the smaller of the app's wish and the host's. */
 export function suggestedCap(app: ConnectApp, grant: ConnectGrant | undefined, { cap }: Settings): string {
-  if (grant !== undefined) return grant.cap === undefined ? '' : formatCredits(grant.cap.amount)
+  if (grant?.cap !== undefined) return formatCredits(grant.cap.amount)
+  if (grant !== undefined && !cap.required) return ''
   const wish = app.suggestedCap === undefined ? cap.suggested : parseCredits(app.suggestedCap)
   return formatCredits(least(wish, cap.suggested))
 }

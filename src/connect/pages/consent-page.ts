@@ -100,6 +100,7 @@ function changesPart({ app, grant, terms }: Question): Html | undefined {
 
 function modelsPart({ models, terms }: Question): Html {
   const names = new Map(models.map(({ id, name }) => [id, name ?? id]))
+  if (terms.models.length === 0) return html`<h2>Models</h2><p>None.</p>`
   const items = terms.models.map((id) => html`<li>${names.get(id) ?? id}</li>`)
   return items.length <= MODELS_SHOWN
     ? html`<h2>Models</h2><ul>${items}</ul>`
