@@ -102,11 +102,10 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules): AppsAdm
   return {
     async putApp(app, { was } = {}) {
       const read = readAppRequest(app, rules)
-      await requireFreeName(database, read)
       const [row] = await listAppRows(database, { appIds: [read.id] })
       const isGuarded = was !== undefined
       if (isGuarded && !isDeepStrictEqual(row === undefined ? null : readAppRow(row), was)) return false
-      return put(read, row, isGuarded)
+      return withFreeName(database, read, () => put(read, row, isGuarded))
     },
 
     async putAppLogo(id, bytes) {
@@ -163,11 +162,27 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules): AppsAdm
   }
 }
 
-/** Rejects if another app has a name that users could take for this one. */
-export async function requireFreeName(
+/**
+ * Runs a change of an app. Rejects if another app has a name that users could take for this one's, also if it gets the name
+ * in the same moment: then the change fails because the name's key is unique.
+ */
+export async function withFreeName<Result>(
   database: SqlDatabase,
-  app: Pick<AppRequest, 'id' | 'name' | 'redirectUris'>,
-): Promise<void> {
+  app: NamedApp,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  await requireFreeName(database, app)
+  try {
+    return await change()
+  } catch (error) {
+    await requireFreeName(database, app)
+    throw error
+  }
+}
+
+type NamedApp = Pick<AppRequest, 'id' | 'name' | 'redirectUris'>
+
+async function requireFreeName(database: SqlDatabase, app: NamedApp): Promise<void> {
   if (!isConnectable(app)) return
   const [taken] = await database.all({
     text: 'select id from {apps} where name_key = ?2 and id <> ?1',

@@ -17,7 +17,7 @@ import {
   toAppCells,
   toRequest,
 } from './app-rows.js'
-import { deleteOldLogos, insertLogo, removeApp, requireFreeName } from './apps.js'
+import { deleteOldLogos, insertLogo, removeApp, withFreeName } from './apps.js'
 
 /** Apps that users publish, and the review of their changes. */
 export interface OwnAppsAdmin {
@@ -108,7 +108,6 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
         ],
       },
       ...statements(editId),
-      database.change('credentials'),
     ])
     if (results[lock.length + 2]!.length > 0) return
     if (Number(results[lock.length]![0]!.edits) >= MAX_EDITS) {
@@ -152,48 +151,107 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
     }
   }
 
+  async function addApp(owner: string, app: AppRequest): Promise<void> {
+    await change(
+      { owner, appId: app.id, fields: Object.keys(app) },
+      {
+        text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}`,
+        parameters: [owner],
+      },
+      (editId) => [
+        {
+          text: `insert into {apps} (id, definition, owner, state, name_key, created_at)
+            select ?2, ?3, ?4, ?5, ?6, ${now} where ${IS_MADE}`,
+          parameters: [editId, app.id, ...toAppCells(app)],
+        },
+      ],
+    )
+  }
+
+  /** Only the operator sets who earns, and which origins may use the tokens. */
+  async function editApp(
+    owner: string,
+    row: Row,
+    asked: OwnAppRequest,
+  ): Promise<{ readonly inReview: boolean }> {
+    const { owner: _, state, ...before } = toRequest(readAppRow(row))
+    const { account, origins } = before
+    const next: AppRequest = {
+      ...asked,
+      ...(account === undefined ? {} : { account }),
+      ...(origins === undefined ? {} : { origins }),
+    }
+    const { applied, reviewed } =
+      state === 'test' ? { applied: { ...next, state }, reviewed: {} } : split(before, next)
+    const { logo, live } = await reviewOf(asked.id)
+    const inReview = Object.keys(reviewed).length > 0
+    await change(
+      { owner, appId: asked.id, fields: changedFields(before, next), asks: inReview },
+      unchanged(row),
+      (editId) => [
+        updateApp(editId, applied),
+        putReview(editId, owner, asked.id, {
+          ...reviewed,
+          ...(logo === undefined ? {} : { logo }),
+          ...(live === undefined ? {} : { live }),
+        }),
+        database.change('credentials'),
+      ],
+    )
+    return { inReview }
+  }
+
+  /** Runs the statements and ends a review. Returns false, and does nothing, if the review or the app has changed. */
+  async function decide(
+    row: Row,
+    values: ReviewedValues,
+    kind: 'review-accepted' | 'review-rejected',
+    statements: (editId: string) => readonly Statement[],
+  ): Promise<boolean> {
+    const editId = newId()
+    const appId = readText(row, 'id')
+    const review = JSON.stringify(values)
+    const [, decided] = await database.batch([
+      // Locks the row, so that a change of it in another transaction is seen.
+      { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
+      {
+        text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
+          select ?3, p.id, ${now}, ?4, ?5, ?6 from {apps} p
+          join {app_reviews} r on r.app_id = p.id and r.definition = ?7
+          where p.id = ?1 and p.definition = ?2 returning id`,
+        parameters: [
+          appId,
+          readText(row, 'definition'),
+          editId,
+          OPERATOR,
+          kind,
+          JSON.stringify(Object.keys(values)),
+          review,
+        ],
+      },
+      ...statements(editId),
+      {
+        text: `delete from {app_reviews} where app_id = ?2 and definition = ?3 and ${IS_MADE}`,
+        parameters: [editId, appId, review],
+      },
+      deleteOldLogos(appId),
+    ])
+    return decided!.length > 0
+  }
+
   return {
     async putOwnApp(owner, app) {
       parseInput(nameSchema, owner, 'owner')
-      const asked: AppRequest = { ...readOwnAppRequest(app, rules), account: owner }
-      await requireFreeName(database, asked)
-      const [row] = await listAppRows(database, { appIds: [asked.id] })
-      if (row === undefined) {
-        await change(
-          { owner, appId: asked.id, fields: Object.keys(asked) },
-          {
-            text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}`,
-            parameters: [owner],
-          },
-          (editId) => [
-            {
-              text: `insert into {apps} (id, definition, owner, state, name_key, created_at)
-                select ?2, ?3, ?4, ?5, ?6, ${now} where ${IS_MADE} on conflict (id) do nothing`,
-              parameters: [editId, asked.id, ...toAppCells({ ...asked, owner, state: 'test' })],
-            },
-          ],
-        )
-        return { inReview: false }
-      }
-      await find(owner, asked.id)
-      const { owner: _, state, ...before } = toRequest(readAppRow(row))
-      const { applied, reviewed } =
-        state === 'test' ? { applied: { ...asked, state }, reviewed: {} } : split(before, asked)
-      const { logo, live } = await reviewOf(asked.id)
-      const inReview = Object.keys(reviewed).length > 0
-      await change(
-        { owner, appId: asked.id, fields: changedFields(before, asked), asks: inReview },
-        unchanged(row),
-        (editId) => [
-          updateApp(editId, applied),
-          putReview(editId, owner, asked.id, {
-            ...reviewed,
-            ...(logo === undefined ? {} : { logo }),
-            ...(live === undefined ? {} : { live }),
-          }),
-        ],
-      )
-      return { inReview }
+      const asked = readOwnAppRequest(app, rules)
+      return withFreeName(database, asked, async () => {
+        const [row] = await listAppRows(database, { appIds: [asked.id] })
+        if (row === undefined) {
+          await addApp(owner, { ...asked, account: owner, owner, state: 'test' })
+          return { inReview: false }
+        }
+        await find(owner, asked.id)
+        return editApp(owner, row, asked)
+      })
     },
 
     async putOwnAppLogo(owner, appId, bytes) {
@@ -205,10 +263,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       await change({ owner, appId, fields: ['logo'], asks: inReview }, unchanged(row), (editId) => [
         inReview
           ? putReview(editId, owner, appId, { ...review, logo: hash })
-          : {
-              text: `update {apps} set logo_hash = ?3 where id = ?2 and ${IS_MADE}`,
-              parameters: [editId, appId, hash],
-            },
+          : updateLogo(editId, appId, hash),
         ...(logo === undefined ? [] : [insertLogo(appId, logo)]),
         deleteOldLogos(appId),
       ])
@@ -243,48 +298,20 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       const [row] = await listAppRows(database, { appIds: [parseInput(idSchema, appId, 'review.appId')] })
       if (row === undefined) throw new Refusal('not-found', `There is no app ${JSON.stringify(appId)}`)
       const accepted = decision === 'accept' ? acceptValues(toRequest(readAppRow(row)), values) : undefined
-      if (accepted !== undefined) await requireFreeName(database, accepted)
-      const editId = newId()
-      const review = JSON.stringify(values)
-      const [, decided] = await database.batch([
-        { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
-        {
-          text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
-            select ?3, p.id, ${now}, ?4, ?5, ?6 from {apps} p
-            join {app_reviews} r on r.app_id = p.id and r.definition = ?7
-            where p.id = ?1 and p.definition = ?2 returning id`,
-          parameters: [
-            appId,
-            readText(row, 'definition'),
-            editId,
-            OPERATOR,
-            decision === 'accept' ? 'review-accepted' : 'review-rejected',
-            JSON.stringify(Object.keys(values)),
-            review,
-          ],
-        },
-        ...(accepted === undefined ? [] : [updateApp(editId, accepted)]),
-        ...(accepted === undefined || values.logo === undefined
-          ? []
-          : [
-              {
-                text: `update {apps} set logo_hash = ?3 where id = ?2 and ${IS_MADE}`,
-                parameters: [editId, appId, values.logo],
-              },
+      const isDecided = await (accepted === undefined
+        ? decide(row, values, 'review-rejected', () => [])
+        : withFreeName(database, accepted, () =>
+            decide(row, values, 'review-accepted', (editId) => [
+              updateApp(editId, accepted),
+              ...(values.logo === undefined ? [] : [updateLogo(editId, appId, values.logo)]),
+              database.change('credentials'),
             ]),
-        {
-          text: `delete from {app_reviews} where app_id = ?2 and definition = ?3 and ${IS_MADE}`,
-          parameters: [editId, appId, review],
-        },
-        deleteOldLogos(appId),
-        database.change('credentials'),
-      ])
-      if (decided!.length === 0) {
-        throw new Refusal(
-          'conflict',
-          `The review of the app ${JSON.stringify(appId)} has changed or was decided: load it again`,
-        )
-      }
+          ))
+      if (isDecided) return
+      throw new Refusal(
+        'conflict',
+        `The review of the app ${JSON.stringify(appId)} has changed or was decided: load it again`,
+      )
     },
   }
 }
@@ -309,6 +336,13 @@ function updateApp(editId: string, app: AppRequest): Statement {
   }
 }
 
+function updateLogo(editId: string, appId: string, hash: string | null): Statement {
+  return {
+    text: `update {apps} set logo_hash = ?3 where id = ?2 and ${IS_MADE}`,
+    parameters: [editId, appId, hash],
+  }
+}
+
 /** Separates the values of a live app that apply at once from those that an operator must see first. */
 function split(
   before: AppRequest,
@@ -325,7 +359,6 @@ function split(
       redirectUris: redirectUris.length === 0 && uris.length > 0 ? knownUris : redirectUris,
       ...(before.name === undefined ? {} : { name: before.name }),
       ...(before.site === undefined ? {} : { site: before.site }),
-      ...(before.origins === undefined ? {} : { origins: before.origins }),
     },
     reviewed: {
       ...(name === undefined || name === before.name ? {} : { name }),

@@ -93,7 +93,11 @@ describe.each(engineNames)('apps in %s', (name) => {
       'app.name: is reserved',
     )
     const two = ['a', 'b'].map((id) => admin.putApp({ ...notes, id, name: 'Same' }))
-    expect((await Promise.allSettled(two)).filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const settled = await Promise.allSettled(two)
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { name: 'Refusal', reason: 'conflict' },
+    })
   })
 
   it('cannot add more than the host allows', async () => {
@@ -246,6 +250,20 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.listAppReviews()).toEqual([])
     })
 
+    it('keep what only the operator sets: who earns, and the origins', async () => {
+      const { stores, admin } = open()
+      const origins = ['https://app.mine.example']
+      await admin.putApp({ ...own, owner: 'olga', origins })
+      await admin.putOwnApp('olga', { ...own, markup: { basisPoints: 200 } })
+      expect(await admin.listApps()).toEqual([
+        { ...own, owner: 'olga', origins, markup: { basisPoints: 200 } },
+      ])
+      await admin.putApp({ ...own, owner: 'olga', account: 'mine-inc', state: 'test' })
+      await admin.putOwnApp('olga', { ...own, name: 'Renamed' })
+      expect((await admin.listApps())[0]).toMatchObject({ name: 'Renamed', account: 'mine-inc' })
+      expect((await stores.connect.findApp('mine'))?.state).toBe('test')
+    })
+
     it('are nobody else’s to change', async () => {
       const { admin } = open()
       await admin.putOwnApp('olga', own)
@@ -262,6 +280,10 @@ describe.each(engineNames)('apps in %s', (name) => {
       }
       await expect(admin.putOwnApp('olga', { ...own, account: 'mallory' } as never)).rejects.toThrow(
         'has no field "account"',
+      )
+      const models = Array.from({ length: 201 }, (_, index) => `m${index}`)
+      await expect(admin.putOwnApp('olga', { ...own, allowedModels: models })).rejects.toThrow(
+        'app.allowedModels: must have at most 200 items',
       )
       expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
     })
