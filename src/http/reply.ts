@@ -171,10 +171,6 @@ export class HttpReply implements ReplyWriter {
 
   #writeHead(status: number, headers: OutgoingHttpHeaders): void {
     if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
-    const { resourceMetadata } = this.tools
-    if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
-      headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
-    }
     if (!this.#isHttp2 && (this.call.mustClose || this.#endsConnection)) headers.connection = 'close'
     this.res.writeHead(status, headers)
   }
@@ -185,6 +181,10 @@ export class HttpReply implements ReplyWriter {
   }
 
   #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void {
+    const { resourceMetadata } = this.tools
+    if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
+      headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
+    }
     try {
       this.#writeHead(status, headers)
       this.#sendEnd(bytes)
