@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type OpenAI from 'openai'
 import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -25,6 +26,8 @@ import {
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { type StandIn, startStandIn } from '../src/testing/stand-in/stand-in.js'
+import { freePort } from './connect/host-process.js'
+import { openPage, submit, UserAgent } from './connect/user-agent.js'
 import { askDatabases } from './helpers/ask-databases.js'
 import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
@@ -75,7 +78,7 @@ const others = [
   ],
   ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
-  ...['connect-app', 'connected-apps'],
+  ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
   ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
@@ -669,6 +672,40 @@ describe('the code blocks of the documents', () => {
       expect((await ask(`/${id}`, 'cleo', 'DELETE')).status).toBe(404)
       expect((await ask(`/${id}`, 'ben', 'DELETE')).status).toBe(204)
       expect(await (await ask('', 'ben')).json()).toEqual([])
+    })
+
+    it('connect an app in 20 lines of a host and 15 of the app', async () => {
+      await importBlock('connect-app')
+      const origin = `http://127.0.0.1:${await freePort()}`
+      vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+      const { port } = new URL(origin)
+      const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+        open.push(this)
+        return listen.call(this, { port: Number(port), host: '127.0.0.1' })
+      })
+      await importBlock('connect-host', origin)
+      spy.mockRestore()
+      await admin.grant({ account: 'alice', amount: '1' })
+      const client = (await importBlock('connect-client', origin)) as {
+        begin(): Promise<{ link: URL; verifier: string; state: string }>
+        finish(callback: URL, verifier: string, state: string): Promise<OpenAI>
+      }
+      const { link, state, verifier } = await client.begin()
+      const agent = new UserAgent(origin)
+      expect((await agent.visit(link.href)).headers.get('location')).toContain(
+        '/login?to=%2Fconnect%2Fauthorize',
+      )
+      agent.cookies.push({ name: 'sid', path: '/', value: '1' })
+      const place = { origin, issuer: `${origin}/connect`, routerUrl: `${origin}/compat/v1` }
+      const page = await openPage(agent, link.href)
+      expect(page.text).toContain('Signed in as Alice')
+      const answered = await submit(agent, place, page)
+      const openai = await client.finish(new URL(answered.headers.get('location')!), verifier, state)
+      const reply = await openai.chat.completions.create({
+        model: 'acme/fast',
+        messages: [{ role: 'user', content: 'Hi' }],
+      })
+      expect(reply.choices[0]?.message.content).toBeTruthy()
     })
 
     it('warn of a low balance, once', async () => {
