@@ -14,9 +14,10 @@ import { callerView, chargeView, explanationView, factsView, present } from '../
 const MAX_SHOWN = 500
 
 export const liveEndpoints: readonly Endpoint[] = [
-  get('me', 'both', emptySchema, async (_, { viewer }, { routerPath }): Promise<MeReply> => {
+  get('me', 'both', emptySchema, async (_, { viewer }, { publish, routerPath }): Promise<MeReply> => {
     const { signOutPath, ...who } = viewer
-    return present({ viewer: who, routerPath, signOutPath, version })
+    const publishes = viewer.kind === 'user' && (await publish(viewer.account))
+    return present({ viewer: who, routerPath, signOutPath, publishes, version })
   }),
 
   get('live', 'both', emptySchema, async (_, { viewer }, services): Promise<LiveReply> => {

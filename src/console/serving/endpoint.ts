@@ -14,6 +14,8 @@ export interface Services {
   readonly log: EventLog
   readonly routers: ObservedRouters
   readonly routerPath: string
+  /** Whether an account may publish apps. */
+  readonly publish: (account: string) => boolean | Promise<boolean>
   readonly clock: Clock
 }
 
