@@ -48,6 +48,7 @@ export interface AppRules {
 
 const MAX_REDIRECT_URIS = 20
 const MAX_TESTERS = 10
+const MAX_OWN_MODELS = 200
 const MAX_URL_CHARS = 2_000
 
 const redirectUriSchema = z.string().superRefine((uri, context) => {
@@ -84,7 +85,11 @@ const appSchema = z.strictObject({
   owner: nameSchema.optional(),
   state: z.literal('test').optional(),
 })
-const ownAppSchema = z.strictObject(fields)
+/** Each look-up of a token reads the app, so its owner must not make it large. */
+const ownAppSchema = z.strictObject({
+  ...fields,
+  allowedModels: z.array(nameSchema).max(MAX_OWN_MODELS).readonly(),
+})
 
 export function readAppRequest(app: AppRequest, rules: AppRules): AppRequest {
   return checkApp(parseInput(appSchema, app, 'app'), rules)

@@ -10,9 +10,9 @@ import type { Markup } from './credentials.js'
  */
 export interface ConnectStore extends ConnectApps, ConnectGrants, Connections, ConnectTokens, OauthRows {
   /**
-   * Deletes at most `limit` rows of each kind: OAuth rows that have expired, and access tokens of connections that expired
-   * 12 hours ago. Ends the connections that have no others left. Returns the number of rows, so that the caller goes on
-   * until it is 0.
+   * Deletes at most `limit` rows of each kind: OAuth rows that have expired, access tokens of connections that expired 12
+   * hours ago, and connections that ended 30 days ago. Ends connections that have no other rows left. Returns the number of
+   * rows, so that the caller goes on until it is 0.
    */
   sweep(limit: number): Promise<number>
 }

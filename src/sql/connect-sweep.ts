@@ -3,6 +3,9 @@ import type { SqlDatabase } from './database.js'
 /** An access token is kept for so long after its end, because a client that was asleep must hear that it has expired. */
 const EXPIRED_TOKENS_KEPT_MS = 43_200_000
 
+/** An ended connection is kept for so long, because a token that is presented again names it. */
+const ENDED_CONNECTIONS_KEPT_MS = 30 * 86_400_000
+
 /** Implements `sweep` of the store's contract. */
 export async function sweep(database: SqlDatabase, limit: number): Promise<number> {
   if (!Number.isSafeInteger(limit) || limit < 1) {
@@ -37,6 +40,14 @@ export async function sweep(database: SqlDatabase, limit: number): Promise<numbe
     },
     {
       text: `delete from {tokens} where digest in (select digest ${oldTokens}) returning digest`,
+      parameters,
+    },
+    {
+      text: `delete from {connections} where id in (
+          select id from {connections} where ended_at <= ${now} - ${ENDED_CONNECTIONS_KEPT_MS} order by ended_at limit ?1
+        )
+        and not exists (select 1 from {tokens} t where t.connection_id = {connections}.id)
+        returning id`,
       parameters,
     },
   ])

@@ -298,6 +298,7 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
       reason text
     ) ${busy}`,
     'create index compat_connections_credential on {connections} (credential_id)',
+    'create index compat_connections_ended on {connections} (ended_at) where ended_at is not null',
     `create table {oauth} (
       model ${name} not null,
       digest ${name} not null,

@@ -263,6 +263,10 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.putOwnApp('olga', { ...own, account: 'mallory' } as never)).rejects.toThrow(
         'has no field "account"',
       )
+      const models = Array.from({ length: 201 }, (_, index) => `m${index}`)
+      await expect(admin.putOwnApp('olga', { ...own, allowedModels: models })).rejects.toThrow(
+        'app.allowedModels: must have at most 200 items',
+      )
       expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
     })
 
