@@ -14,7 +14,7 @@ import { createEventLog } from './serving/event-log.js'
 import { HttpError, notFound, toHttpError } from './serving/http-error.js'
 import { type ObservedRouter, ObservedRouters } from './serving/observed-routers.js'
 import { send, sendCsv, sendError, sendJson } from './serving/reply.js'
-import { type Authorise, type ConsoleViewer, readViewer } from './serving/viewer.js'
+import { type Authorise, type ConsoleViewer, isPublisher, readViewer } from './serving/viewer.js'
 
 export interface ConsoleOptions {
   /** The data that the console shows and changes: `createAdmin(stores)`. */
@@ -90,6 +90,9 @@ export function createConsole(options: ConsoleOptions): Console {
     }
     if (endpoint.who === 'operator' && viewer.kind !== 'operator') {
       throw new HttpError(403, 'Only an operator may do this')
+    }
+    if (endpoint.who === 'publisher' && !(await isPublisher(viewer, services))) {
+      throw new HttpError(403, 'Only an account that may publish apps may do this')
     }
     if (endpoint.method === 'POST') checkOrigin(req, options.origin)
     const request = await readRequest(endpoint, viewer, req)

@@ -3,16 +3,8 @@ import type { Admin, AppReview, AppRow, OwnAppRequest } from '../../admin/index.
 import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import type { OwnAppReply, OwnAppsReply, OwnAppView, ReviewsReply } from '../protocol/index.js'
-import {
-  done,
-  type Endpoint,
-  type EndpointRequest,
-  emptySchema,
-  get,
-  post,
-  type Services,
-} from '../serving/endpoint.js'
-import { HttpError } from '../serving/http-error.js'
+import { done, type Endpoint, type EndpointRequest, emptySchema, get, post } from '../serving/endpoint.js'
+import { accountOf } from '../serving/viewer.js'
 
 const idBody = z.strictObject({ id: nameSchema })
 const logoBody = z.strictObject({
@@ -28,31 +20,30 @@ const reviewSchema = z.custom<AppReview>((review) => typeof review === 'object' 
 
 /** Apps that users publish, and their review by operators. */
 export const ownAppEndpoints: readonly Endpoint[] = [
-  get('own-apps', 'both', emptySchema, async (_, request, services): Promise<OwnAppsReply> => {
-    const owner = await ownerOf(request, services)
-    const { admin } = services
-    const apps = await admin.listApps({ owner })
+  get('own-apps', 'publisher', emptySchema, async (_, request, { admin }): Promise<OwnAppsReply> => {
+    const apps = await admin.listApps({ owner: ownerOf(request) })
     const reviews = await reviewsOf(admin, apps)
     return {
       ownApps: await Promise.all(apps.map((app) => ownAppView(admin, app, reviews.get(app.id)))),
     }
   }),
-  post('own-apps/put', 'both', ownAppBody, async (app, request, services): Promise<OwnAppReply> => {
-    const owner = await ownerOf(request, services)
-    return services.admin.putOwnApp(owner, app)
+  post('own-apps/put', 'publisher', ownAppBody, async (app, request, { admin }): Promise<OwnAppReply> => {
+    return admin.putOwnApp(ownerOf(request), app)
   }),
-  post('own-apps/logo', 'both', logoBody, async ({ id, logo }, request, services): Promise<OwnAppReply> => {
-    const owner = await ownerOf(request, services)
-    return services.admin.putOwnAppLogo(owner, id, logo)
-  }),
-  post('own-apps/ask', 'both', idBody, async ({ id }, request, services) => {
-    const owner = await ownerOf(request, services)
-    await services.admin.askForReview(owner, id)
+  post(
+    'own-apps/logo',
+    'publisher',
+    logoBody,
+    async ({ id, logo }, request, { admin }): Promise<OwnAppReply> => {
+      return admin.putOwnAppLogo(ownerOf(request), id, logo)
+    },
+  ),
+  post('own-apps/ask', 'publisher', idBody, async ({ id }, request, { admin }) => {
+    await admin.askForReview(ownerOf(request), id)
     return { done: true }
   }),
-  post('own-apps/remove', 'both', idBody, async ({ id }, request, services) => {
-    const owner = await ownerOf(request, services)
-    return done(await services.admin.removeOwnApp(owner, id), 'app', id)
+  post('own-apps/remove', 'publisher', idBody, async ({ id }, request, { admin }) => {
+    return done(await admin.removeOwnApp(ownerOf(request), id), 'app', id)
   }),
 
   get('app-reviews', 'operator', emptySchema, async (_query, _request, { admin }): Promise<ReviewsReply> => {
@@ -83,10 +74,9 @@ export const ownAppEndpoints: readonly Endpoint[] = [
   ),
 ]
 
-/** Returns the viewer's account if it may publish apps. */
-async function ownerOf({ viewer }: EndpointRequest, { publish }: Services): Promise<string> {
-  if (viewer.kind === 'user' && (await publish(viewer.account))) return viewer.account
-  throw new HttpError(403, 'Only an account that may publish apps may do this')
+/** An operator has no account, and is refused before. */
+function ownerOf({ viewer }: EndpointRequest): string {
+  return accountOf(viewer, undefined)!
 }
 
 async function reviewsOf(
