@@ -200,7 +200,7 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
   const history = useLoad('api/grants/history', { grantId: grant.id })
   return (
     <>
-      <h3>Devices</h3>
+      <h2>Devices</h2>
       {grant.devices.length === 0 ? (
         <p>No device is connected.</p>
       ) : (
@@ -222,7 +222,7 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
           ))}
         </ul>
       )}
-      <h3>History</h3>
+      <h2>History</h2>
       <Listing what="the history" loaded={history}>
         {({ history: events }) => (
           <ul>
