@@ -35,7 +35,7 @@ describe('a user', { timeout: 120_000 }, () => {
     await row.getByRole('button', { name: 'Change the cap of Notes' }).click()
     await dialog(page, 'Cap of Notes').getByLabel('At most, credits').fill('lots')
     await dialog(page, 'Cap of Notes').getByRole('button', { name: 'Save' }).click()
-    await dialog(page, 'Cap of Notes').locator('[name="cap.amount"][aria-invalid="true"]:focus').waitFor()
+    await dialog(page, 'Cap of Notes').locator('[name="amount"][aria-invalid="true"]:focus').waitFor()
     await dialog(page, 'Cap of Notes').getByLabel('At most, credits').fill('7.5')
     await dialog(page, 'Cap of Notes').getByRole('button', { name: 'Save' }).click()
     await message(page, 'Saved the cap of Notes.')

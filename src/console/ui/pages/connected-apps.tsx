@@ -40,20 +40,20 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
       action: 'Save',
       fields: [
         {
-          name: 'cap.amount',
+          name: 'amount',
           label: 'At most, credits',
           value: grant.cap?.amount,
           hint: 'Without a cap, the app may spend everything that the account has.',
         },
         {
-          name: 'cap.per',
+          name: 'per',
           label: 'In which period',
           kind: 'select',
           options: PERIODS.map((per) => ({ value: per, label: `per ${per}` })),
           value: grant.cap?.per ?? 'month',
         },
         {
-          name: 'cap.zone',
+          name: 'zone',
           label: 'Time zone',
           value: grant.cap?.zone,
           placeholder: 'Europe/Paris',
@@ -61,11 +61,11 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
         },
       ],
       run: async (values) => {
-        const hasCap = values.text('cap.amount') !== undefined
-        const { 'cap.zone': zone } = optional(values, 'cap.zone')
+        const hasCap = values.text('amount') !== undefined
+        const { zone } = optional(values, 'zone')
         const cap = {
-          amount: hasCap ? needed(values, 'cap.amount') : '',
-          per: PERIODS.find((per) => per === values.text('cap.per'))!,
+          amount: hasCap ? needed(values, 'amount') : '',
+          per: PERIODS.find((per) => per === values.text('per'))!,
           ...(zone === undefined ? {} : { zone }),
         }
         await write('api/grants/cap', { grantId: grant.id, cap: hasCap ? cap : null })
