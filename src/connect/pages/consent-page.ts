@@ -1,5 +1,6 @@
 import { domainToUnicode } from 'node:url'
 import { formatCredits, parseCredits } from '../../base/money.js'
+import { isLoopbackRedirect } from '../../base/redirect-uris.js'
 import { exceedsMarkup } from '../../contracts/connect.js'
 import type { ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
 import type { ConnectUser, Settings } from '../model/options.js'
@@ -82,7 +83,7 @@ ${
   app.site !== undefined &&
   html`<p><a href="${app.site}" rel="noreferrer noopener">${new URL(app.site).host}</a></p>`
 }
-<p>You will be sent to <strong>${shown === '' ? target.hostname : shown}${ascii}</strong>.</p>
+<p>You will be sent to ${isLoopbackRedirect(redirectUri) && html`a program on your own computer, at `}<strong>${shown === '' ? target.hostname : shown}${ascii}</strong>.</p>
 ${app.state === 'test' && html`<p class="muted">Not reviewed by ${host.name}.</p>`}
 </div></div>`
 }
