@@ -31,6 +31,9 @@ describe('a user', { timeout: 120_000 }, () => {
     await row.getByRole('button', { name: /^Explain/ }).click()
     await page.getByRole('button', { name: /^Remove device/ }).waitFor()
     await page.getByText('consented by alice').or(page.getByText('connected by alice')).first().waitFor()
+    await page
+      .getByText(/^adds 20 %, at most 5 per month, no end, models acme\/fast, scopes models\.run/)
+      .waitFor()
     expect(await violations(page)).toEqual([])
     await row.getByRole('button', { name: 'Change the cap of Notes' }).click()
     await dialog(page, 'Cap of Notes').getByLabel('At most, credits').fill('lots')
@@ -40,6 +43,8 @@ describe('a user', { timeout: 120_000 }, () => {
     await dialog(page, 'Cap of Notes').getByRole('button', { name: 'Save' }).click()
     await message(page, 'Saved the cap of Notes.')
     await row.getByText('of 7.5 this month').waitFor()
+    await page.getByText('cap changed by alice').waitFor()
+    await page.getByText('at most 7.5 per month', { exact: true }).waitFor()
     await row.getByRole('button', { name: 'Disconnect Notes' }).click()
     await dialog(page, 'Disconnect Notes?').getByRole('button', { name: 'Disconnect it' }).click()
     await message(page, 'Disconnected Notes.')
