@@ -34,7 +34,7 @@ export function GrantHistory({ grantId }: { grantId: string }) {
           {events.map((event) => (
             <li key={event.id}>
               <Time at={event.at} />: {event.kind.replaceAll('-', ' ')} by {event.by}
-              <Facts of={event} />
+              <Facts of={event} among={events} />
             </li>
           ))}
         </ul>
@@ -43,16 +43,15 @@ export function GrantHistory({ grantId }: { grantId: string }) {
   )
 }
 
-function Facts({ of: event }: { of: GrantEventView }) {
+function Facts({ of: event, among }: { of: GrantEventView; among: readonly GrantEventView[] }) {
   const terms: Terms | undefined = event.terms
   if (terms === undefined) return undefined
   if (terms.markup !== undefined) return <Consent of={terms} markup={terms.markup} />
   if (terms.cap !== undefined) return <span class="hint">{capText(terms.cap)}</span>
-  const { connectionId = '', label = `device ${connectionId.slice(0, 8)}`, reason } = terms
   return (
     <span class="hint">
-      {label}
-      {reason !== undefined && `: ${REASONS[reason] ?? reason}`}
+      {deviceText(terms, among)}
+      {terms.reason !== undefined && `: ${REASONS[terms.reason] ?? terms.reason}`}
     </span>
   )
 }
@@ -74,6 +73,14 @@ function Consent({ of: terms, markup }: { of: Terms; markup: AppBody['markup'] }
       {redirectHost !== undefined && `, sent to ${redirectHost}`}
     </span>
   )
+}
+
+/** Only the event that added a device has its label. */
+function deviceText({ connectionId = '' }: Terms, among: readonly GrantEventView[]): string {
+  const added: Terms | undefined = among.find(
+    ({ kind, terms }) => kind === 'device-added' && terms?.connectionId === connectionId,
+  )?.terms
+  return added?.label ?? `device ${connectionId.slice(0, 8)}`
 }
 
 function capText(cap: CapView | null | undefined): string {
