@@ -24,6 +24,7 @@ export default defineConfig({
     admin: 'src/admin/index.ts',
     browser: 'src/browser/index.ts',
     console: 'src/console/index.ts',
+    connect: 'src/connect/index.ts',
     cli: 'src/cli/main.ts',
     demo: 'src/demo/index.ts',
   },

@@ -37,6 +37,8 @@ export {
   type ByokFeeOptions,
   DEFAULT_LIMITS,
   type IdempotencyOptions,
+  type RecallOptions,
+  type ResponsesOptions,
   type RouterOptions,
   type RouterStores,
   type StoredRouterOptions,

@@ -8,11 +8,12 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type OpenAI from 'openai'
 import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { type Admin, createAdmin } from '../src/admin/index.js'
+import { type Admin, createAdmin, type RouteRequest } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
@@ -25,6 +26,8 @@ import {
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { type StandIn, startStandIn } from '../src/testing/stand-in/stand-in.js'
+import { freePort } from './connect/host-process.js'
+import { openPage, submit, UserAgent } from './connect/user-agent.js'
 import { askDatabases } from './helpers/ask-databases.js'
 import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
@@ -60,7 +63,7 @@ const mounts = [
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [
-  ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
+  ...['mount', 'curl', 'call', 'stream', 'error', 'events', 'closing'],
   ...[
     'credentials',
     'limits',
@@ -75,8 +78,8 @@ const others = [
   ],
   ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
-  ...['connect-app', 'connected-apps'],
-  ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
+  ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
+  ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
 
@@ -175,6 +178,12 @@ function block(directive: 'run' | 'shows', name: string): CodeBlock {
   if (found.length !== 1)
     throw new Error(`The documents have ${found.length} blocks with ${directive}=${name}`)
   return found[0]!
+}
+
+function checked(name: string): CodeBlock {
+  const [found] = blocks.filter(({ directives }) => directives.check === name)
+  if (found === undefined) throw new Error(`The documents have no block with check=${name}`)
+  return found
 }
 
 function withTestAddresses(text: string, base = mounted): string {
@@ -304,8 +313,8 @@ describe('the code blocks of the documents', () => {
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
-  it('show the reply that the first curl gets, and its cost', async () => {
-    const reply = JSON.parse(await shell('curl')) as { usage: Record<string, unknown> }
+  it.each(['curl', 'call'])('show the reply that a curl gets, and its cost: %s', async (name) => {
+    const reply = JSON.parse(await shell(name)) as { usage: Record<string, unknown> }
     expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
     const cost = JSON.parse(block('shows', 'cost').text) as Record<string, unknown>
     const shown = Object.keys(cost).map((name) => [name, reply.usage[name]])
@@ -493,10 +502,8 @@ describe('the code blocks of the documents', () => {
       admin = createAdmin(stores)
       toClose.push({ stores })
       await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
-      await admin.putRoute({
-        ...{ id: 'openai-fast', model: 'acme/fast', provider: 'openai', adapter: 'openai' },
-        ...{ upstreamModel: 'gpt-4o-mini', settings: { baseUrl: upstream.baseUrl }, secret: upstreamKey },
-      })
+      const route = JSON.parse(withTestAddresses(checked('route').text)) as RouteRequest
+      await admin.putRoute({ ...route, secret: upstreamKey })
     })
 
     const postJson = (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -636,6 +643,13 @@ describe('the code blocks of the documents', () => {
       })
     })
 
+    it('answer with amounts as decimal strings', async () => {
+      const base = await serve('amounts')
+      await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
+      const balance = (await (await fetch(`${base}/balance`)).json()) as Record<string, string>
+      expect(parseCredits(balance.available!)).toBe((await admin.balance('alice'))!.available)
+    })
+
     it('register an app, and let users see, cap and revoke only their own connected apps', async () => {
       await importBlock('connect-app')
       const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 2_000 } }
@@ -658,6 +672,40 @@ describe('the code blocks of the documents', () => {
       expect((await ask(`/${id}`, 'cleo', 'DELETE')).status).toBe(404)
       expect((await ask(`/${id}`, 'ben', 'DELETE')).status).toBe(204)
       expect(await (await ask('', 'ben')).json()).toEqual([])
+    })
+
+    it('connect an app in 20 lines of a host and 15 of the app', async () => {
+      await importBlock('connect-app')
+      const origin = `http://127.0.0.1:${await freePort()}`
+      vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+      const { port } = new URL(origin)
+      const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+        open.push(this)
+        return listen.call(this, { port: Number(port), host: '127.0.0.1' })
+      })
+      await importBlock('connect-host', origin)
+      spy.mockRestore()
+      await admin.grant({ account: 'alice', amount: '1' })
+      const client = (await importBlock('connect-client', origin)) as {
+        begin(): Promise<{ link: URL; verifier: string; state: string }>
+        finish(callback: URL, verifier: string, state: string): Promise<OpenAI>
+      }
+      const { link, state, verifier } = await client.begin()
+      const agent = new UserAgent(origin)
+      expect((await agent.visit(link.href)).headers.get('location')).toContain(
+        '/login?to=%2Fconnect%2Fauthorize',
+      )
+      agent.cookies.push({ name: 'sid', path: '/', value: '1' })
+      const place = { origin, issuer: `${origin}/connect`, routerUrl: `${origin}/compat/v1` }
+      const page = await openPage(agent, link.href)
+      expect(page.text).toContain('Signed in as Alice')
+      const answered = await submit(agent, place, page)
+      const openai = await client.finish(new URL(answered.headers.get('location')!), verifier, state)
+      const reply = await openai.chat.completions.create({
+        model: 'acme/fast',
+        messages: [{ role: 'user', content: 'Hi' }],
+      })
+      expect(reply.choices[0]?.message.content).toBeTruthy()
     })
 
     it('warn of a low balance, once', async () => {
@@ -739,6 +787,11 @@ describe('the code blocks of the documents', () => {
       await runCli([name, '--help'], { ...surroundings, write: (text) => (help += text) })
       expect(help).toContain(`Usage: compat-router ${name} `)
     }
+  })
+
+  it('make a secret key of 32 bytes', async () => {
+    const { stdout } = await promisify(execFile)('sh', ['-c', checked('shell').text])
+    expect(stdout.trim()).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('say how to run the demo, with and without a database', () => {

@@ -23,14 +23,14 @@ import {
   readEdit,
   toAppCells,
 } from './app-rows.js'
-import type { PutOptions } from './catalogue.js'
+import { checkPutOptions, type PutOptions } from './catalogue.js'
 import { checkLimit } from './limit.js'
 
 export interface AppsAdmin {
   /**
    * Registers an app, or replaces the whole app with this id, also for its existing tokens. Users pay no more than the
-   * markup that they agreed to. A suspended app stays suspended, and its logo stays. Returns false only if `was` is not the
-   * current value. Rejects if users could take its name for that of another app.
+   * markup that they agreed to. A suspended app stays suspended, and its logo stays. Returns
+   * whether it was stored, as `putModel`. Rejects if users could take its name for that of another app.
    */
   putApp(app: AppRequest, options?: PutOptions<AppRow>): Promise<boolean>
   /** Sets or removes an app's logo: a PNG, JPEG or WebP picture of at most 32 KiB and 512 pixels. Returns whether the app exists. */
@@ -100,11 +100,14 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules): AppsAdm
   }
 
   return {
-    async putApp(app, { was } = {}) {
+    async putApp(app, options = {}) {
       const read = readAppRequest(app, rules)
+      const { ifAbsent, was } = checkPutOptions(options, 'putApp')
       const [row] = await listAppRows(database, { appIds: [read.id] })
-      const isGuarded = was !== undefined
-      if (isGuarded && !isDeepStrictEqual(row === undefined ? null : readAppRow(row), was)) return false
+      if (ifAbsent === true && row !== undefined) return false
+      const isGuarded = was !== undefined || ifAbsent === true
+      if (was !== undefined && !isDeepStrictEqual(row === undefined ? null : readAppRow(row), was))
+        return false
       return withFreeName(database, read, () => put(read, row, isGuarded))
     },
 

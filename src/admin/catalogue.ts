@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Model } from '../contracts/index.js'
+import { refuseMisspelt } from '../contracts/option-checks.js'
 import { idSchema, modelSchema, parseInput } from '../contracts/schemas.js'
 import { readJson, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -13,12 +14,25 @@ export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Mod
 export interface PutOptions<Row> {
   /** The value to replace, as the lists return it, or `null` for a new one. If another is stored, nothing changes. */
   readonly was?: Row | null
+  /** If `true`, writes a new one only: a stored one stays as it is. For a program that sets up its models at each start. */
+  readonly ifAbsent?: boolean
+}
+
+/** Checks options. One that is misspelt would replace what it should keep. */
+export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): PutOptions<Row> {
+  refuseMisspelt(options, ['was', 'ifAbsent'], name)
+  const { ifAbsent, was } = options
+  if (ifAbsent !== undefined && typeof ifAbsent !== 'boolean') {
+    throw new TypeError(`${name}: ifAbsent must be true or false`)
+  }
+  if (ifAbsent === true && was !== undefined) throw new TypeError(`${name}: give either was or ifAbsent`)
+  return options
 }
 
 export interface CatalogueAdmin {
   /**
-   * Adds a model at the end of the list, or replaces the whole model with this id and keeps its position. Returns false
-   * only if `was` is not the current value.
+   * Adds a model at the end of the list, or replaces the whole model with this id and keeps its position. Returns
+   * whether it was stored: always, unless `was` is not the current value, or `ifAbsent` finds a stored one.
    */
   putModel(model: ModelRequest, options?: PutOptions<Model>): Promise<boolean>
   /** Removes a model from the catalogue, but not its routes. Returns whether the model existed. */
@@ -42,7 +56,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     })
   }
 
-  async function put(model: Model, { was }: PutOptions<Model>): Promise<boolean> {
+  async function put(model: Model, { ifAbsent, was }: PutOptions<Model>): Promise<boolean> {
     const change = (text: string, ...more: string[]): Promise<boolean> =>
       changes(model.id, {
         text: `${text} returning id`,
@@ -50,6 +64,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
       })
     const insert = `insert into {models} (id, position, definition)
       select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true`
+    if (ifAbsent === true) return change(`${insert} on conflict (id) do nothing`)
     if (was === undefined) {
       return change(`${insert} on conflict (id) do update set definition = excluded.definition`)
     }
@@ -65,7 +80,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
       const read = parseInput(modelSchema, model, 'model')
       if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
-      return put(definition, options)
+      return put(definition, checkPutOptions(options, 'putModel'))
     },
     removeModel: async (id) =>
       changes(id, {

@@ -77,6 +77,7 @@ export {
 export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from './sessions.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
+export { type ToJson, toJson } from './to-json.js'
 export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery } from './usage-limits.js'
 export type { Discrepancy } from './verify.js'
 

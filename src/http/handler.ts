@@ -25,6 +25,8 @@ export interface HttpHandlerOptions {
   readonly isClosing: () => boolean
   /** The mount path, if nothing strips it from `req.url`. Requests outside of it go to `next`, or get a 404. */
   readonly basePath?: string
+  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
+  readonly resourceMetadata?: string
   /** Called for each request that goes to `next` because its host has stripped the base path. Must not throw. */
   readonly onStripped?: () => void
   /** Called with the part of a path before a route if it caused a 404 and there is no base path. Must not throw. */
@@ -58,7 +60,14 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
   const { fastPaths, isClosing, turns } = options
   const { clientStallMs } = options.limits
-  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), fastPaths, isClosing, onFault }
+  const tools: ReplyTools = {
+    clientStallMs,
+    sockets: new SocketWatch(),
+    fastPaths,
+    isClosing,
+    resourceMetadata: options.resourceMetadata,
+    onFault,
+  }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,

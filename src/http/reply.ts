@@ -26,6 +26,8 @@ export interface ReplyTools {
   readonly fastPaths: boolean
   /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
+  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
+  readonly resourceMetadata: string | undefined
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
@@ -187,6 +189,10 @@ export class HttpReply implements ReplyWriter {
   }
 
   #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void {
+    const { resourceMetadata } = this.tools
+    if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
+      headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
+    }
     try {
       this.#writeHead(status, headers)
       this.#sendEnd(bytes)

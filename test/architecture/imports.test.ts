@@ -32,6 +32,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   admin: [...CONTRACTS, 'sql'],
   browser: [],
   console: [...CONTRACTS, 'admin', 'http'],
+  connect: [...CONTRACTS, 'engine', 'http'],
   demo: [...CONTRACTS, 'index', 'testing', 'admin', 'console', 'sqlite'],
   cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres', 'demo'],
   options: [...CONTRACTS, 'engine', 'memory', 'print-failures'],

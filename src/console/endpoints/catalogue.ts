@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
+import type { Admin, AppRequest, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
 import { missingModel } from '../../admin/route-faults.js'
-import type { App } from '../../contracts/index.js'
 import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol/index.js'
 import { done, type Endpoint, emptySchema, get, post } from '../serving/endpoint.js'
@@ -16,7 +15,7 @@ interface Change {
   readonly was?: unknown
 }
 /** The administration functions check these bodies. */
-const appBody = z.custom<App & Change>(() => true)
+const appBody = z.custom<AppRequest & Change>(() => true)
 const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 
@@ -32,9 +31,7 @@ export const catalogueEndpoints: readonly Endpoint[] = [
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
     const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]
-    await putUnchanged('app', app.id, was, find, (now) =>
-      admin.putApp({ ...connectFieldsOf(now), ...app }, { was: now }),
-    )
+    await putUnchanged('app', app.id, was, find, (now) => admin.putApp(app, { was: now }))
     return { done: true }
   }),
   post('apps/suspend', 'operator', idBody, async ({ id }, _, { admin }) =>
@@ -144,21 +141,6 @@ function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): voi
   if (typeof adapter !== 'string' || typeof settings !== 'object' || settings === null) return
   const fault = admin.routeFault({ adapter, settings })
   if (fault !== undefined) throw new HttpError(400, `${fault.field} ${fault.message}`, fault.field)
-}
-
-/** Returns the fields of an app that the console's form does not have, so that they are kept. */
-function connectFieldsOf(app: AppRow | null): Partial<AppRow> {
-  const {
-    id: _id,
-    name: _name,
-    markup: _markup,
-    allowedModels: _models,
-    account: _account,
-    logo: _logo,
-    suspendedAt: _suspendedAt,
-    ...fields
-  }: Partial<AppRow> = app ?? {}
-  return fields
 }
 
 /** Only operators see which account earns. */
