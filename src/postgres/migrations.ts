@@ -1,6 +1,7 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
   callTables,
+  connectTables,
   countReplies,
   firstTables,
   keyModelsAndRefunds,
@@ -91,6 +92,7 @@ export const postgresMigrations: readonly Migration[] = [
   },
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 7, name: 'calls', statements: callTables(WORDS) },
+  { version: 8, name: 'connect', statements: connectTables(WORDS) },
 ]
 
 /** A new index reads a whole table, which takes minutes if it is large. */

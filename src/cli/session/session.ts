@@ -28,6 +28,9 @@ export type AdminReader = Pick<
   | 'listApps'
   | 'listCredentials'
   | 'listLimits'
+  | 'listAppReviews'
+  | 'listGrants'
+  | 'listGrantHistory'
   | 'listModels'
   | 'listRoutes'
 >
