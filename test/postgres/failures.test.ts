@@ -299,7 +299,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 7: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 8: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })
