@@ -18,7 +18,7 @@ export class HoldKeeper {
   holder: string | undefined
   private firstHolder: string | undefined
   private silentMs = Infinity
-  /** When the pulse last fired. */
+  /** When the pulse last fired, or the holds were last confirmed. */
   private awakeAt: number
   /** When the ledger is asked next. */
   private dueAt = -Infinity
@@ -54,6 +54,7 @@ export class HoldKeeper {
 
   /** Settles when the holds are known to be kept, were taken again or refused, or the ledger does not answer. */
   confirm(): Promise<void> {
+    this.awakeAt = this.options.clock.now()
     this.confirming ??= this.ask().finally(() => {
       this.confirming = undefined
     })
