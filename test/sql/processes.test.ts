@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import { type PostgresPool, type PostgresQuery, postgresStores } from '../../src/postgres/index.js'
 import type { DurableStores, StoresEvent } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
+import { createTestDatabase } from '../helpers/postgres.js'
 
 const POLL_MS = 20
 const CREDIT = 10n ** 9n
@@ -199,4 +201,35 @@ describe.each(engineNames)('processes on %s', (name) => {
     }
     expect(await beat()).toEqual(before)
   })
+})
+
+it('takes and settles a hold on PostgreSQL in one statement each, whether or not its process is kept', async () => {
+  const database = await createTestDatabase()
+  const texts: string[] = []
+  const counting: PostgresPool = {
+    async connect() {
+      const client = await database.pool.connect()
+      const query = (asked: PostgresQuery) => {
+        texts.push(asked.text)
+        return client.query(asked as never)
+      }
+      return new Proxy(client, {
+        get(_, member) {
+          if (member === 'query') return query
+          const value: unknown = Reflect.get(client, member)
+          return typeof value === 'function' ? value.bind(client) : value
+        },
+      }) as never
+    },
+  }
+  const stores = postgresStores(counting)
+  await openAccounts(stores.database, { alice: '1' })
+  await keep(stores)
+  texts.length = 0
+  const hold = createHold('alice', 5n)
+  await stores.ledger.hold(hold, context)
+  await stores.ledger.settle(createSettle(hold.holdId, 'alice', 5n), context)
+  expect(texts).toEqual([expect.stringContaining('apply_ledger'), expect.stringContaining('apply_ledger')])
+  await stores.close()
+  await database.drop()
 })
