@@ -287,6 +287,7 @@ describe('a PostgreSQL store in trouble', () => {
       { version: '5' },
       { version: '6' },
       { version: '7' },
+      { version: '8' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
