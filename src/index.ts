@@ -30,12 +30,15 @@ export {
   type KeyringKey,
   keyring,
 } from './envelope/index.js'
+export * from './identity/index.js'
 export { type EventLogger, logEvents } from './log-events.js'
 export * from './memory/index.js'
 export {
   type ByokFeeOptions,
   DEFAULT_LIMITS,
   type IdempotencyOptions,
+  type RecallOptions,
+  type ResponsesOptions,
   type RouterOptions,
   type RouterStores,
   type StoredRouterOptions,
