@@ -93,6 +93,8 @@ describe('an account that publishes', { timeout: 120_000 }, () => {
     const operator = await visit.open('operator', 'apps')
     await operator.getByRole('button', { name: 'Accept the changes of quill' }).click()
     const decision = dialog(operator, 'Accept the changes of quill?')
+    await decision.getByText('name: Quill').waitFor()
+    await decision.getByText('redirect URIs: https://quill.example/cb').waitFor()
     await decision.getByRole('button', { name: 'Accept them' }).click()
     await message(operator, 'Accepted the changes of quill.')
     expect(await violations(operator)).toEqual([])
