@@ -11,9 +11,15 @@ import {
 } from '../sql/tables.js'
 import { expireHoldsAndLimitsFunction, expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
-import { applyLedger1Function, applyLedger2Function, applyLedger3Function } from './ledger-function.js'
+import {
+  applyLedger1Function,
+  applyLedger2Function,
+  applyLedger3Function,
+  applyLedger5Function,
+} from './ledger-function.js'
+import { earnedTable } from './ledger-function-lanes.js'
 import type { Queries } from './query.js'
-import { takeHold1Function, takeHold2Function } from './take-hold-function.js'
+import { takeHold1Function, takeHold2Function, takeHold4Function } from './take-hold-function.js'
 
 /** Adds the size of a reply's body to its account's total, and subtracts it again. */
 const countReplyFunction = `create function {count_reply_1}() returns trigger
@@ -91,6 +97,11 @@ export const postgresMigrations: readonly Migration[] = [
   },
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 7, name: 'calls', statements: callTables(WORDS) },
+  {
+    version: 8,
+    name: 'settlement lanes',
+    statements: [earnedTable, takeHold4Function, applyLedger5Function],
+  },
 ]
 
 /** A new index reads a whole table, which takes minutes if it is large. */

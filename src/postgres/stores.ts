@@ -1,6 +1,6 @@
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { createSqlCalls } from '../sql/calls.js'
-import { createGroupCommit, type FaultKind } from '../sql/group-commit.js'
+import type { FaultKind } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import {
@@ -14,9 +14,9 @@ import {
 import { createCallsConnection } from './calls-connection.js'
 import { createPostgresDatabase } from './database.js'
 import { postgresFault } from './faults.js'
-import { findLocked } from './find-locked.js'
 import { createGate, type Gate } from './gate.js'
-import { toLedgerBatch } from './ledger-batch.js'
+import { createLanes } from './lanes.js'
+import { rowsOf, toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
 import { hearNewConnections, type PostgresPool } from './pool.js'
@@ -30,8 +30,8 @@ export interface PostgresStoresOptions extends DurableStoresOptions {
 const MAX_COMMANDS = 1_000
 /** The default of a pool of `pg`. */
 const DEFAULT_CONNECTIONS = 10
-/** One each for the ledger, the listener, a report and kept calls. */
-const OTHER_CONNECTIONS = 4
+/** Two for the ledger, and one each for the listener, a report and kept calls. */
+const OTHER_CONNECTIONS = 5
 const MAX_CALLS = 500
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
@@ -80,14 +80,14 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   }
 
   const database = createPostgresDatabase(queries, listener, ready)
-  const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
-    async apply(commands) {
+  const groupCommit = createLanes<LedgerCommand, LedgerOutcome>({
+    async apply(commands, awaited) {
       await ready()
-      const batch = toLedgerBatch(commands)
+      const batch = toLedgerBatch(commands, awaited)
       return batch.read(await ledgerQueries.run(batch.statement))
     },
     faultOf: postgresFault,
-    findLocked: (commands) => findLocked(ledgerQueries, commands),
+    rowsOf,
     conflicts: {
       keysOf: (command) =>
         command.kind === 'hold' && command.replaces !== null
