@@ -22,10 +22,10 @@ export interface ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** The system under test has a core of its own. Its clients and upstream share another. */
-export type Core = 'system' | 'load'
+/** The system under test has a core of its own. Its clients and upstream share another. Some programs may use any. */
+export type Core = 'system' | 'load' | 'any'
 
-const CORES: Record<Core, string> = { system: '0', load: '1' }
+const CORES: Record<Exclude<Core, 'any'>, string> = { system: '0', load: '1' }
 const READY_PATIENCE_MS = 180_000
 const STOP_PATIENCE_MS = 5_000
 
@@ -46,7 +46,7 @@ export async function startProgram({
   directory,
   environment,
 }: ProgramOptions): Promise<Program> {
-  const [file, ...rest] = isPinned ? ['taskset', '-c', CORES[core], ...command] : command
+  const [file, ...rest] = isPinned && core !== 'any' ? ['taskset', '-c', CORES[core], ...command] : command
   const child = spawn(file!, rest, {
     ...(directory !== undefined && { cwd: directory }),
     env: { ...process.env, NODE_ENV: 'production', ...environment },
