@@ -33,8 +33,11 @@ interface Lane<Command, Outcome> {
   waiting: number
 }
 
-/** Most rows are free again after one batch of another process. */
-const TRIES_WITHOUT_WAIT = 3
+/**
+ * Most rows are free again after one batch of another process. Another try costs little beside the other commands of its
+ * batch; a lane costs a batch of its own.
+ */
+const TRIES_WITHOUT_WAIT = 6
 /** A command that finds another row busy each time then waits for all of them at once. */
 const TRIES_FOR_ONE_ROW = 4
 
