@@ -10,6 +10,8 @@ import { createGate } from './gate.js'
 export interface Busy {
   readonly kind: 'busy'
   readonly row: string
+  /** Whether many commands of the batch need the row. */
+  readonly isCrowded?: true
 }
 
 export interface LanesOptions<Command, Outcome>
@@ -31,6 +33,8 @@ export interface LanesOptions<Command, Outcome>
 interface Lane<Command, Outcome> {
   readonly groupCommit: GroupCommit<Command, Outcome>
   waiting: number
+  /** Whether its last batch was a crowd. Then the lane stays open for a moment. */
+  isCrowded: boolean
 }
 
 /**
@@ -38,6 +42,9 @@ interface Lane<Command, Outcome> {
  * batch; a lane costs a batch of its own.
  */
 const TRIES_WITHOUT_WAIT = 6
+/** So many commands for one row are worth a batch of their own at once, and the next ones for the row, too. */
+const CROWD = 16
+const LINGER_MS = 100
 /** A command that finds another row busy each time then waits for all of them at once. */
 const TRIES_FOR_ONE_ROW = 4
 
@@ -64,7 +71,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     ...limits,
     async apply(batch) {
       try {
-        return await apply(batch, [])
+        return markCrowds(await apply(batch, []))
       } catch (error) {
         const [only, ...others] = batch
         if (only === undefined || others.length > 0 || faultOf(error) !== 'locked') throw error
@@ -78,14 +85,23 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     },
   })
 
-  function openLane(rows: readonly string[]): Lane<Command, Outcome | Busy> {
+  function openLane(key: string, rows: readonly string[]): Lane<Command, Outcome | Busy> {
     const groupCommit = createGroupCommit<Command, Outcome | Busy>({
       ...limits,
-      apply: (batch) => apply(batch, rows),
+      apply(batch) {
+        lane.isCrowded = batch.length >= CROWD
+        return apply(batch, rows)
+      },
       faultOf,
       takeTurn: turns.enter,
     })
-    return { groupCommit, waiting: 0 }
+    const lane = { groupCommit, waiting: 0, isCrowded: false }
+    lanes.set(key, lane)
+    return lane
+  }
+
+  function closeIfEmpty(key: string, lane: Lane<Command, Outcome | Busy>): void {
+    if (lane.waiting === 0) lanes.delete(key)
   }
 
   async function waitFor(
@@ -94,13 +110,16 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     signal: AbortSignal | undefined,
   ): Promise<Outcome | Busy> {
     const key = rows.join('\0')
-    const lane = lanes.get(key) ?? openLane(rows)
-    lanes.set(key, lane)
+    const lane = lanes.get(key) ?? openLane(key, rows)
     lane.waiting++
     try {
       return await lane.groupCommit.add(command, signal)
     } finally {
-      if (--lane.waiting === 0) lanes.delete(key)
+      lane.waiting--
+      if (lane.waiting === 0) {
+        if (lane.isCrowded && !isClosed) setTimeout(closeIfEmpty, LINGER_MS, key, lane).unref()
+        else lanes.delete(key)
+      }
     }
   }
 
@@ -113,7 +132,8 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
   async function tryQuickly(command: Command, signal: AbortSignal | undefined): Promise<Outcome | Busy> {
     for (let tries = 1; ; tries++) {
       const outcome = await quick.add(command, signal)
-      if (!isBusy(outcome) || tries === TRIES_WITHOUT_WAIT || isClosed || lanes.has(outcome.row))
+      if (!isBusy(outcome)) return outcome
+      if (tries === TRIES_WITHOUT_WAIT || outcome.isCrowded || isClosed || lanes.has(outcome.row))
         return outcome
     }
   }
@@ -138,12 +158,29 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     async close() {
       isClosed = true
       await quick.close()
-      while (lanes.size > 0)
+      for (const [key, lane] of lanes) closeIfEmpty(key, lane)
+      while (lanes.size > 0) {
         await Promise.all([...lanes.values()].map(({ groupCommit }) => groupCommit.close()))
+      }
     },
   }
 }
 
 function isBusy<Outcome extends { readonly kind: string }>(outcome: Outcome | Busy): outcome is Busy {
   return outcome.kind === 'busy'
+}
+
+function markCrowds<Outcome extends { readonly kind: string }>(
+  outcomes: readonly (Outcome | Busy)[],
+): readonly (Outcome | Busy)[] {
+  const counts = new Map<string, number>()
+  for (const outcome of outcomes) {
+    if (isBusy(outcome)) counts.set(outcome.row, (counts.get(outcome.row) ?? 0) + 1)
+  }
+  if (![...counts.values()].some((count) => count >= CROWD)) return outcomes
+  return outcomes.map((outcome): Outcome | Busy =>
+    isBusy(outcome) && counts.get(outcome.row)! >= CROWD
+      ? { kind: 'busy', row: outcome.row, isCrowded: true }
+      : outcome,
+  )
 }

@@ -103,6 +103,25 @@ describe('lanes', () => {
     expect(waits).toEqual(Array(6).fill([]))
   })
 
+  it('wait at once for a row that many calls need, and let the next calls for it join', async () => {
+    const { lanes, add, lock, free, batches } = createBench()
+    lock('a')
+    const crowd = Array.from({ length: 20 }, (_, id) => add(id, 'a'))
+    await expect.poll(() => batches.length).toBe(2)
+    free('a')
+    expect(await Promise.all(crowd)).toEqual(isDone(...crowd.keys()))
+    expect(await add(20, 'a')).toEqual(isDone(20)[0])
+    expect(batches.map(({ ids, awaited }) => [ids.length, awaited])).toEqual([
+      [20, []],
+      [20, ['a']],
+      [1, ['a']],
+    ])
+    expect(await add(21, 'b')).toEqual(isDone(21)[0])
+    expect(batches.at(-1)!.awaited).toEqual([])
+    // The lane closes when nobody has joined it for a moment.
+    await lanes.close()
+  })
+
   it('wait for one row at a time', async () => {
     const { add, lock, free, batches } = createBench()
     lock('a', 'b')
