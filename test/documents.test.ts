@@ -29,6 +29,7 @@ const documents = [
   'docs/request-fields.md',
   'docs/responses.md',
   'docs/performance.md',
+  'docs/scaling.md',
   'test/bench/README.md',
 ]
 

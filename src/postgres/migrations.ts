@@ -9,7 +9,11 @@ import {
   replyTotalsTable,
   type SchemaWords,
 } from '../sql/tables.js'
-import { expireHoldsAndLimitsFunction, expireHoldsFunction } from './expire-holds-function.js'
+import {
+  expireFreeHoldsFunction,
+  expireHoldsAndLimitsFunction,
+  expireHoldsFunction,
+} from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
 import {
   applyLedger1Function,
@@ -100,7 +104,13 @@ export const postgresMigrations: readonly Migration[] = [
   {
     version: 8,
     name: 'settlement lanes',
-    statements: [earnedTable, takeHold4Function, applyLedger5Function],
+    statements: [
+      earnedTable,
+      takeHold4Function,
+      applyLedger5Function,
+      expireFreeHoldsFunction,
+      `alter function {expire_holds_1} set lock_timeout = '250ms'`,
+    ],
   },
 ]
 

@@ -38,9 +38,10 @@ const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
- * object with its `connect`; the host closes it. One connection is left to the ledger, one listens for changes while there
+ * object with its `connect`; the host closes it. Two connections are left to the ledger, one listens for changes while there
  * are watches, one runs reports, and one writes kept calls. Look-ups and administration share the others. In a pool of
- * fewer than five, they take turns with kept calls, and of fewer than four, with the ledger. The pool needs at least two connections, or three with reports.
+ * fewer than six, they take turns with kept calls, and of fewer than five, with the ledger. The pool needs at least two
+ * connections, or three with reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
