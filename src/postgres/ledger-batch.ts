@@ -45,9 +45,12 @@ function payersOf(command: LedgerCommand): readonly string[] {
 /**
  * Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. The batch waits for
  * the rows in `awaited`. A command that needs another row that is locked is busy.
+ *
+ * @param process the process that takes the holds; if absent, they last until they expire
  */
 export function toLedgerBatch(
   commands: readonly LedgerCommand[],
+  process?: string,
   awaited: readonly string[] = [],
 ): {
   readonly statement: Statement
@@ -58,10 +61,17 @@ export function toLedgerBatch(
     settlements: commands.filter((command) => command.kind === 'settle'),
     holds: commands.filter((command) => command.kind === 'hold'),
   }
-  return { statement: toStatement(parts, awaited), read: (rows) => readOutcomes(commands, parts, rows) }
+  return {
+    statement: toStatement(parts, process, awaited),
+    read: (rows) => readOutcomes(commands, parts, rows),
+  }
 }
 
-function toStatement({ releases, settlements, holds }: Parts, awaited: readonly string[]): Statement {
+function toStatement(
+  { releases, settlements, holds }: Parts,
+  process: string | undefined,
+  awaited: readonly string[],
+): Statement {
   const payers = new Map<string, number>()
   for (const [index, { account }] of settlements.entries()) payers.set(account, index + 1)
   const postings = settlements.flatMap((settlement, index) =>
@@ -75,32 +85,35 @@ function toStatement({ releases, settlements, holds }: Parts, awaited: readonly 
   const groups = groupHolds(holds)
   return {
     text: CALL,
-    parameters: toLedgerParameters({
-      accounts: [...accounts],
-      released: releases.map((release) => release.holdId),
-      release_accounts: releases.map((release) => release.account),
-      claims: settlements.map((settlement) => settlement.claim),
-      ...toEntryArrays(settlements),
-      payers: [...payers.keys()],
-      payer_places: [...payers.values()],
-      creditors: distinct(postings).filter((account) => !accounts.has(account)),
-      posting_settlements: postings.map((posting) => posting.settlement),
-      posting_accounts: postings.map((posting) => posting.account),
-      posting_amounts: postings.map((posting) => posting.amount),
-      group_accounts: groups.accounts,
-      group_totals: groups.totals,
-      holds: holds.map((hold) => hold.holdId),
-      hold_groups: groups.places,
-      hold_accounts: holds.map((hold) => hold.account),
-      amounts: holds.map((hold) => hold.amount),
-      ttls: holds.map((hold) => hold.ttlMs),
-      hold_claims: holds.map((hold) => hold.claim),
-      replaces: holds.map((hold) => hold.replaces),
-      facts: holds.map((hold) => hold.facts),
-      ...toLimitArrays(holds, settlements),
-      awaited_accounts: namesOf(ACCOUNT, awaited),
-      awaited_buckets: namesOf(BUCKET, awaited),
-    }),
+    parameters: toLedgerParameters(
+      {
+        accounts: [...accounts],
+        released: releases.map((release) => release.holdId),
+        release_accounts: releases.map((release) => release.account),
+        claims: settlements.map((settlement) => settlement.claim),
+        ...toEntryArrays(settlements),
+        payers: [...payers.keys()],
+        payer_places: [...payers.values()],
+        creditors: distinct(postings).filter((account) => !accounts.has(account)),
+        posting_settlements: postings.map((posting) => posting.settlement),
+        posting_accounts: postings.map((posting) => posting.account),
+        posting_amounts: postings.map((posting) => posting.amount),
+        group_accounts: groups.accounts,
+        group_totals: groups.totals,
+        holds: holds.map((hold) => hold.holdId),
+        hold_groups: groups.places,
+        hold_accounts: holds.map((hold) => hold.account),
+        amounts: holds.map((hold) => hold.amount),
+        ttls: holds.map((hold) => hold.ttlMs),
+        hold_claims: holds.map((hold) => hold.claim),
+        replaces: holds.map((hold) => hold.replaces),
+        facts: holds.map((hold) => hold.facts),
+        ...toLimitArrays(holds, settlements),
+        awaited_accounts: namesOf(ACCOUNT, awaited),
+        awaited_buckets: namesOf(BUCKET, awaited),
+      },
+      process,
+    ),
   }
 }
 

@@ -1,6 +1,6 @@
 import { ENTRY_COLUMNS, FIRST_ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { DURABLE, NOW, SETTINGS } from './function-settings.js'
+import { DURABLE, NOW, PROCESS_GONE, SETTINGS } from './function-settings.js'
 import { takeHolds } from './ledger-function-holds.js'
 import { LANE_VARIABLES, LOCK_FREE_ROWS } from './ledger-function-lanes.js'
 import { freeBuckets, LOCK_BUCKETS } from './ledger-function-limits.js'
@@ -22,6 +22,17 @@ const LOCK_ACCOUNTS = `perform from {accounts} a where a.id = any (p_accounts) o
     where not exists (select from {accounts} a where a.id = p.id)
     order by 1 on conflict do nothing;
     perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
+  end if;`
+
+/**
+ * Keeps the process from being cleared until this batch has committed. A process that was cleared takes no hold under its
+ * old id: nothing would end that hold if the process died.
+ */
+const LOCK_PROCESS = `if p_process is not null and cardinality(p_holds) > 0 then
+    perform from {processes} p where p.id = p_process for key share;
+    if not found then
+      raise exception 'The process % was cleared', p_process using errcode = '${PROCESS_GONE}';
+    end if;
   end if;`
 
 /** An unknown hold is stored as released, so that it is refused if it arrives later. */
@@ -77,7 +88,7 @@ function release(version: FunctionVersion): string {
  * - `v_busy_releases`, `v_busy_settlements`: the numbers of commands that were taken out of the batch.
  */
 function applyLedgerFunction(name: string, version: FunctionVersion, settings: string): string {
-  const { hasLimits, hasLanes } = version
+  const { hasLimits, hasProcess, hasLanes } = version
   return `create function {${name}}(
   ${declaredParameters(version)}
 ) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint${hasLimits ? ', counts bigint[]' : ''}${hasLanes ? ', awaited text' : ''})
@@ -100,20 +111,13 @@ declare
   v_place int;
   v_state bigint;
   v_claim text;
-  ${hasLimits ? LIMIT_VARIABLES : ''}${
-    hasLanes
-      ? `
-  ${LANE_VARIABLES}`
-      : ''
-  }
+  ${hasLimits ? LIMIT_VARIABLES : ''}
+  ${hasLanes ? LANE_VARIABLES : ''}
 begin
   ${DURABLE}
-  ${
-    hasLanes
-      ? LOCK_FREE_ROWS
-      : `${LOCK_ACCOUNTS}
-  ${hasLimits ? LOCK_BUCKETS : ''}`
-  }
+  ${hasProcess ? LOCK_PROCESS : ''}
+  ${hasLanes ? LOCK_FREE_ROWS : LOCK_ACCOUNTS}
+  ${hasLimits && !hasLanes ? LOCK_BUCKETS : ''}
   v_now := ${NOW};
 
   ${release(version)}
@@ -145,7 +149,7 @@ const LIMIT_VARIABLES = `v_buckets text[];
 /** The function of the first version. Earlier releases that run beside this one still call it. */
 export const applyLedger1Function = applyLedgerFunction(
   'apply_ledger_1',
-  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false, hasLanes: false },
+  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false, hasProcess: false, hasLanes: false },
   SETTINGS,
 )
 
@@ -155,14 +159,21 @@ const PATIENT_SETTINGS = `${SETTINGS}
 /** Also writes the counts of audio and image tokens. */
 export const applyLedger2Function = applyLedgerFunction(
   'apply_ledger_2',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: false, hasLanes: false },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: false, hasProcess: false, hasLanes: false },
   PATIENT_SETTINGS,
 )
 
 /** Also keeps limits. */
 export const applyLedger3Function = applyLedgerFunction(
   'apply_ledger_3',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasLanes: false },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: false, hasLanes: false },
+  PATIENT_SETTINGS,
+)
+
+/** Also notes which process takes a hold. */
+export const applyLedger4Function = applyLedgerFunction(
+  'apply_ledger_4',
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: true, hasLanes: false },
   PATIENT_SETTINGS,
 )
 
@@ -173,6 +184,6 @@ const LANE_SETTINGS = `${SETTINGS}
 /** Also leaves out commands whose rows are busy, and adds earnings to slots. */
 export const applyLedger5Function = applyLedgerFunction(
   'apply_ledger_5',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasLanes: true },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: true, hasLanes: true },
   LANE_SETTINGS,
 )

@@ -90,26 +90,32 @@ export type LedgerParameter = keyof typeof LEDGER_PARAMETERS
 const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 
 /**
- * The version of a ledger function: the columns of entries that it writes, whether it knows limits, and whether it leaves
- * out commands whose rows are busy and adds earnings to slots.
+ * The version of a ledger function: the columns of entries that it writes, whether it knows limits and processes, and whether
+ * it leaves out commands whose rows are busy and adds earnings to slots.
  */
 export interface FunctionVersion {
   readonly entryColumns: readonly EntryColumn[]
   readonly hasLimits: boolean
+  readonly hasProcess: boolean
   readonly hasLanes: boolean
 }
 
 /** Returns SQL that declares the parameters of a function. */
-export function declaredParameters({ entryColumns, hasLimits, hasLanes }: FunctionVersion): string {
+export function declaredParameters({
+  entryColumns,
+  hasLimits,
+  hasProcess,
+  hasLanes,
+}: FunctionVersion): string {
   const written: readonly string[] = entryColumns
-  return NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
+  const arrays = NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
     .filter((name) => hasLimits || !(name in LIMIT_PARAMETERS))
     .filter((name) => hasLanes || !(name in LANE_PARAMETERS))
     .map((name) => {
       const type = LEDGER_PARAMETERS[name]
       return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
     })
-    .join(',\n  ')
+  return [...arrays, ...(hasProcess ? ['p_process text'] : [])].join(',\n  ')
 }
 
 /** SQL for the last columns of a function's row that has no counts of limits. */
@@ -122,8 +128,8 @@ export function noAwaited({ hasLanes }: FunctionVersion): string {
   return hasLanes ? ', null::text' : ''
 }
 
-/** SQL for the parameters of a call. */
-export const PLACEHOLDERS = NAMES.map((_, index) => `?${index + 1}`).join(', ')
+/** SQL for the parameters of a call: the arrays, and the process that takes the holds. */
+export const PLACEHOLDERS = [...NAMES, 'process'].map((_, index) => `?${index + 1}`).join(', ')
 
 /** SQL for a parameter as an array. */
 export function arrayOf(name: LedgerParameter): string {
@@ -133,9 +139,12 @@ export function arrayOf(name: LedgerParameter): string {
 /** Returns the parameters of a call, in their order. */
 export function toLedgerParameters(
   arrays: Readonly<Record<LedgerParameter, readonly Parameter[]>>,
+  process: string | undefined,
 ): readonly Parameter[] {
-  return NAMES.map((name) => {
+  const parameters: Parameter[] = NAMES.map((name) => {
     const cells = arrays[name]
     return LEDGER_PARAMETERS[name] === 'json' ? toLines(cells) : toArray(cells)
   })
+  parameters.push(process ?? null)
+  return parameters
 }

@@ -6,9 +6,11 @@ import {
   keyModelsAndRefunds,
   limitTables,
   mediaColumns,
+  processTables,
   replyTotalsTable,
   type SchemaWords,
 } from '../sql/tables.js'
+import { clearProcessFunction } from './clear-process-function.js'
 import {
   expireFreeHoldsFunction,
   expireHoldsAndLimitsFunction,
@@ -19,11 +21,17 @@ import {
   applyLedger1Function,
   applyLedger2Function,
   applyLedger3Function,
+  applyLedger4Function,
   applyLedger5Function,
 } from './ledger-function.js'
 import { earnedTable } from './ledger-function-lanes.js'
 import type { Queries } from './query.js'
-import { takeHold1Function, takeHold2Function, takeHold4Function } from './take-hold-function.js'
+import {
+  takeHold1Function,
+  takeHold2Function,
+  takeHold3Function,
+  takeHold4Function,
+} from './take-hold-function.js'
 
 /** Adds the size of a reply's body to its account's total, and subtracts it again. */
 const countReplyFunction = `create function {count_reply_1}() returns trigger
@@ -103,6 +111,11 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 7, name: 'calls', statements: callTables(WORDS) },
   {
     version: 8,
+    name: 'processes',
+    statements: [...processTables(WORDS), takeHold3Function, applyLedger4Function, clearProcessFunction],
+  },
+  {
+    version: 9,
     name: 'settlement lanes',
     statements: [
       earnedTable,

@@ -5,6 +5,7 @@ export const READING = [
   'apps list',
   'credentials list',
   'limits list',
+  'holds list',
   'models list',
   'routes list',
   'entries',

@@ -30,6 +30,7 @@ export type AdminReader = Pick<
   | 'listLimits'
   | 'listModels'
   | 'listRoutes'
+  | 'openHolds'
 >
 
 /** The parts that a command works with. The database is opened on first use. */
