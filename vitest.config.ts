@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import tsup from './tsup.config.js'
 
-/** The package by its own name, as examples and the README import it, is its source here, not what was built last. */
+/** The package by its own name, as examples and documents import it, is its source here, not what was built last. */
 const entries = (tsup as { entry: Record<string, string> }).entry
 const alias = Object.entries(entries).map(([name, file]) => ({
   find: new RegExp(`^compat-router${name === 'index' ? '' : `/${name}`}$`),

@@ -14,35 +14,24 @@ import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './hel
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
 const readme = read('README.md')
+const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
 const documents = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
-  'SECURITY.md',
-  'docs/calls.md',
-  'docs/charging.md',
-  'docs/clients.md',
-  'docs/limits.md',
-  'docs/lookups.md',
-  'docs/stores.md',
-  'docs/observability.md',
-  'docs/request-fields.md',
-  'docs/responses.md',
-  'docs/performance.md',
-  'docs/scaling.md',
-  'test/bench/README.md',
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'test/bench/README.md'],
+  ...pages.map((name) => `docs/${name}`),
 ]
+/** About two screens. What does not fit belongs on a page of its own. */
+const README_BYTES = 9_500
 
-describe('the tables of the README', () => {
+describe('the tables of the documents', () => {
   it('have every endpoint, in the order of the table in the code', () => {
-    const routes = tableUnder(readme, 'What a client sends').map(([route]) => codeSpans(route!)[0])
+    const routes = tableUnder(read('docs/http-api.md'), 'Routes').map(([route]) => codeSpans(route!)[0])
     const paths = allEndpoints().map(({ method, path }) => `${method} ${path}`)
     expect(routes.slice(0, paths.length)).toEqual(paths)
     expect(routes.slice(paths.length).filter((route) => /^(?:GET|POST) /.test(route!))).toEqual([])
   })
 
   it('have every limit, with its default', () => {
-    const rows = tableUnder(readme, 'Limits').map(([name, value]) => [
+    const rows = tableUnder(read('docs/options.md'), 'Limits').map(([name, value]) => [
       codeSpans(name!)[0],
       value!.split(' ')[0],
     ])
@@ -52,7 +41,7 @@ describe('the tables of the README', () => {
   })
 
   it('have every error code, under its status', () => {
-    const rows = tableUnder(readme, 'Errors').flatMap(([status, codes]) =>
+    const rows = tableUnder(read('docs/errors.md'), 'Error codes').flatMap(([status, codes]) =>
       codeSpans(codes!).map((code) => `${status} ${code}`),
     )
     expect(rows.sort()).toEqual(errorCodes.map(({ code, status }) => `${status} ${code}`).sort())
@@ -60,14 +49,14 @@ describe('the tables of the README', () => {
 
   it('have every function of administration', () => {
     const admin = createAdmin({ database: {}, secrets: {}, ledger: {} } as unknown as DurableStores)
-    const named = tableUnder(readme, 'Administration').flatMap(([, functions]) =>
+    const named = tableUnder(read('docs/admin.md'), 'Functions').flatMap(([, functions]) =>
       codeSpans(functions!).filter((name) => name in admin),
     )
     expect(named.sort()).toEqual(Object.keys(admin).sort())
   })
 
   it('have every entry of the package', () => {
-    const named = tableUnder(readme, 'Install').map(([name]) => codeSpans(name!)[0]!)
+    const named = tableUnder(read('docs/entries.md'), 'Install').map(([name]) => codeSpans(name!)[0]!)
     const inner = ['./package.json', './sqlite-worker']
     const entries = Object.keys(packageJson.exports).filter((entry) => !inner.includes(entry))
     expect(named.sort()).toEqual(entries.map((entry) => packageJson.name + entry.slice(1)).sort())
@@ -97,14 +86,32 @@ describe('the tables of the request fields', () => {
 })
 
 describe('the README', () => {
-  it('names only scripts and packages that exist', () => {
-    const checked = codeBlocks(readme).filter(({ directives }) => directives.check)
-    const words = checked.flatMap(({ text }) => text.trim().split(/\s+/))
-    expect(words.filter((word) => word === 'npm').length).toBeGreaterThan(0)
-    expect(packageJson.scripts).toHaveProperty('start')
-    expect(checked.find(({ directives }) => directives.check === 'install')!.text.trim()).toBe(
-      `npm install ${packageJson.name}`,
-    )
+  it('is short', () => {
+    expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(README_BYTES)
+  })
+})
+
+describe('the commands of the documents', () => {
+  const checked = documents.flatMap((name) =>
+    codeBlocks(read(name)).filter(({ directives }) => directives.check),
+  )
+  const linesOf = (check: string) =>
+    checked
+      .filter(({ directives }) => directives.check === check)
+      .flatMap(({ text }) => text.trim().split('\n'))
+
+  it('install only packages that are tested here', () => {
+    const lines = linesOf('install').map((line) => line.split(' '))
+    expect(lines).toContainEqual(['npm', 'install', packageJson.name])
+    const known = [packageJson.name, ...Object.keys(packageJson.devDependencies)]
+    expect(lines.flatMap((words) => words.slice(2)).filter((name) => !known.includes(name))).toEqual([])
+  })
+
+  it('run only scripts that exist', () => {
+    const scripts = linesOf('scripts').map((line) => /npm (?:run )?([\w:]+)/.exec(line)?.[1] ?? line)
+    expect(scripts).toEqual(expect.arrayContaining(['ci', 'start', 'test']))
+    const known = ['ci', ...Object.keys(packageJson.scripts)]
+    expect(scripts.filter((name) => !known.includes(name))).toEqual([])
   })
 })
 

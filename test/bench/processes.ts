@@ -7,7 +7,7 @@ import { startPostgresServer } from '../helpers/postgres-server.js'
 import { readNames, readNumber, runMain, say } from './lib/arguments.js'
 import { describeMachine, machineLine } from './lib/machine.js'
 import type { ProcessJob, ProcessResult, ProcessSetup } from './lib/messages.js'
-import { familyCpuSecondsOf } from './lib/process-usage.js'
+import { cpuSecondsAt, familyOf } from './lib/process-usage.js'
 import { programCommand, startProgram } from './lib/program.js'
 import { format } from './lib/report.js'
 import { markdownTable } from './lib/table.js'
@@ -98,7 +98,7 @@ async function watch(
     `select pg_backend_pid() as own, split_part(pg_read_file('postmaster.pid'), E'\\n', 1) as server`,
   )
   const { own, server } = ids[0] as { own: number; server: string }
-  const before = familyCpuSecondsOf(Number(server), own)
+  const before = cpuSecondsBy(Number(server), own)
   const until = performance.now() + measureMs
   const samples = { all: 0, waiting: 0 }
   while (performance.now() < until) {
@@ -110,8 +110,18 @@ async function watch(
     samples.waiting += rows[0].waiting
     await delay(SAMPLE_MS)
   }
-  const cpuSeconds = familyCpuSecondsOf(Number(server), own) - before
+  let cpuSeconds = 0
+  for (const [folder, seconds] of cpuSecondsBy(Number(server), own)) {
+    cpuSeconds += seconds - (before.get(folder) ?? 0)
+  }
   return { cpuSeconds, waitShare: samples.waiting / samples.all }
+}
+
+/** The processor time of each process of the server, except the one that serves the bench. */
+function cpuSecondsBy(server: number, own: number): ReadonlyMap<string, number> {
+  const folders = familyOf(server).filter((folder) => folder !== `/proc/${own}`)
+  const known = folders.map((folder) => [folder, cpuSecondsAt(folder)] as const)
+  return new Map(known.filter(([, seconds]) => !Number.isNaN(seconds)))
 }
 
 /** Every settlement adds up to zero, so the sum of all balances stays. Earlier releases have no slots. */

@@ -159,7 +159,7 @@ function listedLimits(random: Random, actual: TrueModel, isBounded: boolean, isL
 /** An hour of video. */
 const MOST_MEDIA_TOKENS = 950_000
 
-/** As the README shows it, with the fields of the honest bodies. */
+/** As the documents show it, with the fields of the honest bodies. */
 const SUPPORTED = [
   ...['temperature', 'max_tokens', 'tools', 'tool_choice', 'response_format', 'stop', 'seed'],
   ...[

@@ -1,4 +1,4 @@
-// Replaces curl in the README's blocks. Supports only the flags that they use.
+// Replaces curl in the code blocks of the documents. Supports only the flags that they use.
 const flags = { method: undefined, headers: new Headers(), body: undefined, url: undefined }
 const words = process.argv.slice(2)
 while (words.length > 0) {

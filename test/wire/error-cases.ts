@@ -76,7 +76,7 @@ const withKeyring = given(({ clock }) => ({ envelopes: keyring([envelopeKey], { 
 const UNAUTHENTICATED = 'Bearer realm="compat"'
 const NEVER_AGAIN = { 'x-should-retry': 'false' }
 
-/** Every error code of the table in the README, and how a client gets it. */
+/** Every error code of the table in docs/errors.md, and how a client gets it. */
 export const cases: Record<ErrorCode, ErrorCase> = {
   invalid_json: { run: (service) => service.post('{"model":') },
   invalid_request: { run: posts({ messages: [{ role: 'user', content: 5 }] }), param: 'messages.0.content' },

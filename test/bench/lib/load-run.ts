@@ -101,7 +101,12 @@ export class LoadRun {
   }
 }
 
-function toRequest(job: LoadJob, token: string, body: string): Buffer {
+/** The bytes of a request. A header of the job replaces one of the same name. */
+export function toRequest(
+  job: Pick<LoadJob, 'port' | 'path' | 'headers'>,
+  token: string,
+  body: string,
+): Buffer {
   const headers = {
     host: `127.0.0.1:${job.port}`,
     'content-type': 'application/json',

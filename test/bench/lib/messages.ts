@@ -26,6 +26,33 @@ export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'
 export const WATCHED_NAMES = ['unwatched', 'watched', 'watched-sdk'] as const
 export type WatchedName = (typeof WATCHED_NAMES)[number]
 
+/** The stores behind a router, and whether they keep how calls ended. All routers of these names share one process. */
+export const STORED_NAMES = [
+  'on-memory',
+  'on-sqlite',
+  'on-sqlite-without-calls',
+  'on-postgres',
+  'on-postgres-without-calls',
+] as const
+export type StoredName = (typeof STORED_NAMES)[number]
+
+export interface StoredSetup extends RouterSetup {
+  readonly names: readonly StoredName[]
+}
+
+/** Where a database uses processor time: threads of the router's process, as folders of `/proc`, or a server. */
+export interface DatabaseParts {
+  readonly threads: readonly string[]
+  readonly serverId?: number
+}
+
+export interface StoredReady {
+  readonly port: number
+  readonly databases: Readonly<Partial<Record<StoredName, DatabaseParts>>>
+  /** The API key for each router, if not that of the other systems. */
+  readonly tokens: Readonly<Partial<Record<StoredName, string>>>
+}
+
 /** One kind of load on one system for a while. */
 export interface LoadJob {
   readonly port: number
@@ -61,6 +88,45 @@ export interface LoadResult {
   readonly replyMs: { readonly p50: number; readonly p99: number }
   /** Milliseconds from sending a request to the first event. */
   readonly firstEventMs: { readonly p50: number; readonly p99: number }
+}
+
+/** Requests that arrive at one rate, whether or not earlier ones have their replies. */
+export interface OpenJob {
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly request: { readonly token: string; readonly body: string }
+  /** Requests a second. */
+  readonly rate: number
+  /** The most connections. If all are busy, an arrival waits for one, and its time runs. */
+  readonly connections: number
+  /** Under load, but not measured. */
+  readonly warmMs: number
+  readonly measureMs: number
+  readonly expect: LoadJob['expect']
+  readonly processId: number
+  readonly database?: DatabaseParts
+}
+
+export interface OpenResult {
+  readonly arrived: number
+  readonly seconds: number
+  readonly replies: number
+  readonly errors: number
+  readonly firstError?: string
+  /** NaN if there is no `/proc`. */
+  readonly routerCpuSeconds: number
+  readonly databaseCpuSeconds: number
+  /** Milliseconds from the arrival on the schedule to the end of the reply. */
+  readonly replyMs: Tail
+  /** Milliseconds from the arrival on the schedule to the first event. */
+  readonly firstEventMs: Tail
+}
+
+export interface Tail {
+  readonly p50: number
+  readonly p99: number
+  readonly p999: number
 }
 
 /** The live resources of an idle process. */

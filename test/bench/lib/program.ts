@@ -22,10 +22,13 @@ export interface ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** The system under test has a core of its own. Its clients and upstream share another. Some programs may use any. */
+/**
+ * The system under test has a core of its own. Its clients and upstream share another. A system with a database runs on
+ * any core, so that the two may run at once.
+ */
 export type Core = 'system' | 'load' | 'any'
 
-const CORES: Record<Exclude<Core, 'any'>, string> = { system: '0', load: '1' }
+const CORES: Record<Core, string> = { system: '0', load: '1', any: '0,1' }
 const READY_PATIENCE_MS = 180_000
 const STOP_PATIENCE_MS = 5_000
 

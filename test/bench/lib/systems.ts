@@ -1,6 +1,11 @@
 import { resolve } from 'node:path'
 import {
+  type DatabaseParts,
   type RouterSetup,
+  STORED_NAMES,
+  type StoredName,
+  type StoredReady,
+  type StoredSetup,
   type SystemKind,
   type SystemSetup,
   WATCHED_NAMES,
@@ -18,6 +23,7 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>
   readonly model: string
   readonly program: Program
+  readonly database?: DatabaseParts
   stop(): Promise<void>
 }
 
@@ -52,19 +58,34 @@ const VARIANTS: Readonly<Record<string, Variant>> = {
 }
 
 /** Every name that `--systems` accepts, for its help. */
-export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WATCHED_NAMES]
+export const SYSTEM_NAMES = ['pipe', 'direct', ...ROUTER_KINDS, 'portkey', ...WATCHED_NAMES, ...STORED_NAMES]
 
 /**
  * Finds systems by name. `http-plain` is the router without its fast paths, `http-no-lines` without one of them.
  * `http-no-memory-reducer` keeps V8 from returning memory when idle. `http@DIR` is the one built to DIR. `unwatched`,
- * `watched` and similar names share one process. A peer that cannot be installed is left out, with a message on stderr.
+ * `watched` and similar names share one process, and so do `on-sqlite` and similar names. A peer that cannot be installed is left out, with a message on stderr.
  */
 export async function findSystems(names: readonly string[], defaults: SystemDefaults): Promise<System[]> {
   const systems: System[] = []
-  const startWatched = watchedProcess(resolve(defaults.dist))
+  const dist = resolve(defaults.dist)
+  const startWatched = sharedProcess<WatchedName>((upstream, { nodeArguments, ...more }) =>
+    startProgram({
+      command: programCommand('watched', { ...plainSetup(dist, upstream), ...more }, nodeArguments),
+      core: 'system',
+    }),
+  )
+  const stored = names.filter(isStoredName)
+  const startStored = sharedProcess<StoredName>((upstream, { nodeArguments }) => {
+    const setup: StoredSetup = { ...plainSetup(dist, upstream), names: stored }
+    return startProgram({ command: programCommand('stored', setup, nodeArguments), core: 'any' })
+  })
   const used = new Map<string, number>()
   for (const name of names) {
-    const start = isWatchedName(name) ? startWatched(name) : await findSystem(name, defaults)
+    const start = isWatchedName(name)
+      ? startWatched(name)
+      : isStoredName(name)
+        ? startStored(name)
+        : await findSystem(name, defaults)
     if (start === undefined) continue
     const times = (used.get(name) ?? 0) + 1
     used.set(name, times)
@@ -138,35 +159,47 @@ function startOwn(kind: SystemKind, dist: string, variant: Variant): Start {
 }
 
 /** Starts one process for all of its routers, and ends it with the last of them. */
-function watchedProcess(dist: string): (name: WatchedName) => Start {
+function sharedProcess<Name extends WatchedName | StoredName>(
+  startOne: (upstream: Program, options: SystemOptions) => Promise<Program>,
+): (name: Name) => Start {
   let starting: Promise<Program> | undefined
   let running = 0
   return (name) =>
-    async (upstream, { nodeArguments, ...more } = {}) => {
+    async (upstream, options = {}) => {
       running++
-      starting ??= startProgram({
-        command: programCommand('watched', { ...plainSetup(dist, upstream), ...more }, nodeArguments),
-        core: 'system',
-      })
+      starting ??= startOne(upstream, options)
       const program = await starting
+      const { databases, tokens } = program.ready as Partial<StoredReady>
+      const database = databases?.[name as StoredName]
+      const token = tokens?.[name as StoredName]
       return {
         name,
         port: portOf(program),
         path: `/${name}${MOUNT}${PATH}`,
-        headers: {},
+        headers: authorizationOf(token),
         model: MODEL,
         program,
+        ...(database && { database }),
         async stop() {
           if (--running > 0) return
           starting = undefined
+          if (databases !== undefined) await program.ask({ kind: 'close' })
           await program.stop()
         },
       }
     }
 }
 
+function authorizationOf(token: string | undefined): Readonly<Record<string, string>> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` }
+}
+
 function isWatchedName(name: string): name is WatchedName {
   return WATCHED_NAMES.includes(name as WatchedName)
+}
+
+function isStoredName(name: string): name is StoredName {
+  return STORED_NAMES.includes(name as StoredName)
 }
 
 function plainSetup(dist: string, upstream: Program): RouterSetup {

@@ -7,8 +7,8 @@ import { launchChromium, unpackChromium } from '../../helpers/chromium.js'
 import { simulateCalls, spreadOverDays } from './simulated-calls.js'
 import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
 
-/** `npm run pictures` takes the README's pictures; with `--all FOLDER`, every page in three widths, light and dark. */
-const README_FOLDER = 'docs/pictures'
+/** `npm run pictures` takes the pictures of the documents; with `--all FOLDER`, every page in three widths, light and dark. */
+const DOCS_FOLDER = 'docs/pictures'
 const DEMO_KEY = 'sk-demo-upstream'
 const PAGES = [
   'playground',
@@ -78,13 +78,13 @@ async function main([flag, folder]: readonly string[]): Promise<void> {
         }
       }
     } else {
-      await mkdir(README_FOLDER, { recursive: true })
+      await mkdir(DOCS_FOLDER, { recursive: true })
       const page = await open(1280, 760, 'light', 2)
       await show(page, stage, 'playground')
       await page.evaluate('scrollTo(0, 0)')
-      await page.screenshot({ path: join(README_FOLDER, 'playground.png') })
+      await page.screenshot({ path: join(DOCS_FOLDER, 'playground.png') })
       await show(page, stage, 'spend')
-      await page.screenshot({ path: join(README_FOLDER, 'spend.png') })
+      await page.screenshot({ path: join(DOCS_FOLDER, 'spend.png') })
     }
   } finally {
     await browser.close()

@@ -14,7 +14,7 @@ import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { healthColumns } from './live.js'
 
-/** The names in the README. A host may use others, which can be typed. */
+/** The names in the documentation. A host may use others, which can be typed. */
 const ADAPTERS = ['openai-compatible', 'anthropic'] as const
 
 export function Routes({ query }: { query: Place['query'] }) {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, Server } from 'node:net'
@@ -8,14 +8,16 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { createAdmin } from '../src/admin/index.js'
+import { type Admin, createAdmin } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
   type MemoryCatalogue,
+  memoryCatalogue,
   memoryLedger,
   type ProviderRegistry,
   parseCredits,
@@ -29,10 +31,21 @@ import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/mar
 import { createTestDatabase } from './helpers/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const blocks = codeBlocks(readme)
+const read = (name: string) => readFileSync(join(root, name), 'utf8')
+const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
+const documents = ['README.md', ...pages.map((name) => `docs/${name}`)]
+const blocks = documents.flatMap((document) =>
+  codeBlocks(read(document)).map((found): DocumentBlock => ({ ...found, document })),
+)
+/** Pages with blocks that show a part of a program or a configuration. */
+const withParts = new Set(
+  ['calls', 'charging', 'limits', 'lookups', 'messages', 'observability', 'responses', 'stores'].map(
+    (name) => `docs/${name}.md`,
+  ),
+)
 /** Blocks that mount a router and listen. */
 const mounts = [
+  'start',
   'express',
   'connect',
   'http',
@@ -59,11 +72,12 @@ const others = [
     'seal',
     'cases',
   ],
+  ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
   ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
-const upstreamKey = 'sk-upstream-for-the-readme'
+const upstreamKey = 'sk-upstream-for-the-blocks'
 
-/** The `options` that blocks of the README use: those of its first example. */
+/** The `options` that blocks use: those of the first example in the README. */
 const OPTIONS = `
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders, openaiCompatible } from 'compat-router'
 const openai = openaiCompatible({ baseUrl: 'https://api.openai.com/v1', apiKey: process.env.OPENAI_API_KEY! })
@@ -75,7 +89,7 @@ export const options = {
 }
 `
 
-/** The `stores` that blocks of the README use. */
+/** The `stores` that blocks use. */
 const STORES = `
 import { openaiCompatible } from 'compat-router'
 import { sqliteStores } from 'compat-router/sqlite'
@@ -85,6 +99,10 @@ export const stores = sqliteStores({
   secretKeys: [{ id: '2026-01', key: process.env.SECRET_KEY! }],
 })
 `
+
+interface DocumentBlock extends CodeBlock {
+  readonly document: string
+}
 
 /** Exports of a block that must be closed. */
 interface Closable {
@@ -112,16 +130,16 @@ function listenAnywhere(this: Server): Server {
 beforeAll(async () => {
   upstream = await startStandIn({
     apiKey: upstreamKey,
-    models: ['gpt-4o-mini', 'gpt-4o'],
+    models: ['gpt-4o-mini', 'gpt-4o', 'anthropic/claude-sonnet-4.5'],
     tokenDelayMs: 0,
     remark: 'Set UPSTREAM_BASE_URL to talk to a real model.',
   })
   proxy = await startConnectProxy()
   vi.stubEnv('OPENAI_API_KEY', upstreamKey)
-  vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-for-the-readme')
+  vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-for-the-blocks')
   vi.stubEnv('SECRET_KEY', '5'.repeat(64))
-  await mkdir(join(root, 'test', '.readme'), { recursive: true })
-  folder = await mkdtemp(join(root, 'test', '.readme', 'blocks-'))
+  await mkdir(join(root, 'test', '.blocks'), { recursive: true })
+  folder = await mkdtemp(join(root, 'test', '.blocks', 'blocks-'))
   await writeFile(join(folder, 'options.ts'), withTestAddresses(OPTIONS))
   await writeFile(join(folder, 'stores.ts'), withTestAddresses(STORES))
   mounted = await serve('mount')
@@ -149,13 +167,15 @@ afterAll(async () => {
 
 function block(directive: 'run' | 'shows', name: string): CodeBlock {
   const found = blocks.filter((candidate) => candidate.directives[directive] === name)
-  if (found.length !== 1) throw new Error(`README.md has ${found.length} blocks with ${directive}=${name}`)
+  if (found.length !== 1)
+    throw new Error(`The documents have ${found.length} blocks with ${directive}=${name}`)
   return found[0]!
 }
 
 function withTestAddresses(text: string, base = mounted): string {
   return text
     .replaceAll('https://api.openai.com/v1', upstream.baseUrl)
+    .replaceAll('https://openrouter.ai/api/v1', upstream.baseUrl)
     .replaceAll('http://proxy.internal:3128', proxy.url)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
     .replaceAll('.data/credits.db', join(folder, 'credits.db'))
@@ -263,17 +283,26 @@ function streamShape(text: string): string[] {
   return shapes.filter((shape, at) => shape !== shapes[at - 1])
 }
 
-describe('the README', () => {
-  it('has no code block that this test neither runs nor checks', () => {
-    const idle = blocks.filter(({ directives }) => !directives.run && !directives.shows && !directives.check)
-    expect(idle.map(({ line }) => `line ${line}`)).toEqual([])
+describe('the code blocks of the documents', () => {
+  it('are all run, compared or checked, except parts of programs', () => {
+    const idle = blocks.filter(
+      ({ directives, document }) =>
+        !directives.run && !directives.shows && !directives.check && !withParts.has(document),
+    )
+    expect(idle.map(({ document, line }) => `${document}:${line}`)).toEqual([])
+  })
+
+  it('have no name that this test does not run', () => {
     const run = blocks.flatMap(({ directives }) => directives.run ?? [])
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
-  it('shows the reply that its first curl gets', async () => {
-    const reply = await shell('curl')
-    expect(shapeOf(JSON.parse(reply))).toEqual(shapeOf(JSON.parse(block('shows', 'curl').text)))
+  it('show the reply that the first curl gets, and its cost', async () => {
+    const reply = JSON.parse(await shell('curl')) as { usage: Record<string, unknown> }
+    expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
+    const cost = JSON.parse(block('shows', 'cost').text) as Record<string, unknown>
+    const shown = Object.keys(cost).map((name) => [name, reply.usage[name]])
+    expect(shapeOf(Object.fromEntries(shown))).toEqual(shapeOf(cost))
   })
 
   it('shows the stream that its second curl gets', async () => {
@@ -401,7 +430,7 @@ describe('the README', () => {
     }
     expect((await complete(await serveWith({ providers }))).body.usage!.cost).toBeGreaterThan(0)
     const model = { id: 'acme/smart', created: 0, ownedBy: 'acme' }
-    const context = { requestId: 'readme', signal: new AbortController().signal }
+    const context = { requestId: 'blocks', signal: new AbortController().signal }
     expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
   })
 
@@ -447,6 +476,129 @@ describe('the README', () => {
     expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
   })
 
+  describe('the guides for a host’s own users', () => {
+    let stores: DurableStores
+    let admin: Admin
+
+    beforeAll(async () => {
+      await askDatabases(inject('databases'), '/worker')
+      ;({ stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores })
+      admin = createAdmin(stores)
+      toClose.push({ stores })
+      await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
+      await admin.putRoute({
+        ...{ id: 'openai-fast', model: 'acme/fast', provider: 'openai', adapter: 'openai' },
+        ...{ upstreamModel: 'gpt-4o-mini', settings: { baseUrl: upstream.baseUrl }, secret: upstreamKey },
+      })
+    })
+
+    const postJson = (url: string, body: unknown, headers: Record<string, string> = {}) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      })
+
+    it('open an account at sign-up, with a key that works and one welcome', async () => {
+      const base = await serve('users')
+      const signUp = async () => (await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).json()
+      const { account, token } = (await signUp()) as { account: string; token: string }
+      expect((await complete(base, 'acme/fast', token)).status).toBe(200)
+      await signUp()
+      expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
+    })
+
+    it('issue a key that expires', async () => {
+      const [token] = (await logged('short-key')) as [string]
+      expect(token).toMatch(/^sk-/)
+      const [key] = await admin.listCredentials({ account: 'alice', limit: 1 })
+      expect(key!.expiresAt).toBeGreaterThan(Date.now())
+    })
+
+    it('post a payment once, take a refund away, and refuse a wrong signature', async () => {
+      vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
+      vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
+      const url = `${await serve('top-ups')}/stripe`
+      const deliver = (event: object, secret = 'whsec_for_the_blocks') => {
+        const payload = JSON.stringify({ id: 'evt_1', object: 'event', ...event })
+        const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret })
+        return postJson(url, JSON.parse(payload), { 'stripe-signature': signature })
+      }
+      const paid = {
+        type: 'checkout.session.completed',
+        data: {
+          object: { id: 'cs_1', payment_status: 'paid', client_reference_id: 'buyer', amount_total: 2999 },
+        },
+      }
+      const refunded = (amount: number, before?: number) => ({
+        type: 'charge.refunded',
+        data: {
+          object: { id: 'ch_1', metadata: { account: 'buyer' }, amount_refunded: amount },
+          previous_attributes: { amount_refunded: before ?? 0 },
+        },
+      })
+      const balance = async () => (await admin.balance('buyer'))?.posted
+      expect((await deliver(paid, 'whsec_of_somebody_else')).status).toBe(400)
+      expect(await balance()).toBeUndefined()
+      for (const event of [paid, paid]) expect((await deliver(event)).status).toBe(200)
+      expect(await balance()).toBe(parseCredits('29.99'))
+      for (const event of [refunded(500), refunded(500)]) expect((await deliver(event)).status).toBe(200)
+      expect(await balance()).toBe(parseCredits('24.99'))
+      expect((await deliver(refunded(2999, 500))).status).toBe(200)
+      expect(await balance()).toBe(0n)
+    })
+
+    it('list, make and revoke the keys of one user, and of nobody else', async () => {
+      const base = await serve('keys-page')
+      await admin.grant({ account: 'ben', amount: '2' })
+      await admin.openAccount('cleo')
+      const as = (user: string) => ({ 'x-user': user })
+      const made = (await (await postJson(`${base}/keys`, { label: 'laptop' }, as('ben'))).json()) as {
+        credentialId: string
+        token: string
+      }
+      const list = async (user: string) =>
+        (await (await fetch(`${base}/keys`, { headers: as(user) })).json()) as Record<string, unknown>[]
+      expect(await list('ben')).toMatchObject([{ credentialId: made.credentialId, label: 'laptop' }])
+      expect(JSON.stringify(await list('ben'))).not.toContain(made.token)
+      expect(await list('cleo')).toEqual([])
+      const remove = async (user: string) =>
+        (await fetch(`${base}/keys/${made.credentialId}`, { method: 'DELETE', headers: as(user) })).status
+      expect(await remove('cleo')).toBe(404)
+      expect(await list('ben')).toHaveLength(1)
+      expect(await remove('ben')).toBe(204)
+      expect(await list('ben')).toEqual([])
+      expect(await (await fetch(`${base}/balance`, { headers: as('ben') })).json()).toEqual({
+        available: '2',
+      })
+    })
+
+    it('warn of a low balance, once', async () => {
+      const base = await serve('alerts')
+      await admin.grant({ account: 'dora', amount: '0.5' })
+      const { token } = await admin.issueKey({ account: 'dora' })
+      vi.spyOn(console, 'info').mockImplementation(() => {})
+      const printed = new Promise((done) => vi.spyOn(console, 'log').mockImplementation(done))
+      await complete(base, 'acme/fast', token)
+      expect(await printed).toMatch(/^dora has 0\.4999\d+ credits left$/)
+    })
+  })
+
+  it('have a route to OpenRouter that completes', async () => {
+    vi.stubEnv('OPENROUTER_API_KEY', upstreamKey)
+    const { providers } = (await importBlock('openrouter-route', undefined, 'export { providers }')) as {
+      providers: ProviderRegistry
+    }
+    const catalogue = memoryCatalogue([{ id: 'acme/smart', prices: { input: '3', output: '15' } }])
+    const reply = await complete(await serveWith({ providers, catalogue }), 'acme/smart')
+    expect(reply.body.usage!.cost).toBeGreaterThan(0)
+  })
+
+  it('charge a repeat under one key once', async () => {
+    const [first, repeat] = [JSON.parse(await shell('idempotency')), JSON.parse(await shell('idempotency'))]
+    expect(repeat).toEqual(first)
+  })
+
   it('keeps everything in PostgreSQL', async () => {
     const database = await createTestDatabase()
     vi.stubEnv('DATABASE_URL', database.url)
@@ -490,12 +642,23 @@ describe('the README', () => {
     expect(await importBlock('stand-in')).toBeDefined()
   })
 
-  it('says how to run the demo, with and without a database', () => {
-    const demo = blocks
-      .find(({ directives }) => directives.check === 'demo')!
-      .text.trim()
-      .split('\n')
-    expect(demo).toEqual(['', '-p compat-router -p libsql '].map((more) => `npx ${more}compat-router demo`))
+  it('name only commands that exist', async () => {
+    const shown = blocks.filter(({ directives }) => directives.check === 'commands')
+    const commands = shown.flatMap(({ text }) => [...text.matchAll(/npx compat-router ([a-z-]+)/g)])
+    expect(commands.length).toBeGreaterThan(10)
+    const surroundings = { env: {}, stdin: Readable.from([]), writeError: () => {} }
+    for (const name of new Set(commands.map(([, name]) => name!))) {
+      let help = ''
+      await runCli([name, '--help'], { ...surroundings, write: (text) => (help += text) })
+      expect(help).toContain(`Usage: compat-router ${name} `)
+    }
+  })
+
+  it('say how to run the demo, with and without a database', () => {
+    const demos = blocks.filter(({ directives }) => directives.check === 'demo')
+    expect(demos.map(({ document }) => document)).toEqual(['README.md', 'docs/try.md'])
+    const commands = ['', '-p compat-router -p libsql '].map((more) => `npx ${more}compat-router demo`)
+    for (const { text } of demos) expect(text.trim().split('\n')).toEqual(commands)
   })
 
   it('runs the published ledger cases with the test runner of Node', async () => {
@@ -518,18 +681,19 @@ describe('the README', () => {
   }
 })
 
-describe('the TypeScript of the README', () => {
+describe('the TypeScript of the documents', () => {
   it('compiles under strict, and its tables name every option and event', { timeout: 240_000 }, async () => {
-    const names = (heading: string) => tableUnder(readme, heading).flatMap(([name]) => codeSpans(name!))
+    const names = (document: string, heading: string) =>
+      tableUnder(read(document), heading).flatMap(([name]) => codeSpans(name!))
     const keys = (list: string[]) => list.map((name) => `'${name}': true`).join(', ')
     await writeFile(
       join(folder, 'tables.ts'),
       `import type { RouterEvent, StoredRouterOptions } from 'compat-router'
-       export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('Options'))} }
-       export const events: Record<RouterEvent['type'], true> = { ${keys(names('Events'))} }\n`,
+       export const options: Record<keyof StoredRouterOptions, true> = { ${keys(names('docs/options.md', 'Options'))} }
+       export const events: Record<RouterEvent['type'], true> = { ${keys(names('docs/events.md', 'All events'))} }\n`,
     )
     const files = ['tables.ts', 'options.ts', 'stores.ts'].map((name) => join(folder, name))
-    for (const found of blocks.filter(({ language }) => language === 'ts')) {
+    for (const found of blocks.filter(({ directives, language }) => directives.run && language === 'ts')) {
       const file = join(folder, `compiled-${found.directives.run}.ts`)
       await writeFile(file, withPrelude(found))
       files.push(file)

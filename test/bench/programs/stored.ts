@@ -1,0 +1,131 @@
+/**
+ * The same router several times in one process, each on other stores. Two processes of one build differ by more than the
+ * cost of keeping calls.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { CallStore, CompatRouter } from 'compat-router'
+import type { DurableStores } from 'compat-router/sqlite'
+import pg from 'pg'
+import { type PostgresServer, startPostgresServer } from '../../helpers/postgres-server.js'
+import type { DatabaseParts, StoredName, StoredReady, StoredSetup } from '../lib/messages.js'
+import { MODEL, MOUNT, UPSTREAM_MODEL } from '../lib/names.js'
+import { ownThreads, parentOf } from '../lib/process-usage.js'
+import { createRouter } from '../lib/router-under-test.js'
+import { readSetup, serve } from '../lib/serve.js'
+
+/** Keeps nothing, like a host that does not want calls to be kept. */
+const NO_CALLS: CallStore = {
+  record: () => undefined,
+  find: async () => undefined,
+  list: async () => ({ calls: [] }),
+}
+const PRICES = { input: '0.15', output: '0.60', cachedInput: '0.075', request: '0.0001' }
+const PLENTY = '1000000000'
+const SECRET_KEY = '5'.repeat(64)
+
+const setup = readSetup<StoredSetup>()
+const load = (entry: string) => import(pathToFileURL(join(setup.dist, `${entry}.js`)).href)
+const {
+  cachedCatalogue,
+  cachedCredentials,
+  createCompatRouter,
+  openaiCompatible,
+}: typeof import('compat-router') = await load('index')
+const { sqliteStores }: typeof import('compat-router/sqlite') = await load('sqlite')
+const { postgresStores }: typeof import('compat-router/postgres') = await load('postgres')
+const { createAdmin }: typeof import('compat-router/admin') = await load('admin')
+
+const options = {
+  adapters: { openai: openaiCompatible },
+  secretKeys: [{ id: 'bench', key: SECRET_KEY }],
+}
+const folder = mkdtempSync(join(tmpdir(), 'compat-router-bench-'))
+const isOnPostgres = setup.names.some((name) => name.startsWith('on-postgres'))
+const server: PostgresServer | undefined =
+  isOnPostgres && !process.env.DATABASE_URL ? await startPostgresServer() : undefined
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL || server?.url(), max: 10 })
+// Idle connections break when the server stops.
+pool.on('error', () => undefined)
+
+const opened: DurableStores[] = []
+const databases: Partial<Record<StoredName, DatabaseParts>> = {}
+const tokens: Partial<Record<StoredName, string>> = {}
+
+async function openStores(name: StoredName): Promise<DurableStores> {
+  const before = new Set(ownThreads())
+  const stores = name.startsWith('on-sqlite')
+    ? sqliteStores({ file: join(folder, `${name}.db`), ...options })
+    : postgresStores(pool, { schema: name.replaceAll('-', '_'), ...options })
+  opened.push(stores)
+  await stores.ready()
+  const serverId = name.startsWith('on-postgres') ? await findServer() : undefined
+  databases[name] = {
+    threads: ownThreads().filter((thread) => !before.has(thread)),
+    ...(serverId !== undefined && { serverId }),
+  }
+  return stores
+}
+
+/** The parent of its checkpointer is the server. */
+async function findServer(): Promise<number | undefined> {
+  const { rows } = await pool.query<{ pid: number }>(
+    "select pid from pg_stat_activity where backend_type = 'checkpointer'",
+  )
+  return rows[0] && parentOf(rows[0].pid)
+}
+
+async function createStored(name: StoredName): Promise<CompatRouter> {
+  const basePath = `/${name}${MOUNT}`
+  if (name === 'on-memory') return (await createRouter(setup, { basePath })).router
+  const stores = await openStores(name)
+  const admin = createAdmin(stores)
+  await admin.putModel({ id: MODEL, prices: PRICES })
+  await admin.putRoute({
+    id: 'upstream',
+    model: MODEL,
+    provider: 'upstream',
+    adapter: 'openai',
+    upstreamModel: UPSTREAM_MODEL,
+    settings: { baseUrl: `http://127.0.0.1:${setup.upstreamPort}/v1` },
+    secret: 'sk-upstream-bench',
+  })
+  await admin.grant({ account: 'account', amount: PLENTY, reference: 'bench' })
+  tokens[name] = (await admin.issueKey({ account: 'account' })).token
+  return createCompatRouter({
+    stores,
+    basePath,
+    credentials: cachedCredentials(stores.credentials),
+    catalogue: cachedCatalogue(stores.catalogue),
+    ...(name.endsWith('-without-calls') && { calls: NO_CALLS }),
+  })
+}
+
+const routers = new Map<string, CompatRouter>()
+for (const name of setup.names) routers.set(name, await createStored(name))
+
+const listening = createServer((req, res) => {
+  const router = routers.get(req.url!.slice(1, req.url!.indexOf('/', 1)))
+  if (router === undefined) res.writeHead(404).end()
+  else router(req, res)
+})
+
+async function close(): Promise<void> {
+  listening.close()
+  listening.closeIdleConnections()
+  await Promise.all([...routers.values()].map((router) => router.close()))
+  await Promise.all(opened.map((stores) => stores.close()))
+  await pool.end()
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+}
+
+listening.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
+  const { port } = listening.address() as AddressInfo
+  const ready: StoredReady = { port, databases, tokens }
+  serve<{ kind: 'close' }>(ready, close)
+})
