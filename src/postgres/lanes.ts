@@ -81,7 +81,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     // A batch waits for no row that it knows. If it had to wait for something else, one command did.
     faultOf(error) {
       const kind = faultOf(error)
-      return kind === 'locked' ? 'one-command' : kind
+      return kind === 'locked' ? 'one-locked' : kind
     },
   })
 

@@ -122,7 +122,7 @@ export const postgresMigrations: readonly Migration[] = [
       takeHold4Function,
       applyLedger5Function,
       expireFreeHoldsFunction,
-      `alter function {expire_holds_1} set lock_timeout = '250ms'`,
+      `alter function {expire_holds_1} set lock_timeout = '1s'`,
     ],
   },
 ]

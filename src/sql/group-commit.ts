@@ -6,6 +6,8 @@ export type FaultKind =
   | 'one-command'
   /** All commands need a row that another transaction has locked, for an unknown time. */
   | 'locked'
+  /** Some command needs a lock that another transaction has. It is unknown which. */
+  | 'one-locked'
   /** A retry would fail, too. */
   | 'permanent'
 
@@ -88,6 +90,8 @@ export function createGroupCommit<Command, Outcome>(
           return
         }
         if (kind === 'one-command' && items.length > 1) return runHalves(items)
+        // Each half waits again, so a command may have waited long enough.
+        if (kind === 'one-locked' && items.length > 1) return runHalves(dropImpatient(items, error))
         if (kind !== 'transient' || closed) return reject(items, error)
         items = dropImpatient(items, error)
         if (items.length === 0) return

@@ -129,6 +129,32 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 3]])
   })
 
+  it('leaves alone the call that waits for a lock, if it is unknown which one does', async () => {
+    const { batches, add } = createBench(async (batch) => {
+      if (!batch.some(({ value }) => value === 3)) return double(batch)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      throw new Fault('one-locked')
+    })
+    const locked = add(3)
+    const others = [1, 2, 4].map((value) => add(value))
+    await expect(locked).rejects.toThrow('one-locked')
+    expect(await Promise.all(others)).toEqual([2, 4, 8])
+    expect(batches).toEqual([[3, 1, 2, 4], [3, 1], [3], [1], [2, 4]])
+  })
+
+  it('rejects after their patience all calls of a batch in which an unknown one waits', async () => {
+    const { batches, add } = createBench(
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        throw new Fault('one-locked')
+      },
+      { patienceMs: 20 },
+    )
+    const results = await Promise.allSettled([1, 2, 3, 4].map((value) => add(value)))
+    expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+    expect(batches).toEqual([[1, 2, 3, 4]])
+  })
+
   it('takes a batch only in its turn, with the calls that have arrived by then', async () => {
     const turn = createDeferred()
     let turns = 0
