@@ -31,19 +31,25 @@ interface Place {
 
 describe.each(engineNames)('router processes on %s', (name) => {
   let file: TestFile
-  let database: TestDatabase
+  const databases: TestDatabase[] = []
   let files = 0
   beforeAll(async () => {
     if (name === 'SQLite') file = await createTestFile()
-    else database = await createTestDatabase()
   })
   afterAll(async () => {
     if (name === 'SQLite') file.remove()
-    else await database.drop()
+    await Promise.all(databases.map((database) => database.drop()))
   })
 
+  async function createPlace(): Promise<string> {
+    if (name === 'SQLite') return `${file.file}-${files++}`
+    const database = await createTestDatabase()
+    databases.push(database)
+    return database.url
+  }
+
   async function openPlace(url?: string): Promise<Place> {
-    const place = name === 'SQLite' ? `${file.file}-${files++}` : (url ?? database.url)
+    const place = url ?? (await createPlace())
     const stores = name === 'SQLite' ? sqliteStores({ file: place }) : postgresStores(createPool(place, 4))
     await stores.ready()
     return { place, stores, admin: createAdmin(stores) }
@@ -99,7 +105,8 @@ describe.each(engineNames)('router processes on %s', (name) => {
       expect(await heldBy(world, kept)).toBe(safe)
       await expect.poll(() => clearedBy(others).slice(before).length).toBe(1)
       const [event] = clearedBy(others).slice(before)
-      expect(event).toMatchObject({ keys: OPEN_CALLS })
+      // Those of the load, and of earlier rounds, come on top.
+      expect(Number(event!.keys)).toBeGreaterThanOrEqual(OPEN_CALLS)
       expect(Number(event!.holds)).toBeGreaterThanOrEqual(OPEN_CALLS)
       routers[victim] = await start(world)
     }

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import { type PostgresPool, type PostgresQuery, postgresStores } from '../../src/postgres/index.js'
+import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, StoresEvent } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
+import { connectTo, createTestDatabase } from '../helpers/postgres.js'
 
 const POLL_MS = 20
 const CREDIT = 10n ** 9n
@@ -199,4 +202,69 @@ describe.each(engineNames)('processes on %s', (name) => {
     }
     expect(await beat()).toEqual(before)
   })
+})
+
+it('takes and settles a hold on PostgreSQL in one statement each, whether or not its process is kept', async () => {
+  const database = await createTestDatabase()
+  const texts: string[] = []
+  const counting: PostgresPool = {
+    async connect() {
+      const client = await database.pool.connect()
+      const query = (asked: PostgresQuery) => {
+        texts.push(asked.text)
+        return client.query(asked as never)
+      }
+      return new Proxy(client, {
+        get(_, member) {
+          if (member === 'query') return query
+          const value: unknown = Reflect.get(client, member)
+          return typeof value === 'function' ? value.bind(client) : value
+        },
+      }) as never
+    },
+  }
+  const stores = postgresStores(counting)
+  await openAccounts(stores.database, { alice: '1' })
+  await keep(stores)
+  texts.length = 0
+  const hold = createHold('alice', 5n)
+  await stores.ledger.hold(hold, context)
+  await stores.ledger.settle(createSettle(hold.holdId, 'alice', 5n), context)
+  expect(texts).toEqual([expect.stringContaining('apply_ledger'), expect.stringContaining('apply_ledger')])
+  await stores.close()
+  await database.drop()
+})
+
+it('on PostgreSQL, the deletion of a process waits for its last batch, and expires the holds of that too', async () => {
+  const database = await createTestDatabase()
+  const events: StoresEvent[] = []
+  const open = () => createPostgresStores(database.pool, { onEvent: (event) => events.push(event) }, POLL_MS)
+  const [first, second] = [open(), open()]
+  const { holder } = await keep(first)
+  await keep(second)
+  // As a batch does it.
+  const batch = await connectTo(database)
+  await batch.query('begin')
+  await batch.query('select from compat_router.processes where id = $1 for key share', [holder])
+  await batch.query(
+    `insert into compat_router.holds (id, account, amount, state, expires_at, process)
+     values ('late', 'alice', 0, 0, 9999999999999, $1)`,
+    [holder],
+  )
+  const polled = poll(second, 9)
+  const isWaiting = async () =>
+    (
+      await database.pool.query(
+        "select from pg_stat_activity where datname = current_database() and query like '%clear_process%' and wait_event_type = 'Lock'",
+      )
+    ).rowCount
+  await expect.poll(isWaiting, { timeout: 20_000, interval: 10 }).toBe(1)
+  await batch.query('commit')
+  await polled
+  await poll(second, 1)
+  expect(events).toEqual([{ type: 'process-cleared', process: holder, holds: 1, keys: 0 }])
+  await first.close()
+  await second.close()
+  await batch.end()
+  await database.drop()
 })
