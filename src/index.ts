@@ -36,6 +36,8 @@ export {
   type ByokFeeOptions,
   DEFAULT_LIMITS,
   type IdempotencyOptions,
+  type RecallOptions,
+  type ResponsesOptions,
   type RouterOptions,
   type RouterStores,
   type StoredRouterOptions,

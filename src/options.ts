@@ -66,6 +66,8 @@ export interface RouterOptions {
   /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
   readonly publicModels?: boolean
   readonly limits?: Partial<Limits>
+  /** What is kept of the replies of `POST /responses`. */
+  readonly responses?: ResponsesOptions
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
   /**
@@ -120,6 +122,26 @@ export interface IdempotencyOptions {
   readonly keepBodies?: boolean
 }
 
+/** Settings of `POST /responses`. */
+export interface ResponsesOptions {
+  /**
+   * How much of recent replies is kept in memory, so that a request can name their items by their ids. `false` keeps
+   * nothing: such a request gets 400.
+   */
+  readonly recall?: false | RecallOptions
+}
+
+/** The bounds of the recent replies of `POST /responses`. */
+export interface RecallOptions {
+  /**
+   * The maximum size of all items in bytes, at least 65,536. 64 MiB by default. An account may use a quarter of it. Beyond
+   * that, the least recently used items are dropped.
+   */
+  readonly maxBytes?: number
+  /** How long an item is kept after its last use. An hour by default. */
+  readonly ttlMs?: number
+}
+
 /** The fee for a call on the caller's own provider key: the sum of both parts. */
 export interface ByokFeeOptions {
   /** Credits per call, a decimal string. */
@@ -129,7 +151,9 @@ export interface ByokFeeOptions {
 }
 
 const MEBIBYTE = 1_024 * 1_024
-const DAY_MS = 24 * 60 * 60 * 1_000
+const HOUR_MS = 60 * 60 * 1_000
+const DAY_MS = 24 * HOUR_MS
+const MIN_RECALL_BYTES = 65_536
 const MAX_BYOK_BASIS_POINTS = 10_000
 
 /** The defaults of `limits`. The calls in flight of an account or a credential have no limit by default. */
@@ -186,6 +210,14 @@ const idempotencySchema = z.strictObject({
   ttlMs: wholeSchema.optional(),
   keepBodies: z.boolean().optional(),
 })
+const responsesSchema = z.strictObject({
+  recall: z
+    .union([
+      z.literal(false),
+      z.strictObject({ maxBytes: z.int().min(MIN_RECALL_BYTES).optional(), ttlMs: wholeSchema.optional() }),
+    ])
+    .optional(),
+})
 
 /** The name of every option. The compiler checks that none is missing. */
 const OPTIONS: readonly string[] = Object.keys({
@@ -205,6 +237,7 @@ const OPTIONS: readonly string[] = Object.keys({
   openapi: true,
   publicModels: true,
   limits: true,
+  responses: true,
   admit: true,
   reasoningName: true,
   onEvent: true,
@@ -391,6 +424,13 @@ function read<Output>(schema: z.ZodType<Output>, given: unknown, name: string): 
 function refuseFieldless(given: unknown, name: string): void {
   const fault = describeFieldless(given)
   if (fault !== undefined) throw new TypeError(`createCompatRouter: ${name}: ${fault}`)
+}
+
+/** Returns how much is kept of recent replies, or undefined if nothing is. Throws a `TypeError` for other settings. */
+export function recallBounds(given: unknown = {}): Required<RecallOptions> | undefined {
+  const { recall = {} } = read(responsesSchema, given, 'responses')
+  if (recall === false) return undefined
+  return { maxBytes: recall.maxBytes ?? 64 * MEBIBYTE, ttlMs: recall.ttlMs ?? HOUR_MS }
 }
 
 function byokFee(given: unknown = {}) {

@@ -4,11 +4,11 @@ import { usesFastPath } from './base/fast-paths.js'
 import { TurnGate } from './base/turn-gate.js'
 import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
-import { createEndpoints } from './endpoints/index.js'
+import { createEndpoints, RecentItems } from './endpoints/index.js'
 import { createEngine } from './engine/engine.js'
 import { eventError } from './engine/events/event-error.js'
 import { createHttpHandler } from './http/index.js'
-import { engineOptions, type RouterOptions, type StoredRouterOptions } from './options.js'
+import { engineOptions, type RouterOptions, recallBounds, type StoredRouterOptions } from './options.js'
 
 /** Middleware for Express, Connect, bare `http` and `http2`, with a view of its calls and routes. */
 export interface CompatRouter {
@@ -49,10 +49,13 @@ export interface CompatRouter {
 export function createCompatRouter(options: RouterOptions | StoredRouterOptions): CompatRouter {
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
+  const recall = recallBounds(options.responses)
+  const recent = recall && new RecentItems(recall, clock)
   const engine = createEngine(checked)
   const endpoints = createEndpoints(engine, {
     hasOpenApi: options.openapi !== false,
     hasPublicModels: options.publicModels === true,
+    recent,
   })
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
@@ -96,6 +99,12 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     openHolds: { get: () => engine.openHolds },
     calls: { value: engine.calls },
     routes: { value: engine.routes },
-    close: { value: engine.close },
+    close: {
+      async value(asked?: { graceMs?: number }) {
+        const ended = await engine.close(asked)
+        recent?.clear()
+        return ended
+      },
+    },
   })
 }

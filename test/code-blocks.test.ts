@@ -12,7 +12,7 @@ import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { type Admin, createAdmin } from '../src/admin/index.js'
+import { type Admin, createAdmin, type RouteRequest } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
@@ -59,7 +59,7 @@ const mounts = [
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [
-  ...['mount', 'curl', 'stream', 'error', 'events', 'closing'],
+  ...['mount', 'curl', 'call', 'stream', 'error', 'events', 'closing'],
   ...[
     'credentials',
     'limits',
@@ -73,7 +73,7 @@ const others = [
     'cases',
   ],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
-  ...['durable', 'postgres', 'admin', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
+  ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
 
@@ -170,6 +170,12 @@ function block(directive: 'run' | 'shows', name: string): CodeBlock {
   if (found.length !== 1)
     throw new Error(`The documents have ${found.length} blocks with ${directive}=${name}`)
   return found[0]!
+}
+
+function checked(name: string): CodeBlock {
+  const [found] = blocks.filter(({ directives }) => directives.check === name)
+  if (found === undefined) throw new Error(`The documents have no block with check=${name}`)
+  return found
 }
 
 function withTestAddresses(text: string, base = mounted): string {
@@ -297,8 +303,8 @@ describe('the code blocks of the documents', () => {
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
-  it('show the reply that the first curl gets, and its cost', async () => {
-    const reply = JSON.parse(await shell('curl')) as { usage: Record<string, unknown> }
+  it.each(['curl', 'call'])('show the reply that a curl gets, and its cost: %s', async (name) => {
+    const reply = JSON.parse(await shell(name)) as { usage: Record<string, unknown> }
     expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
     const cost = JSON.parse(block('shows', 'cost').text) as Record<string, unknown>
     const shown = Object.keys(cost).map((name) => [name, reply.usage[name]])
@@ -486,10 +492,8 @@ describe('the code blocks of the documents', () => {
       admin = createAdmin(stores)
       toClose.push({ stores })
       await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
-      await admin.putRoute({
-        ...{ id: 'openai-fast', model: 'acme/fast', provider: 'openai', adapter: 'openai' },
-        ...{ upstreamModel: 'gpt-4o-mini', settings: { baseUrl: upstream.baseUrl }, secret: upstreamKey },
-      })
+      const route = JSON.parse(withTestAddresses(checked('route').text)) as RouteRequest
+      await admin.putRoute({ ...route, secret: upstreamKey })
     })
 
     const postJson = (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -573,6 +577,13 @@ describe('the code blocks of the documents', () => {
       })
     })
 
+    it('answer with amounts as decimal strings', async () => {
+      const base = await serve('amounts')
+      await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
+      const balance = (await (await fetch(`${base}/balance`)).json()) as Record<string, string>
+      expect(parseCredits(balance.available!)).toBe((await admin.balance('alice'))!.available)
+    })
+
     it('warn of a low balance, once', async () => {
       const base = await serve('alerts')
       await admin.grant({ account: 'dora', amount: '0.5' })
@@ -652,6 +663,11 @@ describe('the code blocks of the documents', () => {
       await runCli([name, '--help'], { ...surroundings, write: (text) => (help += text) })
       expect(help).toContain(`Usage: compat-router ${name} `)
     }
+  })
+
+  it('make a secret key of 32 bytes', async () => {
+    const { stdout } = await promisify(execFile)('sh', ['-c', checked('shell').text])
+    expect(stdout.trim()).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('say how to run the demo, with and without a database', () => {

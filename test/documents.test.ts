@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { GROUPS } from '../docs/.vitepress/sidebar.js'
 import packageJson from '../package.json' with { type: 'json' }
 import { createAdmin } from '../src/admin/index.js'
 import { DEFAULT_LIMITS, errorCodes } from '../src/index.js'
@@ -53,6 +54,18 @@ describe('the tables of the documents', () => {
       codeSpans(functions!).filter((name) => name in admin),
     )
     expect(named.sort()).toEqual(Object.keys(admin).sort())
+  })
+
+  it('have the signature of every function of administration', () => {
+    // The report of the public types: npm run api writes it.
+    const report = read('test/package/api/admin.md')
+    const interfaces = report.matchAll(/^interface \w*Admin\b[^{]*\{\n(.*?)^\}/gms)
+    const exported = [...interfaces].map(([, members]) => members!.replace(/^ {4}/gm, '').trim())
+    const [block] = codeBlocks(read('docs/admin.md')).filter(
+      ({ directives }) => directives.check === 'signatures',
+    )
+    const documented = block!.text.replace(/^\/\/.*\n/gm, '')
+    expect(exported.filter((members) => !documented.includes(members))).toEqual([])
   })
 
   it('have every entry of the package', () => {
@@ -112,6 +125,14 @@ describe('the commands of the documents', () => {
     expect(scripts).toEqual(expect.arrayContaining(['ci', 'start', 'test']))
     const known = ['ci', ...Object.keys(packageJson.scripts)]
     expect(scripts.filter((name) => !known.includes(name))).toEqual([])
+  })
+})
+
+describe('the sidebar of the site', () => {
+  it('has every page once', () => {
+    const listed = GROUPS.flatMap(({ pages: names }) => names)
+    expect(listed.filter((name, at) => listed.indexOf(name) !== at)).toEqual([])
+    expect(pages.filter((name) => !listed.includes(name.slice(0, -3)))).toEqual([])
   })
 })
 

@@ -103,6 +103,22 @@ describe('the options of a router', () => {
       { idempotency: 5 },
       /idempotency: must be an object; got a number$/,
     ],
+    [
+      'a misspelt setting of responses',
+      { responses: { recal: false } },
+      /responses: has no field "recal"; its fields are recall$/,
+    ],
+    [
+      'a misspelt bound of recent replies',
+      { responses: { recall: { maxbytes: 100_000 } } },
+      /responses\.recall: has no field "maxbytes"; its fields are maxBytes, ttlMs$/,
+    ],
+    [
+      'too little space for recent replies',
+      { responses: { recall: { maxBytes: 65_535 } } },
+      /responses\.recall\.maxBytes: must be at least 65,?536$/,
+    ],
+    ['true for the recall of replies', { responses: { recall: true } }, /responses\.recall: /],
     ['a counter that cannot count', { tokenCounter: {} }, /tokenCounter has no method tally\(\)/],
     ['null for a counter', { tokenCounter: null }, /tokenCounter is missing; .* with tally/],
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { parseCredits } from '../base/money.js'
 import type { App, Model } from '../contracts/index.js'
+import { refuseMisspelt } from '../contracts/option-checks.js'
 import {
   idSchema,
   labelSchema,
@@ -27,12 +28,25 @@ export interface AppRow extends App {
 export interface PutOptions<Row> {
   /** The value to replace, as the lists return it, or `null` for a new one. If another is stored, nothing changes. */
   readonly was?: Row | null
+  /** If `true`, writes a new one only: a stored one stays as it is. For a program that sets up its models at each start. */
+  readonly ifAbsent?: boolean
+}
+
+/** Checks options. One that is misspelt would replace what it should keep. */
+export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): PutOptions<Row> {
+  refuseMisspelt(options, ['was', 'ifAbsent'], name)
+  const { ifAbsent, was } = options
+  if (ifAbsent !== undefined && typeof ifAbsent !== 'boolean') {
+    throw new TypeError(`${name}: ifAbsent must be true or false`)
+  }
+  if (ifAbsent === true && was !== undefined) throw new TypeError(`${name}: give either was or ifAbsent`)
+  return options
 }
 
 export interface CatalogueAdmin {
   /**
-   * Adds a model at the end of the list, or replaces the whole model with this id and keeps its position. Returns false
-   * only if `was` is not the current value.
+   * Adds a model at the end of the list, or replaces the whole model with this id and keeps its position. Returns
+   * whether it was stored: always, unless `was` is not the current value, or `ifAbsent` finds a stored one.
    */
   putModel(model: ModelRequest, options?: PutOptions<Model>): Promise<boolean>
   /** Removes a model from the catalogue, but not its routes. Returns whether the model existed. */
@@ -41,7 +55,7 @@ export interface CatalogueAdmin {
   listModels(query?: { readonly modelIds?: readonly string[] }): Promise<readonly Model[]>
   /**
    * Registers an app, or replaces the whole app with this id, also for its existing tokens. A suspended app stays
-   * suspended. Returns false only if `was` is not the current value.
+   * suspended. Returns whether it was stored, as {@link putModel}.
    */
   putApp(app: App, options?: PutOptions<AppRow>): Promise<boolean>
   /** Refuses every token of the app until {@link resumeApp}. Returns whether the app exists. */
@@ -80,13 +94,14 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
   async function put<Stored extends { readonly id: string }>(
     { table, insert, read, topic }: Kind,
     stored: Stored,
-    { was }: PutOptions<object>,
+    { ifAbsent, was }: PutOptions<object>,
   ): Promise<boolean> {
     const change = (text: string, ...more: string[]): Promise<boolean> =>
       changes(topic, topic === 'models' ? stored.id : undefined, {
         text: `${text} returning id`,
         parameters: [stored.id, JSON.stringify(stored), ...more],
       })
+    if (ifAbsent === true) return change(`${insert} on conflict (id) do nothing`)
     if (was === undefined) {
       return change(`${insert} on conflict (id) do update set definition = excluded.definition`)
     }
@@ -116,7 +131,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
       const read = parseInput(modelSchema, model, 'model')
       if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
-      return put(models, definition, options)
+      return put(models, definition, checkPutOptions(options, 'putModel'))
     },
     removeModel: async (id) =>
       changes('models', id, {
@@ -131,7 +146,7 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     async putApp(app, options = {}) {
       const read = parseInput(appSchema, app, 'app')
       if (read.markup.flat !== undefined) checkHoldable(parseCredits(read.markup.flat), 'app.markup.flat')
-      return put(apps, read, options)
+      return put(apps, read, checkPutOptions(options, 'putApp'))
     },
     suspendApp: async (id) =>
       changes('credentials', undefined, {

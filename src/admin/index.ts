@@ -43,6 +43,7 @@ export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
+export { type ToJson, toJson } from './to-json.js'
 export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery } from './usage-limits.js'
 export type { Discrepancy } from './verify.js'
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { idSchema, nameSchema, parseInput, pricesSchema, textsSchema } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
-import type { Row, SqlDatabase } from '../sql/database.js'
+import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'
 import {
   bindingOf,
@@ -14,7 +14,7 @@ import {
 } from '../sql/route-rows.js'
 import type { SealedSecret, SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
-import type { PutOptions } from './catalogue.js'
+import { checkPutOptions, type PutOptions } from './catalogue.js'
 import type { RouteFaultsAdmin } from './route-faults.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
@@ -47,7 +47,8 @@ export interface RoutesAdmin {
   /**
    * Adds a route after the others of its model, or replaces the one with this id. Rejects if the stores were given
    * `adapters` and none of them can be built from the route, or if the stored secret would stay but was sealed for another
-   * provider or address: pass it again. Returns false only if `was` is not the current value.
+   * provider or address: pass it again. Returns whether it was stored: always, unless `was` is not the current value, or
+   * `ifAbsent` finds a stored one.
    */
   putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
   /** Returns whether the route existed. */
@@ -122,27 +123,38 @@ export function createRoutesAdmin(
     return before.secret
   }
 
+  function insertion(cells: readonly Parameter[]): Statement {
+    return {
+      text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
+        select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
+        on conflict (id) do nothing returning id`,
+      parameters: cells,
+    }
+  }
+
+  /** Stores nothing if there is a route with this id. */
+  async function putNew(route: RoutePut): Promise<boolean> {
+    const cells = cellsOf(route, sealSecret(route, undefined))
+    const [put] = await database.batch([insertion(cells), database.change('routes', route.model)])
+    return put!.length > 0
+  }
+
   /** Stores nothing if the route is not as `was` shows it, or changes in the meantime. */
   async function tryPut(
     route: RoutePut,
     { was }: PutOptions<RouteListing>,
   ): Promise<'put' | 'not-what-it-was' | 'changed-meanwhile'> {
-    const { id, model, secret: _, ...definition } = route
+    const { id, model } = route
     const row = await find(id)
     const before = row && readRouteRow(row)
     if (was !== undefined && !isDeepStrictEqual(before === undefined ? null : listingOf(before), was)) {
       return 'not-what-it-was'
     }
     const sealed = sealSecret(route, before)
-    const cells = [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null]
+    const cells = cellsOf(route, sealed)
     const [put] = await database.batch([
       row === undefined
-        ? {
-            text: `insert into {routes} (id, model_id, position, definition, secret_key_id, secret)
-              select ?1, ?2, coalesce(max(position), 0) + 1, ?3, ?4, ?5 from {routes} where true
-              on conflict (id) do nothing returning id`,
-            parameters: cells,
-          }
+        ? insertion(cells)
         : {
             // Replaces only the row that was read: a secret sealed for other settings could not be opened.
             text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
@@ -160,12 +172,14 @@ export function createRoutesAdmin(
   return {
     async putRoute(route, options = {}) {
       const read = parseInput(routeSchema, route, 'route')
+      const checked = checkPutOptions(options, 'putRoute')
       refuseSecrets(read.settings)
       const fault = routeFault(read)
       if (fault !== undefined) throw new TypeError(`route.${fault.field}: ${fault.message}`)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
+      if (checked.ifAbsent === true) return putNew(read)
       for (;;) {
-        const result = await tryPut(read, options)
+        const result = await tryPut(read, checked)
         if (result !== 'changed-meanwhile') return result === 'put'
       }
     },
@@ -203,6 +217,13 @@ export function createRoutesAdmin(
       return count
     },
   }
+}
+
+function cellsOf(
+  { id, model, secret: _, ...definition }: RoutePut,
+  sealed: SealedSecret | undefined,
+): Parameter[] {
+  return [id, model, JSON.stringify(definition), sealed?.keyId ?? null, sealed?.sealed ?? null]
 }
 
 function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing {

@@ -103,6 +103,8 @@ export interface Plan {
   readonly outputTokens: number
   /** How many choices the reply may have, each as long as the model's maximum. */
   readonly choices: number
+  /** The members that the plan left out, besides those of {@link Asked.leftOut}. None if absent. */
+  readonly leftOut?: readonly string[]
   /**
    * Returns the fields with which the request has at most so many output tokens, of all choices together, such as
    * `max_tokens: 120`. Undefined if the request cannot have so few. Absent if no field limits the output.

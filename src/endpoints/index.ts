@@ -13,37 +13,40 @@ import { countEndpoint } from '../operations/messages/count.js'
 import { messages } from '../operations/messages/index.js'
 import { modelEndpoints } from '../operations/models/index.js'
 import { openApiEndpoint } from '../operations/openapi/index.js'
-import { responses, storedResponseEndpoints } from '../operations/responses/index.js'
+import { createResponses, storedResponseEndpoints } from '../operations/responses/index.js'
+import type { RecentItems } from '../operations/responses/recall/recent-items.js'
 
-/** Every charged operation. A new one is one more line. */
-const OPERATIONS: readonly Operation[] = [chat, responses, messages, embeddings]
-
-/** The operations that models name. Others are further APIs to these. */
-const MODEL_OPERATIONS = OPERATIONS.filter(({ modelOperation }) => modelOperation === undefined)
+export { RecentItems } from '../operations/responses/recall/recent-items.js'
 
 export interface EndpointOptions {
   /** Whether there is `GET /openapi.json`. */
   readonly hasOpenApi: boolean
   /** Whether callers without a credential see the models. */
   readonly hasPublicModels: boolean
+  /** The items of recent replies of `POST /responses`. Undefined if none are kept. */
+  readonly recent: RecentItems | undefined
 }
 
 /** The one table of endpoints. Paths, answers to other methods, and the OpenAPI document come from it. */
 export function createEndpoints(
   engine: Engine,
-  { hasOpenApi, hasPublicModels }: EndpointOptions,
+  { hasOpenApi, hasPublicModels, recent }: EndpointOptions,
 ): readonly Endpoint[] {
+  // Every charged operation. A new one is one more item.
+  const operations: readonly Operation[] = [chat, createResponses(recent), messages, embeddings]
+  // The operations that models name. Others are further APIs to these.
+  const modelOperations = operations.filter(({ modelOperation }) => modelOperation === undefined)
   const endpoints: Endpoint[] = [
-    ...OPERATIONS.map((operation) => charged(operation, engine)),
+    ...operations.map((operation) => charged(operation, engine)),
     countEndpoint(engine),
-    ...modelEndpoints(engine, MODEL_OPERATIONS, { isPublic: hasPublicModels }),
+    ...modelEndpoints(engine, modelOperations, { isPublic: hasPublicModels }),
   ]
   const lookUps = lookUpsOf(engine.options.ledger)
   if (lookUps !== undefined) {
     endpoints.push(
       keyEndpoint(engine, lookUps),
       creditsEndpoint(engine, lookUps),
-      generationEndpoint(engine, lookUps, OPERATIONS),
+      generationEndpoint(engine, lookUps, operations),
     )
   }
   if (typeof engine.options.envelopes?.publicKeys === 'function') endpoints.push(envelopeKeysEndpoint(engine))

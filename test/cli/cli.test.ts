@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../src/base/version.js'
 import { postgresStores } from '../../src/postgres/index.js'
@@ -22,6 +22,20 @@ describe('the command line', () => {
 
   const run = (args: string, { stdin, env = {} }: { stdin?: string; env?: object } = {}) =>
     runCommand(args.split(' '), { COMPAT_ROUTER_FILE: testFile.file, ...env }, stdin)
+
+  it('generates a secret key that stores accept, without a database', async () => {
+    const env = { COMPAT_ROUTER_FILE: `${testFile.file}-none` }
+    const [first, second] = [
+      await run('keys generate-secret', { env }),
+      await run('keys generate-secret', { env }),
+    ]
+    expect(first).toEqual({ exitCode: 0, out: expect.stringMatching(/^[0-9a-f]{64}\n$/), said: '' })
+    expect(second.out).not.toBe(first.out)
+    expect(existsSync(env.COMPAT_ROUTER_FILE)).toBe(false)
+    const sealing = { ...env, COMPAT_ROUTER_SECRET_KEYS: `k1:${first.out.trim()}` }
+    expect(await run('routes rotate-secrets', { env: sealing })).toMatchObject({ exitCode: 0 })
+    rmSync(env.COMPAT_ROUTER_FILE, { force: true })
+  })
 
   it('opens accounts, grants once per reference, corrects and shows the balance', async () => {
     expect((await run('migrate')).exitCode).toBe(0)

@@ -26,12 +26,12 @@ interface Turn {
  * A model that calls the first tool of a request once: it thinks, says what it does, and calls; given a result, it answers.
  * Asked for a JSON schema, it answers with an object. The usage is always the same.
  */
-export function agent(dialect: Dialect): Script {
+export function agent(dialect: Dialect, { endless = true } = {}): Script {
   return async (reply, request) => {
     const body = request.body as Body
     const stream = body.stream === true
     reply.head(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
-    if (request.text.includes(ENDLESS)) {
+    if (endless && request.text.includes(ENDLESS)) {
       const whole = write(dialect, { text: 'on and on' }, stream)
       await reply.write(whole.slice(0, whole.indexOf('\n\n', whole.indexOf('nd on')) + 2))
       await request.closed

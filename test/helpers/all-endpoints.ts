@@ -13,5 +13,9 @@ export function allEndpoints(): readonly Endpoint[] {
     providers: memoryProviders([]),
     envelopes: { open: () => ({ ok: false, reason: 'invalid' }), publicKeys: () => ({ keys: [] }) },
   })
-  return createEndpoints(createEngine(options), { hasOpenApi: true, hasPublicModels: false })
+  return createEndpoints(createEngine(options), {
+    hasOpenApi: true,
+    hasPublicModels: false,
+    recent: undefined,
+  })
 }

@@ -1,3 +1,5 @@
+import { slug } from '../../docs/.vitepress/slug.js'
+
 /**
  * A fenced block of a Markdown file. `` ```ts run=mount with=options `` has the directives `run` and `with`.
  */
@@ -42,14 +44,7 @@ export function codeSpans(text: string): string[] {
 /** The anchors that GitHub gives to the headings of a file. */
 export function anchors(markdown: string): Set<string> {
   const prose = markdown.replace(/^```.*?^```$/gms, '')
-  return new Set(
-    [...prose.matchAll(/^#+ (.+)$/gm)].map((match) =>
-      match[1]!
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  )
+  return new Set([...prose.matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1]!)))
 }
 
 /** Targets of links within the repository. */

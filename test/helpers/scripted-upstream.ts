@@ -91,7 +91,7 @@ export interface ScriptedReply {
  * Starts one. Close it at the end of the test. With TLS it has an untrusted certificate, which is accepted
  * only if `NODE_TLS_REJECT_UNAUTHORIZED` is 0 at the time of the connection.
  */
-export async function startScriptedUpstream({ tls = false } = {}): Promise<ScriptedUpstream> {
+export async function startScriptedUpstream({ port = 0, tls = false } = {}): Promise<ScriptedUpstream> {
   const requests: ScriptedRequest[] = []
   const sockets = new Set<Socket>()
   const waiting: ((request: ScriptedRequest) => void)[] = []
@@ -118,7 +118,7 @@ export async function startScriptedUpstream({ tls = false } = {}): Promise<Scrip
       await perform(queue.shift() ?? standing, createReply(socket, connection, closed), request)
     }).catch((error) => socket.destroy(error))
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('The server has no port.')
@@ -266,7 +266,7 @@ function createReply(socket: Socket, connection: Socket, closed: Promise<void>):
   }
 }
 
-/** Reads requests with a `content-length` from a connection, one at a time. */
+/** Reads requests from a connection, one at a time. Their bodies have a `content-length`, or are chunked. */
 async function serve(
   socket: Socket,
   closed: Promise<void>,
@@ -298,15 +298,40 @@ async function serve(
       }),
     )
     const bodyStart = headEnd + 4
-    const bodyEnd = bodyStart + Number(headers['content-length'] ?? 0)
-    if (buffered.length < bodyEnd) {
+    const length =
+      headers['transfer-encoding'] === 'chunked' ? undefined : Number(headers['content-length'] ?? 0)
+    const body = readBody(buffered, bodyStart, length)
+    if (body === undefined) {
       await more()
       continue
     }
-    const text = buffered.toString('utf8', bodyStart, bodyEnd)
-    buffered = buffered.subarray(bodyEnd)
+    const text = body.bytes.toString('utf8')
+    buffered = buffered.subarray(body.end)
     const [method = '', path = ''] = requestLine.split(' ')
     await answer({ method, path, headers, text, body: parse(text), closed })
+  }
+}
+
+/** Returns a body and the place after it, or undefined if it has not arrived completely. Without a length it is chunked. */
+function readBody(
+  buffered: Buffer,
+  start: number,
+  length: number | undefined,
+): { readonly bytes: Buffer; readonly end: number } | undefined {
+  if (length !== undefined) {
+    const end = start + length
+    return buffered.length < end ? undefined : { bytes: buffered.subarray(start, end), end }
+  }
+  const chunks: Buffer[] = []
+  for (let at = start; ; ) {
+    const lineEnd = buffered.indexOf('\r\n', at)
+    if (lineEnd < 0) return undefined
+    const size = Number.parseInt(buffered.toString('latin1', at, lineEnd), 16)
+    const chunkEnd = lineEnd + 2 + size
+    at = chunkEnd + 2
+    if (buffered.length < at) return undefined
+    if (size === 0) return { bytes: Buffer.concat(chunks), end: at }
+    chunks.push(buffered.subarray(lineEnd + 2, chunkEnd))
   }
 }
 

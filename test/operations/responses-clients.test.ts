@@ -2,13 +2,16 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai/agents'
 import {
   APICallError,
+  convertToModelMessages,
   defaultSettingsMiddleware,
   generateText,
   type ModelMessage,
   Output,
+  readUIMessageStream,
   stepCountIs,
   streamText,
   tool as toolOfAi,
+  type UIMessage,
   wrapLanguageModel,
 } from 'ai'
 import OpenAI from 'openai'
@@ -167,8 +170,54 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(3)
     })
 
-    it('is told what to set if it refers to a reply of an earlier call, before anything is charged', async () => {
-      const options = { model: await model(), maxRetries: 0 }
+    it.each([false, true])('goes on with a conversation over several turns (stream: %s)', async (stream) => {
+      const options = { model: await model(), tools, stopWhen: stepCountIs(5), maxRetries: 0 }
+      const messages: ModelMessage[] = []
+      for (const question of [QUESTION, 'Thanks. Again?', 'And tomorrow?']) {
+        messages.push({ role: 'user', content: question })
+        const result = stream
+          ? streamText({ ...options, messages })
+          : await generateText({ ...options, messages })
+        expect(await result.text).toBe(ANSWER)
+        messages.push(...(await result.response).messages)
+      }
+      const last = service.asked.at(-1)!.text
+      expect(last).not.toContain('item_reference')
+      expect(last.split(JSON.stringify(ANSWER).slice(1, -1))).toHaveLength(3)
+      expect(last.split(PREAMBLE)).toHaveLength(2)
+      expect(last.indexOf(PREAMBLE)).toBeLessThan(last.indexOf('sunny in Berlin"'))
+      await expectCharged(4)
+    })
+
+    it('goes on after a reply that was stopped, with the words that were read', async () => {
+      const baseURL = await start({ onDisconnect: 'abort' })
+      const options = { model: createOpenAI({ baseURL, apiKey: API_KEY })(MODEL), maxRetries: 0 }
+      const ask: UIMessage = { id: '1', role: 'user', parts: [{ type: 'text', text: ENDLESS }] }
+      const controller = new AbortController()
+      const stopped = streamText({
+        ...options,
+        messages: await convertToModelMessages([ask]),
+        abortSignal: controller.signal,
+      })
+      let said: UIMessage | undefined
+      const stream = stopped.toUIMessageStream({ originalMessages: [ask], generateMessageId: () => '2' })
+      for await (const message of readUIMessageStream({ stream })) {
+        said = message
+        if (message.parts.some((part) => part.type === 'text' && part.text === 'on and on'))
+          controller.abort()
+      }
+      await service.event('request-end')
+      const next: UIMessage = { id: '3', role: 'user', parts: [{ type: 'text', text: QUESTION }] }
+      service.upstream.script(agent(dialect, { endless: false }))
+      const messages = await convertToModelMessages([ask, said!, next])
+      expect(JSON.stringify(messages)).toContain('itemId')
+      expect((await generateText({ ...options, messages })).text).toBe(ANSWER)
+      expect(service.asked.at(-1)!.text).toContain('on and on')
+    })
+
+    it('is told what to set if it refers to a reply that is gone, before anything is charged', async () => {
+      const baseURL = await start({ router: () => ({ responses: { recall: false } }) })
+      const options = { model: createOpenAI({ baseURL, apiKey: API_KEY })(MODEL), maxRetries: 0 }
       const messages: ModelMessage[] = [{ role: 'user', content: QUESTION }]
       const { response } = await generateText({ ...options, messages })
       messages.push(...response.messages, { role: 'user', content: 'Again?' })

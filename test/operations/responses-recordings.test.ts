@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { ProviderEvent } from '../../src/index.js'
-import { responses } from '../../src/operations/responses/index.js'
+import { createResponses } from '../../src/operations/responses/index.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
@@ -160,6 +160,7 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
     include: ['reasoning.encrypted_content'],
     tools: [{ type: 'custom', name: 'patch' }],
   }
+  const responses = createResponses()
   const plan = responses.plan(
     responses.read({ value: body }, {}),
     { id: MODEL, created: 1, ownedBy: 'acme' },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
@@ -32,6 +33,11 @@ export function addCredentialCommands(program: Command, session: Session): void 
       })
       showIssued(session, issued)
     })
+
+  keys
+    .command('generate-secret')
+    .description('print a new key of 32 random bytes for the secretKeys of your stores')
+    .action(() => session.write(randomBytes(32).toString('hex')))
 
   const tokens = program
     .command('tokens')

@@ -49,29 +49,24 @@ export function addLimitCommands(program: Command, session: Session): void {
         ...page,
         ...(owner === undefined ? {} : { ownerId: owner }),
       })
-      session.show(rows.map(toShown), rows.map(toLimitRow))
+      session.show(rows, rows.map(toLimitRow))
       if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
     })
 }
 
+/** Only amounts of credits are written as credits. Requests and tokens are numbers. */
 function toLimitRow(row: LimitRow) {
-  const { amount, used, held, left } = toShown(row)
+  const shown = (value: bigint): bigint | string => (row.unit === 'credits' ? value : value.toString())
   return {
     limit: row.id,
     of: row.of,
     owner: row.ownerId,
     unit: row.unit,
     per: row.zone === undefined ? row.per : `${row.per} ${row.zone}`,
-    amount,
-    used,
-    held,
-    left,
+    amount: shown(row.amount),
+    used: shown(row.used),
+    held: shown(row.held),
+    left: shown(row.left),
     ends: formatTime(row.endsAt),
   }
-}
-
-/** Only amounts of credits are written as credits. Requests and tokens are numbers. */
-function toShown({ amount, used, held, left, ...row }: LimitRow) {
-  const shown = (value: bigint): bigint | string => (row.unit === 'credits' ? value : value.toString())
-  return { ...row, amount: shown(amount), used: shown(used), held: shown(held), left: shown(left) }
 }

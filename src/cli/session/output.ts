@@ -18,15 +18,6 @@ export function formatTable(rows: readonly TableRow[], none = 'none'): string {
   return `${table.toString()}\n`
 }
 
-/** Writes amounts as decimal strings of credits. */
-export function toJson(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_, cell: unknown) => (typeof cell === 'bigint' ? formatCredits(cell) : cell),
-    2,
-  )
-}
-
 export function formatTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString()
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { type Admin, type AdminOptions, createAdmin } from '../../admin/index.js'
+import { type Admin, type AdminOptions, createAdmin, toJson } from '../../admin/index.js'
 import { type DatabaseOptions, type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
-import { formatTable, printable, type TableRow, toJson } from './output.js'
+import { formatTable, printable, type TableRow } from './output.js'
 
 /** Everything outside itself that the command line uses. */
 export interface Surroundings {
@@ -43,6 +43,8 @@ export interface Session {
   database(): Promise<OpenDatabase>
   /** Writes a value as JSON, or its rows as a table. If there are no rows, writes `none` instead of a table. */
   show(value: unknown, rows: readonly TableRow[], none?: string): void
+  /** Writes a line of output. */
+  write(line: string): void
   say(text: string): void
   readStdin(): Promise<string>
   close(): Promise<void>
@@ -75,8 +77,11 @@ export function createSession(surroundings: Surroundings, options: () => GlobalO
       return admin()
     },
     show(value, rows, none) {
-      surroundings.write(options().json ? `${toJson(value)}\n` : formatTable(rows, none))
+      surroundings.write(
+        options().json ? `${JSON.stringify(toJson(value), null, 2)}\n` : formatTable(rows, none),
+      )
     },
+    write: (line) => surroundings.write(`${line}\n`),
     say,
     async readStdin() {
       const chunks: Buffer[] = []

@@ -133,9 +133,9 @@ export class Attempt implements Watched {
     const { call, route } = this.options
     // A client under the same key may still come for the reply.
     if (call.claim !== undefined) return
+    this.reply.discard()
     // Of a reply that has finished only the usage is still to come.
     if (route.onDisconnect === 'abort' && !this.reply.finished) this.interrupt({ why: 'left' })
-    else this.reply.discard()
   }
 
   shutDown(): void {

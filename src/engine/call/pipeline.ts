@@ -59,7 +59,7 @@ export async function runOperation(
       log,
       neverOverdraw,
     }
-    reportLeftOut(accepted, parts)
+    reportLeftOut(accepted, asked.leftOut, parts)
 
     const key = idempotencyKey(call)
     if (key === undefined) await complete(accepted, parts, undefined, writer, context)
@@ -89,6 +89,7 @@ async function complete(
   const { options } = parts
   const planOptions = neverOverdraw ? parts.boundedPlan : options
   const plan = operation.plan(asked, model, planOptions, { principal: caller.principal, userAgent })
+  if (plan.leftOut !== undefined) reportLeftOut(request, plan.leftOut, parts)
   const { routes, explanation } = await findRoutes(
     { operation, asked, model, plan, account: facts.account },
     context,
@@ -125,8 +126,12 @@ async function complete(
 }
 
 /** Reports members that were left out of a request, each once for each model. */
-function reportLeftOut({ asked, requestId }: AcceptedRequest, { firstTimes, options }: EngineParts): void {
-  const { leftOut, model } = asked
+function reportLeftOut(
+  { asked, requestId }: AcceptedRequest,
+  leftOut: readonly string[],
+  { firstTimes, options }: EngineParts,
+): void {
+  const { model } = asked
   if (leftOut.length === 0) return
   const members = leftOut.filter((member) => firstTimes.isFirst(`request-trimmed ${model} ${member}`))
   if (members.length > 0) options.emit({ type: 'request-trimmed', requestId, model, members })

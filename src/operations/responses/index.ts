@@ -9,6 +9,8 @@ import { chatWithHints } from '../chat/hints.js'
 import { unsupportedFields } from '../chat/unsupported.js'
 import { responsesOpenApi } from './openapi.js'
 import { ResponsePlan } from './plan.js'
+import type { RecentItems } from './recall/recent-items.js'
+import { resolveReferences } from './recall/references.js'
 import { RESPONSES_ERRORS } from './reply/errors.js'
 import { type AskedResponse, parseResponseRequest } from './request/read-request.js'
 
@@ -21,8 +23,12 @@ const SPELT_HERE: ReadonlyMap<string, string> = new Map([
   ['logprobs', 'top_logprobs'],
 ])
 
-/** `POST /responses`: OpenAI's Responses API without a store of replies. */
-export const responses: Operation<AskedResponse> = {
+/**
+ * `POST /responses`: OpenAI's Responses API without a store of replies.
+ *
+ * @param recent the items of recent replies, which requests can name by their ids. Undefined if none are kept
+ */
+export const createResponses = (recent?: RecentItems): Operation<AskedResponse> => ({
   name: 'responses',
   path: '/responses',
   scope: 'models.run',
@@ -33,8 +39,13 @@ export const responses: Operation<AskedResponse> = {
   read: ({ value }) => parseResponseRequest(value),
   unsupported: (asked, supported) =>
     unsupportedFields(asked, supported).map((field) => SPELT_HERE.get(field) ?? field),
-  plan: (asked, model, options) => new ResponsePlan(asked, model, options),
+  plan: (asked, model, options, { principal }) => {
+    const callersItems = recent?.of(principal)
+    const resolved = resolveReferences(asked, callersItems, options.limits.bodyBytes)
+    return new ResponsePlan(resolved, model, options, callersItems)
+  },
 
+  // References stay as they came: a repeat is the same request if an item is gone by then, and gets the same reply.
   // Labels cannot change the reply, and neither can the envelope of a provider key, which is different for each sealing.
   digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream, forward }) => ({
     forward: { ...forward, messages: items },
@@ -53,7 +64,7 @@ export const responses: Operation<AskedResponse> = {
     adapter.responses === undefined
       ? chatWithHints(adapter as ChatAdapter, call as ProviderCall<ChatRequest>, take)
       : adapter.responses(call as unknown as ProviderCall<ResponsesRequest>, take),
-}
+})
 
 /** The paths of a stored reply. All of them answer 404: no reply is stored. */
 export const storedResponseEndpoints: readonly Endpoint[] = (['GET', 'DELETE'] as const).map((method) => ({

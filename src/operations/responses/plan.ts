@@ -4,6 +4,8 @@ import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { ChatPlan } from '../chat/plan.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
+import type { CallersItems } from './recall/recent-items.js'
+import type { Resolved } from './recall/references.js'
 import { ResponseBody } from './reply/response-body.js'
 import { ResponseStream } from './reply/response-stream.js'
 import { type AskedResponse, checkedMessages } from './request/read-request.js'
@@ -12,15 +14,20 @@ import { toResponsesRequest } from './request/to-responses.js'
 
 /** The plan of one response with one model: that of a chat, with a reply of its own. */
 export class ResponsePlan extends ChatPlan {
+  readonly leftOut: readonly string[]
+  private readonly response: AskedResponse
   private readonly hasReasoning: boolean
 
   constructor(
-    private readonly response: AskedResponse,
+    { asked, leftOut }: Resolved,
     model: Model,
     options: PlanOptions,
+    private readonly recent: CallersItems | undefined,
   ) {
-    super(response, model, options, 'reasoning')
-    this.hasReasoning = haveReasoning(response.items)
+    super(asked, model, options, 'reasoning')
+    this.leftOut = leftOut
+    this.response = asked
+    this.hasReasoning = haveReasoning(asked.items)
   }
 
   override requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
@@ -40,8 +47,8 @@ export class ResponsePlan extends ChatPlan {
 
   override reply(parts: ReplyParts): Reply {
     const { response } = this
-    const { model, stream } = response
-    const about = { parts, response }
+    const { mayKeep, model, stream } = response
+    const about = { parts, recent: mayKeep ? this.recent : undefined, response }
     return new ChatReply(
       parts,
       { model, stream, n: 1, reasoningName: 'reasoning' },

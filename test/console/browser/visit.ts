@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { inject } from 'vitest'
 import { askDatabases } from '../../helpers/ask-databases.js'
@@ -13,6 +11,8 @@ import {
   textChunk,
 } from '../../helpers/scripted-upstream.js'
 import { openStage, type Stage, VIEWER_COOKIE } from './stage.js'
+
+export { violations } from '../../helpers/axe.js'
 
 export interface Visit {
   readonly stage: Stage
@@ -92,16 +92,4 @@ export function streamOf(pieces: readonly string[]): Script {
 export async function say(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').fill(text)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
-}
-
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-/** Returns the violations that axe finds. It is evaluated from outside, so the page's policy does not block it. */
-export async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as Violation[]
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }

@@ -172,6 +172,7 @@ export class ChatReply implements Reply {
 
   discard(): void {
     this.bodyWriter.discard()
+    this.chunkWriter?.discard?.()
   }
 
   /** Ends every choice without a finish reason. Throws a `ProviderError` if the choices cannot be written. */

@@ -20,6 +20,8 @@ export interface StreamWriter {
   closing(charge: WireCharge, labels: string): string
   /** Returns the end of a stream that fails, with the charge. `pending` are bytes of {@link chunks} that were not sent. */
   failing(error: CompatError, charge: WireCharge, pending: string): string
+  /** Called if the client has left. The stream is still written to its end. */
+  discard?(): void
 }
 
 /** Writes the chunks of a client's stream, as latin1. */

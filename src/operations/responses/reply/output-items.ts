@@ -2,6 +2,7 @@ import { isObject, isText, type JsonObject } from '../../../protocol/json-values
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
 import { JsonBrackets } from '../../../replies/json-brackets.js'
+import { toKept } from '../recall/kept-item.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
 import { type CalledTool, toCustomInput } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
@@ -46,6 +47,8 @@ export class OutputItems {
   private readonly lateSignatures: JsonObject[] = []
   /** The place of each call among the items. */
   private readonly places = new Map<unknown, number>()
+  /** The pieces of each whole thought, by its place among the items. */
+  private readonly thoughts = new Map<number, readonly JsonObject[]>()
 
   constructor(
     private readonly about: AboutResponse,
@@ -86,6 +89,18 @@ export class OutputItems {
     if (isCut || this.lateSignatures.length === 0) return
     this.openReasoning().details.push(...this.lateSignatures)
     this.endReasoning(isCut)
+  }
+
+  /** Keeps the items as far as they have come, so that a later request can name them by their ids. */
+  keep(): void {
+    const { parts, recent } = this.about
+    if (recent === undefined) return
+    const { provider } = parts.route
+    for (const [index, item] of this.output.entries()) {
+      const content = index === this.message?.index ? this.message.content : item.content
+      const details = this.thoughts.get(index)
+      recent.keep(item.id as string, () => toKept(item, { content, details, provider }))
+    }
   }
 
   private addDelta(delta: JsonObject, logprobs: unknown): void {
@@ -168,6 +183,7 @@ export class OutputItems {
       this.emit('response.reasoning_summary_part.done', { ...place, part: summary[0] })
     }
     const whole: JsonObject = { ...item, summary }
+    if (!isCut) this.thoughts.set(index, details)
     if (this.encryptsReasoning && !isCut) {
       whole.encrypted_content = sealReasoning({ provider: this.about.parts.route.provider, details })
     }

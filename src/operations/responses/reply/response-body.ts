@@ -8,7 +8,7 @@ import { type AboutResponse, responseObject, responseUsage } from './response-ob
 
 /** Writes a response as one JSON body. */
 export class ResponseBody extends BodyWriter {
-  /** The items of a provider's stream, in its order. */
+  /** The items of the provider's reply, in its order. */
   private items: OutputItems | undefined
   private isDiscarded = false
   private reason: string | undefined
@@ -36,6 +36,7 @@ export class ResponseBody extends BodyWriter {
   }
 
   override body(_top: ReplyTop, _labels: WrittenLabels, charge: WireCharge): string {
+    this.items?.keep()
     const { reason } = this
     const status = reason === undefined ? 'completed' : 'incomplete'
     const top = responseObject(this.about, { status, reason, usage: responseUsage(charge) })
@@ -45,6 +46,7 @@ export class ResponseBody extends BodyWriter {
   /** Accepts the choices of a provider's body. */
   override takeWhole(choices: readonly JsonObject[]): void {
     const items = this.newItems()
+    this.items = items
     for (const { finish_reason: reason, logprobs, message } of choices) {
       items.addMessage(message as JsonObject, logprobs)
       items.finishReason = reason

@@ -3,11 +3,14 @@ import type { ReplyParts } from '../../../contracts/operation.js'
 import { errorObject } from '../../../protocol/error-body.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { type WireCharge, wireUsage } from '../../../protocol/wire-usage.js'
+import type { CallersItems } from '../recall/recent-items.js'
 import type { AskedResponse } from '../request/read-request.js'
 
 /** A reply and the request that it answers. */
 export interface AboutResponse {
   readonly parts: ReplyParts
+  /** Undefined if nothing is kept of replies. */
+  readonly recent: CallersItems | undefined
   readonly response: AskedResponse
 }
 

@@ -16,6 +16,7 @@ import {
 export class ResponseStream implements StreamWriter {
   private written = ''
   private count = 0
+  private isKept = false
   private readonly items: OutputItems
 
   constructor(private readonly about: AboutResponse) {
@@ -34,6 +35,7 @@ export class ResponseStream implements StreamWriter {
     const reason = this.items.incompleteReason
     const status = reason === undefined ? 'completed' : 'incomplete'
     this.state(`response.${status}`, { status, reason, usage: responseUsage(charge) })
+    this.keep()
     return this.take()
   }
 
@@ -45,7 +47,19 @@ export class ResponseStream implements StreamWriter {
       error: responseError(error),
       usage: responseUsage(charge),
     })
+    this.keep()
     return pending + this.take()
+  }
+
+  /** The client has left. It can go on from what it has read. */
+  discard(): void {
+    this.keep()
+  }
+
+  private keep(): void {
+    if (this.isKept) return
+    this.isKept = true
+    this.items.keep()
   }
 
   private begin(): void {

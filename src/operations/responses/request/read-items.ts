@@ -5,14 +5,11 @@ import {
   ifRight,
   listOf,
   type Member,
-  type Members,
-  membersOf,
   needing,
   OMITTED,
   omitted,
   oneOf,
   type RequestReading,
-  readObject,
   text,
 } from '../../../protocol/request-fields/reading.js'
 import { foundTools } from './read-tools.js'
@@ -20,9 +17,6 @@ import { foundTools } from './read-tools.js'
 const MAX_ITEMS = 10_000
 const MAX_PARTS = 1_000
 
-/** An item of an earlier reply can only be named where replies are stored. */
-const NOT_STORED =
-  'names an earlier item by its id, and no reply is stored here; send the item itself (in the AI SDK, set providerOptions.openai.store to false)'
 const FILE_ID = 'is not accepted; send the content itself'
 
 const detail = oneOf('auto', 'low', 'high', 'original')
@@ -139,11 +133,9 @@ const ITEMS: ReadonlyMap<unknown, Member> = new Map([
   ['reasoning', members([], { summary, content: summary, encrypted_content: ofReply })],
 ])
 
-const INPUT = 'input.'
 const KINDS = [...ITEMS.keys()].join(', ')
-const REFERENCE: Members = membersOf({ type: asItCame, id: text })
-/** Reasoning is not needed to go on, and its id begins with this. */
-const REASONING_ID = 'rs_'
+const REFERENCE = 'item_reference'
+const reference = needing(['id'], { type: asItCame, id: text })
 
 const item: Member = (value, place, reading) => {
   if (!isObject(value)) {
@@ -151,10 +143,10 @@ const item: Member = (value, place, reading) => {
     return OMITTED
   }
   const { type } = value
-  if (isReference(value)) {
-    readObject(value, REFERENCE, place, reading)
-    reading.faults.add(place, NOT_STORED)
-    return OMITTED
+  // A reference may lack its type.
+  if (type === REFERENCE || (type === undefined && value.role === undefined && value.id !== undefined)) {
+    reference(value, place, reading)
+    return { type: REFERENCE, id: value.id, place }
   }
   // Images of an earlier reply, which nobody reads again.
   if (type === 'image_generation_call') {
@@ -167,33 +159,14 @@ const item: Member = (value, place, reading) => {
   return OMITTED
 }
 
-/** A reference may lack its type. */
-function isReference({ id, role, type }: JsonObject): boolean {
-  return type === 'item_reference' || (type === undefined && role === undefined && id !== undefined)
+/** Whether an item that was read names an earlier item. Its `place` in the request is for errors. */
+export function isReference({ type }: JsonObject): boolean {
+  return type === REFERENCE
 }
 
-const CALLS = new Set<unknown>(['function_call', 'custom_tool_call', 'tool_search_call'])
+const items = listOf(item, MAX_ITEMS, 'items')
 
-/**
- * Returns the positions of references without which the conversation can go on: those to reasoning, and to text that a
- * model wrote before its tool calls. The AI SDK sends both in a tool loop, unless `store` is `false`.
- */
-function missableReferences(list: readonly unknown[]): ReadonlySet<number> {
-  const found = new Set<number>()
-  let isBeforeCall = false
-  for (let position = list.length - 1; position >= 0; position--) {
-    const value = list[position]
-    if (!isObject(value) || !isReference(value)) isBeforeCall = isObject(value) && CALLS.has(value.type)
-    else if (isBeforeCall || isReasoningId(value.id)) found.add(position)
-  }
-  return found
-}
-
-function isReasoningId(id: unknown): boolean {
-  return typeof id === 'string' && id.startsWith(REASONING_ID)
-}
-
-/** Reads `input`: a text, or the items of the conversation so far. Returns items. */
+/** Reads `input`: a text, or the items of the conversation so far. Returns items, and references to earlier ones. */
 export function readInput(value: unknown, reading: RequestReading): readonly JsonObject[] {
   if (typeof value === 'string') return [{ role: 'user', content: value }]
   if (value === undefined || value === null) {
@@ -205,15 +178,5 @@ export function readInput(value: unknown, reading: RequestReading): readonly Jso
     return []
   }
   if (value.length === 0) reading.faults.add('input', 'must have at least one item')
-  const missable = missableReferences(value)
-  const items = listOf(
-    (given, place, notes) => {
-      if (!missable.has(Number(place.slice(INPUT.length)))) return item(given, place, notes)
-      notes.leaveOut(place, 'item_reference')
-      return OMITTED
-    },
-    MAX_ITEMS,
-    'items',
-  )
   return items(value, 'input', reading) as readonly JsonObject[]
 }

@@ -10,7 +10,7 @@ import { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
 import type { ParsedChatRequest } from '../../chat/read-request.js'
 import { toPlainItems } from './plain-items.js'
-import { readInput } from './read-items.js'
+import { isReference, readInput } from './read-items.js'
 import {
   readText,
   readToolChoice,
@@ -36,12 +36,15 @@ export interface RepeatedSettings {
 }
 
 export interface AskedResponse extends ParsedChatRequest {
+  /** Some may be references to earlier items. Then `forward` has no messages. */
   readonly items: readonly JsonObject[]
   readonly settings: RepeatedSettings
   /** The tools that were offered or found, without namespaces. */
   readonly flatTools: SpelledTools['flat']
   readonly calledTools: SpelledTools['called']
   readonly include: ReadonlySet<string>
+  /** Whether the items of the reply may be kept for a while: not if `store` is `false`. */
+  readonly mayKeep: boolean
 }
 
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
@@ -123,7 +126,9 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     maxOutputTokens,
     parameters: sent,
   }
-  const forward: ChatRequest = { model, messages: checkedMessages(instructions, items), ...sent }
+  // With references the messages are not known yet.
+  const messages = items.some(isReference) ? [] : checkedMessages(instructions, items)
+  const forward: ChatRequest = { model, messages, ...sent }
   if (tools.chat.length > 0) forward.tools = tools.chat
   if (toolChoice !== undefined && tools.chat.length > 0) forward.tool_choice = toChatChoice(toolChoice)
   const format = toChatFormat(text)
@@ -147,6 +152,7 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     flatTools: tools.flat,
     calledTools: tools.called,
     include,
+    mayKeep: body.store !== false,
   }
 }
 

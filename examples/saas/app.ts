@@ -1,0 +1,107 @@
+/**
+ * Sells access to models: sign-up, prepaid credits through Stripe, and keys with monthly budgets. Everything is in
+ * PostgreSQL, beside the application's own users.
+ *
+ * Make a `SECRET_KEY` once with `npx compat-router keys generate-secret`. Run it with `DATABASE_URL=postgres://…
+ * SECRET_KEY=… OPENAI_API_KEY=sk-… STRIPE_SECRET_KEY=sk_test_… STRIPE_WEBHOOK_SECRET=whsec_… npx tsx examples/saas/app.ts`,
+ * and `stripe listen --forward-to localhost:3000/stripe`.
+ */
+import type { AddressInfo } from 'node:net'
+import { createCompatRouter, openaiCompatible } from 'compat-router'
+import { createAdmin } from 'compat-router/admin'
+import { postgresStores } from 'compat-router/postgres'
+import express, { type ErrorRequestHandler } from 'express'
+import pg from 'pg'
+import Stripe from 'stripe'
+import { createKeysPage } from './keys-page.js'
+import { createCheckout, createWebhook } from './top-ups.js'
+import { accountOf, Users } from './users.js'
+
+export interface AppSettings {
+  readonly pool: pg.Pool
+  readonly stripe: Stripe
+  readonly webhookSecret: string
+  /** Encrypts the provider's key in the database. 32 bytes as hex. */
+  readonly secretKey: string
+  readonly apiKey: string
+  readonly baseUrl?: string
+}
+
+export async function createApp(settings: AppSettings) {
+  const { apiKey, baseUrl = 'https://api.openai.com/v1', pool, secretKey, stripe, webhookSecret } = settings
+  const stores = postgresStores(pool, {
+    adapters: { openai: openaiCompatible },
+    secretKeys: [{ id: '1', key: secretKey }],
+  })
+  const admin = createAdmin(stores)
+  // Whatever is edited in the database later stays.
+  await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }, { ifAbsent: true })
+  await admin.putRoute(
+    {
+      id: 'openai-fast',
+      model: 'acme/fast',
+      provider: 'openai',
+      adapter: 'openai',
+      upstreamModel: 'gpt-4o-mini',
+      settings: { baseUrl },
+      secret: apiKey,
+    },
+    { ifAbsent: true },
+  )
+  const users = new Users(pool)
+  await users.migrate()
+  const router = createCompatRouter({ stores, creditHelp: 'Top up on your keys page.' })
+
+  const app = express()
+  app.use('/compat/v1', router)
+  // A signature covers the bytes as they came.
+  app.post('/stripe', express.raw({ type: 'application/json' }), createWebhook(stripe, webhookSecret, admin))
+  app.use(express.urlencoded({ extended: false }))
+
+  app.post(['/sign-up', '/sign-in'], async (req, res) => {
+    const { email, password } = (req.body ?? {}) as Record<string, unknown>
+    const isNew = req.path === '/sign-up'
+    if (typeof email !== 'string' || typeof password !== 'string' || (isNew && password.length < 8)) {
+      res.status(400).send('An address and a password of at least 8 characters, please.')
+      return
+    }
+    const id = await (isNew ? users.add(email, password) : users.find(email, password))
+    if (id === undefined) {
+      if (isNew) res.status(409).send('This address has a user already.')
+      else res.status(401).send('The address or the password is wrong.')
+      return
+    }
+    // Does nothing if the account exists. At each sign-in, in case the first time failed half-way.
+    await admin.openAccount(accountOf(id))
+    await users.signIn(res, id)
+    res.redirect(303, '/keys')
+  })
+  app.use('/keys', users.required, createKeysPage(admin))
+  app.post('/top-up', users.required, createCheckout(stripe))
+  // Express would answer with the status and the headers that an error of Stripe has.
+  const failed: ErrorRequestHandler = (error, _req, res, _next) => {
+    console.error(error)
+    res.status(500).send('Something went wrong.')
+  }
+  app.use(failed)
+  return { app, router, stores }
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const { DATABASE_URL, OPENAI_API_KEY, PORT, SECRET_KEY, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } =
+    process.env
+  const pool = new pg.Pool({ connectionString: DATABASE_URL })
+  pool.on('error', (error) => console.error(error))
+  const { app } = await createApp({
+    pool,
+    stripe: new Stripe(STRIPE_SECRET_KEY!),
+    webhookSecret: STRIPE_WEBHOOK_SECRET!,
+    secretKey: SECRET_KEY!,
+    apiKey: OPENAI_API_KEY!,
+  })
+  const server = app.listen(Number(PORT ?? 3000), '127.0.0.1')
+  server.once('listening', () => {
+    const { port } = server.address() as AddressInfo
+    console.log(`curl -i http://127.0.0.1:${port}/sign-up -d email=ann@acme.example -d password=long-enough`)
+  })
+}

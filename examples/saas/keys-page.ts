@@ -1,0 +1,69 @@
+import { type Admin, toJson } from 'compat-router/admin'
+import express from 'express'
+
+const BUDGET_PATTERN = /^[1-9]\d{0,5}$/
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+const form = (action: string, fields: string, button: string) =>
+  `<form method="post" action="${action}">${fields}<button>${button}</button></form>`
+
+/** Shows users their balance and their keys, each with a monthly budget. The account comes from the session alone. */
+export function createKeysPage(admin: Admin): express.Router {
+  const page = express.Router()
+
+  page.get('/', async (_req, res) => {
+    const account = res.locals.account as string
+    const keys = await admin.listCredentials({ account, inUse: true })
+    const limits = await admin.listLimits({
+      of: 'credential',
+      ownerIds: keys.map(({ credentialId }) => credentialId),
+      limit: 1_000,
+    })
+    const budgets = new Map(toJson(limits).map((limit) => [limit.ownerId, limit]))
+    const rows = keys.map(({ credentialId, label = '', lastFour, prefix }) => {
+      const budget = budgets.get(credentialId)
+      return `<tr><td>${escaped(label)}</td><td>${prefix}…${lastFour}</td>
+        <td>$${budget?.used} of $${budget?.amount} this month</td>
+        <td>${form(`/keys/${credentialId}/revoke`, '', 'Revoke')}</td></tr>`
+    })
+    const balance = toJson(await admin.balance(account))
+    res.send(`<!doctype html><title>Keys</title><h1>$${balance?.available}</h1>
+      ${form('/top-up', '<input name="dollars" type="number" min="5" max="500" value="10">', 'Top up')}
+      <table>${rows.join('')}</table>
+      ${form('/keys', '<input name="label" required><input name="budget" value="5">', 'New key')}`)
+  })
+
+  page.get('/balance', async (_req, res) => {
+    res.json(toJson(await admin.balance(res.locals.account)))
+  })
+
+  page.post('/', async (req, res) => {
+    const { budget, label } = (req.body ?? {}) as Record<string, string>
+    if (!label || !budget || !BUDGET_PATTERN.test(budget)) {
+      res.status(400).send('A key needs a name and a monthly budget of whole dollars.')
+      return
+    }
+    const { credentialId, token } = await admin.issueKey({ account: res.locals.account, label })
+    await admin.putLimit({
+      id: `budget of ${credentialId}`,
+      of: 'credential',
+      ownerId: credentialId,
+      unit: 'credits',
+      per: 'month',
+      amount: budget,
+    })
+    // Only its digest is stored, so the key is shown now or never.
+    res.status(201).send(`Your new key: <code>${token}</code> <a href="/keys">Back</a>`)
+  })
+
+  page.post('/:id/revoke', async (req, res) => {
+    const [key] = await admin.listCredentials({ account: res.locals.account, credentialId: req.params.id })
+    if (key === undefined) {
+      res.status(404).send('You have no such key.')
+      return
+    }
+    await admin.revoke(key.credentialId)
+    res.redirect(303, '/keys')
+  })
+
+  return page
+}

@@ -1,0 +1,88 @@
+import { formatCredits } from 'compat-router'
+import type { Admin } from 'compat-router/admin'
+import type { RequestHandler } from 'express'
+import type Stripe from 'stripe'
+
+/** One credit is one dollar. */
+const toCredits = (cents: number) => formatCredits(BigInt(cents) * 10_000_000n)
+const FAILED = new Set<string | null>(['failed', 'canceled'])
+
+/** Sends the user to Stripe. The metadata, which only this server can set, say later who paid. */
+export function createCheckout(stripe: Stripe): RequestHandler {
+  return async (req, res) => {
+    const dollars = Number(req.body?.dollars)
+    if (!Number.isInteger(dollars) || dollars < 5 || dollars > 500) {
+      res.status(400).send('Between $5 and $500, please.')
+      return
+    }
+    const metadata = { account: res.locals.account as string }
+    const page = `${req.protocol}://${req.get('host')}/keys`
+    const session = await stripe.checkout.sessions.create({
+      mode: 'payment',
+      line_items: [
+        {
+          quantity: 1,
+          price_data: { currency: 'usd', unit_amount: dollars * 100, product_data: { name: 'Credits' } },
+        },
+      ],
+      metadata,
+      payment_intent_data: { metadata },
+      success_url: page,
+      cancel_url: page,
+    })
+    res.redirect(303, session.url!)
+  }
+}
+
+/**
+ * Posts what Stripe reports. Stripe sends an event again until it gets a 200, sometimes after that, and in any order: each
+ * posting has a reference, which is posted once, and their sum does not depend on the order.
+ */
+export function createWebhook(stripe: Stripe, secret: string, admin: Admin): RequestHandler {
+  /** Takes credits away for money that leaves, or gives them back if it stays after all. */
+  async function move(
+    money: { id: string; amount: number; payment_intent: string | Stripe.PaymentIntent | null },
+    stays: boolean,
+  ): Promise<void> {
+    if (money.payment_intent === null) return
+    const id = typeof money.payment_intent === 'string' ? money.payment_intent : money.payment_intent.id
+    const { account } = (await stripe.paymentIntents.retrieve(id)).metadata
+    if (account === undefined) return
+    const amount = toCredits(money.amount)
+    await admin.correct({ account, amount: `-${amount}`, reference: `stripe ${money.id}` })
+    if (stays) await admin.correct({ account, amount, reference: `stripe ${money.id} undone` })
+  }
+
+  async function post(event: Stripe.Event): Promise<void> {
+    switch (event.type) {
+      case 'checkout.session.completed':
+      case 'checkout.session.async_payment_succeeded': {
+        const { amount_total: cents, id, metadata, payment_status: status } = event.data.object
+        const account = metadata?.account
+        if (account === undefined || status !== 'paid') return
+        await admin.grant({ account, amount: toCredits(cents!), reference: `stripe ${id}` })
+        return
+      }
+      case 'refund.created':
+      case 'refund.updated':
+      case 'refund.failed':
+        return move(event.data.object, FAILED.has(event.data.object.status))
+      case 'charge.dispute.funds_withdrawn':
+        return move(event.data.object, false)
+      case 'charge.dispute.funds_reinstated':
+        return move(event.data.object, true)
+    }
+  }
+
+  return async (req, res) => {
+    let event: Stripe.Event
+    try {
+      event = stripe.webhooks.constructEvent(req.body, req.get('stripe-signature') ?? '', secret)
+    } catch {
+      res.status(400).send('The signature is wrong.')
+      return
+    }
+    await post(event)
+    res.json({ received: true })
+  }
+}

@@ -1,0 +1,67 @@
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { RequestHandler, Response } from 'express'
+import type pg from 'pg'
+
+const SCHEMA = `
+  create table if not exists users (
+    id bigint generated always as identity primary key,
+    email text not null unique, salt bytea not null, password bytea not null
+  );
+  create table if not exists sessions (digest text primary key, user_id bigint not null references users)`
+const derive = promisify<string, Buffer, number, Buffer>(scrypt)
+const digest = (token: string) => createHash('sha256').update(token).digest('hex')
+
+/** The application's own users, with passwords and sessions. Yours take their place. */
+export class Users {
+  constructor(private readonly pool: pg.Pool) {}
+
+  async migrate(): Promise<void> {
+    await this.pool.query(SCHEMA)
+  }
+
+  /** Returns the id of the new user, or undefined if the address is taken. */
+  async add(email: string, password: string): Promise<string | undefined> {
+    const salt = randomBytes(16)
+    const { rows } = await this.pool.query<{ id: string }>(
+      'insert into users (email, salt, password) values ($1, $2, $3) on conflict do nothing returning id',
+      [email.toLowerCase(), salt, await derive(password, salt, 32)],
+    )
+    return rows[0]?.id
+  }
+
+  /** Returns the id of a user, or undefined if the address or the password is wrong. */
+  async find(email: string, password: string): Promise<string | undefined> {
+    const { rows } = await this.pool.query<{ id: string; salt: Buffer; password: Buffer }>(
+      'select id, salt, password from users where email = $1',
+      [email.toLowerCase()],
+    )
+    const { id, salt = Buffer.alloc(16), password: stored = Buffer.alloc(32) } = rows[0] ?? {}
+    return timingSafeEqual(await derive(password, salt, 32), stored) ? id : undefined
+  }
+
+  async signIn(res: Response, id: string): Promise<void> {
+    const token = randomBytes(32).toString('hex')
+    await this.pool.query('insert into sessions (digest, user_id) values ($1, $2)', [digest(token), id])
+    // Other sites cannot send a lax cookie with a POST.
+    res.cookie('session', token, { httpOnly: true, sameSite: 'lax', secure: res.req.secure })
+  }
+
+  /** Lets only requests of a user pass, and notes the account that pays. */
+  readonly required: RequestHandler = async (req, res, next) => {
+    const [, token = ''] = /(?:^|; )session=([0-9a-f]{64})/.exec(req.headers.cookie ?? '') ?? []
+    const { rows } = await this.pool.query<{ user_id: string }>(
+      'select user_id from sessions where digest = $1',
+      [digest(token)],
+    )
+    if (rows[0] === undefined) {
+      res.status(401).send('Sign in first.')
+      return
+    }
+    res.locals.account = accountOf(rows[0].user_id)
+    next()
+  }
+}
+
+/** Users have one account each, named after the id in the application's own table. */
+export const accountOf = (userId: string) => `user-${userId}`

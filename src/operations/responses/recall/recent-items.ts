@@ -1,0 +1,152 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../../base/clock.js'
+import type { Principal } from '../../../contracts/credentials.js'
+import type { JsonObject } from '../../../protocol/json-values.js'
+import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
+
+/** How much of recent replies is kept, and for how long. */
+export interface RecallBounds {
+  /** The maximum size of all items together. */
+  readonly maxBytes: number
+  /** How long an item is kept after its last use. */
+  readonly ttlMs: number
+}
+
+interface Entry {
+  readonly account: string
+  /** The item as JSON. Latin1, so that each character is one byte. */
+  readonly json: string
+  readonly bytes: number
+}
+
+interface Share {
+  bytes: number
+  /** Least recently used first. */
+  readonly keys: Set<string>
+}
+
+const ITEM_MAX_BYTES = 1_024 * 1_024
+/** The approximate size of an entry besides its JSON. */
+const ENTRY_BYTES = 512
+/** An account may use a quarter of the whole. */
+const ACCOUNT_SHARE = 4
+const PURGE_EVERY_MS = 60_000
+
+/** The items of recent replies, in memory only. Each can be found by the account and the app whose call it answered. */
+export class RecentItems {
+  private readonly entries: LRUCache<string, Entry>
+  private readonly shares = new Map<string, Share>()
+  private readonly accountMaxBytes: number
+  private cancelPurge: (() => void) | undefined
+
+  constructor(
+    { maxBytes, ttlMs }: RecallBounds,
+    private readonly clock: Pick<Clock, 'after' | 'now'>,
+  ) {
+    this.accountMaxBytes = Math.floor(maxBytes / ACCOUNT_SHARE)
+    this.entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ bytes }) => bytes,
+      ttl: ttlMs,
+      updateAgeOnGet: true,
+      // lru-cache reads a start time of 0 as no start time, so the clock is one ahead.
+      perf: { now: () => clock.now() + 1 },
+      ttlResolution: 0,
+      dispose: (entry, key) => this.leave(key, entry),
+    })
+  }
+
+  /** Returns the items that one caller can find. */
+  of(principal: Principal): CallersItems {
+    const app = principal.kind === 'access-token' ? principal.app.id : null
+    return new CallersItems(this, principal.account, app)
+  }
+
+  /** Keeps an item. One that is too large is not kept. */
+  keep(key: string, account: string, item: JsonObject): void {
+    const json = toLatin1(JSON.stringify(item))
+    const bytes = ENTRY_BYTES + key.length + json.length
+    if (json.length > ITEM_MAX_BYTES || bytes > this.accountMaxBytes) return
+    this.entries.delete(key)
+    let share = this.shares.get(account)
+    for (const oldest of share?.keys ?? []) {
+      if (share!.bytes + bytes <= this.accountMaxBytes) break
+      this.entries.delete(oldest)
+    }
+    this.entries.set(key, { account, json, bytes })
+    share = this.shares.get(account)
+    if (share === undefined) {
+      share = { bytes: 0, keys: new Set() }
+      this.shares.set(account, share)
+    }
+    share.bytes += bytes
+    share.keys.add(key)
+    this.purgeLater()
+  }
+
+  /** Returns the JSON of an item as latin1, or undefined if it was never kept, or is gone. */
+  find(key: string): string | undefined {
+    const entry = this.entries.get(key)
+    if (entry === undefined) return undefined
+    const { keys } = this.shares.get(entry.account)!
+    keys.delete(key)
+    keys.add(key)
+    return entry.json
+  }
+
+  /** Forgets everything, and leaves no timer. */
+  clear(): void {
+    this.entries.clear()
+    this.cancelPurge?.()
+    this.cancelPurge = undefined
+  }
+
+  /** Frees items that are too old, also if nothing is kept any more. */
+  private purgeLater(): void {
+    if (this.cancelPurge !== undefined) return
+    const purge = (): void => {
+      this.cancelPurge = undefined
+      this.entries.purgeStale()
+      if (this.entries.size > 0) this.purgeLater()
+    }
+    this.cancelPurge = this.clock.after(PURGE_EVERY_MS, purge, 'background')
+  }
+
+  private leave(key: string, { account, bytes }: Entry): void {
+    const share = this.shares.get(account)
+    if (share === undefined) return
+    share.keys.delete(key)
+    share.bytes -= bytes
+    if (share.keys.size === 0) this.shares.delete(account)
+  }
+}
+
+/** The recent items of one account and app. */
+export class CallersItems {
+  constructor(
+    private readonly all: RecentItems,
+    private readonly account: string,
+    private readonly app: string | null,
+  ) {}
+
+  /** Keeps an item under its id, if there is one. One that JSON cannot represent is not kept. */
+  keep(id: string, read: () => JsonObject | undefined): void {
+    try {
+      const item = read()
+      if (item !== undefined) this.all.keep(this.keyOf(id), this.account, item)
+    } catch {
+      // An adapter may pass a BigInt. The reply is not to blame for what is only remembered of it.
+    }
+  }
+
+  /** Returns an item and its size, or undefined if it was never kept, or is gone. */
+  find(id: string): { readonly item: JsonObject; readonly bytes: number } | undefined {
+    const json = this.all.find(this.keyOf(id))
+    if (json === undefined) return undefined
+    return { item: JSON.parse(fromLatin1(json)) as JsonObject, bytes: json.length }
+  }
+
+  private keyOf(id: string): string {
+    return JSON.stringify([this.account, this.app, id])
+  }
+}

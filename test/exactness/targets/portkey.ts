@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findPort, installPeer, startPeer } from '../peers.js'
+import type { Gateway, Target, Upstream } from '../target.js'
+import { PRICES, priceOf } from '../usage.js'
+
+const VERSION = '1.15.2'
+
+/**
+ * The open-source gateway. Its README offers routing, fallbacks and guardrails. It lists cost management and usage
+ * analytics too, but those are parts of the hosted product: the package has no prices, keeps no log of costs, and knows no
+ * keys or budgets. It is a target because people choose it for a gateway, and to show that nothing can be compared.
+ */
+export async function portkeyTarget(): Promise<Target> {
+  const directory = await installPeer({
+    name: 'portkey',
+    version: VERSION,
+    dependencies: { '@portkey-ai/gateway': VERSION },
+    // With later versions of this adapter its streams fail on Node 20, with `TypeError: immutable`.
+    overrides: { '@hono/node-server': '1.3.3' },
+  })
+  return {
+    name: 'portkey',
+    version: `@portkey-ai/gateway ${VERSION}`,
+    settings: [
+      'npx @portkey-ai/gateway, as in its README; x-portkey-provider: openai, x-portkey-custom-host: the provider',
+    ],
+    policy: {
+      sources: [
+        'its README lists "Cost Management" with links to the documents of the hosted product; the package has no prices and no log of costs',
+      ],
+      owes: () => ({ unstated: true }),
+      price: (usage) => priceOf(usage, PRICES),
+      storedWithinMs: 0,
+    },
+    start: (upstream) => startPortkey(directory, upstream),
+  }
+}
+
+async function startPortkey(directory: string, upstream: Upstream): Promise<Gateway> {
+  const port = await findPort()
+  const home = await mkdtemp(join(tmpdir(), 'compat-router-exactness-home-'))
+  const peer = await startPeer({
+    command: ['node_modules/@portkey-ai/gateway/build/start-server.js', '--headless', `--port=${port}`],
+    directory,
+    home,
+    environment: { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost' },
+    readyUrl: `http://127.0.0.1:${port}/`,
+  })
+  return {
+    url: `http://127.0.0.1:${port}/v1/chat/completions`,
+    model: 'gpt-4o',
+    headers: { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': upstream.baseUrl },
+    key: 'key-of-the-host',
+    async stop() {
+      await peer.stop()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,334 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import OpenAI from 'openai'
+import Stripe from 'stripe'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createApp } from '../../examples/saas/app.js'
+import { type StandIn, startStandIn } from '../../src/testing/stand-in/stand-in.js'
+import { nanos } from '../helpers/decimals.js'
+import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+import { runFile, said, stopped } from './server-program.js'
+
+const WEBHOOK_SECRET = 'whsec_of_the_example'
+const SECRET_KEY = '3'.repeat(64)
+const messages = [{ role: 'user' as const, content: 'Hello' }]
+
+/** The part of Stripe's API that the example calls. */
+class ScriptedStripe {
+  /** The fields of each checkout session that was created. */
+  readonly sessions: URLSearchParams[] = []
+  isDown = false
+  readonly server = createServer(async (req, res) => {
+    const body = new URLSearchParams(await text(req))
+    const reply = (status: number, value: object) => {
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+    }
+    const [, intent] = /^\/v1\/payment_intents\/pi_(\d+)$/.exec(req.url!) ?? []
+    if (this.isDown) reply(400, { error: { type: 'invalid_request_error', message: 'Not now.' } })
+    else if (intent !== undefined) {
+      const account = this.sessions[Number(intent)]!.get('payment_intent_data[metadata][account]')
+      reply(200, { id: `pi_${intent}`, object: 'payment_intent', metadata: { account } })
+    } else {
+      const number = this.sessions.push(body) - 1
+      reply(200, { id: `cs_${number}`, object: 'checkout.session', url: `https://stripe.example/${number}` })
+    }
+  })
+
+  get client(): Stripe {
+    const { port } = this.server.address() as AddressInfo
+    return new Stripe('sk_test_scripted', { host: '127.0.0.1', port, protocol: 'http', maxNetworkRetries: 0 })
+  }
+}
+
+let database: TestDatabase
+let upstream: StandIn
+let base: string
+let close: () => Promise<void>
+const stripe = new ScriptedStripe()
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+beforeAll(async () => {
+  upstream = await startStandIn({ models: ['gpt-4o-mini'], tokenDelayMs: 0 })
+  database = await createTestDatabase()
+  await listen(stripe.server)
+  const { app, router, stores } = await createApp({
+    pool: database.pool,
+    stripe: stripe.client,
+    webhookSecret: WEBHOOK_SECRET,
+    secretKey: SECRET_KEY,
+    apiKey: upstream.apiKey,
+    baseUrl: upstream.baseUrl,
+  })
+  const server = createServer(app)
+  base = await listen(server)
+  close = async () => {
+    await router.close()
+    await stores.close()
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+afterAll(async () => {
+  await close()
+  stripe.server.close()
+  stripe.server.closeAllConnections()
+  await upstream.close()
+  await database.drop()
+})
+
+/** A browser of one user. */
+class Visitor {
+  private static count = 0
+  readonly email = `user${Visitor.count++}@acme.example`
+  private cookie = ''
+
+  async post(path: string, fields: Record<string, string> = {}): Promise<Response> {
+    const response = await fetch(base + path, {
+      method: 'POST',
+      headers: { cookie: this.cookie },
+      body: new URLSearchParams(fields),
+      redirect: 'manual',
+    })
+    const [set] = response.headers.getSetCookie()
+    if (set !== undefined) this.cookie = set.split(';')[0]!
+    return response
+  }
+
+  async get(path: string): Promise<string> {
+    return (await fetch(base + path, { headers: { cookie: this.cookie } })).text()
+  }
+
+  sign(path: '/sign-up' | '/sign-in', password = 'long enough'): Promise<Response> {
+    return this.post(path, { email: this.email, password })
+  }
+
+  async balance(): Promise<bigint> {
+    return nanos((JSON.parse(await this.get('/keys/balance')) as { posted: string }).posted)
+  }
+
+  /** Makes a key and returns a client with it. */
+  async client(budget = '5'): Promise<OpenAI> {
+    const response = await this.post('/keys', { label: 'laptop <1>', budget })
+    const [apiKey] = /sk-[\w-]+/.exec(await response.text())!
+    return new OpenAI({ baseURL: `${base}/compat/v1`, apiKey, maxRetries: 0 })
+  }
+
+  /** Starts a checkout and returns its number. */
+  async checkout(dollars: number): Promise<number> {
+    const response = await this.post('/top-up', { dollars: String(dollars) })
+    expect(response.status).toBe(303)
+    return Number(/^https:\/\/stripe\.example\/(\d+)$/.exec(response.headers.get('location')!)![1])
+  }
+}
+
+async function deliver(
+  type: string,
+  object: object,
+  { secret = WEBHOOK_SECRET, timestamp = Math.floor(Date.now() / 1_000) } = {},
+): Promise<number> {
+  const payload = JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object } })
+  const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret, timestamp })
+  const response = await fetch(`${base}/stripe`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+    body: payload,
+  })
+  return response.status
+}
+
+function session(number: number, more: object = {}): object {
+  const sent = stripe.sessions[number]!
+  return {
+    id: `cs_${number}`,
+    object: 'checkout.session',
+    payment_status: 'paid',
+    amount_total: Number(sent.get('line_items[0][price_data][unit_amount]')),
+    metadata: { account: sent.get('metadata[account]') },
+    ...more,
+  }
+}
+
+let visitor: Visitor
+
+/** Tops a visitor up and returns the number of the payment. */
+async function topUp(dollars: number): Promise<number> {
+  const number = await visitor.checkout(dollars)
+  expect(await deliver('checkout.session.completed', session(number))).toBe(200)
+  return number
+}
+
+beforeEach(async () => {
+  visitor = new Visitor()
+  expect((await visitor.sign('/sign-up')).status).toBe(303)
+})
+
+describe('examples/saas', () => {
+  it('takes a user from sign-up to a call that is charged exactly', async () => {
+    const client = await visitor.client()
+    const ask = () => client.chat.completions.create({ model: 'acme/fast', messages })
+    await expect(ask()).rejects.toMatchObject({
+      status: 402,
+      code: 'insufficient_credits',
+      message: expect.stringContaining('Top up on your keys page.'),
+    })
+    await topUp(10)
+    const { usage } = await ask()
+    const { cost } = usage as unknown as { cost: number }
+    expect(cost).toBeGreaterThan(0)
+    expect(await visitor.balance()).toBe(nanos('10') - nanos(String(cost)))
+    const page = await visitor.get('/keys')
+    expect(page).toContain(`$${cost} of $5 this month`)
+    expect(page).toContain('laptop &#60;1&#62;')
+  })
+
+  it('knows its users again, and nobody else', async () => {
+    expect((await new Visitor().post('/keys')).status).toBe(401)
+    expect((await visitor.sign('/sign-up')).status).toBe(409)
+    expect((await visitor.sign('/sign-in', 'a guess')).status).toBe(401)
+    expect((await new Visitor().sign('/sign-in')).status).toBe(401)
+    expect((await new Visitor().sign('/sign-up', 'short')).status).toBe(400)
+    await topUp(5)
+    expect((await visitor.sign('/sign-in')).status).toBe(303)
+    expect(await visitor.balance()).toBe(nanos('5'))
+  })
+
+  it('stops a key at its budget, and revokes only keys of the user', async () => {
+    await topUp(500)
+    const client = await visitor.client('1')
+    const ask = (content: string) =>
+      client.chat.completions.create({
+        model: 'acme/fast',
+        messages: [{ role: 'user', content }],
+        max_tokens: 10,
+      })
+    await ask('Hello')
+    await expect(ask('much '.repeat(2_000_000))).rejects.toMatchObject({
+      status: 402,
+      code: 'budget_exceeded',
+    })
+    const [, credentialId] = /\/keys\/([^/]+)\/revoke/.exec(await visitor.get('/keys'))!
+    const other = new Visitor()
+    await other.sign('/sign-up')
+    expect((await other.post(`/keys/${credentialId}/revoke`)).status).toBe(404)
+    await ask('Hello')
+    expect((await visitor.post(`/keys/${credentialId}/revoke`)).status).toBe(303)
+    await expect.poll(() => ask('Hello').catch((error: { status: number }) => error.status)).toBe(401)
+    expect((await visitor.post('/keys', { label: 'x', budget: '0' })).status).toBe(400)
+  })
+
+  describe('the webhook of Stripe', () => {
+    it('posts a payment once, however often and at once it is reported', async () => {
+      const number = await visitor.checkout(20)
+      const paid = session(number)
+      const statuses = await Promise.all(
+        Array.from({ length: 8 }, (_, index) =>
+          deliver(
+            index % 2 === 0 ? 'checkout.session.completed' : 'checkout.session.async_payment_succeeded',
+            paid,
+          ),
+        ),
+      )
+      expect(new Set(statuses)).toEqual(new Set([200]))
+      expect(await visitor.balance()).toBe(nanos('20'))
+    })
+
+    it('refuses wrong and old signatures, and posts nothing for other events', async () => {
+      const paid = session(await visitor.checkout(20))
+      const type = 'checkout.session.completed'
+      expect(await deliver(type, paid, { secret: 'whsec_of_another' })).toBe(400)
+      expect(await deliver(type, paid, { timestamp: 1_700_000_000 })).toBe(400)
+      expect((await fetch(`${base}/stripe`, { method: 'POST', body: '{}' })).status).toBe(400)
+      expect(await deliver(type, { ...paid, payment_status: 'unpaid' })).toBe(200)
+      expect(await deliver(type, { ...paid, metadata: {} })).toBe(200)
+      expect(await deliver('checkout.session.expired', paid)).toBe(200)
+      expect(await visitor.balance()).toBe(0n)
+    })
+
+    it('takes each refund away once, and gives a failed one back, in any order', async () => {
+      const number = await topUp(20)
+      const refund = (id: string, cents: number, status: string) => ({
+        id,
+        object: 'refund',
+        amount: cents,
+        payment_intent: `pi_${number}`,
+        status,
+      })
+      const name = `re_${number}`
+      const partial = refund(`${name}_a`, 550, 'succeeded')
+      for (const type of ['refund.created', 'refund.updated', 'refund.created'])
+        expect(await deliver(type, partial)).toBe(200)
+      expect(await visitor.balance()).toBe(nanos('14.5'))
+      await deliver('refund.created', refund(`${name}_b`, 100, 'pending'))
+      expect(await visitor.balance()).toBe(nanos('13.5'))
+      await deliver('refund.failed', refund(`${name}_b`, 100, 'failed'))
+      await deliver('refund.failed', refund(`${name}_b`, 100, 'failed'))
+      expect(await visitor.balance()).toBe(nanos('14.5'))
+      await deliver('refund.failed', refund(`${name}_c`, 300, 'canceled'))
+      await deliver('refund.created', refund(`${name}_c`, 300, 'pending'))
+      expect(await visitor.balance()).toBe(nanos('14.5'))
+    })
+
+    it('takes credits away while a payment is disputed, and also before it is reported', async () => {
+      const number = await visitor.checkout(20)
+      const dispute = { id: `dp_${number}`, object: 'dispute', amount: 2000, payment_intent: `pi_${number}` }
+      expect(await deliver('charge.dispute.funds_withdrawn', dispute)).toBe(200)
+      expect(await visitor.balance()).toBe(nanos('-20'))
+      await deliver('checkout.session.completed', session(number))
+      expect(await visitor.balance()).toBe(0n)
+      for (let time = 0; time < 2; time++) await deliver('charge.dispute.funds_reinstated', dispute)
+      expect(await visitor.balance()).toBe(nanos('20'))
+    })
+
+    it('lets Stripe send an event again that could not be posted', async () => {
+      const number = await topUp(20)
+      const refund = {
+        id: `re_${number}`,
+        object: 'refund',
+        amount: 500,
+        payment_intent: `pi_${number}`,
+        status: 'succeeded',
+      }
+      const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+      stripe.isDown = true
+      expect(await deliver('refund.created', refund)).toBe(500)
+      expect(printed).toHaveBeenCalledOnce()
+      printed.mockRestore()
+      stripe.isDown = false
+      expect(await visitor.balance()).toBe(nanos('20'))
+      expect(await deliver('refund.created', refund)).toBe(200)
+      expect(await visitor.balance()).toBe(nanos('15'))
+    })
+  })
+
+  it('refuses amounts that it does not sell', async () => {
+    for (const dollars of ['4', '501', '5.5', '-5', 'x', ''])
+      expect((await visitor.post('/top-up', { dollars })).status).toBe(400)
+  })
+
+  it('runs from its file, and keeps what was edited in the database', { timeout: 60_000 }, async () => {
+    const program = runFile('examples/saas/app.ts', {
+      PORT: '0',
+      DATABASE_URL: database.url,
+      SECRET_KEY,
+      OPENAI_API_KEY: upstream.apiKey,
+      STRIPE_SECRET_KEY: 'sk_test_1',
+      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    })
+    const [, url] = /(http:\S+)\/sign-up/.exec(await said(program, /\n$/))!
+    const body = new URLSearchParams({ email: 'new@acme.example', password: 'long enough' })
+    expect((await fetch(`${url}/sign-up`, { method: 'POST', body, redirect: 'manual' })).status).toBe(303)
+    await stopped(program, 'SIGTERM')
+    // The route still leads to the provider of the tests.
+    await topUp(5)
+    const client = await visitor.client()
+    expect((await client.chat.completions.create({ model: 'acme/fast', messages })).usage).toBeDefined()
+  })
+})
