@@ -30,6 +30,7 @@ export {
   type KeyringKey,
   keyring,
 } from './envelope/index.js'
+export * from './identity/index.js'
 export { type EventLogger, logEvents } from './log-events.js'
 export * from './memory/index.js'
 export {

@@ -61,6 +61,11 @@ export interface RouterOptions {
   readonly creditHelp?: string
   /** The mount path, if nothing strips it from `req.url`, as on a bare `http` server. */
   readonly basePath?: string
+  /**
+   * The address of the metadata of the router as a protected resource (RFC 9728), such as `resourceMetadata` of
+   * `createConnect(…)`. It is named in `www-authenticate`, so that OAuth clients find the authorization server.
+   */
+  readonly resourceMetadata?: string
   /** `false` turns `GET /openapi.json` off. */
   readonly openapi?: boolean
   /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
@@ -234,6 +239,7 @@ const OPTIONS: readonly string[] = Object.keys({
   byokFee: true,
   creditHelp: true,
   basePath: true,
+  resourceMetadata: true,
   openapi: true,
   publicModels: true,
   limits: true,
@@ -274,6 +280,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
   requireBoolean('neverOverdraw', options.neverOverdraw)
   requireBoolean('openapi', options.openapi)
   requireBoolean('publicModels', options.publicModels)
+  requireAddress(options.resourceMetadata)
   requireTraceContext(options.traceContext)
   requireReasoningName(options.reasoningName)
   requireFunction('createCompatRouter: admit', options.admit)
@@ -392,6 +399,15 @@ function requireBoolean(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'boolean') {
     throw new TypeError(`createCompatRouter: ${name} must be true or false.`)
   }
+}
+
+function requireAddress(value: unknown): void {
+  if (value === undefined) return
+  const isHttp = typeof value === 'string' && /^https?:/.test(value)
+  if (isHttp && URL.canParse(value) && new URL(value).href === value) return
+  throw new TypeError(
+    'createCompatRouter: resourceMetadata must be a whole address, such as resourceMetadata of createConnect(…).',
+  )
 }
 
 function requireTraceContext(value: unknown): void {

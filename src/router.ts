@@ -66,6 +66,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     fastPaths: usesFastPath('chunks'),
     isClosing: () => engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
+    ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),
     onStripped() {
       if (hasWarned.stripped) return
       hasWarned.stripped = true

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type OpenAI from 'openai'
 import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
@@ -25,10 +26,13 @@ import {
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { type StandIn, startStandIn } from '../src/testing/stand-in/stand-in.js'
+import { freePort } from './connect/host-process.js'
+import { openPage, submit, UserAgent } from './connect/user-agent.js'
 import { askDatabases } from './helpers/ask-databases.js'
 import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
 import { createTestDatabase } from './helpers/postgres.js'
+import { claims, json, newKey, sign, startKeySet, startServer } from './identity/issuer.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -72,7 +76,9 @@ const others = [
     'seal',
     'cases',
   ],
+  ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
+  ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
   ...['durable', 'postgres', 'admin', 'amounts', 'cli', 'console', 'logs', 'telemetry', 'stand-in'],
 ]
 const upstreamKey = 'sk-upstream-for-the-blocks'
@@ -114,6 +120,8 @@ let upstream: StandIn
 let proxy: ConnectProxy
 let folder: string
 let mounted: string
+/** The identity server of the blocks. */
+let identityUrl = 'https://id.example/'
 let started: Server[] = []
 let imports = 0
 const open: Server[] = []
@@ -184,6 +192,8 @@ function withTestAddresses(text: string, base = mounted): string {
     .replaceAll('https://openrouter.ai/api/v1', upstream.baseUrl)
     .replaceAll('http://proxy.internal:3128', proxy.url)
     .replaceAll('http://localhost:3000', base ?? 'http://localhost:3000')
+    .replaceAll('https://id.example/keys', identityUrl)
+    .replaceAll('https://id.example/introspect', identityUrl)
     .replaceAll('.data/credits.db', join(folder, 'credits.db'))
     .replaceAll('pino()', 'pino({}, { write: (line) => console.log(line) })')
 }
@@ -512,6 +522,62 @@ describe('the code blocks of the documents', () => {
       expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
     })
 
+    it('stream in a page with a token of a session', async () => {
+      await admin.openAccount('alice')
+      await admin.grant({ account: 'alice', amount: '1' })
+      const before = (await admin.balance('alice'))!.posted
+      const base = await serve('sessions')
+      const send = globalThis.fetch
+      // As the browser of a page at the host's origin does.
+      const asPage: typeof fetch = (input, init = {}) => {
+        const headers = new Headers(init.headers)
+        if (init.credentials === 'same-origin') {
+          headers.set('cookie', 'user=alice')
+          headers.set('sec-fetch-site', 'same-origin')
+        } else headers.set('origin', 'https://app.example')
+        return send(new URL(String(input), base), { ...init, headers })
+      }
+      vi.spyOn(globalThis, 'fetch').mockImplementation(asPage)
+      const pieces = await logged('page', base)
+      expect(pieces.join('').length).toBeGreaterThan(0)
+      await expect.poll(async () => (await admin.balance('alice'))!.held).toBe(0n)
+      expect((await admin.balance('alice'))!.posted).toBeLessThan(before)
+    })
+
+    it('accept tokens of an identity server, beside keys', async () => {
+      const key = await newKey('one')
+      const set = await startKeySet(key)
+      identityUrl = set.url
+      const base = await serve('identity')
+      const seconds = Math.floor(Date.now() / 1_000)
+      const times = { iat: seconds, exp: seconds + 300 }
+      await admin.grant({ account: 'user-1', amount: '1' })
+      const before = (await admin.balance('user-1'))!.posted
+      expect((await complete(base, 'acme/fast', await sign(key, claims(times)))).status).toBe(200)
+      expect((await admin.balance('user-1'))!.posted).toBeLessThan(before)
+      expect((await admin.balance('notes-earnings'))!.posted).toBeGreaterThan(0n)
+      const { token } = await admin.issueKey({ account: 'user-1' })
+      expect((await complete(base, 'acme/fast', token)).status).toBe(200)
+      const unknown = await sign(key, claims({ ...times, client_id: 'unknown' }))
+      expect((await complete(base, 'acme/fast', unknown)).status).toBe(401)
+      await set.server.close()
+    })
+
+    it('accept tokens that an identity server vouches for', async () => {
+      vi.stubEnv('INTROSPECTION_SECRET', 'for the blocks')
+      const seconds = Math.floor(Date.now() / 1_000)
+      const server = await startServer((_, res) =>
+        json(res, { active: true, ...claims({ exp: seconds + 300 }) }),
+      )
+      identityUrl = server.url
+      const base = await serve('introspection')
+      expect((await complete(base, 'acme/fast', 'opaque-1')).status).toBe(200)
+      const { token } = await admin.issueKey({ account: 'user-1' })
+      expect((await complete(base, 'acme/fast', token)).status).toBe(200)
+      expect(server.requests).toHaveLength(1)
+      await server.close()
+    })
+
     it('issue a key that expires', async () => {
       const [token] = (await logged('short-key')) as [string]
       expect(token).toMatch(/^sk-/)
@@ -582,6 +648,64 @@ describe('the code blocks of the documents', () => {
       await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
       const balance = (await (await fetch(`${base}/balance`)).json()) as Record<string, string>
       expect(parseCredits(balance.available!)).toBe((await admin.balance('alice'))!.available)
+    })
+
+    it('register an app, and let users see, cap and revoke only their own connected apps', async () => {
+      await importBlock('connect-app')
+      const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 2_000 } }
+      const shown = { appName: 'Notes', redirectHost: 'notes.example' }
+      const connected = await stores.connect.consent({ account: 'ben', appId: 'notes', ...terms, ...shown })
+      const base = await serve('connected-apps')
+      const ask = (path: string, user: string, method = 'GET', body?: object) =>
+        fetch(`${base}/apps${path}`, {
+          method,
+          headers: { 'x-user': user, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        })
+      const id = connected!.grantId
+      expect((await ask(`/${id}/cap`, 'ben', 'PUT', { amount: '5' })).status).toBe(204)
+      expect((await ask(`/${id}/cap`, 'cleo', 'PUT', { amount: '500' })).status).toBe(500)
+      expect(await (await ask('', 'ben')).json()).toEqual([
+        { id, appName: 'Notes', models: ['acme/fast'], devices: [], spent: '0', cap: '5 per month' },
+      ])
+      expect(await (await ask('', 'cleo')).json()).toEqual([])
+      expect((await ask(`/${id}`, 'cleo', 'DELETE')).status).toBe(404)
+      expect((await ask(`/${id}`, 'ben', 'DELETE')).status).toBe(204)
+      expect(await (await ask('', 'ben')).json()).toEqual([])
+    })
+
+    it('connect an app in 20 lines of a host and 15 of the app', async () => {
+      await importBlock('connect-app')
+      const origin = `http://127.0.0.1:${await freePort()}`
+      vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+      const { port } = new URL(origin)
+      const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+        open.push(this)
+        return listen.call(this, { port: Number(port), host: '127.0.0.1' })
+      })
+      await importBlock('connect-host', origin)
+      spy.mockRestore()
+      await admin.grant({ account: 'alice', amount: '1' })
+      const client = (await importBlock('connect-client', origin)) as {
+        begin(): Promise<{ link: URL; verifier: string; state: string }>
+        finish(callback: URL, verifier: string, state: string): Promise<OpenAI>
+      }
+      const { link, state, verifier } = await client.begin()
+      const agent = new UserAgent(origin)
+      expect((await agent.visit(link.href)).headers.get('location')).toContain(
+        '/login?to=%2Fconnect%2Fauthorize',
+      )
+      agent.cookies.push({ name: 'sid', path: '/', value: '1' })
+      const place = { origin, issuer: `${origin}/connect`, routerUrl: `${origin}/compat/v1` }
+      const page = await openPage(agent, link.href)
+      expect(page.text).toContain('Signed in as Alice')
+      const answered = await submit(agent, place, page)
+      const openai = await client.finish(new URL(answered.headers.get('location')!), verifier, state)
+      const reply = await openai.chat.completions.create({
+        model: 'acme/fast',
+        messages: [{ role: 'user', content: 'Hi' }],
+      })
+      expect(reply.choices[0]?.message.content).toBeTruthy()
     })
 
     it('warn of a low balance, once', async () => {
@@ -666,8 +790,12 @@ describe('the code blocks of the documents', () => {
   })
 
   it('make a secret key of 32 bytes', async () => {
-    const { stdout } = await promisify(execFile)('sh', ['-c', checked('shell').text])
-    expect(stdout.trim()).toMatch(/^[0-9a-f]{64}$/)
+    const [npx, name, ...args] = checked('secret').text.trim().split(' ')
+    expect([npx, name]).toEqual(['npx', packageJson.name])
+    let printed = ''
+    const surroundings = { env: {}, stdin: Readable.from([]), writeError: () => {} }
+    await runCli(args, { ...surroundings, write: (text) => (printed += text) })
+    expect(printed.trim()).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('say how to run the demo, with and without a database', () => {

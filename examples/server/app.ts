@@ -9,10 +9,12 @@ import { createAdmin } from 'compat-router/admin'
 import { createConsole, oneTimeSignIn } from 'compat-router/console'
 import { type StandIn, startStandIn } from 'compat-router/testing'
 import express, { type Express } from 'express'
+import { exampleConnect } from './connect.js'
 import { type OpenDatabase, openDatabase } from './database.js'
 import { type DemoCredentials, demoAccounts, demoCredentials, openDemoAccounts } from './demo-accounts.js'
 import { prometheusMetrics } from './metrics.js'
 import { type OfferedModel, offeredDemoModels, offeredModels } from './models.js'
+import { createNotesApp, registerNotes } from './notes-app.js'
 import { offer } from './offer.js'
 import type { DatabaseSettings, UpstreamSettings } from './settings.js'
 
@@ -24,6 +26,8 @@ export interface ExampleOptions {
   readonly database: DatabaseSettings
   /** A real provider. If absent, a stand-in is started on a loopback port. */
   readonly upstream?: UpstreamSettings
+  /** The server's own address on loopback. If it is set, users can connect apps, and there is an app to try it with. */
+  readonly origin?: string
   /** Time between two tokens of the stand-in. */
   readonly tokenDelayMs?: number
   /** Called with one line for each call, and one for each event that the operator should see. */
@@ -32,6 +36,8 @@ export interface ExampleOptions {
 
 export interface ExampleApp {
   readonly app: Express
+  /** An app of somebody else, for a port of its own. Only with an `origin`. */
+  readonly notes?: Express
   readonly router: CompatRouter
   readonly models: readonly OfferedModel[]
   /** Describes the database. */
@@ -110,14 +116,27 @@ async function assemble(
     if (line !== undefined) options.log?.(line)
   }
   listeners.push(onEvent)
+  const { origin } = options
+  const connecting =
+    origin === undefined
+      ? undefined
+      : exampleConnect(origin, MOUNT, database.stores, (line) => options.log?.(line))
   const router = createCompatRouter({
     stores: database.stores,
+    ...(connecting && { resourceMetadata: connecting.connect.resourceMetadata }),
     limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent,
   })
   pages.observe(router)
   const app = express()
   app.disable('x-powered-by')
+  if (connecting !== undefined) {
+    await registerNotes(
+      admin,
+      models.map(({ id }) => id),
+    )
+    app.use(connecting.connect, connecting.login)
+  }
   app.use(MOUNT, router)
   app.get('/metrics', metrics.serve(router))
   app.use(signIn, pages)
@@ -126,6 +145,7 @@ async function assemble(
     (await admin.balance(account)) ?? { posted: 0n, held: 0n, available: 0n }
   return {
     app,
+    ...(origin === undefined ? {} : { notes: createNotesApp(origin, models[0]!.id) }),
     router,
     models,
     where: database.where,
@@ -137,6 +157,7 @@ async function assemble(
     }),
     close: async () => {
       await router.close()
+      await connecting?.connect.close()
       await database.close()
       await demo?.server.close()
     },

@@ -8,6 +8,7 @@ export async function greeting(
   credentials: DemoCredentials,
   origin: string,
   isDemo: boolean,
+  notesOrigin?: string,
 ): Promise<string> {
   const { apiKey, accessToken } = credentials
   const balances = await example.balances()
@@ -34,7 +35,7 @@ Models              ${example.models.map(({ id }) => id).join(', ')}
 Stores              ${example.where}
 Demo API key        ${shown(apiKey)}  (${demoAccounts.owner} pays, ${textOf(balances.apiKey)})
 Demo access token   ${shown(accessToken)}  (${demoAccounts.appUser} pays, ${textOf(balances.accessToken)}, the app adds 20 %)
-
+${notesOrigin === undefined ? '' : `Demo app            ${notesOrigin}  (${demoAccounts.appUser} connects it, and its calls cost ${demoAccounts.appUser}'s credits)\n`}
 ${advice(credentials)}
 
 A completion${apiKey.token === undefined ? ' (set the variable KEY to the API key)' : ''}:

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Express } from 'express'
 import { createApp, type ExampleApp } from './app.js'
 import { greeting } from './greeting.js'
 import { readSettings, type Settings, SettingsError } from './settings.js'
@@ -9,19 +10,27 @@ const say = (text: string) => process.stdout.write(`${text}\n`)
 
 async function main(): Promise<void> {
   const settings = readSettings(process.env, process.argv.slice(2))
-  const example = await createApp({ ...settings, log: say })
-  const server = createServer(example.app)
-  try {
-    await listen(server, settings)
-  } catch (error) {
-    await example.close()
-    throw error
-  }
-  closeOnSignal(server, example)
-  // Not earlier: new keys are shown only here, and listening could have failed.
+  const server = createServer()
+  // First, because Connect must know its own address.
+  await listen(server, settings)
+  const origin = originOf(server, settings.host)
+  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(origin).hostname)
+  const example = await createApp({ ...settings, log: say, ...(isLoopback ? { origin } : {}) })
+  server.on('request', example.app)
+  const notes = example.notes === undefined ? undefined : await serveNotes(example.notes, server)
+  closeOnSignal(server, notes, example)
   const credentials = await example.credentials({ renew: settings.newKeys })
   const isDemo = settings.upstream === undefined
-  say(await greeting(example, credentials, originOf(server, settings.host), isDemo))
+  const notesOrigin = notes === undefined ? undefined : originOf(notes, '127.0.0.1')
+  say(await greeting(example, credentials, origin, isDemo, notesOrigin))
+}
+
+/** Serves the app that users connect on the next port, or on any other if that one is taken. */
+async function serveNotes(notes: Express, host: Server): Promise<Server> {
+  const { port } = host.address() as AddressInfo
+  const server = createServer(notes).listen(port < 65_535 ? port + 1 : 0, '127.0.0.1')
+  await once(server, 'listening').catch(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+  return server
 }
 
 async function listen(server: Server, { port, host }: Settings): Promise<void> {
@@ -39,13 +48,15 @@ async function listen(server: Server, { port, host }: Settings): Promise<void> {
 }
 
 /** The first signal lets calls finish. A second one ends the process at once. */
-function closeOnSignal(server: Server, example: ExampleApp): void {
+function closeOnSignal(server: Server, notes: Server | undefined, example: ExampleApp): void {
   let closing = false
   const close = (): void => {
     if (closing) process.exit(1)
     closing = true
     say('Closing. Calls in flight may finish.')
     server.close()
+    notes?.close()
+    notes?.closeAllConnections()
     example
       .close()
       .then(() => {

@@ -8,6 +8,8 @@ import { checkLimit } from './limit.js'
 export interface CredentialRow {
   readonly credentialId: string
   readonly kind: 'api-key' | 'access-token'
+  /** `connect` for the grant of a user to an app, `session` for a session. Absent for what an operator has issued. */
+  readonly source?: 'connect' | 'session'
   readonly account: string
   readonly appId?: string
   readonly label?: string
@@ -15,7 +17,7 @@ export interface CredentialRow {
   readonly allowedModels?: readonly string[]
   /** The scopes of the newest token: those of the grant, unless it was reissued with fewer. */
   readonly scopes?: readonly string[]
-  /** The first characters of the newest token. */
+  /** The first characters of the newest token. Empty for a grant of Connect and for a session. */
   readonly prefix: string
   readonly lastFour: string
   readonly createdAt: number
@@ -53,16 +55,18 @@ export async function listCredentialRows(
   if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
   if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
+  if (credentialId === undefined && credentialIds === undefined) conditions.push("c.source = 'operator'")
   if (inUse === true) conditions.push(isInUse(database))
   // Ids begin with their time of creation.
   if (after !== undefined) add((value) => `c.id < ${value}`, parseInput(idSchema, after, 'after'))
   if (limit !== undefined) parameters.push(BigInt(limit))
-  // Every credential has such a token. With an inner join, SQLite may read and sort all tokens first, even for one page.
+  // Every operator's credential has one such token. With an inner join, SQLite may read and sort all tokens first, even for
+  // one page.
   return database.all({
-    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, t.expires_at, t.digest,
+    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, coalesce(t.expires_at, c.ends_at) as expires_at, t.digest,
         u.last_used_at
       from {credentials} c
-      left join {tokens} t on t.credential_id = c.id and t.revoked_at is null
+      left join {tokens} t on t.credential_id = c.id and t.revoked_at is null and c.source = 'operator'
       left join {credential_uses} u on u.credential_id = c.id
       ${where()}
       order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
@@ -71,6 +75,7 @@ export async function listCredentialRows(
 }
 
 export function readCredentialRow(row: Row): CredentialRow {
+  const source = readText(row, 'source')
   const appId = readOptionalText(row, 'app_id')
   const label = readOptionalText(row, 'label')
   const allowedModels = readOptionalJson<string[]>(row, 'allowed_models')
@@ -81,9 +86,10 @@ export function readCredentialRow(row: Row): CredentialRow {
   return {
     credentialId: readText(row, 'id'),
     kind: readText(row, 'kind') as CredentialRow['kind'],
+    ...(source === 'operator' ? {} : { source: source as 'connect' | 'session' }),
     account: readText(row, 'account'),
-    prefix: readText(row, 'prefix'),
-    lastFour: readText(row, 'last_four'),
+    prefix: readOptionalText(row, 'prefix') ?? '',
+    lastFour: readOptionalText(row, 'last_four') ?? '',
     createdAt: readNumber(row, 'created_at'),
     ...(appId === undefined ? {} : { appId }),
     ...(label === undefined ? {} : { label }),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
+import { createToken } from '../base/tokens.js'
 import {
   idSchema,
   labelSchema,
@@ -10,10 +11,11 @@ import {
   timeSchema,
 } from '../contracts/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
+import { revokeCredential } from '../sql/connect-grants.js'
+import { OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
-import { createToken } from '../sql/tokens.js'
 import {
   type CredentialRow,
   type CredentialsQuery,
@@ -72,9 +74,15 @@ export interface CredentialsAdmin {
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
   /** Issues a new token for a key or a grant, for example if it was lost. The id stays. Revokes the previous tokens. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
-  /** Revokes a key or a grant with all its tokens, in every process within a second. Returns whether it existed. */
+  /**
+   * Revokes a key, a session or a grant with all its tokens and sessions, in every process within a second. Returns whether
+   * it existed.
+   */
   revoke(credentialId: string): Promise<boolean>
-  /** Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. */
+  /**
+   * Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. The
+   * grants of Connect and sessions are listed only by their ids.
+   */
   listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
 
@@ -110,7 +118,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
           where (
             select count(*) from {credentials} c
             join {tokens} t on t.credential_id = c.id and t.revoked_at is null
-            where c.account = ?3 and ${isInUse(database)}
+            where c.account = ?3 and c.source = 'operator' and ${isInUse(database)}
           ) < cast(?9 as bigint)`,
         parameters: [
           credentialId,
@@ -153,6 +161,12 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
         throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
       }
       if (row.revoked_at !== null) throw revoked(credentialId)
+      if (readText(row, 'source') !== 'operator') {
+        throw new Refusal(
+          'conflict',
+          `The credential ${JSON.stringify(credentialId)} gets its tokens by itself, so it cannot be reissued: revoke it, and let the user connect again`,
+        )
+      }
       if (was !== undefined && !isDeepStrictEqual(readCredentialRow(row), was)) throw changed(credentialId)
       checkScopes(row, terms.scopes)
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
@@ -179,15 +193,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
 
     async revoke(credentialId) {
       parseInput(idSchema, credentialId, 'credential id')
-      const [rows] = await database.batch([
-        {
-          text: `update {credentials} set revoked_at = coalesce(revoked_at, ${database.now})
-            where id = ?1 returning id`,
-          parameters: [credentialId],
-        },
-        database.change('credentials', credentialId),
-      ])
-      return rows!.length > 0
+      return (await revokeCredential(database, newId(), credentialId, OPERATOR)) !== undefined
     },
 
     listCredentials: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),

@@ -5,12 +5,18 @@ import { type PayerQuery, readEntries } from '../sql/entries.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
+import { type AppFiguresAdmin, createAppFiguresAdmin } from './app-figures.js'
+import type { AppRules } from './app-input.js'
+import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
+import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
 import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
+import { createOwnAppsAdmin, type OwnAppsAdmin } from './own-apps.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
 import { createRoutesAdmin, type RoutesAdmin } from './routes.js'
+import { createSessionsAdmin, type SessionsAdmin } from './sessions.js'
 import {
   readSpend,
   readSpendReport,
@@ -27,7 +33,27 @@ export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
 export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest, RefundOptions } from './accounts.js'
-export type { AppRow, CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type { AppFigures, AppFiguresAdmin, AppFiguresQuery } from './app-figures.js'
+export type { AppRequest, AppRules, OwnAppRequest } from './app-input.js'
+export type {
+  AppEdit,
+  AppEditKind,
+  AppReview,
+  AppRow,
+  AppsQuery,
+  ReviewedValues,
+} from './app-rows.js'
+export type { AppsAdmin } from './apps.js'
+export type { CatalogueAdmin, ModelRequest, PutOptions } from './catalogue.js'
+export type {
+  CapRequest,
+  ConnectedAppsAdmin,
+  DeviceRow,
+  GrantChange,
+  GrantEvent,
+  GrantRow,
+  GrantsQuery,
+} from './connected-apps.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
@@ -39,8 +65,16 @@ export type {
 } from './credentials.js'
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type { MaintenanceAdmin } from './maintenance.js'
+export type { OwnAppsAdmin } from './own-apps.js'
 export type { RouteFault, RouteFaultsAdmin } from './route-faults.js'
 export type { RouteListing, RouteRequest, RoutesAdmin, RoutesQuery } from './routes.js'
+export {
+  type SessionHandler,
+  type SessionHandlerOptions,
+  type SessionUser,
+  sessionHandler,
+} from './session-handler.js'
+export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from './sessions.js'
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
 export { type ToJson, toJson } from './to-json.js'
@@ -54,7 +88,12 @@ export type { Discrepancy } from './verify.js'
 export interface Admin
   extends AccountsAdmin,
     CredentialsAdmin,
+    SessionsAdmin,
     CatalogueAdmin,
+    AppsAdmin,
+    OwnAppsAdmin,
+    ConnectedAppsAdmin,
+    AppFiguresAdmin,
     RoutesAdmin,
     RouteFaultsAdmin,
     LimitsAdmin,
@@ -90,6 +129,8 @@ export interface AdminOptions {
    * Counts those issued by other processes too.
    */
   readonly keysPerAccount?: number
+  /** The host's rules for apps that users can connect. */
+  readonly apps?: AppRules
 }
 
 const KEYS_PER_ACCOUNT = 100
@@ -102,8 +143,8 @@ export function createAdmin(
   if (typeof stores?.database !== 'object') {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
   }
-  refuseMisspelt(options, ['keysPerAccount'], 'createAdmin')
-  const { keysPerAccount = KEYS_PER_ACCOUNT } = options
+  refuseMisspelt(options, ['keysPerAccount', 'apps'], 'createAdmin')
+  const { keysPerAccount = KEYS_PER_ACCOUNT, apps = {} } = options
   if (!Number.isSafeInteger(keysPerAccount) || keysPerAccount < 1) {
     throw new TypeError(
       `createAdmin: keysPerAccount must be a positive integer; got ${String(keysPerAccount)}`,
@@ -115,7 +156,12 @@ export function createAdmin(
   return {
     ...createAccountsAdmin(database),
     ...createCredentialsAdmin(database, keysPerAccount),
+    ...createSessionsAdmin(database),
     ...createCatalogueAdmin(database),
+    ...createAppsAdmin(database, apps),
+    ...createOwnAppsAdmin(database, apps),
+    ...createConnectedAppsAdmin(database),
+    ...createAppFiguresAdmin(database),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,
     ...createLimitsAdmin(database),

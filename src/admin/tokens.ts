@@ -1,8 +1,6 @@
+import { digestToken, shownParts } from '../base/tokens.js'
 import { toJsonCell } from '../sql/cells.js'
 import type { SqlDatabase, Statement } from '../sql/database.js'
-import { digestToken } from '../sql/tokens.js'
-
-const SHOWN_CHARACTERS = 10
 
 /** The scopes and the expiry of a token. By default it has all scopes of its credential and never expires. */
 export interface TokenTerms {
@@ -17,6 +15,7 @@ export function insertToken(
   credentialId: string,
   { expiresAt, scopes }: TokenTerms,
 ): Statement {
+  const { prefix, lastFour } = shownParts(token)
   return {
     text: `insert into {tokens} (digest, credential_id, prefix, last_four, scopes, expires_at, created_at)
       select ?1, c.id, ?3, ?4, ?5, cast(?6 as bigint), ${database.now} from {credentials} c
@@ -26,8 +25,8 @@ export function insertToken(
     parameters: [
       digestToken(token),
       credentialId,
-      token.slice(0, SHOWN_CHARACTERS),
-      token.slice(-4),
+      prefix,
+      lastFour,
       toJsonCell(scopes),
       expiresAt === undefined ? null : BigInt(expiresAt),
     ],

@@ -22,6 +22,7 @@ const ERRORS = {
   insufficient_scope: [403, 'permission_error'],
   model_not_allowed: [403, 'permission_error'],
   app_mismatch: [403, 'permission_error'],
+  origin_not_allowed: [403, 'permission_error'],
   account_suspended: [403, 'permission_error'],
   model_not_found: [404, 'invalid_request_error'],
   not_found: [404, 'invalid_request_error'],

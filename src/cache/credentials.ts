@@ -34,7 +34,9 @@ export function cachedCredentials(store: CredentialStore, options: CacheOptions 
       cache.drop()
     },
   })
+  const recognises = store.recognises?.bind(store)
   return {
+    ...(recognises !== undefined && { recognises }),
     resolve(token, context) {
       if (!isConnected) return store.resolve(token, context)
       return cache.get(hash('sha256', token), context, (loadContext) =>

@@ -6,6 +6,7 @@ import { addCallCommands } from './commands/calls.js'
 import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
 import { addDemoCommand } from './commands/demo.js'
+import { addGrantCommands } from './commands/grants.js'
 import { addHoldCommands } from './commands/holds.js'
 import { addLimitCommands } from './commands/limits.js'
 import { addModelCommands } from './commands/models.js'
@@ -39,6 +40,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     addAccountCommands,
     addCredentialCommands,
     addAppCommands,
+    addGrantCommands,
     addLimitCommands,
     addHoldCommands,
     addModelCommands,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { RouterEvent } from '../contracts/index.js'
-import { requireClock } from '../contracts/option-checks.js'
+import { requireClock, requireFunction } from '../contracts/option-checks.js'
 import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
 import { assetsFolder } from './assets.js'
 import { endpoints } from './endpoints/index.js'
@@ -14,7 +14,7 @@ import { createEventLog } from './serving/event-log.js'
 import { HttpError, notFound, toHttpError } from './serving/http-error.js'
 import { type ObservedRouter, ObservedRouters } from './serving/observed-routers.js'
 import { send, sendCsv, sendError, sendJson } from './serving/reply.js'
-import { type Authorise, type ConsoleViewer, readViewer } from './serving/viewer.js'
+import { type Authorise, type ConsoleViewer, isPublisher, readViewer } from './serving/viewer.js'
 
 export interface ConsoleOptions {
   /** The data that the console shows and changes: `createAdmin(stores)`. */
@@ -27,6 +27,8 @@ export interface ConsoleOptions {
   readonly basePath?: string
   /** The console's origin as browsers see it, such as `https://console.example.com`, if a proxy rewrites `Host`. */
   readonly origin?: string
+  /** Which users may publish apps that others can connect. Nobody by default. */
+  readonly publish?: (account: string) => boolean | Promise<boolean>
   /** How to sign in, shown to anyone who has not. */
   readonly signInHint?: string
   /** For tests. */
@@ -65,6 +67,7 @@ export function createConsole(options: ConsoleOptions): Console {
     log,
     routers,
     routerPath: options.routerPath ?? '/compat/v1',
+    publish: options.publish ?? (() => false),
     clock: options.clock ?? systemClock,
   }
   const turns = createOwnTurns()
@@ -87,6 +90,9 @@ export function createConsole(options: ConsoleOptions): Console {
     }
     if (endpoint.who === 'operator' && viewer.kind !== 'operator') {
       throw new HttpError(403, 'Only an operator may do this')
+    }
+    if (endpoint.who === 'publisher' && !(await isPublisher(viewer, services))) {
+      throw new HttpError(403, 'Only an account that may publish apps may do this')
     }
     if (endpoint.method === 'POST') checkOrigin(req, options.origin)
     const request = await readRequest(endpoint, viewer, req)
@@ -162,6 +168,7 @@ function checkOptions(options: ConsoleOptions): ConsoleOptions {
   if (options.signInHint !== undefined && typeof options.signInHint !== 'string') {
     throw new TypeError('createConsole: signInHint must be a string.')
   }
+  requireFunction('createConsole: publish', options.publish)
   if (options.origin !== undefined && !isOrigin(options.origin)) throw new TypeError(`origin ${ORIGIN_FORM}`)
   if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {
     throw new TypeError("routerPath must be a path on the console's origin, such as /compat/v1")
@@ -180,6 +187,7 @@ const OPTIONS: readonly string[] = Object.keys({
   routerPath: true,
   basePath: true,
   origin: true,
+  publish: true,
   signInHint: true,
   clock: true,
 } satisfies Record<keyof ConsoleOptions, true>)

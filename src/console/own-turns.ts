@@ -42,7 +42,8 @@ export function createOwnTurns(): OwnTurns {
   return {
     adminOf(account, admin) {
       const report = <Result>(task: () => Promise<Result>) => inTurn(account, () => reports.run(task))
-      const own: Pick<Admin, 'entries' | 'spend' | 'spendReport' | 'statement'> = {
+      const own: Pick<Admin, 'appFigures' | 'entries' | 'spend' | 'spendReport' | 'statement'> = {
+        appFigures: (query) => report(() => admin.appFigures(query)),
         entries: (query = {}) =>
           isSearch(query) ? report(() => admin.entries(query)) : inTurn(account, () => admin.entries(query)),
         spend: (query) => report(() => admin.spend(query)),

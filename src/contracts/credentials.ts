@@ -10,6 +10,8 @@ export interface CredentialStore {
    * client gets 503 `credential_store_unavailable`.
    */
   resolve(token: string, context: CallContext): Awaitable<CredentialResult>
+  /** Whether a token has the shape of this store's tokens, whoever holds it. Needed by `firstCredentials`. */
+  recognises?(token: string): boolean
   /** Reports credentials that changed, by `credentialId`, so that caches drop them. */
   watch?: Watch
 }
@@ -63,6 +65,12 @@ export interface Bearer {
   readonly limits?: readonly Limit[]
   /** The name of the key or of the grant, for its holder: `GET /key` shows it. */
   readonly label?: string
+  /**
+   * The web origins whose pages may use the credential, such as `https://notes.example`. A request that names another one
+   * is refused with 403 `origin_not_allowed`, and one that names none is not. Absent if any page may use it, but browsers
+   * then keep the replies from pages of other origins than the router's.
+   */
+  readonly origins?: readonly string[]
   /** For the host's own `admit` hook; the router does not read it. */
   readonly metadata?: Readonly<Record<string, string>>
 }

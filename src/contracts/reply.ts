@@ -32,6 +32,8 @@ export interface IncomingCall {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** The number of `authorization` header lines. */
   readonly authorizationLines: number
+  /** Lets the page that sent the request read the reply. By default it may read errors only. */
+  allowOrigin(): void
   /**
    * Returns the body, without a promise if it has already arrived. Fails with a `CompatError` if the body is not JSON, is
    * too large or arrives too slowly. Its bytes count towards the share of `account`.

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
+import { isWebOrigin } from '../base/web-address.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
@@ -71,6 +72,13 @@ export const idSchema = z.string()
 
 export const textsSchema = z.array(z.string()).readonly()
 
+const ORIGIN = "an origin, https or on loopback, as browsers send it, such as 'https://notes.example'"
+
+/** Origins of web pages. */
+export const originsSchema = z
+  .array(z.string(mustBe(ORIGIN)).refine(isWebOrigin, `must be ${ORIGIN}`))
+  .readonly()
+
 const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
 
 /** A decimal string of credits, zero or more. */
@@ -122,14 +130,16 @@ export const pricesSchema = z
 
 const ZONE_FAULT = 'is only for limits per day or month: the others are the same in every zone'
 
+/** The name of a time zone. */
+export const zoneSchema = z
+  .string()
+  .refine(isZone, "must be the name of a time zone, such as 'America/New_York' or 'UTC'")
+
 const limitFields = {
   id: nameSchema,
   unit: z.enum(['credits', 'requests', 'tokens']),
   per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
-  zone: z
-    .string()
-    .refine(isZone, "must be the name of a time zone, such as 'America/New_York' or 'UTC'")
-    .optional(),
+  zone: zoneSchema.optional(),
 }
 
 const OWNERS = ['credential', 'account', 'app'] as const

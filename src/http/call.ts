@@ -38,6 +38,8 @@ export class HttpCall implements IncomingCall {
   #collector: BodyCollector | undefined
   #receivedBytes = 0
   #isAbandoned = false
+  /** Whether the page that sent the request may read the reply, even if it is no error. */
+  isOriginAllowed = false
 
   constructor(
     readonly requestId: string,
@@ -62,6 +64,10 @@ export class HttpCall implements IncomingCall {
       if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) count++
     }
     return count
+  }
+
+  allowOrigin(): void {
+    this.isOriginAllowed = true
   }
 
   /**

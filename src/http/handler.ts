@@ -8,6 +8,7 @@ import { asCompatError } from '../protocol/error-body.js'
 import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallSettings, type HostRequest, HttpCall } from './call.js'
+import { preflightHeaders } from './cors.js'
 import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
@@ -24,6 +25,8 @@ export interface HttpHandlerOptions {
   readonly isClosing: () => boolean
   /** The mount path, if nothing strips it from `req.url`. Requests outside of it go to `next`, or get a 404. */
   readonly basePath?: string
+  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
+  readonly resourceMetadata?: string
   /** Called for each request that goes to `next` because its host has stripped the base path. Must not throw. */
   readonly onStripped?: () => void
   /** Called with the part of a path before a route if it caused a 404 and there is no base path. Must not throw. */
@@ -57,7 +60,14 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
   }
   const { fastPaths, isClosing, turns } = options
   const { clientStallMs } = options.limits
-  const tools: ReplyTools = { clientStallMs, sockets: new SocketWatch(), fastPaths, isClosing, onFault }
+  const tools: ReplyTools = {
+    clientStallMs,
+    sockets: new SocketWatch(),
+    fastPaths,
+    isClosing,
+    resourceMetadata: options.resourceMetadata,
+    onFault,
+  }
   const settings: CallSettings = {
     limits: options.limits,
     clock: options.clock,
@@ -79,7 +89,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     const method = req.method === 'HEAD' ? 'GET' : req.method
     const endpoint = match.endpoints.find((candidate) => candidate.method === method)
-    if (endpoint === undefined) refuseMethod(req, match.endpoints, reply)
+    if (endpoint === undefined) refuseMethod(req, res, match.endpoints, reply)
     else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
   }
 
@@ -167,6 +177,7 @@ function unknownPath(endpoints: readonly Endpoint[], path: string | undefined): 
 
 function refuseMethod(
   { headers, method }: HostRequest,
+  res: ServerResponse,
   endpoints: readonly Endpoint[],
   reply: HttpReply,
 ): void {
@@ -175,7 +186,7 @@ function refuseMethod(
     'OPTIONS',
   ].join(', ')
   if (method === 'OPTIONS') {
-    reply.sendNoContent({ allow })
+    reply.sendNoContent({ allow, ...preflightHeaders(headers, res, allow) })
     return
   }
   // Some agents try a web socket first.

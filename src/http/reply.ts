@@ -6,6 +6,7 @@ import type { ReplyWriter } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
+import { ANY_ORIGIN, letRead } from './cors.js'
 import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
@@ -13,6 +14,7 @@ import { writeChunk } from './write-chunk.js'
 
 const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
+const FIRST_ERROR = 400
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
@@ -24,6 +26,8 @@ export interface ReplyTools {
   readonly fastPaths: boolean
   /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
+  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
+  readonly resourceMetadata: string | undefined
   readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
@@ -169,6 +173,12 @@ export class HttpReply implements ReplyWriter {
 
   #writeHead(status: number, headers: OutgoingHttpHeaders): void {
     if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
+    const { origin } = this.req.headers
+    // Every page may read an error: otherwise its author would see a network error instead of the reason.
+    if (origin !== undefined) {
+      if (status >= FIRST_ERROR) letRead(headers, this.res, ANY_ORIGIN)
+      else if (this.call.isOriginAllowed) letRead(headers, this.res, origin)
+    }
     if (!this.#isHttp2 && (this.call.mustClose || this.#endsConnection)) headers.connection = 'close'
     this.res.writeHead(status, headers)
   }
@@ -179,6 +189,10 @@ export class HttpReply implements ReplyWriter {
   }
 
   #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void {
+    const { resourceMetadata } = this.tools
+    if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
+      headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
+    }
     try {
       this.#writeHead(status, headers)
       this.#sendEnd(bytes)

@@ -17,6 +17,7 @@ import {
   markupSchema,
   momentSchema,
   nameSchema,
+  originsSchema,
   parseInput,
   textsSchema,
 } from '../contracts/schemas.js'
@@ -153,6 +154,7 @@ const bearerFields = {
   expiresAt: momentSchema.optional(),
   limits: limitsSchema.optional(),
   label: labelSchema.optional(),
+  origins: originsSchema.optional(),
   metadata: z.record(z.string(), z.string()).readonly().optional(),
 }
 

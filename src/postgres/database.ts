@@ -1,4 +1,4 @@
-import type { Row, SqlDatabase, Topic } from '../sql/database.js'
+import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 import { checkParameters } from '../sql/parameters.js'
 import { NOW } from './function-settings.js'
 import type { Listener } from './listener.js'
@@ -34,6 +34,10 @@ export function createPostgresDatabase(
     change: (topic: Topic, id = '') => ({
       text: 'select pg_notify(?1, ?2)',
       parameters: [queries.schema, `${topic}:${Buffer.byteLength(id) > MAX_ID_BYTES ? '' : id}`],
+    }),
+    changeEach: (topic: Topic, { text, parameters = [] }: Statement) => ({
+      text: `select pg_notify(?${parameters.length + 1}, ?${parameters.length + 2} || changed.id) from (${text}) changed`,
+      parameters: [...parameters, queries.schema, `${topic}:`],
     }),
     watch: listener.watch,
   }

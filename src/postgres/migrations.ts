@@ -1,6 +1,7 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
   callTables,
+  connectTables,
   countReplies,
   firstTables,
   keyModelsAndRefunds,
@@ -109,13 +110,14 @@ export const postgresMigrations: readonly Migration[] = [
   },
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 7, name: 'calls', statements: callTables(WORDS) },
+  { version: 8, name: 'connect', statements: connectTables(WORDS) },
   {
-    version: 8,
+    version: 9,
     name: 'processes',
     statements: [...processTables(WORDS), takeHold3Function, applyLedger4Function, clearProcessFunction],
   },
   {
-    version: 9,
+    version: 10,
     name: 'settlement lanes',
     statements: [
       earnedTable,

@@ -1,3 +1,5 @@
+import { digestToken, mayBeIssued } from '../base/tokens.js'
+import { smallerMarkup } from '../contracts/connect.js'
 import type {
   App,
   CredentialOwner,
@@ -14,10 +16,11 @@ import {
   readOptionalText,
   readText,
 } from './cells.js'
+import { type AppDefinition, originsOf } from './connect-apps.js'
+import type { Terms } from './connect-grants.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { createGroupCommit } from './group-commit.js'
 import { limitsOf, readLimits } from './limit-rows.js'
-import { digestToken, mayBeIssued } from './tokens.js'
 
 const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
 /** The most look-ups in one statement. */
@@ -54,11 +57,13 @@ export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean
   return {
     resolve: (token, context) =>
       otherTokens || mayBeIssued(token) ? lookUp(token, context.signal) : UNKNOWN,
+    ...(!otherTokens && { recognises: mayBeIssued }),
     watch: (changed, connection) => database.watch('credentials', changed, connection),
   }
 }
 
-function tokensStatement(database: SqlDatabase, digests: readonly string[]): Statement {
+/** The statement that looks up tokens by their digests, with everything that decides what a call may do. */
+export function tokensStatement(database: SqlDatabase, digests: readonly string[]): Statement {
   const { engine, now } = database
   // Digests are hexadecimal, so they need no quotes in a PostgreSQL array.
   const [condition, parameter] =
@@ -66,12 +71,17 @@ function tokensStatement(database: SqlDatabase, digests: readonly string[]): Sta
       ? ['t.digest = any (cast(?1 as text[]))', `{${digests.join()}}`]
       : ['t.digest in (select value from json_each(?1))', JSON.stringify(digests)]
   return {
-    text: `select t.digest, c.id, c.kind, c.account, c.app_id, c.label, coalesce(t.scopes, c.scopes) as scopes, c.metadata, c.allowed_models,
-        t.expires_at, c.revoked_at, t.revoked_at as token_revoked_at,
+    text: `select t.digest, t.connection_id, t.created_at as token_created_at, c.id, c.kind, c.source, c.account, c.app_id,
+        c.label, coalesce(t.scopes, c.scopes, g.scopes) as scopes, coalesce(g.scopes, c.scopes) as granted_scopes, c.metadata, c.allowed_models,
+        c.origins, coalesce(g.terms, c.terms) as terms,
+        t.expires_at, c.ends_at, g.ends_at as grant_ends_at,
+        c.revoked_at, t.revoked_at as token_revoked_at, g.revoked_at as grant_revoked_at, n.ended_at,
         a.suspended_at as account_suspended_at, p.suspended_at as app_suspended_at, p.definition as app,
         ${limitsOf(database)} as limits, ${now} as now
       from {tokens} t
       join {credentials} c on c.id = t.credential_id
+      left join {connections} n on n.id = t.connection_id
+      left join {credentials} g on g.id = c.parent_id
       left join {accounts} a on a.id = c.account
       left join {apps} p on p.id = c.app_id
       where ${condition}`,
@@ -79,11 +89,28 @@ function tokensStatement(database: SqlDatabase, digests: readonly string[]): Sta
   }
 }
 
-function findRefusal(row: Row): CredentialRefusal | undefined {
+/** Returns why a token is refused now, or undefined if a call with it would be admitted. */
+export function findRefusal(row: Row): CredentialRefusal | undefined {
   if (row.revoked_at !== null || row.token_revoked_at !== null) return 'revoked'
-  const expiresAt = readOptionalNumber(row, 'expires_at')
+  if (row.grant_revoked_at !== null || row.ended_at !== null) return 'revoked'
+  const expiresAt = readExpiry(row)
   if (expiresAt !== undefined && expiresAt <= readNumber(row, 'now')) return 'expired'
   return row.account_suspended_at !== null || row.app_suspended_at !== null ? 'suspended' : undefined
+}
+
+/** Returns the earliest end of a token, of its credential, and of the grant that the credential is a session of. */
+export function readExpiry(row: Row): number | undefined {
+  const ends = ENDS.map((column) => readOptionalNumber(row, column)).filter((end) => end !== undefined)
+  return ends.length === 0 ? undefined : Math.min(...ends)
+}
+
+const ENDS = ['expires_at', 'ends_at', 'grant_ends_at']
+
+/** Returns the scopes of a token that its credential still has, if the credential has a list. */
+export function readScopes(row: Row): readonly string[] {
+  const scopes = readJson<string[]>(row, 'scopes')
+  const granted = readOptionalJson<string[]>(row, 'granted_scopes')
+  return granted === undefined ? scopes : scopes.filter((scope) => granted.includes(scope))
 }
 
 function readOwner(row: Row): CredentialOwner {
@@ -96,16 +123,18 @@ function readOwner(row: Row): CredentialOwner {
 }
 
 function readPrincipal(row: Row): Principal {
-  const expiresAt = readOptionalNumber(row, 'expires_at')
+  const expiresAt = readExpiry(row)
   const metadata = readOptionalJson<Record<string, string>>(row, 'metadata')
   const label = readOptionalText(row, 'label')
   const limits = readLimits(row, 'limits')
+  const origins = readOrigins(row)
   const bearer = {
     credentialId: readText(row, 'id'),
     account: readText(row, 'account'),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(limits.length === 0 ? {} : { limits }),
     ...(label === undefined ? {} : { label }),
+    ...(origins === undefined ? {} : { origins }),
     ...(metadata === undefined ? {} : { metadata }),
   }
   if (readText(row, 'kind') === 'api-key') {
@@ -115,14 +144,37 @@ function readPrincipal(row: Row): Principal {
   return {
     kind: 'access-token',
     ...bearer,
-    scopes: readJson<string[]>(row, 'scopes'),
+    scopes: readScopes(row),
     app: readApp(row),
   }
 }
 
+/** Returns the app on the terms that the user agreed to, if there are such terms, and never on worse ones. */
 function readApp(row: Row): App {
+  const { id, name, markup, allowedModels, account } = readDefinition(row)
+  const terms = readOptionalJson<Terms>(row, 'terms')
+  const own = readOptionalJson<string[]>(row, 'allowed_models')
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    markup: terms === undefined ? markup : smallerMarkup(terms.markup, markup),
+    allowedModels: allowedModels.filter(
+      (model) => terms?.models.includes(model) !== false && own?.includes(model) !== false,
+    ),
+    ...(account === undefined ? {} : { account }),
+  }
+}
+
+/** An operator's tokens are bound to no origin, users' grants to those of the app, and sessions to their own. */
+function readOrigins(row: Row): readonly string[] | undefined {
+  return readText(row, 'source') === 'connect'
+    ? originsOf(readDefinition(row))
+    : readOptionalJson<string[]>(row, 'origins')
+}
+
+function readDefinition(row: Row): AppDefinition {
   if (readOptionalText(row, 'app') === undefined) {
     throw new Error(`The access token ${readText(row, 'id')} names an app that does not exist`)
   }
-  return readJson<App>(row, 'app')
+  return readJson<AppDefinition>(row, 'app')
 }

@@ -31,6 +31,8 @@ export interface SqlDatabase {
    * any row may have changed. Run it in the transaction that makes the change.
    */
   change(topic: Topic, id?: string): Statement
+  /** As {@link change}, for each row of a query with a column `id`. */
+  changeEach(topic: Topic, rows: Statement): Statement
   /** See `Watch` in the contracts. Every process is notified within a second. */
   watch(topic: Topic, changed: (id?: string) => void, connection?: (connected: boolean) => void): () => void
   /** SQL for the database's time, in milliseconds since the Unix epoch. */

@@ -10,12 +10,15 @@ export function toLimitCell({ amount, ...limit }: Limit): string {
   return JSON.stringify(definition)
 }
 
-/** SQL for the definitions of all limits of the credential `c`, of its account and of its app, joined by commas. */
+/**
+ * SQL for the definitions of all limits of the credential `c`, of the grant that it is a session of, of its account and of
+ * its app, joined by commas.
+ */
 export function limitsOf({ engine }: SqlDatabase): string {
   const join = engine === 'postgres' ? 'string_agg' : 'group_concat'
   return `(select ${join}(l.definition, ',') from {limits} l
-    where l.owner_id in (c.id, c.account, c.app_id) and (
-      (l.owner_kind = 'credential' and l.owner_id = c.id)
+    where l.owner_id in (c.id, c.parent_id, c.account, c.app_id) and (
+      (l.owner_kind = 'credential' and l.owner_id in (c.id, c.parent_id))
       or (l.owner_kind = 'account' and l.owner_id = c.account)
       or (l.owner_kind = 'app' and l.owner_id = c.app_id)
     ))`

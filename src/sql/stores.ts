@@ -1,6 +1,7 @@
 import type {
   CallStore,
   CatalogueStore,
+  ConnectStore,
   CredentialStore,
   IdempotencyStore,
   LedgerLookUps,
@@ -13,6 +14,7 @@ import type {
 } from '../contracts/index.js'
 import { requireFunction, requireFunctions } from '../contracts/option-checks.js'
 import { createSqlCatalogue } from './catalogue.js'
+import { createSqlConnect } from './connect.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'
 import { createSqlIdempotency } from './idempotency.js'
@@ -63,6 +65,8 @@ export interface DurableStores {
   readonly providers: ProviderRegistry
   readonly idempotency: IdempotencyStore
   readonly calls: CallStore
+  /** For `createConnect`: apps, grants, and the rows of the authorization server. */
+  readonly connect: ConnectStore
   /** For `createAdmin`. */
   readonly database: SqlDatabase
   readonly secrets: SecretBox
@@ -119,6 +123,7 @@ export function createDurableStores({
     providers,
     idempotency: createSqlIdempotency(database, processes),
     calls,
+    connect: createSqlConnect(database),
     database,
     secrets,
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),

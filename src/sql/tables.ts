@@ -276,3 +276,97 @@ export function processTables({ name, integer, busy }: SchemaWords): readonly st
     'create index compat_replies_process on {replies} (process) where done = 0',
   ]
 }
+
+/**
+ * Connect and sessions: users let apps spend.
+ *
+ * - `credentials.source` is `operator`, `connect` or `session`. `terms` are the models and the markup that were agreed to,
+ *   as JSON; `ends_at` bounds all tokens. A session with a `parent_id` takes the terms and limits of that grant and ends
+ *   with it. `origins` are those of the browser pages that may use the tokens, as JSON.
+ * - `tokens` of a `connect` grant belong to a connection. Only an operator's credential has one live token at most.
+ * - `connections` are the devices of a grant. Their id is that of the OAuth library's `Grant`.
+ * - `oauth` contains the OAuth library's rows, found by the SHA-256 of their ids.
+ * - `consents` is the append-only history of grants. `terms` are those that the user was shown, as JSON.
+ *   `credentials.consent_id` is the latest one of a grant that set its terms.
+ * - `apps.owner` edits the app. `name_key` is its name without regard to case and look-alikes.
+ * - `app_edits` is the append-only history of apps. `fields` are the names of those that changed, as JSON.
+ * - `app_reviews` contains the values that an owner wants for a live app, as JSON, until an operator decides.
+ * - `app_logos` are kept apart, since each look-up of a credential reads `apps`. `bytes` is base64.
+ */
+export function connectTables({ name, integer, keyed, busy }: SchemaWords): readonly string[] {
+  return [
+    `alter table {credentials} add column source ${name} not null default 'operator'`,
+    `alter table {credentials} add column ends_at ${integer}`,
+    'alter table {credentials} add column terms text',
+    `alter table {credentials} add column parent_id ${name}`,
+    'alter table {credentials} add column origins text',
+    `alter table {credentials} add column consent_id ${name}`,
+    `create unique index compat_credentials_grant on {credentials} (account, app_id)
+      where source = 'connect' and revoked_at is null`,
+    `create index compat_credentials_app on {credentials} (app_id) where app_id is not null`,
+    `create index compat_credentials_parent on {credentials} (parent_id) where parent_id is not null`,
+    `alter table {tokens} add column connection_id ${name}`,
+    'create index compat_tokens_expiry on {tokens} (expires_at) where expires_at is not null',
+    'create index compat_tokens_connection on {tokens} (connection_id) where connection_id is not null',
+    `create table {connections} (
+      id ${name} primary key,
+      credential_id ${name} not null,
+      label text,
+      created_at ${integer} not null,
+      used_at ${integer},
+      ended_at ${integer},
+      reason text
+    ) ${busy}`,
+    'create index compat_connections_credential on {connections} (credential_id)',
+    'create index compat_connections_ended on {connections} (ended_at) where ended_at is not null',
+    `create table {oauth} (
+      model ${name} not null,
+      digest ${name} not null,
+      connection_id ${name},
+      payload text not null,
+      consumed_at ${integer},
+      expires_at ${integer} not null,
+      primary key (model, digest)
+    ) ${busy}`,
+    'create index compat_oauth_connection on {oauth} (connection_id) where connection_id is not null',
+    'create index compat_oauth_expiry on {oauth} (expires_at)',
+    `create table {consents} (
+      id ${name} primary key,
+      credential_id ${name} not null,
+      at ${integer} not null,
+      done_by ${name} not null,
+      kind text not null,
+      terms text
+    ) ${keyed}`,
+    'create index compat_consents_credential on {consents} (credential_id, at, id)',
+    `alter table {apps} add column owner ${name}`,
+    `alter table {apps} add column state ${name} not null default 'live'`,
+    `alter table {apps} add column name_key ${name}`,
+    `alter table {apps} add column logo_hash ${name}`,
+    'create unique index compat_apps_name on {apps} (name_key) where name_key is not null',
+    'create index compat_apps_owner on {apps} (owner) where owner is not null',
+    `create table {app_reviews} (
+      app_id ${name} primary key,
+      definition text not null,
+      done_by ${name} not null,
+      at ${integer} not null
+    ) ${keyed}`,
+    `create table {app_edits} (
+      id ${name} primary key,
+      app_id ${name} not null,
+      at ${integer} not null,
+      done_by ${name} not null,
+      kind text not null,
+      fields text
+    ) ${keyed}`,
+    'create index compat_app_edits_app on {app_edits} (app_id, id)',
+    'create index compat_app_edits_by on {app_edits} (done_by, at)',
+    `create table {app_logos} (
+      app_id ${name} not null,
+      hash ${name} not null,
+      type text not null,
+      bytes text not null,
+      primary key (app_id, hash)
+    ) ${keyed}`,
+  ]
+}

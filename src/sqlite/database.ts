@@ -34,6 +34,10 @@ export function createSqliteDatabase(
       text: `insert into {changes} (topic, id, at) values (?1, ?2, ${NOW})`,
       parameters: [topic, id],
     }),
+    changeEach: (topic: Topic, { text, parameters = [] }: Statement) => ({
+      text: `insert into {changes} (topic, id, at) select ?${parameters.length + 1}, id, ${NOW} from (${text}) where true`,
+      parameters: [...parameters, topic],
+    }),
     watch: poll.watch,
     close: poll.close,
   }

@@ -1,6 +1,7 @@
 import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import {
   callTables,
+  connectTables,
   countReplies,
   firstTables,
   keyModelsAndRefunds,
@@ -65,7 +66,8 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 4, name: 'limits', statements: limitTables(WORDS) },
   { version: 5, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 6, name: 'calls', statements: callTables(WORDS) },
-  { version: 7, name: 'processes', statements: processTables(WORDS) },
+  { version: 7, name: 'connect', statements: connectTables(WORDS) },
+  { version: 8, name: 'processes', statements: processTables(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

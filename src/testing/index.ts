@@ -23,6 +23,13 @@ export {
   type OpenedCatalogue,
 } from './catalogue-cases.js'
 export {
+  type ConnectCase,
+  type ConnectCaseApp,
+  type ConnectHarness,
+  connectCases,
+  type OpenedConnect,
+} from './connect-cases.js'
+export {
   type CredentialCase,
   type CredentialHarness,
   credentialCases,

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
 import { version } from '../../src/base/version.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { context, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { pngOf } from '../helpers/pictures.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { runCommand } from './run-command.js'
@@ -166,6 +168,83 @@ describe('the command line', () => {
       expect((await run(command)).exitCode).toBe(0)
     }
     expect((await run('apps suspend nobody')).exitCode).toBe(1)
+  })
+
+  it('adds an app that users can connect, edits it in part, and decides on its review', async () => {
+    const add =
+      'apps add pad --name Pad --markup 100 --flat 0.001 --redirect-uri https://pad.example/cb --cap 5'
+    expect(await run(add)).toMatchObject({ exitCode: 0, said: 'pad is registered\n' })
+    expect((await run(add)).said).toBe('error: There is an app pad already: change it with apps edit\n')
+    expect((await run('apps edit pad --markup 200 --owner olga --test --tester tina')).exitCode).toBe(0)
+    const [app] = JSON.parse((await run('--json apps list --owner olga')).out)
+    expect(app).toEqual({
+      id: 'pad',
+      name: 'Pad',
+      markup: { basisPoints: 200, flat: '0.001' },
+      allowedModels: [],
+      redirectUris: ['https://pad.example/cb'],
+      suggestedCap: '5',
+      owner: 'olga',
+      state: 'test',
+      testers: ['tina'],
+    })
+    expect((await run('apps edit pad --live')).exitCode).toBe(0)
+    expect((await run('apps list --owner olga')).out).toContain('live')
+    expect((await run('apps edit nobody --live')).said).toBe('error: There is no app nobody\n')
+    expect((await run('apps edit pad --redirect-uri http://pad.example/cb')).said).toContain(
+      'error: app.redirectUris.0: ',
+    )
+
+    expect((await run('apps review list')).out).toBe('nothing waits for review\n')
+    const stores = sqliteStores({ file: testFile.file })
+    const admin = createAdmin(stores)
+    const { state, owner, account, ...own } = (await admin.listApps({ appIds: ['pad'] }))[0]!
+    for (const [decision, name] of [
+      ['reject', 'Pad'],
+      ['accept', 'Better pad'],
+    ]) {
+      await admin.putOwnApp('olga', { ...own, name: 'Better pad' })
+      expect((await run('apps review list')).out).toContain('{"name":"Better pad"}')
+      expect((await run(`apps review ${decision} pad`)).exitCode).toBe(0)
+      expect((await stores.connect.findApp('pad'))?.name).toBe(name)
+    }
+    expect((await run('apps review accept pad')).said).toBe(
+      'error: Nothing of the app pad waits for review\n',
+    )
+
+    const picture = `${testFile.file}.png`
+    writeFileSync(picture, pngOf(16, 16))
+    expect((await run(`apps logo pad ${picture}`)).exitCode).toBe(0)
+    expect((await stores.connect.findApp('pad'))?.logo?.type).toBe('image/png')
+    expect((await run('apps logo pad')).said).toBe('pad: logo removed\n')
+    expect((await run('apps logo nobody')).exitCode).toBe(1)
+    await stores.close()
+  })
+
+  it('lists the grants of users, sets their caps, revokes them, and removes their app', async () => {
+    const stores = sqliteStores({ file: testFile.file })
+    const terms = { scopes: ['models.run'], models: ['a/b'], markup: { basisPoints: 0 } }
+    const shown = { appName: 'Pad', redirectHost: 'pad.example' }
+    const consent = (account: string) => stores.connect.consent({ account, appId: 'pad', ...terms, ...shown })
+    const { grantId } = (await consent('alice'))!
+    await consent('bob')
+    expect((await run('grants list --account alice')).out).toContain(grantId)
+    expect((await run('grants list --app pad --limit 1')).said).toContain('There may be more: --after ')
+    expect((await run(`grants cap ${grantId} 20 --zone Europe/Paris`)).said).toBe(
+      `${grantId}: 20 credits per month\n`,
+    )
+    const [row] = JSON.parse((await run('--json grants list --account alice --in-use')).out)
+    expect(row).toMatchObject({ cap: { amount: '20', per: 'month', zone: 'Europe/Paris' }, spent: '0' })
+    expect((await run(`grants cap ${grantId} none`)).said).toBe(`${grantId}: no cap\n`)
+    expect((await run(`grants cap ${grantId} -5`)).exitCode).toBe(1)
+    expect((await run('grants cap none 5')).said).toBe('error: There is no grant "none"\n')
+    expect((await run(`grants revoke ${grantId}`)).said).toBe(`${grantId}: revoked\n`)
+    expect((await run(`grants revoke ${grantId}`)).exitCode).toBe(1)
+    expect((await run(`grants history ${grantId}`)).out).toContain('cap-changed')
+    expect((await run('apps remove pad')).said).toBe('pad: removed\n')
+    expect((await run('apps remove pad')).exitCode).toBe(1)
+    expect((await run('grants list --in-use')).out).toBe('none\n')
+    await stores.close()
   })
 
   it('puts models from standard input and routes with a secret that is never an argument', async () => {

@@ -2,13 +2,22 @@ import { expect, it } from 'vitest'
 import {
   callCases,
   catalogueCases,
+  connectCases,
   credentialCases,
   idempotencyCases,
   ledgerCases,
   registryCases,
 } from '../../src/testing/index.js'
 
-const suites = { callCases, catalogueCases, credentialCases, idempotencyCases, ledgerCases, registryCases }
+const suites = {
+  callCases,
+  catalogueCases,
+  connectCases,
+  credentialCases,
+  idempotencyCases,
+  ledgerCases,
+  registryCases,
+}
 
 it.each(Object.entries(suites))('%s keep their ids and needs', (_, cases) => {
   expect(cases.map(({ id, needs }) => [id, ...needs].join(' '))).toMatchSnapshot()

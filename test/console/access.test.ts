@@ -22,7 +22,7 @@ import {
 
 /** A request to an endpoint about an account, and whether a user may make it about its own. */
 interface Row {
-  readonly user: 'own' | 'never'
+  readonly user: 'own' | 'never' | 'publisher'
   /** The query or the body of a request about `account`. */
   readonly ask?: (account: string, ids: Ids) => Record<string, unknown>
   /** A user's request about another account is answered as if that did not exist. */
@@ -30,6 +30,8 @@ interface Row {
 }
 
 interface Ids {
+  readonly grantId: Readonly<Record<string, string>>
+  readonly review: Record<string, unknown>
   readonly credentialId: Readonly<Record<string, string>>
   /** Of a charge. */
   readonly entryId: Readonly<Record<string, string>>
@@ -41,6 +43,10 @@ const model = { id: 'acme/extra', prices: { input: '1', output: '2' } }
 const route = { id: 'extra', model: 'acme/extra', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
 const limit = { id: 'extra-limit', unit: 'credits', amount: '5', per: 'month' }
 const app = { id: 'extra-app', markup: { basisPoints: 1 }, allowedModels: [] }
+
+const grant: Row['ask'] = (name, { grantId }) => ({ grantId: grantId[name] })
+const ownApp = { id: 'own-app', markup: { basisPoints: 1 }, allowedModels: [] }
+const connectable = { name: 'Scribbles', redirectUris: ['https://scribbles.example/cb'] }
 
 /** In this order, an operator's requests can all succeed. An endpoint without a row fails the first test. */
 const rows: Readonly<Record<string, Row>> = {
@@ -83,6 +89,28 @@ const rows: Readonly<Record<string, Row>> = {
   'POST apps/put': { user: 'never', ask: () => app },
   'POST apps/suspend': { user: 'never', ask: () => ({ id: app.id }) },
   'POST apps/resume': { user: 'never', ask: () => ({ id: app.id }) },
+  'POST apps/logo': { user: 'never', ask: () => ({ id: app.id, logo: null }) },
+  'POST apps/remove': { user: 'never', ask: () => ({ id: app.id }) },
+  'GET app-reviews': { user: 'never' },
+  'POST app-reviews/decide': { user: 'never', ask: (_, { review }) => ({ review, decision: 'accept' }) },
+  'GET own-apps': { user: 'publisher' },
+  'POST own-apps/put': { user: 'publisher', ask: () => ({ ...ownApp, ...connectable, name: 'Own' }) },
+  'POST own-apps/logo': { user: 'publisher', ask: () => ({ id: ownApp.id, logo: null }) },
+  'POST own-apps/ask': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
+  'POST own-apps/remove': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
+  'GET grants': { user: 'own', ask: account, foreign: 'refused' },
+  'GET grants/history': { user: 'own', ask: grant, foreign: 'refused' },
+  'POST grants/cap': {
+    user: 'own',
+    ask: (name, all) => ({ ...grant(name, all), cap: null }),
+    foreign: 'refused',
+  },
+  'POST grants/remove-device': {
+    user: 'own',
+    ask: (name, all) => ({ ...grant(name, all), connectionId: `device-of-${name}` }),
+    foreign: 'refused',
+  },
+  'POST grants/revoke': { user: 'own', ask: grant, foreign: 'refused' },
   'GET models': { user: 'own' },
   'POST models/put': { user: 'never', ask: () => model },
   'GET routes': { user: 'never' },
@@ -97,13 +125,15 @@ const rows: Readonly<Record<string, Row>> = {
   'POST models/remove': { user: 'never', ask: () => ({ id: model.id }) },
 }
 
+const WHO = { own: 'both', never: 'operator', publisher: 'publisher' } as const
+
 let bench: Bench
 let ids: Ids
 /** Strings that occur only in bob's data. */
 let marks: string[]
 
 beforeAll(async () => {
-  bench = await startBench()
+  bench = await startBench({ console: { publish: (name) => name === 'alice' } })
   const tokens = await furnish(bench)
   const call = (name: keyof typeof tokens, who: string) =>
     bench.call(
@@ -124,6 +154,12 @@ beforeAll(async () => {
   const chargeOf = async (name: string) => (await bench.admin.entries({ payer: name })).entries[0]!.id
   ids = {
     credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' },
+    grantId: {
+      alice: await connect('alice'),
+      bob: await connect('bob'),
+      nobody: 'no-such-grant',
+    },
+    review: await askForReview(),
     entryId: { alice: await chargeOf('alice'), bob: await chargeOf('bob'), nobody: '0' },
   }
   const ofBob = credentials.filter((row) => row.account === 'bob')
@@ -131,6 +167,32 @@ beforeAll(async () => {
 }, 60_000)
 
 afterAll(() => bench.close())
+
+async function connect(who: string): Promise<string> {
+  const { connect: store } = bench.stores
+  await bench.admin.putApp({ id: 'pad', markup: { basisPoints: 1 }, allowedModels: [], ...connectable })
+  const terms = { scopes: ['models.run'], models: [], markup: { basisPoints: 1 } }
+  const granted = await store.consent({
+    account: who,
+    appId: 'pad',
+    appName: connectable.name,
+    redirectHost: 'scribbles.example',
+    ...terms,
+  })
+  await store.addConnection({ id: `device-of-${who}`, account: who, appId: 'pad' })
+  return granted!.grantId
+}
+
+async function askForReview(): Promise<Record<string, unknown>> {
+  await bench.admin.putOwnApp('bob', {
+    ...ownApp,
+    id: 'bobbin',
+    name: 'Bobbin',
+    redirectUris: ['https://bobbin.example/cb'],
+  })
+  await bench.admin.askForReview('bob', 'bobbin')
+  return { ...(await bench.admin.listAppReviews())[0]! }
+}
 
 function send(visitor: Visitor, name: string, ask: Record<string, unknown> = {}): Promise<Answer> {
   const [method, path] = name.split(' ') as [string, string]
@@ -147,7 +209,7 @@ describe('the table of permissions', () => {
     const names = endpoints.map(({ method, path }) => `${method} ${path}`)
     expect(Object.keys(rows).sort()).toEqual(names.sort())
     for (const { method, path, who } of endpoints) {
-      expect(who, path).toBe(rows[`${method} ${path}`]!.user === 'own' ? 'both' : 'operator')
+      expect(who, path).toBe(WHO[rows[`${method} ${path}`]!.user])
     }
   })
 
@@ -162,16 +224,17 @@ describe('the table of permissions', () => {
       }
     })
 
-    it('answers an operator about any account', async () => {
-      expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(200)
+    it(`${row.user === 'publisher' ? 'is refused to an operator, who has no account' : 'answers an operator about any account'}`, async () => {
+      const status = row.user === 'publisher' ? 403 : 200
+      expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(status)
       // The test above revoked the credential, so its owner cannot revoke it again.
       if (name.endsWith('revoke'))
         ids = { ...ids, credentialId: { ...ids.credentialId, alice: await newKeyOfAlice() } }
     })
 
-    it(row.user === 'own' ? 'answers a user about its own account' : 'is refused to a user', async () => {
+    it(row.user === 'never' ? 'is refused to a user' : 'answers a user about its own account', async () => {
       const answer = await send(bench.as(alice), name, ask('alice'))
-      expect(answer.status).toBe(row.user === 'own' ? 200 : 403)
+      expect(answer.status).toBe(row.user === 'never' ? 403 : 200)
       expectNothingOfBob(answer)
       if (row.user === 'never') {
         expect(answer.json).toEqual({ error: { message: 'Only an operator may do this' } })
@@ -181,6 +244,15 @@ describe('the table of permissions', () => {
     })
   })
 
+  it.each(Object.keys(rows).filter((name) => rows[name]!.user === 'publisher'))(
+    '%s is refused to a user who may not publish apps',
+    async (name) => {
+      const answer = await send(bench.as(bob), name, { nonsense: 1 })
+      expect(answer.status).toBe(403)
+      expect(answer.json).toEqual({ error: { message: 'Only an account that may publish apps may do this' } })
+    },
+  )
+
   const foreign = Object.entries(rows).filter(([, row]) => row.foreign === 'refused')
   it.each(foreign)("%s answers a user about another's data as if it did not exist", async (name, row) => {
     const ask = (whose: string) => row.ask?.(whose, ids)
@@ -188,7 +260,11 @@ describe('the table of permissions', () => {
     const none = await send(bench.as(alice), name, ask('nobody'))
     expect(other.status).toBe(404)
     const anonymous = (text: string) =>
-      text.replace(ids.credentialId.bob!, 'X').replace(/bob|nobody|no-such-credential/, 'X')
+      text
+        .replace(ids.credentialId.bob!, 'X')
+        .replace(/bob|nobody|no-such-credential/, 'X')
+        .replace(ids.grantId.bob!, 'X')
+        .replace('no-such-grant', 'X')
     expect(anonymous(other.text)).toBe(anonymous(none.text))
   })
 

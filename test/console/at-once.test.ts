@@ -46,6 +46,36 @@ describe('of two operators at the same moment', () => {
   })
 })
 
+describe('an app that users can connect', () => {
+  it('keeps the fields that the console does not show, and is hidden from users while in test', async () => {
+    const app = {
+      id: 'connected',
+      name: 'Connected',
+      markup: { basisPoints: 1 },
+      allowedModels: [],
+      redirectUris: ['https://connected.example/cb'],
+      site: 'https://connected.example',
+      suggestedCap: '5',
+      owner: 'olga',
+      state: 'test',
+      testers: ['tina'],
+    } as const
+    await bench.admin.putApp(app)
+    const list = async (viewer: typeof alice) =>
+      (await bench.as(viewer).get<{ apps: { id: string }[] }>('api/apps')).json.apps.find(
+        ({ id }) => id === 'connected',
+      )
+    const was = await list(operator)
+    const { id, name, allowedModels } = app
+    const change = { id, name, allowedModels, markup: { basisPoints: 2 }, account: 'olga', was }
+    expect((await bench.as(operator).post('api/apps/put', change)).status).toBe(200)
+    expect(await bench.admin.listApps({ appIds: ['connected'] })).toEqual([
+      { ...app, markup: { basisPoints: 2 }, account: 'olga' },
+    ])
+    expect(await list(alice)).toBeUndefined()
+  })
+})
+
 describe('a token that is replaced', () => {
   const reissue = (viewer: typeof alice, body: object) =>
     bench.as(viewer).post<IssuedReply & { error: object }>('api/credentials/reissue', body)

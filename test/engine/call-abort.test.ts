@@ -56,6 +56,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
         requestId,
         headers: { authorization: 'Bearer sk-demo' },
         authorizationLines: 1,
+        allowOrigin: () => {},
         query: '',
         readBody: async () => ({ value: body }),
       },

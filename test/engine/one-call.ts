@@ -43,6 +43,7 @@ export const streamedCall: IncomingCall = {
   requestId: 'one',
   headers: { authorization: 'Bearer sk-demo' },
   authorizationLines: 1,
+  allowOrigin: () => {},
   query: '',
   readBody: async () => ({
     value: { model: 'acme/fast', stream: true, messages: [{ role: 'user', content: 'Hello there' }] },

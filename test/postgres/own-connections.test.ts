@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createToken } from '../../src/base/tokens.js'
 import { postgresStores } from '../../src/postgres/index.js'
-import { createToken } from '../../src/sql/tokens.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { connectTo, createPool, createTestDatabase } from '../helpers/postgres.js'
 

@@ -171,6 +171,7 @@ export class World {
           ...(plan.retryCount > 0 && { 'x-stainless-retry-count': String(plan.retryCount) }),
         },
         authorizationLines: 1,
+        allowOrigin: () => {},
         query: '',
         readBody: () => this.readBody(plan, process),
       },

@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import { digestToken } from '../../src/base/tokens.js'
 import type { ChatAdapter, Principal } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
-import { digestToken } from '../../src/sql/tokens.js'
 import {
   callCases,
   catalogueCases,

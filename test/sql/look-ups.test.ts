@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
+import { createToken, digestToken, mayBeIssued } from '../../src/base/tokens.js'
 import { createSqlCredentials } from '../../src/sql/credentials.js'
 import type { SqlDatabase, Statement } from '../../src/sql/database.js'
-import { createToken, digestToken, mayBeIssued } from '../../src/sql/tokens.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context } from '../helpers/ledger-requests.js'
 

@@ -190,6 +190,20 @@ export const cases: Record<ErrorCode, ErrorCase> = {
     says: /app-1.*acme\/nowhere/,
   },
   app_mismatch: { run: posts({ app_id: 'app-2' }, BOB), param: 'app_id' },
+  origin_not_allowed: {
+    run: (service) => {
+      service.credentials.put('at-wire-page', {
+        kind: 'api-key',
+        account: 'alice',
+        origins: ['https://notes.example'],
+      })
+      return service.post(ask(), { authorization: 'Bearer at-wire-page', origin: 'https://evil.example' })
+    },
+    headers: {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringContaining('x-request-id'),
+    },
+  },
   account_suspended: { run: as(tokens.suspended) },
   model_not_found: { run: posts({ model: 'acme/unheard-of' }), param: 'model', says: /acme\/unheard-of/ },
   not_found: { run: (service) => service.host.request('/completions', { method: 'POST' }) },

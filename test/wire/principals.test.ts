@@ -31,6 +31,9 @@ const wrong: readonly (readonly [answer: unknown, says: string])[] = [
       ),
       [{ ...TOKEN, app: undefined }, 'has no app'],
       [withApp({ id: '' }), 'has no app'],
+      ...['https://a.example', null, [5]].map(
+        (origins) => [{ ...KEY, origins }, 'origins is not a list of strings'] as const,
+      ),
       [{ ...TOKEN, scopes: undefined }, 'scopes is not a list'],
       [{ ...TOKEN, scopes: 'models.run' }, 'scopes is not a list'],
       [{ ...TOKEN, scopes: ['models.run', 5] }, 'scopes is not a list'],

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Admin, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
+import type { Admin, AppRequest, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
 import { missingModel } from '../../admin/route-faults.js'
-import type { App } from '../../contracts/index.js'
 import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol/index.js'
 import { done, type Endpoint, emptySchema, get, post } from '../serving/endpoint.js'
@@ -16,7 +15,7 @@ interface Change {
   readonly was?: unknown
 }
 /** The administration functions check these bodies. */
-const appBody = z.custom<App & Change>(() => true)
+const appBody = z.custom<AppRequest & Change>(() => true)
 const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 
@@ -27,7 +26,8 @@ export const catalogueEndpoints: readonly Endpoint[] = [
       const ids = apps.map(({ id }) => id)
       return { apps, limits: await limitsOf(admin, 'app', ids) }
     }
-    return { apps: apps.filter(({ suspendedAt }) => suspendedAt === undefined).map(publicApp), limits: [] }
+    const shown = apps.filter(({ suspendedAt, state }) => suspendedAt === undefined && state !== 'test')
+    return { apps: shown.map(publicApp), limits: [] }
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
     const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]

@@ -2,10 +2,12 @@ import type { Endpoint } from '../serving/endpoint.js'
 import { accountEndpoints } from './accounts.js'
 import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
+import { connectEndpoints } from './connect.js'
 import { credentialEndpoints } from './credentials.js'
 import { keptCallEndpoints } from './kept-calls.js'
 import { limitEndpoints } from './limits.js'
 import { liveEndpoints } from './live.js'
+import { ownAppEndpoints } from './own-apps.js'
 import { spendEndpoints } from './spend.js'
 
 export const endpoints: readonly Endpoint[] = [
@@ -17,4 +19,6 @@ export const endpoints: readonly Endpoint[] = [
   ...credentialEndpoints,
   ...catalogueEndpoints,
   ...limitEndpoints,
+  ...connectEndpoints,
+  ...ownAppEndpoints,
 ]

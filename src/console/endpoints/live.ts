@@ -8,15 +8,17 @@ import { readCallsInFlight } from '../serving/calls-in-flight.js'
 import { type Endpoint, emptySchema, get, limitSchema } from '../serving/endpoint.js'
 import type { KeptEvent } from '../serving/event-log.js'
 import { type References, readReferences } from '../serving/references.js'
-import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
+import { accountOf, type ConsoleViewer, isPublisher } from '../serving/viewer.js'
 import { callerView, chargeView, explanationView, factsView, present } from '../serving/views.js'
 
 const MAX_SHOWN = 500
 
 export const liveEndpoints: readonly Endpoint[] = [
-  get('me', 'both', emptySchema, async (_, { viewer }, { routerPath }): Promise<MeReply> => {
+  get('me', 'both', emptySchema, async (_, { viewer }, services): Promise<MeReply> => {
     const { signOutPath, ...who } = viewer
-    return present({ viewer: who, routerPath, signOutPath, version })
+    const publishes = await isPublisher(viewer, services)
+    const { routerPath } = services
+    return present({ viewer: who, routerPath, signOutPath, publishes, version })
   }),
 
   get('live', 'both', emptySchema, async (_, { viewer }, services): Promise<LiveReply> => {

@@ -99,6 +99,7 @@ export interface AppsReply {
 
 /** A user sees only apps that are not suspended, without the account that earns. */
 export interface AppView extends AppBody {
+  readonly logo?: { readonly hash: string; readonly type: string }
   readonly suspendedAt?: number
 }
 
@@ -114,6 +115,19 @@ export interface AppBody {
   readonly allowedModels: readonly string[]
   /** The account that earns the markup; the platform's by default. */
   readonly account?: string
+  /** Where users who connect the app may be sent back. Only an app with at least one can be connected, and needs a name. */
+  readonly redirectUris?: readonly string[]
+  /** The origins of the pages that may use its tokens; by default those of the https redirect URIs. */
+  readonly origins?: readonly string[]
+  /** An https address of the app, for its users. */
+  readonly site?: string
+  /** The cap that the consent page suggests, in credits. */
+  readonly suggestedCap?: string
+  /** The account that may edit it; only operators by default. */
+  readonly owner?: string
+  /** `test` if only the owner and the testers can connect it. */
+  readonly state?: 'test'
+  readonly testers?: readonly string[]
 }
 
 /**

@@ -34,6 +34,20 @@
  * | POST `api/apps/put` | operator | `PutAppBody` | `DoneReply` |
  * | POST `api/apps/suspend` | operator | `IdBody` | `DoneReply` |
  * | POST `api/apps/resume` | operator | `IdBody` | `DoneReply` |
+ * | POST `api/apps/logo` | operator | `LogoBody` | `DoneReply` |
+ * | POST `api/apps/remove` | operator | `IdBody` | `DoneReply` |
+ * | GET `api/app-reviews` | operator | | `ReviewsReply` |
+ * | POST `api/app-reviews/decide` | operator | `DecideBody` | `DoneReply` |
+ * | GET `api/own-apps` | users who publish | | `OwnAppsReply` |
+ * | POST `api/own-apps/put` | users who publish | `OwnAppBody` | `OwnAppReply` |
+ * | POST `api/own-apps/logo` | users who publish | `LogoBody` | `OwnAppReply` |
+ * | POST `api/own-apps/ask` | users who publish | `IdBody` | `DoneReply` |
+ * | POST `api/own-apps/remove` | users who publish | `IdBody` | `DoneReply` |
+ * | GET `api/grants` | both | `AppGrantsQuery` | `AppGrantsReply` |
+ * | GET `api/grants/history` | both | `AppGrantBody` | `GrantHistoryReply` |
+ * | POST `api/grants/cap` | both | `GrantCapBody` | `DoneReply` |
+ * | POST `api/grants/revoke` | both | `AppGrantBody` | `DoneReply` |
+ * | POST `api/grants/remove-device` | both | `DeviceBody` | `DoneReply` |
  * | GET `api/models` | both | | `ModelsReply` |
  * | POST `api/models/put` | operator | `PutModelBody` | `DoneReply` |
  * | POST `api/models/remove` | operator | `IdBody` | `DoneReply` |
@@ -51,6 +65,7 @@
  * POST requires `content-type: application/json`.
  */
 export type * from './administration.js'
+export type * from './connect.js'
 export type * from './kept-calls.js'
 export type * from './ledger.js'
 export type * from './limits.js'

@@ -15,6 +15,8 @@ export interface MeReply {
   readonly routerPath: string
   /** Relative to the mount. POST `{}` to it, then reload. Absent if the host has its own sign-out. */
   readonly signOutPath?: string
+  /** Whether the viewer's account may publish apps. */
+  readonly publishes: boolean
   /** The version of the package. */
   readonly version: string
 }

@@ -14,6 +14,8 @@ export interface Services {
   readonly log: EventLog
   readonly routers: ObservedRouters
   readonly routerPath: string
+  /** Whether an account may publish apps. */
+  readonly publish: (account: string) => boolean | Promise<boolean>
   readonly clock: Clock
 }
 
@@ -29,8 +31,11 @@ export interface Endpoint {
   readonly method: 'GET' | 'POST'
   /** Relative to `api/`. */
   readonly path: string
-  /** A user's request to an operator's endpoint is refused before anything is read. */
-  readonly who: 'operator' | 'both'
+  /**
+   * Operators, users whose account may publish apps, or operators and all users. Requests of others are refused before
+   * anything is read.
+   */
+  readonly who: 'operator' | 'publisher' | 'both'
   answer(request: EndpointRequest, services: Services): Promise<object | CsvReply>
 }
 

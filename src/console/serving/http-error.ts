@@ -16,7 +16,7 @@ export function notFound(message: string, field?: string): HttpError {
 
 /** Administration's form for a fault in a member of its input: `grant.amount: must be …`. */
 const GIVEN_PATTERN =
-  /^(grant|correction|refund|key|access token|reissue|model|app|route|limit|spend|query|body|account|after|(?:credential|model|app|route|entry) id)(?:\.([^\s:]+))?: (.+)$/s
+  /^(grant|grants|cap|change|correction|refund|key|access token|reissue|model|app|route|limit|spend|figures|query|body|account|owner|after|(?:credential|connection|grant|model|app|route|entry) id)(?:\.([^\s:]+))?: (.+)$/s
 /** Its form for a fault in a single value: `limit must be …`. No error of JavaScript itself begins like this. */
 const NAMED_PATTERN = /^([a-z]\w*(?:\.\w+)*) (?:must|is beyond)\b/
 
@@ -29,6 +29,8 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
   ['app id', 'id'],
   ['route id', 'id'],
   ['entry id', 'entryId'],
+  ['grant id', 'grantId'],
+  ['connection id', 'connectionId'],
 ])
 
 /** Converts an error into a reply. Returns undefined if clients must not see the error. */

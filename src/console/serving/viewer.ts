@@ -43,6 +43,14 @@ export async function readViewer(
     : parseInput(viewerSchema, viewer, 'createConsole: authorise()')
 }
 
+/** Whether the viewer is a user whose account may publish apps. */
+export async function isPublisher(
+  viewer: ConsoleViewer,
+  { publish }: { readonly publish: (account: string) => boolean | Promise<boolean> },
+): Promise<boolean> {
+  return viewer.kind === 'user' && (await publish(viewer.account)) === true
+}
+
 /** Returns the account that a viewer asks about: for a user its own. Other accounts look as if they did not exist. */
 export function accountOf(viewer: ConsoleViewer, asked: string | undefined): string | undefined {
   if (viewer.kind === 'operator') return asked

@@ -10,9 +10,11 @@ import { Accounts } from './pages/accounts.js'
 import { Apps } from './pages/apps.js'
 import { Books } from './pages/books.js'
 import { Calls } from './pages/calls.js'
+import { ConnectedApps } from './pages/connected-apps.js'
 import { Keys } from './pages/keys.js'
 import { Live } from './pages/live.js'
 import { Models } from './pages/models.js'
+import { OwnApps } from './pages/own-apps.js'
 import { Playground } from './pages/playground.js'
 import { Routes } from './pages/routes.js'
 import { Spend } from './pages/spend.js'
@@ -25,6 +27,7 @@ import { PlaygroundKeeper } from './playground/playground-state.js'
 interface Page extends NavigationLink {
   readonly component: ComponentType<{ query: Place['query'] }>
   readonly isForOperators?: boolean
+  readonly isForPublishers?: boolean
 }
 
 const PAGES: readonly Page[] = [
@@ -34,6 +37,8 @@ const PAGES: readonly Page[] = [
   { path: 'live', label: 'Live', component: Live },
   { path: 'keys', label: 'Keys', component: Keys, startsGroup: true },
   { path: 'accounts', label: 'Accounts', component: Accounts },
+  { path: 'connected-apps', label: 'Connected apps', component: ConnectedApps },
+  { path: 'own-apps', label: 'My apps', component: OwnApps, isForPublishers: true },
   { path: 'apps', label: 'Apps', component: Apps },
   { path: 'models', label: 'Models', component: Models },
   { path: 'routes', label: 'Routes', component: Routes, isForOperators: true },
@@ -156,7 +161,10 @@ function Signed({ me }: { me: MeReply }) {
     window.addEventListener('pagehide', withdraw)
     return () => window.removeEventListener('pagehide', withdraw)
   }, [session])
-  const pages = PAGES.filter(({ isForOperators }) => isForOperators !== true || isOperator(me.viewer))
+  const pages = PAGES.filter(
+    ({ isForOperators, isForPublishers }) =>
+      (isForOperators !== true || isOperator(me.viewer)) && (isForPublishers !== true || me.publishes),
+  )
   const path = place.page === '' ? PAGES[0]!.path : place.page
   const page = pages.find((one) => one.path === path)
   return (
@@ -186,7 +194,11 @@ function NotFound({ path }: { path: string }) {
       </h1>
       <Empty
         title={
-          known === undefined ? 'The console has no page at this address.' : 'This page is for operators.'
+          known === undefined
+            ? 'The console has no page at this address.'
+            : known.isForPublishers
+              ? 'This page is for accounts that publish apps.'
+              : 'This page is for operators.'
         }
       >
         Go to the <a href={hrefOf('playground')}>playground</a>.

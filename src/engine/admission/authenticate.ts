@@ -73,6 +73,7 @@ function readCaller(
   log.caller = principal
   if (principal.expiresAt !== undefined && principal.expiresAt <= options.wallClock.now())
     throw refusal('expired')
+  checkOrigin(call, principal)
   const appAccount = principal.kind === 'access-token' ? principal.app.account : undefined
   return { principal, markup, appAccount, limits }
 }
@@ -123,6 +124,22 @@ function refusal(reason: CredentialRefusal): CompatError | undefined {
   }
 }
 
+/**
+ * Refuses a page whose origin may not use the credential. A request without an origin passes: browsers leave it out of
+ * GETs of their own origin, and a thief that is no browser can send any.
+ */
+function checkOrigin(call: IncomingCall, { origins }: Principal): void {
+  const { origin } = call.headers
+  if (origins === undefined || origin === undefined) return
+  if (typeof origin !== 'string' || !origins.includes(origin)) {
+    throw new CompatError(
+      'origin_not_allowed',
+      'This credential may not be used by pages of this origin, only by those that it was issued for.',
+    )
+  }
+  call.allowOrigin()
+}
+
 /** If a store describes a refused credential wrongly, only the host hears of it: the refusal stands. */
 function readOwner(
   given: CredentialOwner | undefined,
@@ -146,6 +163,8 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
     throw fault('expiresAt is not a number')
   if (principal.label !== undefined && typeof principal.label !== 'string')
     throw fault('label is not a string')
+  if (principal.origins !== undefined && !areStrings(principal.origins))
+    throw fault('origins is not a list of strings')
   if (principal.kind === 'api-key') {
     const { allowedModels } = principal
     if (allowedModels !== undefined && !areStrings(allowedModels)) throw fault(NO_LIST_OF_MODELS)

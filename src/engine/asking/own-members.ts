@@ -51,6 +51,7 @@ const NO_PRINCIPAL: None<AccessPrincipal> & None<KeyPrincipal> = {
   expiresAt: undefined,
   limits: undefined,
   label: undefined,
+  origins: undefined,
   metadata: undefined,
   allowedModels: undefined,
   app: undefined,

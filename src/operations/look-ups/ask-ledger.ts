@@ -14,6 +14,7 @@ export const LOOK_UP_CODES: readonly ErrorCode[] = [
   'invalid_api_key',
   'expired_credential',
   'revoked_credential',
+  'origin_not_allowed',
   'account_suspended',
   'rate_limited',
   'internal_error',

@@ -18,6 +18,7 @@ const MODEL_CODES: readonly ErrorCode[] = [
   'invalid_api_key',
   'expired_credential',
   'revoked_credential',
+  'origin_not_allowed',
   'account_suspended',
   'internal_error',
   'credential_store_unavailable',

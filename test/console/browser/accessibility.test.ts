@@ -15,13 +15,25 @@ const OPERATOR_PAGES = [
   'live',
   'keys?shown=all',
   'accounts',
+  'connected-apps?shown=all',
   'apps',
   'models',
   'routes',
   'books',
   'nowhere',
 ]
-const USER_PAGES = ['playground', 'spend', 'calls', 'live', 'keys', 'accounts', 'apps', 'models', 'books']
+const USER_PAGES = [
+  'playground',
+  'spend',
+  'calls',
+  'live',
+  'keys',
+  'accounts',
+  'connected-apps',
+  'apps',
+  'models',
+  'books',
+]
 const LONG = 'a-very-long-name-that-nobody-would-choose-but-some-machine-does-'.repeat(2)
 
 let visit: Visit

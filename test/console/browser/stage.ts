@@ -49,7 +49,7 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
     { baseUrl, ...(apiKey === undefined ? {} : { apiKey }) },
     upstreamModels ?? [FAST, SMART],
   )
-  const pages = createConsole({ admin, authorise: viewerOf })
+  const pages = createConsole({ admin, authorise: viewerOf, publish: (account) => account === 'dev' })
   const { credentials, catalogue, ledger, providers, idempotency, calls } = stores
   const router = createCompatRouter({
     credentials,

@@ -16,6 +16,10 @@ interface Reads {
   'api/credentials': { query: protocol.CredentialsQuery; reply: protocol.CredentialsReply }
   'api/credentials/spend': { query: protocol.KeySpendQuery; reply: protocol.KeySpendReply }
   'api/apps': { query: object; reply: protocol.AppsReply }
+  'api/app-reviews': { query: object; reply: protocol.ReviewsReply }
+  'api/own-apps': { query: object; reply: protocol.OwnAppsReply }
+  'api/grants': { query: protocol.AppGrantsQuery; reply: protocol.AppGrantsReply }
+  'api/grants/history': { query: protocol.AppGrantBody; reply: protocol.GrantHistoryReply }
   'api/models': { query: object; reply: protocol.ModelsReply }
   'api/routes': { query: object; reply: protocol.RoutesReply }
 }
@@ -35,6 +39,16 @@ interface Writes {
   'api/apps/put': { body: protocol.PutAppBody; reply: protocol.DoneReply }
   'api/apps/suspend': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/apps/resume': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/apps/logo': { body: protocol.LogoBody; reply: protocol.DoneReply }
+  'api/apps/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/app-reviews/decide': { body: protocol.DecideBody; reply: protocol.DoneReply }
+  'api/own-apps/put': { body: protocol.OwnAppBody; reply: protocol.OwnAppReply }
+  'api/own-apps/logo': { body: protocol.LogoBody; reply: protocol.OwnAppReply }
+  'api/own-apps/ask': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/own-apps/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
+  'api/grants/cap': { body: protocol.GrantCapBody; reply: protocol.DoneReply }
+  'api/grants/revoke': { body: protocol.AppGrantBody; reply: protocol.DoneReply }
+  'api/grants/remove-device': { body: protocol.DeviceBody; reply: protocol.DoneReply }
   'api/models/put': { body: protocol.PutModelBody; reply: protocol.DoneReply }
   'api/models/remove': { body: protocol.IdBody; reply: protocol.DoneReply }
   'api/routes/put': { body: protocol.PutRouteBody; reply: protocol.PutRouteReply }
@@ -65,6 +79,10 @@ const MARKS: {
   'api/credentials': 'credentials',
   'api/credentials/spend': 'spend',
   'api/apps': 'apps',
+  'api/app-reviews': 'reviews',
+  'api/own-apps': 'ownApps',
+  'api/grants': 'grants',
+  'api/grants/history': 'history',
   'api/models': 'models',
   'api/routes': 'routes',
   'api/calls/refund': 'entry',
@@ -81,6 +99,16 @@ const MARKS: {
   'api/apps/put': 'done',
   'api/apps/suspend': 'done',
   'api/apps/resume': 'done',
+  'api/apps/logo': 'done',
+  'api/apps/remove': 'done',
+  'api/app-reviews/decide': 'done',
+  'api/own-apps/put': 'inReview',
+  'api/own-apps/logo': 'inReview',
+  'api/own-apps/ask': 'done',
+  'api/own-apps/remove': 'done',
+  'api/grants/cap': 'done',
+  'api/grants/revoke': 'done',
+  'api/grants/remove-device': 'done',
   'api/models/put': 'done',
   'api/models/remove': 'done',
   'api/routes/put': 'done',

@@ -1,16 +1,17 @@
 import type { AppView } from '../../protocol/index.js'
 import { write } from '../base/api.js'
-import { basisPointsOf, percentOf } from '../base/format.js'
+import { percentOf } from '../base/format.js'
 import { hrefOf, type Place } from '../base/place.js'
-import { Problem } from '../base/problem.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
+import { appFields, LOGO_FIELD, readAppFields, readLogo } from '../parts/app-fields.js'
+import { AppReviews } from '../parts/app-reviews.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
-import { needed, optional } from '../parts/read-values.js'
+import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
@@ -23,21 +24,12 @@ export function Apps({ query }: { query: Place['query'] }) {
   const known = models.data?.models.map(({ id }) => id)
   const edit = (app?: AppView): void => {
     if (known === undefined) return
-    const allowed = app?.allowedModels ?? known
     actions.form({
       title: app === undefined ? 'Register an app' : `Change ${nameOf(app)}`,
       intro: 'An app acts for accounts that gave it an access token, and earns its markup on their calls.',
       action: app === undefined ? 'Register it' : 'Save',
       fields: [
-        { name: 'id', label: 'Id', isRequired: true, value: app?.id, isFixed: app !== undefined },
-        { name: 'name', label: 'Name', value: app?.name },
-        {
-          name: 'markup.basisPoints',
-          label: 'Markup, percent of the base',
-          isRequired: true,
-          value: app === undefined ? '0' : percentOf(app.markup.basisPoints),
-        },
-        { name: 'markup.flat', label: 'Markup, credits per call', value: app?.markup.flat },
+        ...appFields(app, known),
         {
           name: 'account',
           label: 'Account that earns',
@@ -45,34 +37,63 @@ export function Apps({ query }: { query: Place['query'] }) {
           hint: "The platform's by default.",
         },
         {
-          name: 'allowedModels',
-          label: 'Models that it may use',
-          kind: 'checks',
-          options: [...new Set([...known, ...allowed])].map((id) => ({ value: id, label: id })),
-          values: allowed,
+          name: 'owner',
+          label: 'Account that may edit it',
+          value: app?.owner,
+          hint: 'Only operators by default.',
+        },
+        {
+          name: 'state',
+          label: 'State',
+          kind: 'select',
+          options: [
+            { value: '', label: 'live' },
+            { value: 'test', label: 'in test' },
+          ],
+          value: app?.state ?? '',
         },
       ],
       run: async (values) => {
-        const basisPoints = basisPointsOf(needed(values, 'markup.basisPoints'))
-        if (basisPoints === undefined) {
-          throw new Problem('This must be a number with at most two places, such as 20 or 2.5.', {
-            field: 'markup.basisPoints',
-          })
-        }
-        const flat = values.text('markup.flat')
-        const id = needed(values, 'id')
+        const body = readAppFields(values)
         await write('api/apps/put', {
-          id,
-          ...optional(values, 'name'),
-          markup: { basisPoints, ...(flat === undefined ? {} : { flat }) },
-          allowedModels: values.all('allowedModels'),
+          ...body,
           ...optional(values, 'account'),
+          ...optional(values, 'owner'),
+          ...(values.text('state') === 'test' ? { state: 'test' } : {}),
+          ...(app?.origins === undefined ? {} : { origins: app.origins }),
           ...(app === undefined ? {} : { was: app }),
         })
-        return `Saved the app ${id}.`
+        return `Saved the app ${body.id}.`
       },
     })
   }
+
+  const setLogo = (app: AppView): void =>
+    actions.form({
+      title: `Logo of ${nameOf(app)}`,
+      action: 'Save',
+      fields: [LOGO_FIELD],
+      run: async (values) => {
+        await write('api/apps/logo', { id: app.id, logo: await readLogo(values) })
+        return `Saved the logo of ${nameOf(app)}.`
+      },
+    })
+
+  const remove = (app: AppView): void =>
+    actions.confirm({
+      title: `Remove ${nameOf(app)}?`,
+      intro: (
+        <p>
+          Within a second, all its access tokens are revoked, those of users who connected it too. This cannot
+          be undone. Past charges stay in the ledger.
+        </p>
+      ),
+      action: 'Remove it',
+      run: async () => {
+        await write('api/apps/remove', { id: app.id })
+        return `Removed ${nameOf(app)}.`
+      },
+    })
 
   const suspend = (app: AppView): void =>
     actions.confirm({
@@ -110,6 +131,7 @@ export function Apps({ query }: { query: Place['query'] }) {
         )}
       </PageHead>
       {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
+      {isForOperator && <AppReviews onDecided={apps.reload} />}
       <Filters specs={[{ name: 'app', label: 'App', hint: PART_HINT }]} query={query} />
       <Listing what="apps" loaded={apps}>
         {({ apps: all, limits }) => {
@@ -147,11 +169,13 @@ export function Apps({ query }: { query: Place['query'] }) {
                       { head: 'Earns', cell: ({ account }: AppView) => account ?? 'the platform' },
                       {
                         head: 'State',
-                        cell: ({ suspendedAt }: AppView) =>
-                          suspendedAt === undefined ? (
-                            <Badge tone="good">in use</Badge>
-                          ) : (
+                        cell: ({ state, suspendedAt }: AppView) =>
+                          suspendedAt !== undefined ? (
                             <Badge tone="bad">suspended</Badge>
+                          ) : state === 'test' ? (
+                            <Badge tone="warn">in test</Badge>
+                          ) : (
+                            <Badge tone="good">in use</Badge>
                           ),
                       },
                       {
@@ -188,6 +212,12 @@ export function Apps({ query }: { query: Place['query'] }) {
                         of={nameOf(app)}
                       >
                         {app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
+                      </Button>
+                      <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
+                        Logo
+                      </Button>
+                      <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
+                        Remove
                       </Button>
                     </>
                   )}

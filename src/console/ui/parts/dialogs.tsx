@@ -47,6 +47,8 @@ export interface Values {
   /** Trimmed; undefined if empty. */
   text(name: string): string | undefined
   all(name: string): readonly string[]
+  /** Undefined if no file was chosen. */
+  file(name: string): File | undefined
 }
 
 interface FormDialogProps {
@@ -133,6 +135,10 @@ function valuesOf(data: FormData): Values {
     data.getAll(name).filter((value): value is string => typeof value === 'string')
   return {
     all,
+    file: (name) => {
+      const file = data.get(name)
+      return file instanceof File && file.size > 0 ? file : undefined
+    },
     text: (name) => {
       const text = all(name)[0]?.trim()
       return text === '' ? undefined : text

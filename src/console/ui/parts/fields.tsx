@@ -5,7 +5,7 @@ export interface FieldSpec {
   readonly name: string
   readonly label: string
   /** `checks` allows any number of the options; every other kind is one text. */
-  readonly kind?: 'text' | 'area' | 'select' | 'date' | 'checks' | 'secret'
+  readonly kind?: 'text' | 'area' | 'select' | 'date' | 'checks' | 'secret' | 'file'
   readonly hint?: string
   readonly value?: string | undefined
   readonly values?: readonly string[]
@@ -13,6 +13,8 @@ export interface FieldSpec {
   readonly isRequired?: boolean
   readonly isFixed?: boolean
   readonly placeholder?: string
+  /** The types of files that may be chosen. */
+  readonly accept?: string
   /** Suggested values; any other value may be entered. */
   readonly suggestions?: readonly string[]
 }
@@ -94,6 +96,7 @@ function Input({ spec, id, notes, isWrong, onInput }: InputProps) {
   }
   const typed = { ...written, autocomplete: 'off', spellcheck: false }
   if (spec.kind === 'date') return <input {...typed} type="date" />
+  if (spec.kind === 'file') return <input {...shared} type="file" accept={spec.accept} />
   if (spec.kind === 'secret') return <input {...typed} type="password" />
   if (spec.suggestions === undefined) return <input {...typed} type="text" />
   return (

@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-const PREFIXES = { 'api-key': 'sk-cr-', 'access-token': 'at-cr-' } as const
+const PREFIXES = { 'api-key': 'sk-cr-', 'access-token': 'at-cr-', 'refresh-token': 'rt-cr-' } as const
 const TOKEN_BYTES = 32
+const SHOWN_CHARACTERS = 10
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CHECKSUM_DIGITS = 6
 /** The random part is 32 bytes as base64url. Tokens of the first releases have no checksum after it. */
@@ -15,12 +16,17 @@ export function createToken(kind: keyof typeof PREFIXES): string {
 }
 
 /**
- * Returns whether {@link createToken} may have made this token, so that mistyped, truncated and invented tokens need no
- * look-up. A token of the first releases has no checksum, so only its shape is checked.
+ * Returns whether {@link createToken} may have made this key or access token, so that mistyped, truncated and invented
+ * tokens need no look-up. A token of the first releases has no checksum, so only its shape is checked.
  */
 export function mayBeIssued(token: string): boolean {
   const [, text, sum] = TOKEN_PATTERN.exec(token) ?? []
   return text !== undefined && (sum === undefined || sum === checksum(text))
+}
+
+/** Returns the parts of a token that may be shown, to tell it from others. */
+export function shownParts(token: string): { readonly prefix: string; readonly lastFour: string } {
+  return { prefix: token.slice(0, SHOWN_CHARACTERS), lastFour: token.slice(-4) }
 }
 
 /** Returns the digest under which a token is stored. */

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import type { Admin } from 'compat-router/admin'
+import express, { type Express, type Request, type Response } from 'express'
+import * as oauth from 'openid-client'
+
+/** The app's id at the host. */
+const APP_ID = 'notes'
+const CALLBACK = '/callback'
+const COOKIE = 'notes_session'
+const EARLY_MS = 60_000
+
+/** Registers the app at the host, as an operator would. On loopback, the port does not count. */
+export async function registerNotes(admin: Admin, models: readonly string[]): Promise<void> {
+  await admin.putApp({
+    id: APP_ID,
+    name: 'Notes',
+    redirectUris: [`http://127.0.0.1${CALLBACK}`],
+    allowedModels: models,
+    markup: { basisPoints: 2_000, flat: '0.00001' },
+    account: 'notes-earnings',
+    suggestedCap: '1',
+  })
+}
+
+/** What the app knows of one visitor. */
+interface Visitor {
+  verifier: string
+  state: string
+  tokens?: oauth.TokenEndpointResponse
+  expiresAt: number
+  readonly said: string[]
+}
+
+/**
+ * An app of somebody else, on a port of its own. It knows only the host's address: a visitor connects it to the host, and
+ * then its calls are paid with the visitor's credits.
+ */
+export function createNotesApp(hostOrigin: string, model: string): Express {
+  const visitors = new Map<string, Visitor>()
+  let found: Promise<oauth.Configuration> | undefined
+  const discover = (): Promise<oauth.Configuration> => {
+    // Leave out allowInsecureRequests for a host with https.
+    found ??= oauth.discovery(new URL(`${hostOrigin}/connect`), APP_ID, undefined, oauth.None(), {
+      algorithm: 'oauth2',
+      execute: [oauth.allowInsecureRequests],
+    })
+    return found
+  }
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.use(express.urlencoded({ extended: false }))
+
+  app.get('/', (req, res) => {
+    res.send(page(visitorOf(req)))
+  })
+
+  app.post('/connect', async (req, res) => {
+    const visitor = visitorOf(req) ?? newVisitor(res)
+    visitor.verifier = oauth.randomPKCECodeVerifier()
+    visitor.state = oauth.randomState()
+    const link = oauth.buildAuthorizationUrl(await discover(), {
+      redirect_uri: `${originOf(req)}${CALLBACK}`,
+      scope: 'models.run credits.read',
+      state: visitor.state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(visitor.verifier),
+      code_challenge_method: 'S256',
+    })
+    res.redirect(303, link.href)
+  })
+
+  app.get(CALLBACK, async (req, res) => {
+    const visitor = visitorOf(req)
+    if (visitor !== undefined) {
+      const checks = { pkceCodeVerifier: visitor.verifier, expectedState: visitor.state }
+      const callback = new URL(`${originOf(req)}${req.url}`)
+      await oauth.authorizationCodeGrant(await discover(), callback, checks).then(
+        (tokens) => keep(visitor, tokens),
+        (error: Error) => visitor.said.push(`Not connected: ${error.message}`),
+      )
+    }
+    res.redirect(303, '/')
+  })
+
+  app.post('/ask', async (req, res) => {
+    const visitor = visitorOf(req)
+    if (visitor?.tokens !== undefined) visitor.said.push(await ask(visitor, String(req.body.text)))
+    res.redirect(303, '/')
+  })
+
+  app.post('/disconnect', async (req, res) => {
+    const visitor = visitorOf(req)
+    if (visitor?.tokens !== undefined) {
+      await oauth.tokenRevocation(await discover(), visitor.tokens.access_token)
+      delete visitor.tokens
+    }
+    res.redirect(303, '/')
+  })
+
+  async function ask(visitor: Visitor, text: string): Promise<string> {
+    if (visitor.expiresAt - Date.now() < EARLY_MS) {
+      keep(visitor, await oauth.refreshTokenGrant(await discover(), visitor.tokens!.refresh_token!))
+    }
+    const response = await fetch(`${hostOrigin}/compat/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${visitor.tokens!.access_token}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: text }] }),
+    })
+    const body = (await response.json()) as Reply
+    if (body.error !== undefined) return `Refused: ${body.error.message}`
+    return `${body.choices[0]!.message.content} (cost ${body.usage.cost} credits)`
+  }
+
+  function visitorOf(req: Request): Visitor | undefined {
+    const id = new RegExp(`(?:^|; )${COOKIE}=(\\w+)`).exec(req.headers.cookie ?? '')?.[1]
+    return id === undefined ? undefined : visitors.get(id)
+  }
+
+  function newVisitor(res: Response): Visitor {
+    const id = randomBytes(32).toString('hex')
+    const visitor: Visitor = { verifier: '', state: '', expiresAt: 0, said: [] }
+    visitors.set(id, visitor)
+    // Lax, since the visitor comes back from the host.
+    res.cookie(COOKIE, id, { httpOnly: true, sameSite: 'lax' })
+    return visitor
+  }
+
+  return app
+}
+
+interface Reply {
+  readonly choices: readonly { readonly message: { readonly content: string } }[]
+  readonly usage: { readonly cost: number }
+  readonly error?: { readonly message: string }
+}
+
+function keep(visitor: Visitor, tokens: oauth.TokenEndpointResponse): void {
+  visitor.tokens = tokens
+  visitor.expiresAt = Date.now() + (tokens.expires_in ?? 0) * 1_000
+}
+
+function originOf(req: Request): string {
+  return `http://127.0.0.1:${req.socket.localPort}`
+}
+
+function page(visitor: Visitor | undefined): string {
+  const said = (visitor?.said ?? []).map((text) => `<p>${escaped(text)}</p>`).join('\n')
+  const forms =
+    visitor?.tokens === undefined
+      ? '<form method="post" action="/connect"><button>Connect</button></form>'
+      : `<form method="post" action="/ask"><label>Note <input name="text" value="Hello!"></label> <button>Ask</button></form>
+<form method="post" action="/disconnect"><button>Disconnect</button></form>`
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Notes</title>
+<h1>Notes</h1>
+${said}
+${forms}
+</html>
+`
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { parseCredits } from '../base/money.js'
+import { redirectUriFault } from '../base/redirect-uris.js'
+import { exceedsMarkup } from '../contracts/connect.js'
+import type { App, Markup } from '../contracts/index.js'
+import {
+  creditsSchema,
+  labelSchema,
+  markupSchema,
+  nameSchema,
+  parseInput,
+  textsSchema,
+} from '../contracts/schemas.js'
+import { checkHoldable } from './amounts.js'
+import { appNameFault, appNameKey } from './app-names.js'
+
+/** An app. Only one with redirect URIs can be connected by users, and then `name` is required. */
+export interface AppRequest extends App {
+  /** Where users may be sent back: https, or http on 127.0.0.1, [::1] or localhost, where the port does not count. */
+  readonly redirectUris?: readonly string[]
+  /**
+   * The origins of the browser pages that may use the app's tokens. By default those of the https redirect URIs; if there
+   * are none, no page may.
+   */
+  readonly origins?: readonly string[]
+  /** An https address of the app, for its users. */
+  readonly site?: string
+  /** The cap that the consent page suggests: a decimal string of credits for each period of the host. */
+  readonly suggestedCap?: string
+  /** The account that may edit the app. By default only the operator may. */
+  readonly owner?: string
+  /** `test` if only the owner and the testers can connect it. By default it is live. */
+  readonly state?: 'test'
+  /** Accounts that can connect the app while it is in `test`; at most 10. */
+  readonly testers?: readonly string[]
+}
+
+/** An app as its owner writes it. The owner earns the markup, unless an operator sets another account. */
+export type OwnAppRequest = Omit<AppRequest, 'account' | 'origins' | 'owner' | 'state'>
+
+/** The host's rules for apps that users can connect. */
+export interface AppRules {
+  /** Names that no app can have, and neither can names that look like them. The host's own name belongs here. */
+  readonly reservedNames?: readonly string[]
+  /** The most that an app can add to the price, in `basisPoints` and in `flat`. */
+  readonly maxMarkup?: Markup
+}
+
+const MAX_REDIRECT_URIS = 20
+const MAX_TESTERS = 10
+const MAX_OWN_MODELS = 200
+const MAX_URL_CHARS = 2_000
+
+const redirectUriSchema = z.string().superRefine((uri, context) => {
+  const message = redirectUriFault(uri)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+const originSchema = z
+  .string()
+  .refine(
+    (origin) => URL.canParse(origin) && new URL(origin).origin === origin && /^https?:/.test(origin),
+    "must be an origin, such as 'https://notes.example'",
+  )
+
+const siteSchema = z
+  .string()
+  .max(MAX_URL_CHARS)
+  .refine(isSite, 'must be an https address in its normal form, without user and password')
+
+const fields = {
+  id: nameSchema,
+  name: labelSchema.optional(),
+  markup: markupSchema,
+  allowedModels: textsSchema,
+  redirectUris: z.array(redirectUriSchema).max(MAX_REDIRECT_URIS).readonly().optional(),
+  site: siteSchema.optional(),
+  suggestedCap: creditsSchema.optional(),
+  testers: z.array(nameSchema).max(MAX_TESTERS).readonly().optional(),
+}
+const appSchema = z.strictObject({
+  ...fields,
+  account: nameSchema.optional(),
+  origins: z.array(originSchema).readonly().optional(),
+  owner: nameSchema.optional(),
+  state: z.literal('test').optional(),
+})
+/** Each look-up of a token reads the app, so its owner must not make it large. */
+const ownAppSchema = z.strictObject({
+  ...fields,
+  allowedModels: z.array(nameSchema).max(MAX_OWN_MODELS).readonly(),
+})
+
+export function readAppRequest(app: AppRequest, rules: AppRules): AppRequest {
+  return checkApp(parseInput(appSchema, app, 'app'), rules)
+}
+
+export function readOwnAppRequest(app: OwnAppRequest, rules: AppRules): OwnAppRequest {
+  return checkApp(parseInput(ownAppSchema, app, 'app'), rules)
+}
+
+function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules): Request {
+  if (app.markup.flat !== undefined) checkHoldable(parseCredits(app.markup.flat), 'app.markup.flat')
+  if (app.suggestedCap !== undefined) checkHoldable(parseCredits(app.suggestedCap), 'app.suggestedCap')
+  if (!isConnectable(app)) return app
+  const fault = appNameFault(app.name)
+  if (fault !== undefined) throw new TypeError(`app.name: ${fault}`)
+  const key = appNameKey(app.name!)
+  if (rules.reservedNames?.some((name) => appNameKey(name) === key)) {
+    throw new TypeError('app.name: is reserved, or looks like a reserved name')
+  }
+  if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
+    const { basisPoints, flat = '0' } = rules.maxMarkup
+    throw new RangeError(
+      `app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`,
+    )
+  }
+  return app
+}
+
+/** Whether users can connect an app, so that they see its name. */
+export function isConnectable({ redirectUris = [] }: Pick<AppRequest, 'redirectUris'>): boolean {
+  return redirectUris.length > 0
+}
+
+function isSite(site: string): boolean {
+  if (!URL.canParse(site)) return false
+  const url = new URL(site)
+  const isNormal = url.href === site || url.href === `${site}/`
+  return isNormal && url.protocol === 'https:' && url.username === '' && url.password === ''
+}

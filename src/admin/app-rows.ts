@@ -1,0 +1,156 @@
+import type { AppLogoReference } from '../contracts/index.js'
+import { readJson, readNumber, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
+import { type AppDefinition, readLogoReference } from '../sql/connect-apps.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { type AppRequest, isConnectable } from './app-input.js'
+import { appNameKey } from './app-names.js'
+
+/** An app as it is in force. */
+export interface AppRow extends AppRequest {
+  readonly logo?: AppLogoReference
+  readonly suspendedAt?: number
+}
+
+export interface AppsQuery {
+  readonly appIds?: readonly string[]
+  /** Only the apps that this account may edit. */
+  readonly owner?: string
+}
+
+/** Values that the owner of a live app wants to change, until an operator decides. */
+export interface AppReview {
+  readonly appId: string
+  /** The account that asks. */
+  readonly by: string
+  readonly at: number
+  readonly values: ReviewedValues
+}
+
+/** `null` stands for removing the value. */
+export interface ReviewedValues {
+  readonly name?: string
+  readonly redirectUris?: readonly string[]
+  readonly site?: string | null
+  /** The hash of the logo. */
+  readonly logo?: string | null
+  /** The app is to become live. */
+  readonly live?: true
+}
+
+/** A change of an app. */
+export interface AppEdit {
+  readonly appId: string
+  readonly at: number
+  /** The account that made it, or `operator`. */
+  readonly by: string
+  readonly kind: AppEditKind
+  /** The names of the fields that changed. Absent for changes of the whole app. */
+  readonly fields?: readonly string[]
+}
+
+export type AppEditKind =
+  | 'put'
+  | 'review-asked'
+  | 'review-accepted'
+  | 'review-rejected'
+  | 'suspended'
+  | 'resumed'
+  | 'removed'
+
+/** Returns apps in the order of their ids. */
+export async function listAppRows(database: SqlDatabase, query: AppsQuery): Promise<readonly Row[]> {
+  const { parameters, add, addOneOf, where } = createConditions()
+  if (query.appIds !== undefined) addOneOf('p.id', query.appIds)
+  if (query.owner !== undefined) add((value) => `p.owner = ${value}`, query.owner)
+  return database.all({
+    text: `select p.*, l.type as logo_type from {apps} p
+      left join {app_logos} l on l.app_id = p.id and l.hash = p.logo_hash ${where()} order by p.id`,
+    parameters,
+  })
+}
+
+export function readAppRow(row: Row): AppRow {
+  const suspendedAt = readOptionalNumber(row, 'suspended_at')
+  const owner = readOptionalText(row, 'owner')
+  const logo = readLogoReference(row)
+  return {
+    ...readJson<AppDefinition>(row, 'definition'),
+    ...(owner === undefined ? {} : { owner }),
+    ...(readText(row, 'state') === 'test' ? { state: 'test' } : {}),
+    ...(logo === undefined ? {} : { logo }),
+    ...(suspendedAt === undefined ? {} : { suspendedAt }),
+  }
+}
+
+/** Returns the values of an app that a put takes. */
+export function toRequest({ logo, suspendedAt, ...request }: AppRow): AppRequest {
+  return request
+}
+
+export function readReview(row: Row): AppReview {
+  return {
+    appId: readText(row, 'app_id'),
+    by: readText(row, 'done_by'),
+    at: readNumber(row, 'at'),
+    values: readJson<ReviewedValues>(row, 'definition'),
+  }
+}
+
+export function readEdit(row: Row): AppEdit {
+  const fields = readOptionalText(row, 'fields')
+  return {
+    appId: readText(row, 'app_id'),
+    at: readNumber(row, 'at'),
+    by: readText(row, 'done_by'),
+    kind: readText(row, 'kind') as AppEditKind,
+    ...(fields === undefined ? {} : { fields: JSON.parse(fields) as string[] }),
+  }
+}
+
+/** The cells of an app: its definition, owner, state and the key of its name, which only connectable apps have. */
+export function toAppCells({
+  owner,
+  state,
+  ...definition
+}: AppRequest): readonly [
+  definition: string,
+  owner: string | null,
+  state: 'test' | 'live',
+  nameKey: string | null,
+] {
+  const nameKey = isConnectable(definition) ? appNameKey(definition.name!) : null
+  return [JSON.stringify(definition), owner ?? null, state ?? 'live', nameKey]
+}
+
+/** Returns the names of the fields in which two apps differ, in alphabetical order. */
+export function changedFields(before: object, after: object): readonly string[] {
+  const [old, now] = [before as Record<string, unknown>, after as Record<string, unknown>]
+  const names = new Set([...Object.keys(old), ...Object.keys(now)])
+  return [...names].sort().filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+}
+
+/** The statement that appends to the history of each app that a query returns as `id`. */
+export function appendEdit(
+  database: SqlDatabase,
+  edit: {
+    readonly id: string
+    readonly by: string
+    readonly kind: AppEditKind
+    readonly fields?: readonly string[]
+  },
+  { text, parameters = [] }: Statement,
+): Statement {
+  const [id, by, kind, fields] = [1, 2, 3, 4].map((index) => `?${parameters.length + index}`)
+  return {
+    text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
+      select ${id}, id, ${database.now}, ${by}, ${kind}, ${fields} from (${text}) changed where true`,
+    parameters: [
+      ...parameters,
+      edit.id,
+      edit.by,
+      edit.kind,
+      edit.fields === undefined ? null : JSON.stringify(edit.fields),
+    ],
+  }
+}

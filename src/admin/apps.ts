@@ -1,0 +1,250 @@
+import { isDeepStrictEqual } from 'node:util'
+import { createIdSource } from '../base/ids.js'
+import type { AppLogo } from '../contracts/index.js'
+import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
+import { readText } from '../sql/cells.js'
+import { readLogo } from '../sql/connect-apps.js'
+import { lockApp } from '../sql/connect-grants.js'
+import { OPERATOR } from '../sql/connect-history.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { Refusal } from '../sql/refusal.js'
+import { type AppRequest, type AppRules, isConnectable, readAppRequest } from './app-input.js'
+import { readAppLogo } from './app-logos.js'
+import { appNameKey } from './app-names.js'
+import {
+  type AppEdit,
+  type AppEditKind,
+  type AppRow,
+  type AppsQuery,
+  appendEdit,
+  changedFields,
+  listAppRows,
+  readAppRow,
+  readEdit,
+  toAppCells,
+} from './app-rows.js'
+import { checkPutOptions, type PutOptions } from './catalogue.js'
+import { checkLimit } from './limit.js'
+
+export interface AppsAdmin {
+  /**
+   * Registers an app, or replaces the whole app with this id, also for its existing tokens. Users pay no more than the
+   * markup that they agreed to. A suspended app stays suspended, and its logo stays. Returns
+   * whether it was stored, as `putModel`. Rejects if users could take its name for that of another app.
+   */
+  putApp(app: AppRequest, options?: PutOptions<AppRow>): Promise<boolean>
+  /** Sets or removes an app's logo: a PNG, JPEG or WebP picture of at most 32 KiB and 512 pixels. Returns whether the app exists. */
+  putAppLogo(id: string, logo: Uint8Array | null): Promise<boolean>
+  /** Returns a logo of an app, also one that waits for review. */
+  findAppLogo(id: string, hash: string): Promise<AppLogo | undefined>
+  /** Refuses every token of the app until {@link resumeApp}. Returns whether the app exists. */
+  suspendApp(id: string): Promise<boolean>
+  /** Returns whether the app exists. */
+  resumeApp(id: string): Promise<boolean>
+  /** Removes an app after revoking all its grants and tokens, in one transaction. Returns whether the app existed. */
+  removeApp(id: string): Promise<boolean>
+  /** Lists apps by id: all, or those of a query. */
+  listApps(query?: AppsQuery): Promise<readonly AppRow[]>
+  /** Lists the changes of an app, newest first. 100 by default. */
+  listAppEdits(query: { readonly appId: string; readonly limit?: number }): Promise<readonly AppEdit[]>
+}
+
+const EDITS = 100
+
+export function createAppsAdmin(database: SqlDatabase, rules: AppRules): AppsAdmin {
+  const newId = createIdSource()
+
+  /** Runs a change of one app, which returns its id, and appends it to the app's history if it changed anything. */
+  async function changes(id: string, kind: AppEditKind, statements: readonly Statement[]): Promise<boolean> {
+    const results = await database.batch([
+      ...statements,
+      appendEdit(
+        database,
+        { id: newId(), by: OPERATOR, kind },
+        { text: 'select id from {apps} where id = ?1', parameters: [id] },
+      ),
+      database.change('credentials'),
+    ])
+    return results[0]!.length > 0
+  }
+
+  async function put(app: AppRequest, row: Row | undefined, isGuarded: boolean): Promise<boolean> {
+    const cells = toAppCells(app)
+    const before = row === undefined ? {} : readAppRow(row)
+    const insert = `insert into {apps} (id, definition, owner, state, name_key, created_at)
+      values (?1, ?2, ?3, ?4, ?5, ${database.now})`
+    const replace =
+      'definition = excluded.definition, owner = excluded.owner, state = excluded.state, name_key = excluded.name_key'
+    const statement = (): Statement => {
+      const parameters = [app.id, ...cells]
+      if (!isGuarded) {
+        return { text: `${insert} on conflict (id) do update set ${replace} returning id`, parameters }
+      }
+      if (row === undefined) return { text: `${insert} on conflict (id) do nothing returning id`, parameters }
+      return {
+        text: `update {apps} set definition = ?2, owner = ?3, state = ?4, name_key = ?5
+          where id = ?1 and definition = ?6 and coalesce(owner, '') = ?7 and state = ?8 returning id`,
+        parameters: [...parameters, readText(row, 'definition'), row.owner ?? '', row.state!],
+      }
+    }
+    const [rows] = await database.batch([
+      statement(),
+      appendEdit(
+        database,
+        { id: newId(), by: OPERATOR, kind: 'put', fields: changedFields(before, app) },
+        { text: 'select id from {apps} where id = ?1 and definition = ?2', parameters: [app.id, cells[0]] },
+      ),
+      database.change('credentials'),
+    ])
+    return rows!.length > 0
+  }
+
+  return {
+    async putApp(app, options = {}) {
+      const read = readAppRequest(app, rules)
+      const { ifAbsent, was } = checkPutOptions(options, 'putApp')
+      const [row] = await listAppRows(database, { appIds: [read.id] })
+      if (ifAbsent === true && row !== undefined) return false
+      const isGuarded = was !== undefined || ifAbsent === true
+      if (was !== undefined && !isDeepStrictEqual(row === undefined ? null : readAppRow(row), was))
+        return false
+      return withFreeName(database, read, () => put(read, row, isGuarded))
+    },
+
+    async putAppLogo(id, bytes) {
+      parseInput(idSchema, id, 'app id')
+      const logo = bytes === null ? undefined : readAppLogo(bytes)
+      return changes(id, 'put', [
+        {
+          text: 'update {apps} set logo_hash = ?2 where id = ?1 returning id',
+          parameters: [id, logo?.hash ?? null],
+        },
+        ...(logo === undefined ? [] : [insertLogo(id, logo)]),
+        deleteOldLogos(id),
+      ])
+    },
+
+    async findAppLogo(id, hash) {
+      const [row] = await database.all({
+        text: 'select type, bytes from {app_logos} where app_id = ?1 and hash = ?2',
+        parameters: [parseInput(idSchema, id, 'app id'), parseInput(idSchema, hash, 'hash')],
+      })
+      return row === undefined ? undefined : readLogo(row, hash)
+    },
+
+    suspendApp: async (id) =>
+      changes(parseInput(idSchema, id, 'app id'), 'suspended', [
+        {
+          text: `update {apps} set suspended_at = coalesce(suspended_at, ${database.now}) where id = ?1 returning id`,
+          parameters: [id],
+        },
+      ]),
+    resumeApp: async (id) =>
+      changes(parseInput(idSchema, id, 'app id'), 'resumed', [
+        { text: 'update {apps} set suspended_at = null where id = ?1 returning id', parameters: [id] },
+      ]),
+
+    removeApp: async (id) => removeApp(database, newId(), parseInput(idSchema, id, 'app id'), OPERATOR),
+
+    async listApps({ appIds, owner } = {}) {
+      const rows = await listAppRows(database, {
+        ...(appIds === undefined ? {} : { appIds }),
+        ...(owner === undefined ? {} : { owner: parseInput(nameSchema, owner, 'owner') }),
+      })
+      return rows.map(readAppRow)
+    },
+
+    async listAppEdits({ appId, limit = EDITS }) {
+      checkLimit(limit)
+      const rows = await database.all({
+        text: 'select * from {app_edits} where app_id = ?1 order by id desc limit ?2',
+        parameters: [parseInput(idSchema, appId, 'app id'), BigInt(limit)],
+      })
+      return rows.map(readEdit)
+    },
+  }
+}
+
+/**
+ * Runs a change of an app. Rejects if another app has a name that users could take for this one's, also if it gets the name
+ * in the same moment: then the change fails because the name's key is unique.
+ */
+export async function withFreeName<Result>(
+  database: SqlDatabase,
+  app: NamedApp,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  await requireFreeName(database, app)
+  try {
+    return await change()
+  } catch (error) {
+    await requireFreeName(database, app)
+    throw error
+  }
+}
+
+type NamedApp = Pick<AppRequest, 'id' | 'name' | 'redirectUris'>
+
+async function requireFreeName(database: SqlDatabase, app: NamedApp): Promise<void> {
+  if (!isConnectable(app)) return
+  const [taken] = await database.all({
+    text: 'select id from {apps} where name_key = ?2 and id <> ?1',
+    parameters: [app.id, appNameKey(app.name!)],
+  })
+  if (taken !== undefined) {
+    throw new Refusal('conflict', 'app.name: looks like the name of another app, so users could mistake it')
+  }
+}
+
+export function insertLogo(appId: string, { hash, type, bytes }: AppLogo): Statement {
+  return {
+    text: `insert into {app_logos} (app_id, hash, type, bytes) select id, ?2, ?3, ?4 from {apps} where id = ?1
+      on conflict (app_id, hash) do nothing`,
+    parameters: [appId, hash, type, Buffer.from(bytes).toString('base64')],
+  }
+}
+
+/** Deletes the logos of an app that are neither in force nor wait for review. */
+export function deleteOldLogos(appId: string): Statement {
+  return {
+    text: `delete from {app_logos} where app_id = ?1
+      and not exists (select 1 from {apps} p where p.id = ?1 and p.logo_hash = {app_logos}.hash)
+      and not exists (
+        select 1 from {app_reviews} r
+        where r.app_id = ?1 and replace(r.definition, {app_logos}.hash, '') <> r.definition
+      )`,
+    parameters: [appId],
+  }
+}
+
+/** Revokes all credentials of an app, with their history, and deletes the app. Returns whether it existed. */
+export async function removeApp(
+  database: SqlDatabase,
+  id: string,
+  appId: string,
+  by: string,
+): Promise<boolean> {
+  const results = await database.batch([
+    ...lockApp(database, appId),
+    {
+      text: `insert into {consents} (id, credential_id, at, done_by, kind)
+        select ?2 || '-' || c.id, c.id, ${database.now}, ?3, 'revoked' from {credentials} c
+        where c.app_id = ?1 and c.source = 'connect' and c.revoked_at is null`,
+      parameters: [appId, id, by],
+    },
+    {
+      text: `update {credentials} set revoked_at = ${database.now} where app_id = ?1 and revoked_at is null`,
+      parameters: [appId],
+    },
+    appendEdit(
+      database,
+      { id, by, kind: 'removed' },
+      { text: 'select id from {apps} where id = ?1', parameters: [appId] },
+    ),
+    { text: 'delete from {app_reviews} where app_id = ?1', parameters: [appId] },
+    { text: 'delete from {app_logos} where app_id = ?1', parameters: [appId] },
+    database.change('credentials'),
+    { text: 'delete from {apps} where id = ?1 returning id', parameters: [appId] },
+  ])
+  return results.at(-1)!.length > 0
+}

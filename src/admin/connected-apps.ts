@@ -1,0 +1,343 @@
+import { z } from 'zod'
+import { createIdSource } from '../base/ids.js'
+import { formatCredits, parseCredits } from '../base/money.js'
+import type { Cap, CapPeriod, ConnectGrant } from '../contracts/index.js'
+import {
+  creditsSchema,
+  idSchema,
+  nameSchema,
+  parseInput,
+  textsSchema,
+  zoneSchema,
+} from '../contracts/schemas.js'
+import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
+import type { AppDefinition } from '../sql/connect-apps.js'
+import { capId, readSpent, toLimit } from '../sql/connect-caps.js'
+import { readGrant, revokeCredential, withSessions } from '../sql/connect-grants.js'
+import { appendHistory, type HistoryKind, OPERATOR } from '../sql/connect-history.js'
+import { createSqlConnections } from '../sql/connections.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
+import { toLimitCell } from '../sql/limit-rows.js'
+import { Refusal } from '../sql/refusal.js'
+import { checkHoldable } from './amounts.js'
+import { checkLimit } from './limit.js'
+
+/** The grant of a user to an app, with its devices. Its `credentialId` in calls and entries is `id`. */
+export interface GrantRow extends ConnectGrant {
+  readonly appName?: string
+  /** The credits used and held in the present period of the cap. Absent without a cap. */
+  readonly spent?: bigint
+  /** The minute of the last call with it that was kept. Absent if there is none. */
+  readonly lastUsedAt?: number
+  readonly revokedAt?: number
+  readonly devices: readonly DeviceRow[]
+}
+
+/** A connection of a grant that has not ended. */
+export interface DeviceRow {
+  readonly connectionId: string
+  readonly label?: string
+  readonly createdAt: number
+  /** When it last got an access token. */
+  readonly usedAt?: number
+}
+
+export interface GrantsQuery {
+  readonly account?: string
+  readonly appId?: string
+  readonly grantIds?: readonly string[]
+  /** If true, omits grants that are revoked or have ended. */
+  readonly inUse?: boolean
+  readonly after?: string
+  /** From 1 to 1,000; 100 by default. */
+  readonly limit?: number
+}
+
+export interface CapRequest extends CapPeriod {
+  /** A decimal string of credits. */
+  readonly amount: string
+}
+
+/** Who changes a grant. */
+export interface GrantChange {
+  /**
+   * The account that makes the change, which must be the grant's own; otherwise the grant counts as missing. By default the
+   * operator makes it.
+   */
+  readonly account?: string
+}
+
+/** One row of the history of a grant. */
+export interface GrantEvent {
+  readonly id: string
+  readonly at: number
+  /** The account that did it, `operator`, or `app` if the app returned a token or replayed one. */
+  readonly by: string
+  readonly kind: HistoryKind
+  /**
+   * The terms as they were agreed to, for `connected` and `consented`; the new cap, for `cap-changed`; the device, for
+   * `device-added` and `device-removed`. Plain JSON, with credits as decimal strings.
+   */
+  readonly terms?: Readonly<Record<string, unknown>>
+}
+
+export interface ConnectedAppsAdmin {
+  /** Lists the grants of users to apps, newest first. For the next page, pass the last id as `after`. */
+  listGrants(query?: GrantsQuery): Promise<readonly GrantRow[]>
+  /**
+   * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second; calls in
+   * flight are settled. The use so far stays, unless the period changes. Rejects if the grant is missing or revoked.
+   */
+  setGrantCap(grantId: string, cap: CapRequest | null, change?: GrantChange): Promise<void>
+  /**
+   * Revokes a grant with all its devices, in every process within a second. Calls in flight are settled. Returns whether it
+   * was live.
+   */
+  revokeGrant(grantId: string, change?: GrantChange): Promise<boolean>
+  /** Ends one device of a grant. Returns whether it was connected. */
+  removeDevice(grantId: string, connectionId: string, change?: GrantChange): Promise<boolean>
+  /** Lists the history of a grant, newest first; of a revoked grant too. 100 rows by default. */
+  listGrantHistory(
+    grantId: string,
+    query?: GrantChange & { readonly limit?: number },
+  ): Promise<readonly GrantEvent[]>
+}
+
+const DEFAULT_ROWS = 100
+const MAX_ROWS = 1_000
+
+const capSchema = z.strictObject({
+  amount: creditsSchema,
+  per: z.enum(['day', 'month']),
+  zone: zoneSchema.optional(),
+})
+const changeSchema = z.strictObject({ account: nameSchema.optional() })
+const querySchema = z.strictObject({
+  account: nameSchema.optional(),
+  appId: nameSchema.optional(),
+  grantIds: textsSchema.optional(),
+  inUse: z.boolean().optional(),
+  after: idSchema.optional(),
+  limit: z.int().min(1).max(MAX_ROWS).optional(),
+})
+
+export function createConnectedAppsAdmin(database: SqlDatabase): ConnectedAppsAdmin {
+  const newId = createIdSource()
+  const connections = createSqlConnections(database, newId)
+
+  /** Returns the grant's account and app if whoever makes the change may see it. */
+  async function find(grantId: string, change: GrantChange | undefined) {
+    const { account } = parseInput(changeSchema, change ?? {}, 'change')
+    const [row] = await database.all({
+      text: `select account, app_id, revoked_at from {credentials} where id = ?1 and source = 'connect'`,
+      parameters: [parseInput(idSchema, grantId, 'grant id')],
+    })
+    if (row === undefined || (account !== undefined && row.account !== account)) return undefined
+    return {
+      account: readText(row, 'account'),
+      appId: readText(row, 'app_id'),
+      isRevoked: row.revoked_at !== null,
+      by: account ?? OPERATOR,
+    }
+  }
+
+  /** Returns the definitions of the caps' limits, by grant. An earlier grant has lost its cap to the present one. */
+  async function capsOf(grants: readonly Row[]): Promise<ReadonlyMap<string, string>> {
+    const { parameters, addOneOf, where } = createConditions()
+    addOneOf(
+      'id',
+      grants.map((row) => capId(readText(row, 'account'), readText(row, 'app_id'))),
+    )
+    const rows = await database.all({
+      text: `select owner_id, definition from {limits} ${where()}`,
+      parameters,
+    })
+    return new Map(rows.map((row) => [readText(row, 'owner_id'), readText(row, 'definition')]))
+  }
+
+  async function devicesOf(grantIds: readonly string[]): Promise<ReadonlyMap<string, readonly DeviceRow[]>> {
+    const { conditions, parameters, addOneOf, where } = createConditions()
+    addOneOf('credential_id', grantIds)
+    conditions.push('ended_at is null')
+    const rows = await database.all({
+      text: `select * from {connections} ${where()} order by created_at desc, id`,
+      parameters,
+    })
+    return groupDevices(rows)
+  }
+
+  return {
+    async listGrants(query = {}) {
+      const {
+        account,
+        appId,
+        grantIds,
+        inUse,
+        after,
+        limit = DEFAULT_ROWS,
+      } = parseInput(querySchema, query, 'grants')
+      const { conditions, parameters, add, addOneOf, where } = createConditions()
+      conditions.push("c.source = 'connect'")
+      if (account !== undefined) add((value) => `c.account = ${value}`, account)
+      if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
+      if (grantIds !== undefined) addOneOf('c.id', grantIds)
+      if (inUse === true) {
+        conditions.push(`c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`)
+      }
+      if (after !== undefined) add((value) => `c.id < ${value}`, after)
+      parameters.push(BigInt(limit))
+      const rows = await database.all({
+        text: `select c.*, p.definition as app, u.last_used_at from {credentials} c
+          left join {apps} p on p.id = c.app_id
+          left join {credential_uses} u on u.credential_id = c.id
+          ${where()} order by c.id desc limit ?${parameters.length}`,
+        parameters,
+      })
+      const caps = await capsOf(rows)
+      const grants = rows.map((row) => readGrant({ ...row, cap: caps.get(readText(row, 'id')) ?? null }))
+      const devices = await devicesOf(grants.map(({ id }) => id))
+      const capped = grants.filter(hasCap)
+      const spent = await readSpent(
+        database,
+        capped.map((grant) => ({ account: grant.account, appId: grant.appId, period: grant.cap })),
+      )
+      const spentOf = new Map(capped.map(({ id }, index) => [id, spent[index]!]))
+      return grants.map((grant, index) =>
+        toGrantRow(grant, rows[index]!, spentOf.get(grant.id), devices.get(grant.id) ?? []),
+      )
+    },
+
+    async setGrantCap(grantId, request, change) {
+      const cap = request === null ? undefined : readCapRequest(request)
+      const grant = await find(grantId, change)
+      if (grant === undefined) throw missing(grantId)
+      const { account, appId, by } = grant
+      const live = {
+        text: 'select id from {credentials} where id = ?1 and revoked_at is null',
+        parameters: [grantId],
+      }
+      const [locked] = await database.batch([
+        {
+          text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
+          parameters: [grantId],
+        },
+        cap === undefined
+          ? {
+              text: `delete from {limits} where id = ?2 and exists (${live.text})`,
+              parameters: [grantId, capId(account, appId)],
+            }
+          : {
+              text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
+                select ?2, 'credential', id, ?3, ${database.now} from (${live.text}) granted where true
+                on conflict (id) do update set owner_id = excluded.owner_id, definition = excluded.definition`,
+              parameters: [grantId, capId(account, appId), toLimitCell(toLimit(account, appId, cap))],
+            },
+        appendHistory(
+          database,
+          {
+            id: newId(),
+            kind: 'cap-changed',
+            by,
+            terms: { cap: cap === undefined ? null : { ...cap, amount: formatCredits(cap.amount) } },
+          },
+          live,
+        ),
+        database.changeEach('credentials', withSessions(live)),
+      ])
+      if (locked!.length === 0) {
+        throw new Refusal('conflict', `The grant ${JSON.stringify(grantId)} is revoked`)
+      }
+    },
+
+    async revokeGrant(grantId, change) {
+      const grant = await find(grantId, change)
+      if (grant === undefined) return false
+      return (await revokeCredential(database, newId(), grantId, grant.by))?.wasLive === true
+    },
+
+    async removeDevice(grantId, connectionId, change) {
+      const grant = await find(grantId, change)
+      if (grant === undefined) return false
+      const rows = await database.all({
+        text: 'select id from {connections} where id = ?1 and credential_id = ?2',
+        parameters: [parseInput(idSchema, connectionId, 'connection id'), grantId],
+      })
+      return rows.length > 0 && connections.endConnection(connectionId, 'removed', grant.by)
+    },
+
+    async listGrantHistory(grantId, { limit = DEFAULT_ROWS, ...change } = {}) {
+      checkLimit(limit)
+      if ((await find(grantId, change)) === undefined) return []
+      const rows = await database.all({
+        text: 'select * from {consents} where credential_id = ?1 order by at desc, id desc limit ?2',
+        parameters: [grantId, BigInt(limit)],
+      })
+      return rows.map(readEvent)
+    },
+  }
+}
+
+function hasCap(grant: ConnectGrant): grant is ConnectGrant & { readonly cap: Cap } {
+  return grant.cap !== undefined
+}
+
+function readCapRequest(request: CapRequest): Cap {
+  const { amount: text, per, zone } = parseInput(capSchema, request, 'cap')
+  const amount = parseCredits(text)
+  checkHoldable(amount, 'cap.amount')
+  return { amount, per, ...(zone === undefined ? {} : { zone }) }
+}
+
+function toGrantRow(
+  grant: ConnectGrant,
+  row: Row,
+  spent: bigint | undefined,
+  devices: readonly DeviceRow[],
+): GrantRow {
+  const appName = readOptionalJson<AppDefinition>(row, 'app')?.name
+  const lastUsedAt = readOptionalNumber(row, 'last_used_at')
+  const revokedAt = readOptionalNumber(row, 'revoked_at')
+  return {
+    ...grant,
+    ...(appName === undefined ? {} : { appName }),
+    ...(spent === undefined ? {} : { spent }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+    ...(revokedAt === undefined ? {} : { revokedAt }),
+    devices,
+  }
+}
+
+function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly DeviceRow[]> {
+  const devices = new Map<string, DeviceRow[]>()
+  for (const row of rows) {
+    const grantId = readText(row, 'credential_id')
+    const label = readOptionalText(row, 'label')
+    const usedAt = readOptionalNumber(row, 'used_at')
+    const device: DeviceRow = {
+      connectionId: readText(row, 'id'),
+      ...(label === undefined ? {} : { label }),
+      createdAt: readNumber(row, 'created_at'),
+      ...(usedAt === undefined ? {} : { usedAt }),
+    }
+    const known = devices.get(grantId)
+    if (known === undefined) devices.set(grantId, [device])
+    else known.push(device)
+  }
+  return devices
+}
+
+function readEvent(row: Row): GrantEvent {
+  const terms = readOptionalJson<Record<string, unknown>>(row, 'terms')
+  return {
+    id: readText(row, 'id'),
+    at: readNumber(row, 'at'),
+    by: readText(row, 'done_by'),
+    kind: readText(row, 'kind') as HistoryKind,
+    ...(terms === undefined ? {} : { terms }),
+  }
+}
+
+function missing(grantId: string): Refusal {
+  return new Refusal('not-found', `There is no grant ${JSON.stringify(grantId)}`)
+}

@@ -1,0 +1,86 @@
+import { type Command, Option } from 'commander'
+import type { CapRequest, GrantRow, GrantsQuery } from '../../admin/index.js'
+import { formatCredits } from '../../base/money.js'
+import { formatTime } from '../session/output.js'
+import { parseInteger } from '../session/parse.js'
+import type { Session } from '../session/session.js'
+
+interface ListOptions {
+  readonly account?: string
+  readonly app?: string
+  readonly inUse?: boolean
+  readonly after?: string
+  readonly limit: number
+}
+
+export function addGrantCommands(program: Command, session: Session): void {
+  const grants = program
+    .command('grants')
+    .description('manage the apps that users have connected, and what these may spend')
+  grants
+    .command('list')
+    .description('list grants, newest first, with the spend of their present period')
+    .option('--account <account>', 'only those of this account')
+    .option('--app <app>', 'only those to this app')
+    .option('--in-use', 'only those that are neither revoked nor over')
+    .option('--after <grant>', 'continue after this grant')
+    .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
+    .action(async ({ app, ...page }: ListOptions) => {
+      const query: GrantsQuery = { ...page, ...(app === undefined ? {} : { appId: app }) }
+      const rows = await (await session.reader()).listGrants(query)
+      session.show(rows, rows.map(toGrantRow))
+      if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
+    })
+  grants
+    .command('history <grant>')
+    .description('list what happened to a grant, newest first')
+    .action(async (grantId: string) => {
+      const rows = await (await session.reader()).listGrantHistory(grantId)
+      session.show(
+        rows,
+        rows.map(({ at, by, kind, terms }) => ({
+          at: formatTime(at),
+          what: kind,
+          by,
+          terms: terms === undefined ? undefined : JSON.stringify(terms),
+        })),
+      )
+    })
+  grants
+    .command('cap <grant> <credits>')
+    .description(
+      'set what an app may spend of its user in each period, or none, such as: grants cap 0197… 20',
+    )
+    .addOption(
+      new Option('--per <period>', 'when it starts again').choices(['day', 'month']).default('month'),
+    )
+    .option('--zone <time zone>', 'of days and months, such as Europe/Paris; UTC by default')
+    .action(async (grantId: string, amount: string, period: Omit<CapRequest, 'amount'>) => {
+      const cap = amount === 'none' ? null : { ...period, amount }
+      await (await session.admin()).setGrantCap(grantId, cap)
+      session.say(`${grantId}: ${cap === null ? 'no cap' : `${amount} credits per ${period.per}`}`)
+    })
+  grants
+    .command('revoke <grant>')
+    .description('refuse all tokens of a grant everywhere within a second')
+    .action(async (grantId: string) => {
+      const isLive = await (await session.admin()).revokeGrant(grantId)
+      if (!isLive) throw new Error(`There is no grant ${grantId} that is not revoked`)
+      session.say(`${grantId}: revoked`)
+    })
+}
+
+function toGrantRow(row: GrantRow) {
+  return {
+    grant: row.id,
+    account: row.account,
+    app: row.appId,
+    models: row.models.join(' '),
+    cap: row.cap === undefined ? undefined : `${formatCredits(row.cap.amount)} per ${row.cap.per}`,
+    spent: row.spent,
+    devices: row.devices.length,
+    used: formatTime(row.lastUsedAt),
+    ends: formatTime(row.endsAt),
+    revoked: formatTime(row.revokedAt),
+  }
+}

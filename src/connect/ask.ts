@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto'
+import { formatCredits, parseCredits } from '../base/money.js'
+import { isLoopbackRedirect } from '../base/redirect-uris.js'
+import { type Cap, type ConnectApp, type ConnectGrant, mayConnect } from '../contracts/connect.js'
+import { restartIfOther } from './authorize.js'
+import { deviceOf } from './device.js'
+import type { ConnectUser, Settings } from './model/options.js'
+import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './model/terms.js'
+import type { Interaction } from './oidc-provider.js'
+import {
+  consentPage,
+  dayChoices,
+  defaultDays,
+  millisecondsOf,
+  nameOf,
+  type Question,
+} from './pages/consent-page.js'
+import { formTargetOf, pageHeaders } from './pages/page.js'
+import { isOwnPage, readForm, redirect, send } from './requests.js'
+import { isSealed, seal } from './seal.js'
+import { mayGoOn, type Services, showError, showExpired, userOrSignIn, type Visit } from './services.js'
+
+const SEAL = 'consent'
+const TERMS_CHANGED = 'The terms of this app have just changed. Read them again before you agree.'
+
+/** An open request, and everything that its answer depends on. */
+interface Asked {
+  readonly request: Interaction
+  readonly user: ConnectUser
+  readonly app: ConnectApp
+  readonly redirectUri: string
+  readonly grant: ConnectGrant | undefined
+  readonly terms: Terms
+}
+
+/** `GET /ask/:uid`: the page, or straight on if there is nothing to ask. */
+export async function ask(services: Services, visit: Visit, id: string): Promise<void> {
+  const asked = await findAsked(services, visit, id)
+  if (asked === undefined) return
+  const { settings } = services
+  const { grant, redirectUri, request, terms } = asked
+  const mustAsk =
+    // Any program on the user's machine can present this app's id (RFC 8252, 8.6).
+    isLoopbackRedirect(redirectUri) ||
+    (request.params.prompt ?? '').split(' ').includes('consent') ||
+    !isCovered(terms, grant, settings)
+  if (mustAsk) await showPage(services, visit, asked)
+  else await connect(services, visit, asked, false)
+}
+
+/** `POST /ask/:uid`: the answer. */
+export async function answer(services: Services, visit: Visit, id: string): Promise<void> {
+  const { addresses, limits, settings } = services
+  if (!isOwnPage(visit.req, addresses.origin)) {
+    settings.emit({ type: 'connect-refused', where: 'ask', error: 'foreign_origin' })
+    showError(services, visit, 403, 'Not from this page', 'The answer was sent by another website.')
+    return
+  }
+  const form = await readForm(visit.req)
+  const asked = await findAsked(services, visit, id)
+  if (asked === undefined) return
+  if (!mayGoOn(services, visit, 'ask', limits.answers, asked.user.account)) return
+  if (form === undefined || !isSealed(settings.secrets, SEAL, shownBy(asked), form.get('seal'))) {
+    await showPage(services, visit, asked, { notice: TERMS_CHANGED })
+    return
+  }
+  if (form.get('answer') === 'allow') await allow(services, visit, asked, form)
+  else await deny(services, visit, asked)
+}
+
+/** Returns the request, its user and its app. Otherwise answers the visit: with a login, a new start or an error. */
+async function findAsked(services: Services, visit: Visit, id: string): Promise<Asked | undefined> {
+  const { library, settings } = services
+  const request = await library.findRequest(visit.req, visit.res, id)
+  if (request === undefined) {
+    showExpired(services, visit)
+    return undefined
+  }
+  const user = await userOrSignIn(services, visit)
+  if (user === undefined || (await restartIfOther(services, visit, request, user))) return undefined
+  const { client_id: appId = '', redirect_uri: redirectUri = '', scope = '' } = request.params
+  const app = await settings.store.findApp(appId)
+  if (app === undefined || !mayConnect(app, user.account)) {
+    await library.destroyRequest(id)
+    showError(services, visit, 403, 'This app cannot be connected', `${settings.host.name} has suspended it.`)
+    return undefined
+  }
+  const grant = await settings.store.findGrant(user.account, appId)
+  // The terms of a grant are those of all its devices, so this one must not take scopes from the others.
+  const scopes = new Set([...scope.split(' '), ...(grant?.scopes ?? [])])
+  return { request, user, app, redirectUri, grant, terms: termsOf(app, [...scopes], settings) }
+}
+
+/** Everything that the answer is about. */
+function shownBy({ app, redirectUri, request, terms, user }: Asked): unknown {
+  return [request.uid, user.account, app.id, nameOf(app), redirectUri, terms]
+}
+
+async function showPage(
+  services: Services,
+  { req, res }: Visit,
+  asked: Asked,
+  again: Partial<Pick<Question, 'notice' | 'capFault' | 'cap' | 'days'>> = {},
+): Promise<void> {
+  const { frame, settings } = services
+  const { app, grant, redirectUri, terms, user } = asked
+  const { period: per, zone } = settings.cap
+  const models = await modelsOf(settings.catalogue, terms.models)
+  const hadNoEnd = grant !== undefined && grant.endsAt === undefined
+  const days = dayChoices(settings)
+  const question: Question = {
+    user,
+    app,
+    redirectUri,
+    terms,
+    models,
+    example: exampleOf(models, terms.markup),
+    grant,
+    spent: await settings.store.spentInPeriod(user.account, app.id, {
+      per,
+      ...(zone === undefined ? {} : { zone }),
+    }),
+    cap: again.cap ?? suggestedCap(app, grant, settings),
+    days:
+      again.days ?? (hadNoEnd && settings.end.maxDays === undefined ? days.at(-1)! : defaultDays(settings)),
+    capFault: again.capFault,
+    notice: again.notice,
+    seal: seal(settings.secrets, SEAL, shownBy(asked)),
+  }
+  send(
+    req,
+    res,
+    again.capFault === undefined && again.notice === undefined ? 200 : 400,
+    pageHeaders(formTargetOf(redirectUri)),
+    consentPage(frame, settings, question),
+  )
+}
+
+async function allow(services: Services, visit: Visit, asked: Asked, form: URLSearchParams): Promise<void> {
+  const { settings } = services
+  const { app, redirectUri, terms, user } = asked
+  const cap = readCap(form.get('cap') ?? '', settings)
+  const days = form.get('days') ?? ''
+  if ('fault' in cap || !dayChoices(settings).includes(days)) {
+    const answers = { cap: form.get('cap') ?? '', ...(dayChoices(settings).includes(days) ? { days } : {}) }
+    const capFault = 'fault' in cap ? cap.fault : undefined
+    await showPage(services, visit, asked, {
+      ...answers,
+      capFault,
+      ...(capFault === undefined ? { notice: 'Choose when the access ends.' } : {}),
+    })
+    return
+  }
+  const lasts = millisecondsOf(days)
+  const consented = await settings.store.consent({
+    account: user.account,
+    appId: app.id,
+    ...terms,
+    ...(cap.cap === undefined ? {} : { cap: cap.cap }),
+    ...(lasts === undefined ? {} : { endsAt: Date.now() + lasts }),
+    appName: nameOf(app),
+    redirectHost: new URL(redirectUri).hostname,
+  })
+  if (consented === undefined) showSuspended(services, visit)
+  else await connect(services, visit, asked, true)
+}
+
+/** Adds a connection to the user's grant, and sends the browser on to the code. */
+async function connect(services: Services, visit: Visit, asked: Asked, wasAsked: boolean): Promise<void> {
+  const { library, settings } = services
+  const { app, user } = asked
+  const connectionId = randomUUID()
+  const label = deviceOf(visit.req.headers['user-agent'])
+  const added = await settings.store.addConnection({
+    id: connectionId,
+    account: user.account,
+    appId: app.id,
+    ...(label === undefined ? {} : { label }),
+  })
+  const grant = added ? await settings.store.findGrant(user.account, app.id) : undefined
+  if (grant === undefined) {
+    showSuspended(services, visit)
+    return
+  }
+  const location = await library.finish(visit.req, visit.res, { account: user.account, connectionId })
+  settings.emit({
+    type: 'app-connected',
+    account: user.account,
+    appId: app.id,
+    credentialId: grant.id,
+    connectionId,
+    asked: wasAsked,
+  })
+  redirect(visit.req, visit.res, location)
+}
+
+async function deny(services: Services, visit: Visit, { app, user }: Asked): Promise<void> {
+  const { library, settings } = services
+  const location = await library.finish(visit.req, visit.res, {
+    error: 'access_denied',
+    description: 'the user denied the request',
+  })
+  settings.emit({ type: 'app-denied', account: user.account, appId: app.id })
+  redirect(visit.req, visit.res, location)
+}
+
+function showSuspended(services: Services, visit: Visit): void {
+  showError(
+    services,
+    visit,
+    403,
+    'This app cannot be connected',
+    'The app or your account has just been suspended.',
+  )
+}
+
+function readCap(
+  text: string,
+  { cap, host }: Settings,
+): { readonly cap: Cap | undefined } | { readonly fault: string } {
+  const trimmed = text.trim()
+  if (trimmed === '') {
+    return cap.required ? { fault: `Say how much it may spend in a ${cap.period}.` } : { cap: undefined }
+  }
+  let amount: bigint
+  try {
+    amount = parseCredits(trimmed)
+  } catch {
+    return { fault: `Write an amount of ${host.credits} in digits, with a point, such as 2.5.` }
+  }
+  if (amount <= 0n) return { fault: 'It must be more than 0.' }
+  if (amount > (cap.max ?? MAX_CAP)) {
+    return { fault: `It must be at most ${formatCredits(cap.max ?? MAX_CAP)}.` }
+  }
+  return { cap: { amount, per: cap.period, ...(cap.zone === undefined ? {} : { zone: cap.zone }) } }
+}
+
+/** The most that limits count: 64-bit integers of 10^-9 credit. */
+const MAX_CAP = 1_000_000_000n * 1_000_000_000n

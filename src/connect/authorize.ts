@@ -1,0 +1,178 @@
+import { isLoopbackRedirect, matchesRedirectUri } from '../base/redirect-uris.js'
+import { type ConnectApp, mayConnect } from '../contracts/connect.js'
+import { mayBeAppId } from './adapter.js'
+import { ACCOUNT_PARAMETER } from './library.js'
+import type { ConnectUser } from './model/options.js'
+import { requestedScopes } from './model/scopes.js'
+import { isCovered, termsOf } from './model/terms.js'
+import type { Interaction } from './oidc-provider.js'
+import { nameOf } from './pages/consent-page.js'
+import { redirect } from './requests.js'
+import {
+  findUser,
+  mayGoOn,
+  type Services,
+  showError,
+  showExpired,
+  userOrSignIn,
+  type Visit,
+} from './services.js'
+
+/** The parameters that reach the library. Those of OpenID Connect do not, and unknown ones are ignored (RFC 6749, 3.1). */
+const PASSED: readonly string[] = [
+  'client_id',
+  'response_type',
+  'redirect_uri',
+  'response_mode',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'resource',
+  'prompt',
+  // Refused by the library.
+  'request',
+  'request_uri',
+  'registration',
+]
+
+/** `GET /authorize`. Before the library sees a request, the app, its redirect URI and the user are known. */
+export async function authorize(services: Services, visit: Visit): Promise<void> {
+  const { limits, library, settings } = services
+  const query = new URLSearchParams(visit.query)
+  const app = await findApp(services, visit, query)
+  if (app === undefined) return
+  const isSilent = query.get('prompt') === 'none'
+  const user = isSilent ? await findUser(services, visit) : await userOrSignIn(services, visit)
+  if (user === undefined && !isSilent) return
+  if (user !== undefined) {
+    if (!mayGoOn(services, visit, 'authorize', limits.authorize, user.account)) return
+    if (!mayConnect(app, user.account)) {
+      showError(
+        services,
+        visit,
+        403,
+        `${nameOf(app)} cannot be connected`,
+        `${settings.host.name} has not yet opened it to everyone.`,
+        { code: 'access_denied' },
+      )
+      return
+    }
+  }
+  const passed = passedParameters(query)
+  if (user !== undefined) {
+    passed.set(ACCOUNT_PARAMETER, user.account)
+    // The page is not shown then, so the library need not know that it must not be.
+    if (isSilent && (await isSilentlyCovered(services, app, user, passed))) passed.delete('prompt')
+  }
+  await library.serve(visit.req, visit.res, {
+    method: 'GET',
+    path: `/authorize?${passed}`,
+    accept: 'text/html',
+  })
+}
+
+/** `GET /authorize/:uid`, where the browser goes after the page. */
+export async function resume(services: Services, visit: Visit, id: string): Promise<void> {
+  const user = await userOrSignIn(services, visit)
+  if (user === undefined) return
+  const { library } = services
+  const request = await library.findAnswered(visit.req, id)
+  if (request === undefined) {
+    showExpired(services, visit)
+    return
+  }
+  if (await restartIfOther(services, visit, request, user)) return
+  await library.serve(visit.req, visit.res, {
+    method: 'GET',
+    path: `/authorize/${id}`,
+    accept: 'text/html',
+  })
+}
+
+/**
+ * Throws an open request away if another account made it, and starts it again for this one. Returns whether it did.
+ */
+export async function restartIfOther(
+  { addresses, library }: Services,
+  { req, res }: Visit,
+  { params, uid }: Interaction,
+  user: ConnectUser,
+): Promise<boolean> {
+  if (params[ACCOUNT_PARAMETER] === user.account) return false
+  await library.destroyRequest(uid)
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== undefined && name !== ACCOUNT_PARAMETER) query.set(name, value)
+  }
+  redirect(req, res, `${addresses.authorize}?${query}`)
+  return true
+}
+
+/** Returns the app if the request names one, and a redirect URI of it. Otherwise shows an error: it is unsafe to go back. */
+async function findApp(
+  services: Services,
+  visit: Visit,
+  query: URLSearchParams,
+): Promise<ConnectApp | undefined> {
+  const { settings } = services
+  const [id, ...otherIds] = query.getAll('client_id')
+  const isOne = id !== undefined && otherIds.length === 0 && mayBeAppId(id)
+  const app = isOne ? await settings.store.findApp(id) : undefined
+  if (app === undefined || app.suspended || app.redirectUris.length === 0) {
+    settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_client' })
+    showError(
+      services,
+      visit,
+      400,
+      'Unknown app',
+      `${settings.host.name} does not know the app that sent you here, or has suspended it.`,
+      { code: 'invalid_client' },
+    )
+    return undefined
+  }
+  const [asked, ...others] = query.getAll('redirect_uri')
+  const isKnown =
+    asked !== undefined &&
+    others.length === 0 &&
+    app.redirectUris.some((registered) => matchesRedirectUri(registered, asked))
+  if (isKnown) return app
+  settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_redirect_uri', appId: app.id })
+  showError(
+    services,
+    visit,
+    400,
+    'Wrong address',
+    `${nameOf(app)} wants to send you to an address that it has not registered. For your safety, you stay here.`,
+    { code: 'invalid_redirect_uri' },
+  )
+  return undefined
+}
+
+function passedParameters(query: URLSearchParams): URLSearchParams {
+  const passed = new URLSearchParams()
+  for (const name of PASSED) for (const value of query.getAll(name)) passed.append(name, value)
+  const scopes = query.getAll('scope')
+  if (scopes.length < 2) passed.set('scope', requestedScopes(scopes[0]))
+  else for (const scope of scopes) passed.append('scope', scope)
+  // The library would send its refusal in the way that was asked for, such as in a fragment, even if only `query` exists.
+  for (const [name, supported] of [
+    ['response_mode', 'query'],
+    ['response_type', 'code'],
+  ] as const) {
+    const asked = query.get(name)
+    if (asked !== null && asked !== '' && asked !== supported) passed.set(name, 'unsupported')
+  }
+  return passed
+}
+
+async function isSilentlyCovered(
+  { settings }: Services,
+  app: ConnectApp,
+  { account }: ConnectUser,
+  passed: URLSearchParams,
+): Promise<boolean> {
+  if (isLoopbackRedirect(passed.get('redirect_uri') ?? '')) return false
+  const scopes = (passed.get('scope') ?? '').split(' ')
+  const grant = await settings.store.findGrant(account, app.id)
+  return isCovered(termsOf(app, scopes, settings), grant, settings)
+}

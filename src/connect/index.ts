@@ -1,0 +1,10 @@
+export { type Connect, createConnect } from './connect.js'
+export type * from './model/events.js'
+export type {
+  ConnectCap,
+  ConnectEnd,
+  ConnectHost,
+  ConnectOptions,
+  ConnectStores,
+  ConnectUser,
+} from './model/options.js'

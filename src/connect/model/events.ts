@@ -1,0 +1,62 @@
+/** What happened in Connect. It contains ids of rows, never a token, code, cookie or address of a client. */
+export type ConnectEvent =
+  | AppConnected
+  | AppDenied
+  | ConnectionEnded
+  | TokenReused
+  | AuthorizationRefused
+  | RateLimited
+  | ConnectFault
+
+/** A user has connected an app on one more device, with or without the page. */
+export interface AppConnected {
+  readonly type: 'app-connected'
+  readonly account: string
+  readonly appId: string
+  readonly credentialId: string
+  readonly connectionId: string
+  /** Whether the user has just approved on the page. Otherwise the earlier consent covered the request. */
+  readonly asked: boolean
+}
+
+/** A user has refused an app. */
+export interface AppDenied {
+  readonly type: 'app-denied'
+  readonly account: string
+  readonly appId: string
+}
+
+/** An app has revoked its tokens. */
+export interface ConnectionEnded {
+  readonly type: 'connection-ended'
+  readonly connectionId: string
+}
+
+/** A code or a refresh token was presented again. All tokens of its connection are revoked. */
+export interface TokenReused {
+  readonly type: 'token-reused'
+  readonly connectionId: string
+  readonly token: 'code' | 'refresh-token'
+}
+
+/** A request was refused, with an error of OAuth. */
+export interface AuthorizationRefused {
+  readonly type: 'connect-refused'
+  readonly where: 'authorize' | 'token' | 'revoke' | 'introspect' | 'ask'
+  readonly error: string
+  /** Absent if the client is unknown. */
+  readonly appId?: string
+}
+
+/** A request was refused with 429. */
+export interface RateLimited {
+  readonly type: 'connect-rate-limited'
+  readonly where: 'authorize' | 'token' | 'revoke' | 'introspect' | 'ask'
+}
+
+/** Something broke. The user or the app was answered with 500 or 503. */
+export interface ConnectFault {
+  readonly type: 'connect-fault'
+  readonly where: string
+  readonly error: { readonly name: string; readonly message: string }
+}

@@ -1,0 +1,90 @@
+import { formatCredits, parseCredits } from '../../base/money.js'
+import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../../base/prices.js'
+import { exceedsMarkup } from '../../contracts/connect.js'
+import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
+import { price } from '../../engine/charging/price.js'
+import { NO_USAGE } from '../../protocol/usage.js'
+import type { Settings } from './options.js'
+import { SCOPES } from './scopes.js'
+
+/** What a user is asked to agree to. */
+export interface Terms {
+  readonly scopes: readonly string[]
+  readonly models: readonly string[]
+  readonly markup: Markup
+}
+
+/** The call of the example on the page. */
+export const TYPICAL_USAGE = { ...NO_USAGE, prompt: 1_000, completion: 500 }
+
+/** A typical call of the dearest model, in credits, as it would be charged. */
+export interface Example {
+  readonly model: string
+  readonly base: bigint
+  readonly markup: bigint
+  readonly cost: bigint
+}
+
+export function termsOf(app: ConnectApp, scopes: readonly string[], { maxMarkup }: Settings): Terms {
+  const asked = parseMarkup(app.markup)
+  return {
+    scopes: [...SCOPES.keys()].filter((scope) => scopes.includes(scope)),
+    models: [...app.allowedModels].sort(),
+    markup: markupOf(maxMarkup === undefined ? asked : smaller(asked, maxMarkup)),
+  }
+}
+
+/** Whether a user has agreed to all of this before, so that there is nothing to ask. */
+export function isCovered(terms: Terms, grant: ConnectGrant | undefined, { cap }: Settings): boolean {
+  if (grant === undefined || (grant.endsAt !== undefined && grant.endsAt <= Date.now())) return false
+  if (cap.required && grant.cap === undefined) return false
+  return (
+    terms.scopes.every((scope) => grant.scopes.includes(scope)) &&
+    terms.models.every((model) => grant.models.includes(model)) &&
+    !exceedsMarkup(terms.markup, grant.markup)
+  )
+}
+
+function smaller(one: MarkupTerms, other: MarkupTerms): MarkupTerms {
+  return {
+    basisPoints: least(one.basisPoints, other.basisPoints),
+    flat: least(one.flat, other.flat),
+  }
+}
+
+function least(one: bigint, other: bigint): bigint {
+  if (one < other) return one
+  return other
+}
+
+function markupOf({ basisPoints, flat }: MarkupTerms): Markup {
+  return { basisPoints: Number(basisPoints), ...(flat === 0n ? {} : { flat: formatCredits(flat) }) }
+}
+
+/** Returns the catalogue's models among these, in their order. A model that the catalogue lacks is left out. */
+export async function modelsOf(catalogue: CatalogueStore, ids: readonly string[]): Promise<readonly Model[]> {
+  const models = await catalogue.list({ requestId: 'connect', signal: new AbortController().signal })
+  const byId = new Map(models.map((model) => [model.id, model]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+/** Computes the example with the engine's own prices and rounding. Undefined if no model has prices. */
+export function exampleOf(models: readonly Model[], markup: Markup): Example | undefined {
+  const parsed = parseMarkup(markup)
+  const terms = parsed.basisPoints === 0n && parsed.flat === 0n ? NO_MARKUP : parsed
+  let dearest: Example | undefined
+  for (const { id, name, prices } of models) {
+    if (prices === undefined) continue
+    const priced = price(TYPICAL_USAGE, { prices: parsePrices(prices), markup: terms })
+    if (dearest === undefined || priced.cost > dearest.cost) dearest = { model: name ?? id, ...priced }
+  }
+  return dearest
+}
+
+/** The cap that the page fills in: the present one, otherwise the smaller of the app's wish and the host's. */
+export function suggestedCap(app: ConnectApp, grant: ConnectGrant | undefined, { cap }: Settings): string {
+  if (grant?.cap !== undefined) return formatCredits(grant.cap.amount)
+  if (grant !== undefined && !cap.required) return ''
+  const wish = app.suggestedCap === undefined ? cap.suggested : parseCredits(app.suggestedCap)
+  return formatCredits(least(wish, cap.suggested))
+}

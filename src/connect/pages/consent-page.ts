@@ -1,0 +1,170 @@
+import { domainToUnicode } from 'node:url'
+import { formatCredits, parseCredits } from '../../base/money.js'
+import { exceedsMarkup } from '../../contracts/connect.js'
+import type { ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
+import type { ConnectUser, Settings } from '../model/options.js'
+import { SCOPES } from '../model/scopes.js'
+import { type Example, type Terms, TYPICAL_USAGE } from '../model/terms.js'
+import { type Html, html } from './html.js'
+import { type Frame, page } from './page.js'
+
+/** Everything that the page shows. */
+export interface Question {
+  readonly user: ConnectUser
+  readonly app: ConnectApp
+  readonly redirectUri: string
+  readonly terms: Terms
+  readonly models: readonly Model[]
+  readonly example: Example | undefined
+  /** The live grant, if there is one. */
+  readonly grant: ConnectGrant | undefined
+  readonly spent: bigint
+  /** The answers that are filled in, as text. */
+  readonly cap: string
+  readonly days: string
+  readonly capFault: string | undefined
+  /** Shown if the page had to be shown again. */
+  readonly notice: string | undefined
+  /** The MAC of what is shown. */
+  readonly seal: string
+}
+
+const MODELS_SHOWN = 8
+const DAY_CHOICES = [1, 7, 30, 90, 365]
+const UNLIMITED = 'none'
+
+export function consentPage(frame: Frame, settings: Settings, question: Question): string {
+  const { app, user } = question
+  const name = nameOf(app)
+  const { credits } = settings.host
+  const title = `Connect ${name}?`
+  return page(
+    frame,
+    title,
+    user.name,
+    html`<form method="post">
+<h1>${title}</h1>
+${question.notice !== undefined && html`<p class="notice" role="alert">${question.notice}</p>`}
+${appPart(frame, settings, question)}
+${changesPart(question)}
+<h2>${name} may</h2>
+<ul>${question.terms.scopes.map((scope) => html`<li>${SCOPES.get(scope)}</li>`)}</ul>
+${modelsPart(question)}
+<h2>What it costs</h2>
+<p>${priceText(name, question.terms.markup, credits)}</p>
+${exampleText(name, settings, question.example)}
+<p class="muted">${settings.host.name} sets the prices of models, and may change them. ${name} cannot take more for itself unless you agree again.</p>
+${capPart(settings, question)}
+${endPart(settings, question)}
+<input type="hidden" name="seal" value="${question.seal}">
+<div class="buttons">
+<button class="yes" name="answer" value="allow">Allow</button>
+<button name="answer" value="deny" formnovalidate>Deny</button>
+</div>
+</form>`,
+  )
+}
+
+export function nameOf({ id, name }: ConnectApp): string {
+  return name ?? id
+}
+
+function appPart({ mount }: Frame, { host }: Settings, { app, redirectUri }: Question): Html {
+  const target = new URL(redirectUri)
+  const shown = domainToUnicode(target.hostname)
+  const ascii = shown === '' || shown === target.hostname ? '' : ` (${target.hostname})`
+  return html`<div class="app">${
+    app.logo !== undefined &&
+    html`<img src="${mount}/logo/${encodeURIComponent(app.id)}/${app.logo.hash}" alt="">`
+  }<div>
+<p><strong>${nameOf(app)}</strong>${app.owner === undefined ? '' : ` by ${app.owner}`}</p>
+${
+  app.site !== undefined &&
+  html`<p><a href="${app.site}" rel="noreferrer noopener">${new URL(app.site).host}</a></p>`
+}
+<p>You will be sent to <strong>${shown === '' ? target.hostname : shown}${ascii}</strong>.</p>
+${app.state === 'test' && html`<p class="muted">Not reviewed by ${host.name}.</p>`}
+</div></div>`
+}
+
+function changesPart({ app, grant, terms }: Question): Html | undefined {
+  if (grant === undefined) return undefined
+  const wantsMore =
+    exceedsMarkup(terms.markup, grant.markup) ||
+    terms.models.some((model) => !grant.models.includes(model)) ||
+    terms.scopes.some((scope) => !grant.scopes.includes(scope))
+  return wantsMore
+    ? html`<p class="notice">You have connected ${nameOf(app)} before. It asks for more than you agreed to. Until you agree, it goes on as before.</p>`
+    : html`<p class="muted">You have connected ${nameOf(app)} before.</p>`
+}
+
+function modelsPart({ models, terms }: Question): Html {
+  const names = new Map(models.map(({ id, name }) => [id, name ?? id]))
+  if (terms.models.length === 0) return html`<h2>Models</h2><p>None.</p>`
+  const items = terms.models.map((id) => html`<li>${names.get(id) ?? id}</li>`)
+  return items.length <= MODELS_SHOWN
+    ? html`<h2>Models</h2><ul>${items}</ul>`
+    : html`<h2>Models</h2><ul>${items.slice(0, MODELS_SHOWN)}</ul>
+<details><summary>${items.length - MODELS_SHOWN} more</summary><ul>${items.slice(MODELS_SHOWN)}</ul></details>`
+}
+
+/** Says in words what an app adds to the price of a call. */
+export function priceText(name: string, { basisPoints, flat }: Markup, credits: string): string {
+  const share = basisPoints === 0 ? undefined : `${basisPoints / 100} %`
+  const each = flat === undefined || parseCredits(flat) === 0n ? undefined : `${flat} ${credits} per call`
+  if (share === undefined && each === undefined) return `${name} adds nothing to the price.`
+  return `${name} adds ${[share, each].filter((part) => part !== undefined).join(' and ')} to the price.`
+}
+
+function exampleText(name: string, { host }: Settings, example: Example | undefined): Html | undefined {
+  if (example === undefined) return undefined
+  const { base, cost, markup, model } = example
+  const call = `A typical call of ${model}, ${TYPICAL_USAGE.prompt.toLocaleString('en')} tokens in and ${TYPICAL_USAGE.completion} out,`
+  return markup === 0n
+    ? html`<p>${call} costs you ${formatCredits(cost)} ${host.credits}.</p>`
+    : html`<p>${call} costs you ${formatCredits(cost)} ${host.credits}: ${formatCredits(base)} for ${host.name} and ${formatCredits(markup)} for ${name}.</p>`
+}
+
+function capPart({ cap, host }: Settings, { cap: value, capFault, spent }: Question): Html {
+  return html`<div class="field">
+<label for="cap">The most it may spend in a ${cap.period}, in ${host.credits}</label>
+<input id="cap" name="cap" inputmode="decimal" autocomplete="off" maxlength="40" value="${value}" aria-describedby="cap-hint${
+    capFault === undefined ? '' : ' cap-fault'
+  }"${capFault !== undefined && html` aria-invalid="true"`}${cap.required && html` required`}>
+${capFault !== undefined && html`<p class="error" id="cap-fault">${capFault}</p>`}
+<p class="hint" id="cap-hint">It counts all that you pay for its calls.${
+    cap.max !== undefined && html` At most ${formatCredits(cap.max)}.`
+  }${!cap.required && html` Leave it empty for no limit.`} Spent ${cap.period === 'day' ? 'today' : 'this month'}: ${formatCredits(spent)}.</p>
+</div>`
+}
+
+function endPart(settings: Settings, { days }: Question): Html {
+  return html`<div class="field">
+<label for="days">Its access ends</label>
+<select id="days" name="days">${dayChoices(settings).map(
+    (choice) =>
+      html`<option value="${choice}"${choice === days && html` selected`}>${
+        choice === UNLIMITED ? 'when you disconnect it' : `in ${choice} ${choice === '1' ? 'day' : 'days'}`
+      }</option>`,
+  )}</select>
+</div>`
+}
+
+/** The values of the list of ends: days, and if the host allows it, no end. */
+export function dayChoices({ end }: Settings): readonly string[] {
+  const { maxDays, suggestedDays } = end
+  const days = new Set(DAY_CHOICES.filter((choice) => choice <= (maxDays ?? choice)))
+  if (maxDays !== undefined) days.add(maxDays)
+  if (suggestedDays !== undefined) days.add(suggestedDays)
+  const choices = [...days].sort((one, other) => one - other).map(String)
+  return maxDays === undefined ? [...choices, UNLIMITED] : choices
+}
+
+export function defaultDays({ end }: Settings): string {
+  return String(end.suggestedDays ?? end.maxDays ?? UNLIMITED)
+}
+
+/** Returns the milliseconds of a choice, or undefined for no end. */
+export function millisecondsOf(choice: string): number | undefined {
+  return choice === UNLIMITED ? undefined : Number(choice) * 24 * 60 * 60 * 1_000
+}

@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Library } from './library.js'
+import type { Addresses } from './model/addresses.js'
+import type { ConnectUser, Settings } from './model/options.js'
+import { type ErrorDetails, errorPage } from './pages/error-page.js'
+import { type Frame, pageHeaders } from './pages/page.js'
+import type { RateLimit } from './rate-limit.js'
+import { redirect, send, sendJson } from './requests.js'
+
+/** What the endpoints share. */
+export interface Services {
+  readonly settings: Settings
+  readonly addresses: Addresses
+  readonly frame: Frame
+  readonly library: Library
+  readonly limits: RateLimits
+}
+
+/** All of them count in this process. */
+export interface RateLimits {
+  readonly authorize: RateLimit
+  readonly answers: RateLimit
+  /** By app and address. */
+  readonly calls: RateLimit
+  /** By address. */
+  readonly failures: RateLimit
+}
+
+/** One request, with the part of its path under the mount. */
+export interface Visit {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly path: string
+  readonly query: string
+}
+
+export function showError(
+  { frame }: Services,
+  { req, res }: Visit,
+  status: number,
+  title: string,
+  text: string,
+  details?: ErrorDetails,
+): void {
+  send(req, res, status, pageHeaders(), errorPage(frame, title, text, details))
+}
+
+export function showExpired(services: Services, visit: Visit): void {
+  showError(
+    services,
+    visit,
+    400,
+    'This request has expired',
+    'It was answered already, or it was open for too long. Go back to the app and connect it again.',
+  )
+}
+
+/**
+ * Returns the user of a request. If there is none, sends the browser to the host's login and from there back here. After a
+ * form, it shows a link instead: the login may be on another origin, to which the page's policy lets no form lead.
+ */
+export async function userOrSignIn(services: Services, visit: Visit): Promise<ConnectUser | undefined> {
+  const user = await findUser(services, visit)
+  if (user !== undefined) return user
+  const { addresses, settings } = services
+  const here = addresses.mount + visit.path + visit.query
+  if (visit.req.method === 'POST') {
+    const text = `You are no longer signed in to ${settings.host.name}. Nothing was changed.`
+    showError(services, visit, 401, 'You have signed out', text, {
+      link: { to: here, text: 'Sign in again' },
+    })
+  } else redirect(visit.req, visit.res, settings.signIn(here))
+  return undefined
+}
+
+/** Returns the user who has signed in to the host. Throws a `TypeError` if the host returns anything else. */
+export async function findUser({ settings }: Services, { req }: Visit): Promise<ConnectUser | undefined> {
+  const user = await settings.authenticate(req)
+  if (user === undefined || user === null) return undefined
+  if (typeof user.account !== 'string' || user.account === '' || typeof user.name !== 'string') {
+    throw new TypeError('authenticate must return { account, name }, or undefined')
+  }
+  return user
+}
+
+/** Counts a request of a person, and shows an error if there were too many. Returns whether it may go on. */
+export function mayGoOn(
+  services: Services,
+  visit: Visit,
+  where: 'authorize' | 'ask',
+  limit: RateLimit,
+  account: string,
+): boolean {
+  const wait = limit.take(account)
+  if (wait === undefined) return true
+  services.settings.emit({ type: 'connect-rate-limited', where })
+  visit.res.setHeader('retry-after', String(wait))
+  showError(
+    services,
+    visit,
+    429,
+    'Too many requests',
+    `Wait ${wait} ${wait === 1 ? 'second' : 'seconds'}, then connect the app again.`,
+  )
+  return false
+}
+
+export function refuseJson({ req, res }: Visit, status: number, error: string, description: string): void {
+  const body = { error, error_description: description }
+  sendJson(req, res, status, body, { 'access-control-allow-origin': '*' })
+}

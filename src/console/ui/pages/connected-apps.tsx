@@ -1,0 +1,248 @@
+import type { AppGrantView, DeviceView } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { changeQuery, type Place } from '../base/place.js'
+import { isOperator, useSession } from '../base/session.js'
+import { useLoad } from '../base/use-load.js'
+import { Amount } from '../parts/amount.js'
+import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
+import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { Markup } from '../parts/markup.js'
+import { ModelList } from '../parts/model-list.js'
+import { Empty, Listing } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
+import { needed, optional } from '../parts/read-values.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+
+const SHOWN = [
+  { value: 'in-use', label: 'Connected' },
+  { value: 'all', label: 'All' },
+] as const
+const PERIODS = ['month', 'day'] as const
+
+/** The apps that users have let spend their credits: the terms, the spend, the devices, and how to cut them off. */
+export function ConnectedApps({ query }: { query: Place['query'] }) {
+  const isForOperator = isOperator(useSession().viewer)
+  const { account, appId } = query
+  const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
+  const question = { ...(account ? { account } : {}), ...(appId ? { appId } : {}), shown }
+  const pages = usePages(JSON.stringify(question))
+  const { after } = pages
+  const grants = useLoad('api/grants', { ...question, ...(after === undefined ? {} : { after }) })
+  const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
+  const actions = useActions(grants.reload)
+
+  const changeCap = (grant: AppGrantView): void =>
+    actions.form({
+      title: `Cap of ${nameOf(grant)}`,
+      intro:
+        'What the app may spend in each period, its markup included. A new cap applies to the next call. If it is lower than the spend of this period, calls are refused until the next one.',
+      action: 'Save',
+      fields: [
+        {
+          name: 'amount',
+          label: 'At most, credits',
+          value: grant.cap?.amount,
+          hint: 'Without a cap, the app may spend everything that the account has.',
+        },
+        {
+          name: 'per',
+          label: 'In which period',
+          kind: 'select',
+          options: PERIODS.map((per) => ({ value: per, label: `per ${per}` })),
+          value: grant.cap?.per ?? 'month',
+        },
+        {
+          name: 'zone',
+          label: 'Time zone',
+          value: grant.cap?.zone,
+          placeholder: 'Europe/Paris',
+          hint: 'In which days and months begin. UTC by default.',
+        },
+      ],
+      run: async (values) => {
+        const hasCap = values.text('amount') !== undefined
+        const { zone } = optional(values, 'zone')
+        const cap = {
+          amount: hasCap ? needed(values, 'amount') : '',
+          per: PERIODS.find((per) => per === values.text('per'))!,
+          ...(zone === undefined ? {} : { zone }),
+        }
+        await write('api/grants/cap', { grantId: grant.id, cap: hasCap ? cap : null })
+        return hasCap ? `Saved the cap of ${nameOf(grant)}.` : `${nameOf(grant)} has no cap now.`
+      },
+    })
+
+  const revoke = (grant: AppGrantView): void =>
+    actions.confirm({
+      title: `Disconnect ${nameOf(grant)}?`,
+      intro: (
+        <p>
+          Within a second, every call of the app for the account <strong>{grant.account}</strong> is refused,
+          on all its devices. Calls that are running are finished and charged. To use the app again, its user
+          has to connect it again.
+        </p>
+      ),
+      action: 'Disconnect it',
+      run: async () => {
+        await write('api/grants/revoke', { grantId: grant.id })
+        return `Disconnected ${nameOf(grant)}.`
+      },
+    })
+
+  const removeDevice = (grant: AppGrantView, device: DeviceView): void =>
+    actions.confirm({
+      title: `Remove ${labelOf(device)} of ${nameOf(grant)}?`,
+      intro: <p>Within a second, calls from this device are refused. The others stay connected.</p>,
+      action: 'Remove it',
+      run: async () => {
+        const { connectionId } = device
+        await write('api/grants/remove-device', { grantId: grant.id, connectionId })
+        return `Removed ${labelOf(device)}.`
+      },
+    })
+
+  return (
+    <>
+      <PageHead
+        title="Connected apps"
+        lead="Apps that may spend an account's credits, on the terms that its user agreed to. Times are in UTC."
+      />
+      <Filters specs={specs} query={query} />
+      <div class="toolbar">
+        <Choice
+          label="Show"
+          options={SHOWN}
+          value={shown}
+          onChange={(value) => changeQuery({ shown: value })}
+        />
+      </div>
+      <Listing what="connected apps" loaded={grants}>
+        {({ grants: rows, next }) =>
+          rows.length === 0 ? (
+            <Empty
+              title={account || appId ? 'No connected app matches these filters.' : 'No app is connected.'}
+            >
+              An app is listed here when its user has connected it from the app itself.
+            </Empty>
+          ) : (
+            <>
+              <Table
+                caption="Connected apps"
+                rows={rows}
+                keyOf={({ id }) => id}
+                columns={[
+                  {
+                    head: 'App',
+                    cell: (grant) => (
+                      <>
+                        {grant.appName !== undefined && <span>{grant.appName} </span>}
+                        <code>{grant.appId}</code>
+                      </>
+                    ),
+                  },
+                  ...(isForOperator
+                    ? [{ head: 'Account', cell: (grant: AppGrantView) => grant.account }]
+                    : []),
+                  { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
+                  { head: 'Models', cell: ({ models }) => <ModelList ids={models} /> },
+                  { head: 'Spent', cell: (grant) => <Spent of={grant} /> },
+                  {
+                    head: 'Last used',
+                    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={lastUsedAt} />),
+                  },
+                  {
+                    head: 'Ends',
+                    cell: ({ endsAt }) => (endsAt === undefined ? 'never' : <Time at={endsAt} />),
+                  },
+                  { head: 'State', cell: (grant) => <State of={grant} /> },
+                ]}
+                actions={(grant) =>
+                  grant.revokedAt === undefined && (
+                    <>
+                      <Button tone="quiet" onPress={() => changeCap(grant)} of={`of ${nameOf(grant)}`}>
+                        Change the cap
+                      </Button>
+                      <Button tone="quiet" onPress={() => revoke(grant)} of={nameOf(grant)}>
+                        Disconnect
+                      </Button>
+                    </>
+                  )
+                }
+                detail={(grant) => <Detail of={grant} onRemove={(device) => removeDevice(grant, device)} />}
+              />
+              <Pager pages={pages} next={next} />
+            </>
+          )
+        }
+      </Listing>
+    </>
+  )
+}
+
+function Spent({ of: { cap, spent } }: { of: AppGrantView }) {
+  if (cap === undefined) return <>no cap</>
+  return (
+    <>
+      <Amount value={spent ?? '0'} /> of {cap.amount} this {cap.per}
+    </>
+  )
+}
+
+function State({ of: { endsAt, revokedAt } }: { of: AppGrantView }) {
+  if (revokedAt !== undefined) return <Badge tone="bad">disconnected</Badge>
+  if (endsAt !== undefined && endsAt <= Date.now()) return <Badge tone="warn">ended</Badge>
+  return <Badge tone="good">connected</Badge>
+}
+
+/** The devices of a connected app and its history. */
+function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: DeviceView) => void }) {
+  const history = useLoad('api/grants/history', { grantId: grant.id })
+  return (
+    <>
+      <h2>Devices</h2>
+      {grant.devices.length === 0 ? (
+        <p>No device is connected.</p>
+      ) : (
+        <ul>
+          {grant.devices.map((device) => (
+            <li key={device.connectionId}>
+              {labelOf(device)}, connected <Time at={device.createdAt} />
+              {device.usedAt !== undefined && (
+                <>
+                  , used <Time at={device.usedAt} />
+                </>
+              )}{' '}
+              {grant.revokedAt === undefined && (
+                <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
+                  Remove
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      <h2>History</h2>
+      <Listing what="the history" loaded={history}>
+        {({ history: events }) => (
+          <ul>
+            {events.map(({ id, at, by, kind, terms }) => (
+              <li key={id}>
+                <Time at={at} />: {kind.replaceAll('-', ' ')} by {by}
+                {terms !== undefined && (
+                  <>
+                    {' '}
+                    <code>{JSON.stringify(terms)}</code>
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Listing>
+    </>
+  )
+}
+
+const nameOf = ({ appId, appName }: AppGrantView): string => appName ?? appId
+const labelOf = ({ connectionId, label }: DeviceView): string => label ?? `device ${connectionId.slice(0, 8)}`

@@ -1,0 +1,170 @@
+import type { OwnAppView, ReviewedView } from '../../protocol/index.js'
+import { write } from '../base/api.js'
+import { formatCount } from '../base/format.js'
+import { useLoad } from '../base/use-load.js'
+import { Amount } from '../parts/amount.js'
+import { appFields, LOGO_FIELD, readAppFields, readLogo } from '../parts/app-fields.js'
+import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Markup } from '../parts/markup.js'
+import { ModelList } from '../parts/model-list.js'
+import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
+import { Table } from '../parts/table.js'
+import { useActions } from '../parts/use-actions.js'
+
+/** The apps that the viewer publishes, with their users, calls and earnings. */
+export function OwnApps() {
+  const apps = useLoad('api/own-apps', {})
+  const models = useLoad('api/models', {})
+  const actions = useActions(apps.reload)
+  const known = models.data?.models.map(({ id }) => id)
+
+  const edit = (app?: OwnAppView): void => {
+    if (known === undefined) return
+    actions.form({
+      title: app === undefined ? 'Publish an app' : `Change ${nameOf(app)}`,
+      intro:
+        app?.state === 'live'
+          ? 'A new name, another site and redirect URIs on other hosts wait for review. Everything else applies at once. Users pay no more than the markup that they agreed to.'
+          : 'The app starts in test: only you and the accounts that you name can connect it, until an operator makes it live.',
+      action: app === undefined ? 'Publish it' : 'Save',
+      fields: appFields(app, known),
+      run: async (values) => {
+        const { inReview } = await write('api/own-apps/put', readAppFields(values))
+        return inReview ? 'Saved. Some of it waits for review.' : 'Saved the app.'
+      },
+    })
+  }
+
+  const setLogo = (app: OwnAppView): void =>
+    actions.form({
+      title: `Logo of ${nameOf(app)}`,
+      action: 'Save',
+      fields: [LOGO_FIELD],
+      run: async (values) => {
+        const { inReview } = await write('api/own-apps/logo', { id: app.id, logo: await readLogo(values) })
+        return inReview ? 'Saved. The logo waits for review.' : 'Saved the logo.'
+      },
+    })
+
+  const askForReview = (app: OwnAppView): void =>
+    actions.confirm({
+      title: `Ask to make ${nameOf(app)} live?`,
+      intro: (
+        <p>An operator looks at its name, site, logo and redirect URIs. Then every user can connect it.</p>
+      ),
+      action: 'Ask',
+      run: async () => {
+        await write('api/own-apps/ask', { id: app.id })
+        return `Asked for a review of ${nameOf(app)}.`
+      },
+    })
+
+  const remove = (app: OwnAppView): void =>
+    actions.confirm({
+      title: `Remove ${nameOf(app)}?`,
+      intro: (
+        <p>
+          Within a second, all its users are disconnected and its calls are refused. This cannot be undone.
+          Past charges and earnings stay in the ledger.
+        </p>
+      ),
+      action: 'Remove it',
+      run: async () => {
+        await write('api/own-apps/remove', { id: app.id })
+        return `Removed ${nameOf(app)}.`
+      },
+    })
+
+  return (
+    <>
+      <PageHead title="My apps" lead="Apps of yours that users connect. You earn the markup on their calls.">
+        <Button tone="primary" onPress={() => edit()} isDisabled={known === undefined}>
+          Publish an app
+        </Button>
+      </PageHead>
+      {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
+      <Listing what="your apps" loaded={apps}>
+        {({ ownApps }) =>
+          ownApps.length === 0 ? (
+            <Empty title="You have no app yet.">Publish one to let users connect it.</Empty>
+          ) : (
+            <Table
+              caption="My apps"
+              rows={ownApps}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  head: 'App',
+                  cell: ({ id, name }) => (
+                    <>
+                      {name !== undefined && <span>{name} </span>}
+                      <code>{id}</code>
+                    </>
+                  ),
+                },
+                { head: 'State', cell: (app) => <State of={app} /> },
+                { head: 'Users', isNumber: true, cell: ({ users }) => formatCount(users) },
+                { head: 'Calls', isNumber: true, cell: ({ calls }) => formatCount(calls) },
+                { head: 'Earned', isNumber: true, cell: ({ earned }) => <Amount value={earned} /> },
+                { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
+                { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
+              ]}
+              actions={(app) => (
+                <>
+                  <Button
+                    tone="quiet"
+                    onPress={() => edit(app)}
+                    of={nameOf(app)}
+                    isDisabled={known === undefined}
+                  >
+                    Change
+                  </Button>
+                  <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
+                    Logo
+                  </Button>
+                  {app.state === 'test' && app.inReview?.live !== true && (
+                    <Button tone="quiet" onPress={() => askForReview(app)} of={`of ${nameOf(app)}`}>
+                      Ask for review
+                    </Button>
+                  )}
+                  <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
+                    Remove
+                  </Button>
+                </>
+              )}
+            />
+          )
+        }
+      </Listing>
+    </>
+  )
+}
+
+function State({ of: { inReview, state, suspendedAt } }: { of: OwnAppView }) {
+  return (
+    <>
+      {suspendedAt !== undefined ? (
+        <Badge tone="bad">suspended</Badge>
+      ) : state === 'live' ? (
+        <Badge tone="good">live</Badge>
+      ) : (
+        <Badge tone="warn">in test</Badge>
+      )}
+      {inReview !== undefined && <span> waits for review: {namesOf(inReview).join(', ')}</span>}
+    </>
+  )
+}
+
+function namesOf(values: ReviewedView): readonly string[] {
+  return Object.keys(values).map((name) => REVIEWED[name as keyof ReviewedView])
+}
+
+const REVIEWED: Readonly<Record<keyof ReviewedView, string>> = {
+  name: 'name',
+  redirectUris: 'redirect URIs',
+  site: 'site',
+  logo: 'logo',
+  live: 'to become live',
+}
+
+const nameOf = ({ id, name }: OwnAppView): string => name ?? id

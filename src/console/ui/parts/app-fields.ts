@@ -1,0 +1,93 @@
+import type { AppBody } from '../../protocol/index.js'
+import { basisPointsOf, percentOf } from '../base/format.js'
+import { Problem } from '../base/problem.js'
+import type { Values } from './dialogs.js'
+import type { FieldSpec } from './fields.js'
+import { list, needed, optional } from './read-values.js'
+
+type AppFields = Pick<
+  AppBody,
+  'id' | 'name' | 'markup' | 'allowedModels' | 'redirectUris' | 'site' | 'suggestedCap' | 'testers'
+>
+
+/** The fields of an app that its owner and an operator write. */
+export function appFields(app: AppFields | undefined, known: readonly string[]): readonly FieldSpec[] {
+  const allowed = app?.allowedModels ?? known
+  return [
+    { name: 'id', label: 'Id', isRequired: true, value: app?.id, isFixed: app !== undefined },
+    { name: 'name', label: 'Name', value: app?.name },
+    {
+      name: 'markup.basisPoints',
+      label: 'Markup, percent of the base',
+      isRequired: true,
+      value: app === undefined ? '0' : percentOf(app.markup.basisPoints),
+    },
+    { name: 'markup.flat', label: 'Markup, credits per call', value: app?.markup.flat },
+    {
+      name: 'allowedModels',
+      label: 'Models that it may use',
+      kind: 'checks',
+      options: [...new Set([...known, ...allowed])].map((id) => ({ value: id, label: id })),
+      values: allowed,
+    },
+    {
+      name: 'redirectUris',
+      label: 'Redirect URIs',
+      kind: 'area',
+      value: app?.redirectUris?.join('\n'),
+      hint: 'One on each line: https, or http on 127.0.0.1, [::1] or localhost. Users can connect an app that has one.',
+    },
+    { name: 'site', label: 'Site', value: app?.site, placeholder: 'https://notes.example/' },
+    {
+      name: 'suggestedCap',
+      label: 'Suggested cap, credits',
+      value: app?.suggestedCap,
+      hint: 'For each period of the host. The consent page fills it in.',
+    },
+    {
+      name: 'testers',
+      label: 'Accounts that may connect it while it is in test',
+      kind: 'area',
+      value: app?.testers?.join('\n'),
+      hint: 'One on each line, at most 10.',
+    },
+  ]
+}
+
+export function readAppFields(values: Values): AppFields {
+  const basisPoints = basisPointsOf(needed(values, 'markup.basisPoints'))
+  if (basisPoints === undefined) {
+    throw new Problem('This must be a number with at most two places, such as 20 or 2.5.', {
+      field: 'markup.basisPoints',
+    })
+  }
+  const flat = values.text('markup.flat')
+  const redirectUris = list(values, 'redirectUris')
+  const testers = list(values, 'testers')
+  return {
+    id: needed(values, 'id'),
+    ...optional(values, 'name'),
+    markup: { basisPoints, ...(flat === undefined ? {} : { flat }) },
+    allowedModels: values.all('allowedModels'),
+    ...(redirectUris.length === 0 ? {} : { redirectUris }),
+    ...optional(values, 'site'),
+    ...optional(values, 'suggestedCap'),
+    ...(testers.length === 0 ? {} : { testers }),
+  }
+}
+
+export const LOGO_FIELD: FieldSpec = {
+  name: 'logo',
+  label: 'Picture',
+  kind: 'file',
+  accept: 'image/png,image/jpeg,image/webp',
+  hint: 'PNG, JPEG or WebP, at most 32 KiB and 512 pixels. Without one, the present logo is removed.',
+}
+
+/** The chosen picture in base64, or null if none was chosen. */
+export async function readLogo(values: Values): Promise<string | null> {
+  const file = values.file('logo')
+  if (file === undefined) return null
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}

@@ -1,0 +1,64 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+
+/** Lets the pages of any origin read a reply. It cannot be combined with cookies. */
+export const ANY_ORIGIN = '*'
+
+const ALLOW_ORIGIN = 'access-control-allow-origin'
+/** The headers of replies that scripts may read. */
+const EXPOSED = [
+  'x-request-id',
+  'retry-after',
+  'x-should-retry',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-tokens',
+  'www-authenticate',
+].join(', ')
+const MAX_AGE_SECONDS = '600'
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]+$/
+
+/**
+ * Returns the headers that answer a preflight, or none if the request is no preflight. A preflight carries no credential,
+ * so every one is answered: the credential of the call that follows decides.
+ */
+export function preflightHeaders(
+  { origin, ...headers }: IncomingHttpHeaders,
+  res: ServerResponse,
+  methods: string,
+): Readonly<Record<string, string>> {
+  if (origin === undefined || headers['access-control-request-method'] === undefined) return {}
+  if (hasDecided(res)) return {}
+  const asked = headers['access-control-request-headers']
+  return {
+    [ALLOW_ORIGIN]: ANY_ORIGIN,
+    'access-control-allow-methods': methods,
+    ...(asked !== undefined && HEADER_NAMES.test(asked) && { 'access-control-allow-headers': asked }),
+    'access-control-max-age': MAX_AGE_SECONDS,
+  }
+}
+
+/** Adds to the headers of a reply that the pages of an origin may read it. */
+export function letRead(headers: OutgoingHttpHeaders, res: ServerResponse, origin: string): void {
+  if (hasDecided(res)) return
+  headers[ALLOW_ORIGIN] = origin
+  headers['access-control-expose-headers'] = EXPOSED
+  if (origin !== ANY_ORIGIN) headers.vary = varyByOrigin(res.getHeader('vary'))
+}
+
+/** Whether a middleware of the host has said who may read the reply. */
+function hasDecided(res: ServerResponse): boolean {
+  return res.hasHeader(ALLOW_ORIGIN)
+}
+
+/** A middleware of the host may have set other names. */
+function varyByOrigin(set: number | string | readonly string[] | undefined): string {
+  const names = String(set ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
+  const isListed = names.some((name) => name === ANY_ORIGIN || name.toLowerCase() === 'origin')
+  return (isListed ? names : [...names, 'Origin']).join(', ')
+}

@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto'
+import { PeriodCalendar } from '../base/periods.js'
+import { bucketOf } from '../contracts/bucket-of.js'
+import type { Cap, CapPeriod, Limit } from '../contracts/index.js'
+import { readBigint, readNumber } from './cells.js'
+import type { Row, SqlDatabase } from './database.js'
+import { readLimits } from './limit-rows.js'
+
+/**
+ * The id of the limit that is the cap of an account for an app. It does not depend on the grant, so that a new grant goes
+ * on counting in the same bucket.
+ */
+export function capId(account: string, appId: string): string {
+  return `cap-${hash('sha256', JSON.stringify([account, appId]))}`
+}
+
+/** A cap as a limit of its grant, which is a credential. */
+export function toLimit(account: string, appId: string, { amount, per, zone }: Cap): Limit {
+  return {
+    id: capId(account, appId),
+    unit: 'credits',
+    amount,
+    per,
+    of: 'credential',
+    ...(zone === undefined ? {} : { zone }),
+  }
+}
+
+/** Reads a cap from the definition of its limit. */
+export function readCap(row: Row, column: string): Cap | undefined {
+  const [limit] = readLimits(row, column)
+  if (limit === undefined) return undefined
+  const { amount, per, zone } = limit
+  return { amount, per: per as Cap['per'], ...(zone === undefined ? {} : { zone }) }
+}
+
+/** Returns the credits used and held in the present period of each cap, in order. */
+export async function readSpent(
+  database: SqlDatabase,
+  caps: readonly { readonly account: string; readonly appId: string; readonly period: CapPeriod }[],
+): Promise<readonly bigint[]> {
+  if (caps.length === 0) return []
+  const buckets = caps.map(({ account, appId, period }) =>
+    bucketOf({ ...toLimit(account, appId, { ...period, amount: 0n }) }),
+  )
+  const rows = await database.all({
+    text: `select b.id, b.starts_at, b.held, b.used, ${database.now} as now from {limit_buckets} b
+      where b.id in (${buckets.map((_, index) => `?${index + 1}`).join(', ')})`,
+    parameters: buckets,
+  })
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const calendar = new PeriodCalendar()
+  return caps.map(({ period }, index) => {
+    const row = byId.get(buckets[index]!)
+    if (row === undefined) return 0n
+    const now = readNumber(row, 'now')
+    const [from] = calendar.around(period, now).find(([start, end]) => start <= now && now < end)!
+    return readNumber(row, 'starts_at') < from ? 0n : readBigint(row, 'used') + readBigint(row, 'held')
+  })
+}

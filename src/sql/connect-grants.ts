@@ -1,0 +1,207 @@
+import { formatCredits } from '../base/money.js'
+import type { Markup } from '../contracts/credentials.js'
+import type { Cap, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
+import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
+import { capId, readCap, readSpent, toLimit } from './connect-caps.js'
+import { appendHistory } from './connect-history.js'
+import type { Row, SqlDatabase, Statement } from './database.js'
+import { toLimitCell } from './limit-rows.js'
+import { lockName } from './locks.js'
+
+/** The JSON of `credentials.terms`. */
+export interface Terms {
+  readonly models: readonly string[]
+  readonly markup: Markup
+}
+
+const LIVE_GRANT = `c.account = ?1 and c.app_id = ?2 and c.source = 'connect' and c.revoked_at is null`
+
+export function createSqlGrants(database: SqlDatabase, newId: () => string): ConnectGrants {
+  return {
+    async findGrant(account, appId) {
+      const [row] = await database.all({
+        text: `select c.*, l.definition as cap from {credentials} c left join {limits} l on l.id = ?3
+          where ${LIVE_GRANT}`,
+        parameters: [account, appId, capId(account, appId)],
+      })
+      return row === undefined ? undefined : readGrant(row)
+    },
+
+    async consent(consent) {
+      const { account, appId, cap } = consent
+      const grantId = newId()
+      const consentId = newId()
+      const lock = lockApp(database, appId)
+      const results = await database.batch([
+        ...lock,
+        putGrant(database, consent, grantId, consentId),
+        appendHistory(
+          database,
+          { id: consentId, kind: 'consented', by: account, terms: toHistory(consent) },
+          consented(account, appId, consentId),
+        ),
+        {
+          text: `update {consents} set kind = 'connected' where id = ?1 and credential_id = ?2`,
+          parameters: [consentId, grantId],
+        },
+        cap === undefined ? removeCap(consent, consentId) : putCap(database, consent, cap, consentId),
+        // The sessions of a grant take its terms.
+        database.changeEach('credentials', withSessions(consented(account, appId, consentId))),
+      ])
+      const [grant] = results[lock.length]!
+      return grant === undefined ? undefined : { grantId: readText(grant, 'id') }
+    },
+
+    async revokeGrant(account, appId, by) {
+      const [row] = await database.all({
+        text: `select c.id from {credentials} c where ${LIVE_GRANT}`,
+        parameters: [account, appId],
+      })
+      if (row === undefined) return false
+      const revoked = await revokeCredential(database, newId(), readText(row, 'id'), by)
+      return revoked?.wasLive === true
+    },
+
+    async spentInPeriod(account, appId, period) {
+      const [spent] = await readSpent(database, [{ account, appId, period }])
+      return spent!
+    },
+  }
+}
+
+/** Lets one transaction at a time add grants to an app or remove the app, so that no grant outlives its app. */
+export function lockApp(database: SqlDatabase, appId: string): readonly Statement[] {
+  return lockName(database, `compat_router.app:${appId}`)
+}
+
+/**
+ * Revokes a credential with its tokens and the sessions that depend on it, in one transaction. The history of a grant says
+ * who did. Returns undefined if there is no such credential.
+ */
+export async function revokeCredential(
+  database: SqlDatabase,
+  historyId: string,
+  credentialId: string,
+  by: string,
+): Promise<{ readonly wasLive: boolean } | undefined> {
+  const parameters = [credentialId]
+  const [found, , revoked] = await database.batch([
+    // Locks the row, so that of two revocations at once the second one sees the first.
+    { text: 'update {credentials} set id = id where id = ?1 returning id', parameters },
+    appendHistory(
+      database,
+      { id: historyId, kind: 'revoked', by },
+      {
+        text: `select id from {credentials} where id = ?1 and source = 'connect' and revoked_at is null`,
+        parameters,
+      },
+    ),
+    {
+      text: `update {credentials} set revoked_at = ${database.now}
+        where id = ?1 and revoked_at is null returning id`,
+      parameters,
+    },
+    database.changeEach(
+      'credentials',
+      withSessions({ text: 'select id from {credentials} where id = ?1', parameters }),
+    ),
+  ])
+  return found!.length === 0 ? undefined : { wasLive: revoked!.length > 0 }
+}
+
+/** The ids of a query, and those of the sessions that depend on them. */
+export function withSessions({ text, parameters = [] }: Statement): Statement {
+  return {
+    text: `select id from (${text}) grants
+      union all select s.id from {credentials} s where s.parent_id in (select id from (${text}) grants)`,
+    parameters,
+  }
+}
+
+/** The grant whose terms this consent has set. */
+function consented(account: string, appId: string, consentId: string): Statement {
+  return {
+    text: `select c.id from {credentials} c where ${LIVE_GRANT} and c.consent_id = ?3`,
+    parameters: [account, appId, consentId],
+  }
+}
+
+function putGrant(
+  { now }: SqlDatabase,
+  { account, appId, scopes, models, markup, endsAt }: Consent,
+  grantId: string,
+  consentId: string,
+): Statement {
+  const terms: Terms = { models, markup }
+  return {
+    text: `insert into {credentials}
+        (id, kind, source, account, app_id, scopes, terms, ends_at, consent_id, created_at)
+      select ?3, 'access-token', 'connect', ?1, p.id, ?4, ?5, cast(?6 as bigint), ?7, ${now} from {apps} p
+      where p.id = ?2 and p.suspended_at is null
+        and not exists (select 1 from {accounts} a where a.id = ?1 and a.suspended_at is not null)
+      on conflict (account, app_id) where source = 'connect' and revoked_at is null
+      do update set scopes = excluded.scopes, terms = excluded.terms, ends_at = excluded.ends_at,
+        consent_id = excluded.consent_id
+      returning id`,
+    parameters: [
+      account,
+      appId,
+      grantId,
+      JSON.stringify(scopes),
+      JSON.stringify(terms),
+      endsAt === undefined ? null : BigInt(endsAt),
+      consentId,
+    ],
+  }
+}
+
+/** Moves the cap of an earlier grant to the present one, with its bucket. */
+function putCap({ now }: SqlDatabase, { account, appId }: Consent, cap: Cap, consentId: string): Statement {
+  const grant = consented(account, appId, consentId)
+  const limit = toLimit(account, appId, cap)
+  return {
+    text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
+      select ?4, 'credential', id, ?5, ${now} from (${grant.text}) granted where true
+      on conflict (id) do update set owner_id = excluded.owner_id, definition = excluded.definition`,
+    parameters: [...grant.parameters!, limit.id, toLimitCell(limit)],
+  }
+}
+
+function removeCap({ account, appId }: Consent, consentId: string): Statement {
+  const grant = consented(account, appId, consentId)
+  return {
+    text: `delete from {limits} where id = ?4 and exists (${grant.text})`,
+    parameters: [...grant.parameters!, capId(account, appId)],
+  }
+}
+
+/** The terms as the user was shown them. */
+function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost }: Consent): object {
+  return {
+    appName,
+    redirectHost,
+    scopes,
+    models,
+    markup,
+    ...(cap === undefined ? {} : { cap: { ...cap, amount: formatCredits(cap.amount) } }),
+    ...(endsAt === undefined ? {} : { endsAt }),
+  }
+}
+
+/** Reads a credential with the definition of its cap's limit. */
+export function readGrant(row: Row): ConnectGrant {
+  const { models, markup } = readJson<Terms>(row, 'terms')
+  const cap = readCap(row, 'cap')
+  const endsAt = readOptionalNumber(row, 'ends_at')
+  return {
+    id: readText(row, 'id'),
+    account: readText(row, 'account'),
+    appId: readText(row, 'app_id'),
+    scopes: readJson<string[]>(row, 'scopes'),
+    models,
+    markup,
+    ...(cap === undefined ? {} : { cap }),
+    ...(endsAt === undefined ? {} : { endsAt }),
+    createdAt: readNumber(row, 'created_at'),
+  }
+}

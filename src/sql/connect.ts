@@ -1,0 +1,21 @@
+import { createIdSource } from '../base/ids.js'
+import type { ConnectStore } from '../contracts/index.js'
+import { createSqlConnectApps } from './connect-apps.js'
+import { createSqlGrants } from './connect-grants.js'
+import { sweep } from './connect-sweep.js'
+import { createSqlConnectTokens } from './connect-tokens.js'
+import { createSqlConnections } from './connections.js'
+import type { SqlDatabase } from './database.js'
+import { createSqlOauth } from './oauth.js'
+
+export function createSqlConnect(database: SqlDatabase): ConnectStore {
+  const newId = createIdSource()
+  return {
+    ...createSqlConnectApps(database),
+    ...createSqlGrants(database, newId),
+    ...createSqlConnections(database, newId),
+    ...createSqlConnectTokens(database),
+    ...createSqlOauth(database),
+    sweep: (limit) => sweep(database, limit),
+  }
+}

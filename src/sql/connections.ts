@@ -1,0 +1,90 @@
+import type { Connection, Connections } from '../contracts/index.js'
+import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
+import { appendHistory } from './connect-history.js'
+import type { Row, SqlDatabase } from './database.js'
+
+/** The actor in the history for what an app did with its own tokens. */
+const BY_APP = 'app'
+
+export function createSqlConnections(database: SqlDatabase, newId: () => string): Connections {
+  /** SQL that is true if the grant `c` can be used now. */
+  const isUsable = `c.source = 'connect' and c.revoked_at is null
+    and (c.ends_at is null or c.ends_at > ${database.now})
+    and exists (select 1 from {apps} p where p.id = c.app_id and p.suspended_at is null)
+    and not exists (select 1 from {accounts} a where a.id = c.account and a.suspended_at is not null)`
+
+  async function find(id: string): Promise<Connection | undefined> {
+    const [row] = await database.all({
+      text: `select n.id, n.created_at, c.account, c.app_id, c.scopes, c.ends_at from {connections} n
+        join {credentials} c on c.id = n.credential_id where n.id = ?1 and n.ended_at is null and ${isUsable}`,
+      parameters: [id],
+    })
+    return row === undefined ? undefined : readConnection(row)
+  }
+
+  return {
+    findConnection: find,
+
+    async addConnection({ id, account, appId, label }) {
+      if ((await find(id)) !== undefined) return true
+      const [added] = await database.batch([
+        {
+          text: `insert into {connections} (id, credential_id, label, created_at)
+            select ?1, c.id, ?4, ${database.now} from {credentials} c
+            where c.account = ?2 and c.app_id = ?3 and ${isUsable}
+            on conflict (id) do nothing returning id`,
+          parameters: [id, account, appId, label ?? null],
+        },
+        appendHistory(
+          database,
+          {
+            id: `added-${id}`,
+            kind: 'device-added',
+            by: account,
+            terms: { connectionId: id, ...(label === undefined ? {} : { label }) },
+          },
+          { text: 'select credential_id as id from {connections} where id = ?1', parameters: [id] },
+        ),
+      ])
+      return added!.length > 0
+    },
+
+    async endConnection(id, reason, by = BY_APP) {
+      const live = {
+        text: 'select credential_id as id from {connections} where id = ?1 and ended_at is null',
+        parameters: [id],
+      }
+      const [, , ended] = await database.batch([
+        // Locks the row, so that of two ends at once the second one sees the first.
+        { text: 'update {connections} set id = id where id = ?1', parameters: [id] },
+        appendHistory(
+          database,
+          { id: newId(), kind: 'device-removed', by, terms: { connectionId: id, reason } },
+          live,
+        ),
+        {
+          text: `update {connections} set ended_at = ${database.now}, reason = ?2
+            where id = ?1 and ended_at is null returning credential_id`,
+          parameters: [id, reason],
+        },
+        database.changeEach('credentials', {
+          text: 'select credential_id as id from {connections} where id = ?1',
+          parameters: [id],
+        }),
+      ])
+      return ended!.length > 0
+    },
+  }
+}
+
+function readConnection(row: Row): Connection {
+  const endsAt = readOptionalNumber(row, 'ends_at')
+  return {
+    id: readText(row, 'id'),
+    account: readText(row, 'account'),
+    appId: readText(row, 'app_id'),
+    scopes: readJson<string[]>(row, 'scopes'),
+    createdAt: readNumber(row, 'created_at'),
+    ...(endsAt === undefined ? {} : { endsAt }),
+  }
+}

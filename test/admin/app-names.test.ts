@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { appNameFault, appNameKey } from '../../src/admin/app-names.js'
+
+describe('the name of an app that users can connect', () => {
+  it.each(['Notes', 'Notes 2', 'Bücher & mehr', 'Заметки', '日本語ノート', 'x'.repeat(40)])(
+    '%s is accepted',
+    (name) => {
+      expect(appNameFault(name)).toBeUndefined()
+    },
+  )
+
+  it.each([
+    ['is missing', undefined],
+    ['is empty', ''],
+    ['has 41 characters', 'x'.repeat(41)],
+    ['begins with a space', ' Notes'],
+    ['has a control character', 'No\u0007tes'],
+    ['has a line break', 'No\ntes'],
+    ['has a mark of writing direction', 'No\u202etes'],
+    ['has a joiner of no width', 'No\u200dtes'],
+    ['has a space of no width', 'No\ufefftes'],
+    ['has a soft hyphen', 'No\u00adtes'],
+    ['has a filler', 'No\u3164tes'],
+    ['is not NFKC', 'Ｎotes'],
+    ['has a lone surrogate', 'No\ud800tes'],
+    ['has only punctuation', '…!'],
+  ])('is refused if it %s', (_, name) => {
+    expect(appNameFault(name)).toEqual(expect.any(String))
+  })
+
+  it.each([
+    ['Notes', 'NOTES'],
+    ['Notes', 'N o t e s'],
+    ['Notes', 'Nötes'],
+    ['Notes', 'Nоtes'],
+    ['Notes', 'N0tes'],
+    ['PayPal', 'PayPaI'],
+    ['Modern', 'Modem'],
+    ['apple', 'аррӏе'.replace('ӏ', 'l')],
+    ['Vivid', 'Vi-v1d'],
+  ])('%s looks like %s', (one, other) => {
+    expect(appNameKey(one)).toBe(appNameKey(other))
+  })
+
+  it('does not look like a different name', () => {
+    expect(appNameKey('Notes')).not.toBe(appNameKey('Note'))
+    expect(appNameKey('Notes 2')).not.toBe(appNameKey('Notes 3'))
+    expect(appNameKey('日本')).not.toBe(appNameKey('日木'))
+  })
+})

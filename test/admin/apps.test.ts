@@ -1,0 +1,347 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type AppRequest, createAdmin } from '../../src/admin/index.js'
+import { createToken } from '../../src/base/tokens.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context } from '../helpers/ledger-requests.js'
+import { pngOf } from '../helpers/pictures.js'
+
+const notes: AppRequest = {
+  id: 'notes',
+  name: 'Notes',
+  markup: { basisPoints: 2_000, flat: '0.001' },
+  allowedModels: ['acme/fast'],
+  account: 'notes-inc',
+  redirectUris: ['https://notes.example/cb', 'http://127.0.0.1/cb'],
+  site: 'https://notes.example',
+  suggestedCap: '5',
+}
+const own = {
+  id: 'mine',
+  name: 'Mine',
+  markup: { basisPoints: 100 },
+  allowedModels: ['acme/fast'],
+  redirectUris: ['https://mine.example/cb'],
+}
+
+describe.each(engineNames)('apps in %s', (name) => {
+  const engine = useEngine(name)
+  let count = 0
+  function open(rules = {}) {
+    const stores = engine.open(`apps_${count++}`)
+    onTestFinished(() => stores.close())
+    return { stores, admin: createAdmin(stores, { apps: rules }) }
+  }
+
+  it('are listed as they were put, and found by Connect', async () => {
+    const { stores, admin } = open()
+    const app: AppRequest = { ...notes, owner: 'olga', state: 'test', testers: ['tina'] }
+    await admin.putApp(app)
+    expect(await admin.listApps()).toEqual([app])
+    expect(await admin.listApps({ owner: 'olga' })).toEqual([app])
+    expect(await admin.listApps({ owner: 'else' })).toEqual([])
+    const { account: _, ...shown } = app
+    expect(await stores.connect.findApp('notes')).toEqual({ ...shown, suspended: false })
+    await admin.putApp(notes)
+    expect(await admin.listApps()).toEqual([notes])
+    expect(await stores.connect.findApp('notes')).toMatchObject({ state: 'live', testers: [] })
+  })
+
+  it('do not show the router what only Connect needs', async () => {
+    const { stores, admin } = open()
+    await admin.putApp(notes)
+    const { token } = await admin.issueAccessToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
+    const { id, name: label, markup, allowedModels, account } = notes
+    expect(await stores.credentials.resolve(token, context)).toMatchObject({
+      principal: { app: { id, name: label, markup, allowedModels, account } },
+    })
+    const result = await stores.credentials.resolve(token, context)
+    expect(
+      Object.keys(result.ok && result.principal.kind === 'access-token' ? result.principal.app : {}),
+    ).toEqual(['id', 'name', 'markup', 'allowedModels', 'account'])
+  })
+
+  it('are refused with a redirect URI, site, cap or origin that is none, and say which', async () => {
+    const { admin } = open()
+    const refused: readonly (readonly [Partial<AppRequest>, string])[] = [
+      [{ redirectUris: ['https://notes.example/cb', 'http://notes.example/cb'] }, 'app.redirectUris.1: '],
+      [{ redirectUris: ['javascript:alert(1)'] }, 'app.redirectUris.0: must begin with https://'],
+      [{ site: 'http://notes.example' }, 'app.site: must be an https address'],
+      [{ site: 'https://user:secret@notes.example/' }, 'app.site: must be an https address'],
+      [{ site: 'javascript:alert(1)' }, 'app.site: must be an https address'],
+      [{ suggestedCap: '-1' }, 'app.suggestedCap: '],
+      [{ origins: ['https://notes.example/'] }, 'app.origins.0: must be an origin'],
+      [{ testers: Array.from({ length: 11 }, (_, index) => `t${index}`) }, 'app.testers: '],
+      [{ name: undefined } as never, 'app.name: is missing'],
+      [{ name: 'x'.repeat(41) }, 'app.name: must have 1 to 40 characters'],
+    ]
+    for (const [values, message] of refused) {
+      await expect(admin.putApp({ ...notes, ...values })).rejects.toThrow(message)
+    }
+    expect(await admin.listApps()).toEqual([])
+    // An app that nobody can connect is shown to no user.
+    await admin.putApp({ id: 'x', name: 'x'.repeat(41), markup: { basisPoints: 0 }, allowedModels: [] })
+  })
+
+  it('have names that nobody can mistake for another or for a reserved one', async () => {
+    const { admin } = open({ reservedNames: ['Acme'] })
+    await admin.putApp(notes)
+    await admin.putApp(notes)
+    await expect(admin.putApp({ ...notes, id: 'other', name: 'N0TES' })).rejects.toThrow(
+      'looks like the name of another app',
+    )
+    await expect(admin.putApp({ ...notes, id: 'other', name: 'ACME' })).rejects.toThrow(
+      'app.name: is reserved',
+    )
+    const two = ['a', 'b'].map((id) => admin.putApp({ ...notes, id, name: 'Same' }))
+    const settled = await Promise.allSettled(two)
+    expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
+      reason: { name: 'Refusal', reason: 'conflict' },
+    })
+  })
+
+  it('cannot add more than the host allows', async () => {
+    const { admin } = open({ maxMarkup: { basisPoints: 2_000, flat: '0.001' } })
+    await admin.putApp(notes)
+    for (const markup of [{ basisPoints: 2_001 }, { basisPoints: 0, flat: '0.001000001' }]) {
+      await expect(admin.putApp({ ...notes, markup })).rejects.toThrow(
+        'app.markup: must be at most 2000 basis points and 0.001 credits per call',
+      )
+    }
+  })
+
+  it('have a logo, which only Connect serves, until it is replaced', async () => {
+    const { stores, admin } = open()
+    await admin.putApp(notes)
+    const [first, second] = [pngOf(10, 10), pngOf(20, 20)]
+    expect(await admin.putAppLogo('notes', first)).toBe(true)
+    expect(await admin.putAppLogo('nobody', first)).toBe(false)
+    const logo = (await stores.connect.findApp('notes'))?.logo
+    expect(logo?.type).toBe('image/png')
+    expect(await stores.connect.findLogo('notes', logo!.hash)).toEqual({ ...logo, bytes: first })
+    await admin.putAppLogo('notes', second)
+    expect(await stores.connect.findLogo('notes', logo!.hash)).toBeUndefined()
+    expect(await admin.findAppLogo('notes', logo!.hash)).toBeUndefined()
+    await admin.putApp(notes)
+    const [row] = await admin.listApps()
+    expect(row?.logo).toEqual((await stores.connect.findApp('notes'))?.logo)
+    expect(await admin.putApp(notes, { was: row! })).toBe(true)
+    await admin.putAppLogo('notes', null)
+    expect((await stores.connect.findApp('notes'))?.logo).toBeUndefined()
+    await expect(admin.putAppLogo('notes', Buffer.from('<svg/>'))).rejects.toThrow('logo: must be a PNG')
+  })
+
+  it('revoke every grant and token before they are removed', async () => {
+    const { stores, admin } = open()
+    await admin.putApp(notes)
+    await admin.putAppLogo('notes', pngOf(1, 1))
+    const operators = await admin.issueAccessToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
+    const users = await connect(stores.connect, 'alice')
+    expect(await admin.removeApp('notes')).toBe(true)
+    expect(await admin.removeApp('notes')).toBe(false)
+    for (const token of [operators.token, users.token]) {
+      expect(await stores.credentials.resolve(token, context)).toMatchObject({ ok: false, reason: 'revoked' })
+    }
+    expect(await stores.connect.findApp('notes')).toBeUndefined()
+    expect((await admin.listGrantHistory(users.grantId)).map(({ kind, by }) => [kind, by])).toContainEqual([
+      'revoked',
+      'operator',
+    ])
+    await admin.putApp(notes)
+    expect(await stores.credentials.resolve(users.token, context)).toMatchObject({ reason: 'revoked' })
+    expect((await stores.connect.findApp('notes'))?.logo).toBeUndefined()
+  })
+
+  it('have a history of who changed what', async () => {
+    const { admin } = open()
+    await admin.putApp(notes)
+    await admin.putApp({ ...notes, markup: { basisPoints: 5 }, site: 'https://other.example' })
+    await admin.suspendApp('notes')
+    await admin.resumeApp('notes')
+    await admin.suspendApp('nobody')
+    const edits = await admin.listAppEdits({ appId: 'notes' })
+    expect(edits.map(({ kind, by, fields }) => [kind, by, fields])).toEqual([
+      ['resumed', 'operator', undefined],
+      ['suspended', 'operator', undefined],
+      ['put', 'operator', ['markup', 'site']],
+      ['put', 'operator', Object.keys(notes).sort()],
+    ])
+    expect(await admin.listAppEdits({ appId: 'nobody' })).toEqual([])
+    expect(await admin.listAppEdits({ appId: 'notes', limit: 1 })).toHaveLength(1)
+  })
+
+  describe('of users', () => {
+    it('start in test, earn for their owner, and become live when an operator says so', async () => {
+      const { stores, admin } = open()
+      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
+      expect(await admin.listApps()).toEqual([{ ...own, account: 'olga', owner: 'olga', state: 'test' }])
+      await admin.putOwnApp('olga', { ...own, name: 'Renamed', testers: ['tina'] })
+      expect(await stores.connect.findApp('mine')).toMatchObject({ name: 'Renamed', testers: ['tina'] })
+      await admin.askForReview('olga', 'mine')
+      const [review] = await admin.listAppReviews()
+      expect(review).toMatchObject({ appId: 'mine', by: 'olga', values: { live: true } })
+      await admin.decideAppReview(review!, 'accept')
+      expect(await admin.listAppReviews()).toEqual([])
+      expect((await stores.connect.findApp('mine'))?.state).toBe('live')
+      await expect(admin.askForReview('olga', 'mine')).rejects.toThrow('is live already')
+    })
+
+    it('keep the reviewed values in force until an operator accepts the new ones', async () => {
+      const { stores, admin } = open()
+      await live(admin)
+      await admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))
+      const asked = {
+        ...own,
+        name: 'Better',
+        site: 'https://mine.example',
+        redirectUris: ['https://mine.example/cb2', 'https://evil.example/cb'],
+        markup: { basisPoints: 50 },
+      }
+      expect(await admin.putOwnApp('olga', asked)).toEqual({ inReview: true })
+      const inForce = await stores.connect.findApp('mine')
+      expect(inForce).toMatchObject({
+        name: 'Mine',
+        redirectUris: ['https://mine.example/cb2'],
+        markup: { basisPoints: 50 },
+      })
+      expect([inForce?.site, inForce?.logo]).toEqual([undefined, undefined])
+      const [review] = await admin.listAppReviews({ appIds: ['mine'] })
+      const hash = review?.values.logo
+      expect(review?.values).toEqual({
+        name: 'Better',
+        site: 'https://mine.example',
+        redirectUris: asked.redirectUris,
+        logo: expect.stringMatching(/^[0-9a-f]{64}$/),
+      })
+      expect(await stores.connect.findLogo('mine', hash!)).toBeUndefined()
+      expect((await admin.findAppLogo('mine', hash!))?.type).toBe('image/png')
+      await admin.decideAppReview(review!, 'accept')
+      expect(await stores.connect.findApp('mine')).toMatchObject({
+        name: 'Better',
+        site: 'https://mine.example',
+        redirectUris: asked.redirectUris,
+        logo: { hash },
+        markup: { basisPoints: 50 },
+      })
+      await expect(admin.decideAppReview(review!, 'accept')).rejects.toThrow('has changed or was decided')
+    })
+
+    it('lose what waits for review if an operator rejects it, with its logo', async () => {
+      const { stores, admin } = open()
+      await live(admin)
+      await admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))
+      const [seen] = await admin.listAppReviews()
+      await admin.putOwnApp('olga', { ...own, name: 'Changed since' })
+      await expect(admin.decideAppReview(seen!, 'accept')).rejects.toThrow('has changed or was decided')
+      const [review] = await admin.listAppReviews()
+      await admin.decideAppReview(review!, 'reject')
+      expect(await admin.listAppReviews()).toEqual([])
+      expect(await stores.connect.findApp('mine')).toMatchObject({ name: 'Mine', state: 'live' })
+      expect(await admin.findAppLogo('mine', review!.values.logo!)).toBeUndefined()
+    })
+
+    it('apply at once if a redirect URI is taken away, and withdraw what the owner takes back', async () => {
+      const { stores, admin } = open()
+      await live(admin, { ...own, redirectUris: ['https://mine.example/cb', 'https://mine.example/b'] })
+      await admin.putOwnApp('olga', { ...own, name: 'Better' })
+      expect((await stores.connect.findApp('mine'))?.redirectUris).toEqual(['https://mine.example/cb'])
+      expect(await admin.listAppReviews()).toHaveLength(1)
+      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
+      expect(await admin.listAppReviews()).toEqual([])
+    })
+
+    it('keep what only the operator sets: who earns, and the origins', async () => {
+      const { stores, admin } = open()
+      const origins = ['https://app.mine.example']
+      await admin.putApp({ ...own, owner: 'olga', origins })
+      await admin.putOwnApp('olga', { ...own, markup: { basisPoints: 200 } })
+      expect(await admin.listApps()).toEqual([
+        { ...own, owner: 'olga', origins, markup: { basisPoints: 200 } },
+      ])
+      await admin.putApp({ ...own, owner: 'olga', account: 'mine-inc', state: 'test' })
+      await admin.putOwnApp('olga', { ...own, name: 'Renamed' })
+      expect((await admin.listApps())[0]).toMatchObject({ name: 'Renamed', account: 'mine-inc' })
+      expect((await stores.connect.findApp('mine'))?.state).toBe('test')
+    })
+
+    it('are nobody else’s to change', async () => {
+      const { admin } = open()
+      await admin.putOwnApp('olga', own)
+      await admin.putApp(notes)
+      for (const [account, id] of [
+        ['mallory', 'mine'],
+        ['olga', 'notes'],
+      ] as const) {
+        const none = `${JSON.stringify(account)} has no app`
+        await expect(admin.putOwnApp(account, { ...own, id, name: 'Taken over' })).rejects.toThrow(none)
+        await expect(admin.putOwnAppLogo(account, id, null)).rejects.toThrow(none)
+        await expect(admin.askForReview(account, id)).rejects.toThrow(none)
+        expect(await admin.removeOwnApp(account, id)).toBe(false)
+      }
+      await expect(admin.putOwnApp('olga', { ...own, account: 'mallory' } as never)).rejects.toThrow(
+        'has no field "account"',
+      )
+      const models = Array.from({ length: 201 }, (_, index) => `m${index}`)
+      await expect(admin.putOwnApp('olga', { ...own, allowedModels: models })).rejects.toThrow(
+        'app.allowedModels: must have at most 200 items',
+      )
+      expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
+    })
+
+    it('are at most ten, also if they are registered at once', async () => {
+      const { admin } = open()
+      const asked = Array.from({ length: 12 }, (_, index) =>
+        admin.putOwnApp('olga', { ...own, id: `app-${index}`, name: `App ${'abcdefghijklm'[index]}x` }),
+      )
+      const settled = await Promise.allSettled(asked)
+      expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
+      expect(await admin.listApps({ owner: 'olga' })).toHaveLength(10)
+      expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
+        reason: { name: 'Refusal', reason: 'conflict' },
+      })
+    })
+
+    it('can be changed sixty times an hour', async () => {
+      const { stores, admin } = open()
+      await admin.putOwnApp('olga', own)
+      for (let edit = 1; edit < 60; edit++) {
+        await admin.putOwnApp('olga', { ...own, markup: { basisPoints: edit } })
+      }
+      await expect(admin.putOwnApp('olga', { ...own, markup: { basisPoints: 99 } })).rejects.toThrow(
+        '60 changes within an hour',
+      )
+      await expect(admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))).rejects.toThrow('60 changes')
+      expect((await stores.connect.findApp('mine'))?.markup).toEqual({ basisPoints: 59 })
+      await admin.putOwnApp('otto', { ...own, id: 'else', name: 'Otto' })
+    })
+  })
+
+  async function live(admin: ReturnType<typeof createAdmin>, app = own) {
+    await admin.putOwnApp('olga', app)
+    await admin.askForReview('olga', 'mine')
+    const [review] = await admin.listAppReviews()
+    await admin.decideAppReview(review!, 'accept')
+  }
+})
+
+/** Connects the app `notes` for an account. */
+async function connect(store: ReturnType<ReturnType<typeof useEngine>['open']>['connect'], account: string) {
+  const answer = await store.consent({
+    account,
+    appId: 'notes',
+    scopes: ['models.run'],
+    models: notes.allowedModels,
+    markup: notes.markup,
+    appName: 'Notes',
+    redirectHost: 'notes.example',
+  })
+  await store.addConnection({ id: `${account}-phone`, account, appId: 'notes' })
+  const token = createToken('access-token')
+  await store.saveToken({
+    token,
+    connectionId: `${account}-phone`,
+    scopes: ['models.run'],
+    expiresAt: Date.now() + 3_600_000,
+  })
+  return { token, grantId: answer!.grantId }
+}

@@ -1,0 +1,387 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { createToken } from '../../src/base/tokens.js'
+import type { Cap, Consent } from '../../src/contracts/index.js'
+import {
+  cachedCredentials,
+  createCompatRouter,
+  memoryCatalogue,
+  memoryProviders,
+  openaiCompatible,
+  parseCredits,
+  type RouterEvent,
+} from '../../src/index.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { createDeferred } from '../helpers/deferred.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { openAccounts } from '../helpers/open-accounts.js'
+import { answerJson, type Script, startScriptedUpstream, textChunk } from '../helpers/scripted-upstream.js'
+
+const MODEL = 'acme/fast'
+/** Credits per million tokens. A call of 10 and 10 tokens costs 0.01 before the markup. */
+const PRICES = { input: '500', output: '500' }
+const USAGE = { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 }
+const REPLY = {
+  id: 'up-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }],
+  usage: USAGE,
+}
+const BASE = parseCredits('0.01')
+/** 20 % and 0.001: a call costs 0.013. */
+const MARKUP = { basisPoints: 2_000, flat: '0.001' }
+const MARKUP_COST = parseCredits('0.003')
+const COST = BASE + MARKUP_COST
+const HOUR_MS = 3_600_000
+
+const notes = {
+  id: 'notes',
+  name: 'Notes',
+  markup: MARKUP,
+  allowedModels: [MODEL],
+  account: 'notes-inc',
+  redirectUris: ['https://notes.example/cb'],
+}
+
+describe.each(engineNames)('connected apps in %s', (name) => {
+  const engine = useEngine(name)
+  let count = 0
+
+  async function open() {
+    const database = `connected_${count++}`
+    const stores = engine.open(database)
+    onTestFinished(() => stores.close())
+    const admin = createAdmin(stores)
+    await openAccounts(stores.database, { alice: '100', bob: '100' })
+    await admin.putApp(notes)
+    return { database, stores, admin, consent: (terms = {}) => consent(stores, terms) }
+  }
+
+  it('are listed with their cap, its spend, their devices and their last use', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({ cap: capOf('5'), endsAt: Date.now() + HOUR_MS })
+    await addDevice(stores, 'phone')
+    await addDevice(stores, 'laptop')
+    const service = await serve(stores)
+    expect((await service.call(await addDevice(stores, 'phone'))).status).toBe(200)
+    await consent({ account: 'bob' })
+    const [grant, ...others] = await admin.listGrants({ account: 'alice' })
+    expect(others).toEqual([])
+    expect(grant).toMatchObject({
+      id: grantId,
+      account: 'alice',
+      appId: 'notes',
+      appName: 'Notes',
+      scopes: ['models.run'],
+      models: [MODEL],
+      markup: MARKUP,
+      cap: capOf('5'),
+      spent: COST,
+    })
+    expect(grant?.devices.map(({ label }) => label).sort()).toEqual(['laptop', 'phone'])
+    expect(await stores.connect.spentInPeriod('alice', 'notes', capOf('5'))).toBe(COST)
+    expect((await admin.listGrants({ appId: 'notes' })).map(({ account }) => account).sort()).toEqual([
+      'alice',
+      'bob',
+    ])
+    expect(await admin.listGrants({ appId: 'notes', limit: 1 })).toHaveLength(1)
+    expect(await admin.listCredentials({ account: 'alice' })).toEqual([])
+    expect(await admin.listCredentials({ credentialId: grantId })).toMatchObject([
+      { credentialId: grantId, source: 'connect', prefix: '', lastFour: '' },
+    ])
+  })
+
+  it('share one cap between their devices, markup included, and are never above it', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({ cap: capOf('0.5') })
+    const tokens = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
+    const service = await serve(stores)
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => service.call(tokens[index % 2]!)),
+    )
+    // 429 if the cap has room once the calls in flight are settled, for they hold more than they cost.
+    while ((await service.call(tokens[0]!)).status === 200);
+    expect(replies.filter(({ status }) => status !== 200 && status !== 402 && status !== 429)).toEqual([])
+    expect(replies.some(({ status }) => status === 200)).toBe(true)
+    const [spent] = await admin.spend({ by: 'app', account: 'alice' })
+    expect(spent?.cost).toBeLessThanOrEqual(parseCredits('0.5'))
+    expect((await admin.listGrants({ account: 'alice' }))[0]?.spent).toBe(spent?.cost)
+    expect(spent!.cost % COST).toBe(0n)
+
+    // Connecting again in the same period goes on counting.
+    await admin.revokeGrant(grantId)
+    const again = await consent({ cap: capOf('0.5') })
+    expect(again.grantId).not.toBe(grantId)
+    expect((await service.call(await addDevice(stores, 'phone again'))).status).toBe(402)
+    expect((await admin.listGrants({ grantIds: [again.grantId] }))[0]?.spent).toBe(spent?.cost)
+    expect((await admin.listGrants({ grantIds: [grantId] }))[0]?.cap).toBeUndefined()
+  })
+
+  it('follow a new cap with the next call, and keep the spend', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({ cap: capOf('0.3') })
+    const token = await addDevice(stores, 'phone')
+    const service = await serve(stores)
+    while ((await service.call(token)).status === 200);
+    await admin.setGrantCap(grantId, { amount: '0.6', per: 'month' })
+    await service.until(token, 200)
+    await admin.setGrantCap(grantId, { amount: '0.01', per: 'month' }, { account: 'alice' })
+    await service.until(token, 402)
+    await admin.setGrantCap(grantId, null)
+    await service.until(token, 200)
+    const history = await admin.listGrantHistory(grantId)
+    expect(history.filter(({ kind }) => kind === 'cap-changed').map(({ by, terms }) => [by, terms])).toEqual([
+      ['operator', { cap: null }],
+      ['alice', { cap: { amount: '0.01', per: 'month' } }],
+      ['operator', { cap: { amount: '0.6', per: 'month' } }],
+    ])
+  })
+
+  it('pay the old terms after the app has raised its markup, until the user agrees', async () => {
+    const { stores, admin, consent } = await open()
+    await consent({})
+    const token = await addDevice(stores, 'phone')
+    const service = await serve(stores)
+    const charge = async () => {
+      const { status, body } = await service.call(token)
+      expect(status).toBe(200)
+      return parseCredits(String(body.usage.cost))
+    }
+    expect(await charge()).toBe(COST)
+    await admin.putApp({ ...notes, markup: { basisPoints: 90_000, flat: '1' } })
+    expect(await charge()).toBe(COST)
+    await admin.putApp({ ...notes, markup: { basisPoints: 1_000 } })
+    await until(async () => (await charge()) === parseCredits('0.011'))
+    await admin.putApp({ ...notes, markup: { basisPoints: 90_000, flat: '1' } })
+    await until(async () => (await charge()) === COST)
+    await consent({ markup: { basisPoints: 90_000, flat: '1' } })
+    await until(async () => (await charge()) === parseCredits('1.1'))
+  })
+
+  it('are refused within a second in another process once revoked, and the running stream is settled', async () => {
+    const { database, stores, admin, consent } = await open()
+    const { grantId } = await consent({ cap: capOf('5') })
+    const token = await addDevice(stores, 'phone')
+    const other = engine.open(database)
+    onTestFinished(() => other.close())
+    const release = createDeferred<void>()
+    const service = await serve(other, async (reply) => {
+      reply.head(200, { 'content-type': 'text/event-stream' })
+      await reply.write(`data: ${JSON.stringify(textChunk('Hel'))}\n\n`)
+      await release.promise
+      const last = { ...textChunk('lo'), usage: USAGE }
+      await reply.write(`data: ${JSON.stringify(last)}\n\ndata: [DONE]\n\n`)
+      reply.end()
+    })
+    const stream = await service.post(token, { stream: true })
+    const reader = stream.body!.getReader()
+    await reader.read()
+    expect(await admin.revokeGrant(grantId, { account: 'alice' })).toBe(true)
+    const since = performance.now()
+    for (let status = 200; status !== 401; ) {
+      const headers = { authorization: `Bearer ${token}` }
+      const answer = await fetch(`${service.address}/models`, { headers })
+      await answer.arrayBuffer()
+      status = answer.status
+      expect(performance.now() - since).toBeLessThan(1_000)
+    }
+    release.resolve()
+    while (!(await reader.read()).done);
+    await service.ended(stream.headers.get('x-request-id'))
+    expect(await admin.balance('alice')).toMatchObject({ posted: parseCredits('100') - COST, held: 0n })
+    expect((await admin.listGrants({ grantIds: [grantId] }))[0]?.revokedAt).toEqual(expect.any(Number))
+  })
+
+  it('lose one device, and keep the others', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({})
+    const [phone, laptop] = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
+    const service = await serve(stores)
+    const [grant] = await admin.listGrants({ account: 'alice' })
+    const device = grant!.devices.find(({ label }) => label === 'phone')!
+    expect(await admin.removeDevice(grantId, device.connectionId, { account: 'bob' })).toBe(false)
+    expect(await admin.removeDevice('none', device.connectionId)).toBe(false)
+    expect(await admin.removeDevice(grantId, device.connectionId, { account: 'alice' })).toBe(true)
+    expect(await admin.removeDevice(grantId, device.connectionId, { account: 'alice' })).toBe(false)
+    await service.until(phone, 401)
+    expect((await service.call(laptop)).status).toBe(200)
+    expect((await admin.listGrants({ account: 'alice' }))[0]?.devices).toMatchObject([{ label: 'laptop' }])
+  })
+
+  it('are nobody else’s to see or change', async () => {
+    const { admin, consent } = await open()
+    const { grantId } = await consent({})
+    const mallory = { account: 'mallory' }
+    expect(await admin.revokeGrant(grantId, mallory)).toBe(false)
+    await expect(admin.setGrantCap(grantId, null, mallory)).rejects.toThrow('There is no grant')
+    expect(await admin.listGrantHistory(grantId, mallory)).toEqual([])
+    expect(await admin.listGrants(mallory)).toEqual([])
+    expect(await admin.listGrants({ account: 'alice', inUse: true })).toHaveLength(1)
+    const { credentialId: key } = await admin.issueKey({ account: 'alice' })
+    expect(await admin.revokeGrant(key)).toBe(false)
+  })
+
+  it('have a history of the terms as they were shown, of devices, and of who revoked', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({ cap: capOf('5'), endsAt: 4_000_000_000_000 })
+    await addDevice(stores, 'phone')
+    await consent({ models: [] })
+    await stores.connect.endConnection('phone', 'replayed')
+    await admin.revokeGrant(grantId, { account: 'alice' })
+    expect(await admin.revokeGrant(grantId)).toBe(false)
+    const history = await admin.listGrantHistory(grantId, { account: 'alice' })
+    expect(new Set(history.map(({ kind, by, terms }) => ({ kind, by, ...(terms && { terms }) })))).toEqual(
+      new Set([
+        { kind: 'revoked', by: 'alice' },
+        { kind: 'device-removed', by: 'app', terms: { connectionId: 'phone', reason: 'replayed' } },
+        { kind: 'consented', by: 'alice', terms: { ...shown, models: [] } },
+        { kind: 'device-added', by: 'alice', terms: { connectionId: 'phone', label: 'phone' } },
+        {
+          kind: 'connected',
+          by: 'alice',
+          terms: { ...shown, cap: { amount: '5', per: 'month' }, endsAt: 4_000_000_000_000 },
+        },
+      ]),
+    )
+    await expect(admin.setGrantCap(grantId, null)).rejects.toThrow('is revoked')
+  })
+
+  it('can be revoked as any credential, and cannot be reissued', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({})
+    await addDevice(stores, 'phone')
+    await expect(admin.reissue(grantId)).rejects.toThrow('cannot be reissued')
+    expect(await admin.revoke(grantId)).toBe(true)
+    expect((await admin.listGrantHistory(grantId))[0]).toMatchObject({ kind: 'revoked', by: 'operator' })
+    expect(await stores.connect.findGrant('alice', 'notes')).toBeUndefined()
+  })
+
+  it('show their owner figures that equal the ledger, refunds included', async () => {
+    const { stores, admin, consent } = await open()
+    await openAccounts(stores.database, { 'notes-inc': '100' })
+    for (const account of ['alice', 'bob', 'notes-inc']) await consent({ account })
+    const service = await serve(stores)
+    for (const account of ['alice', 'bob', 'bob', 'notes-inc']) {
+      expect((await service.call(await addDevice(stores, createToken('api-key'), account))).status).toBe(200)
+    }
+    const [charge] = (await admin.entries({ payer: 'alice' })).entries
+    await admin.refund(charge!.id, '0.007', { reference: 'refund-1' })
+    const figures = await admin.appFigures({ appId: 'notes' })
+    const { entries } = await admin.entries({ account: 'notes-inc', appId: 'notes' })
+    const posted = entries
+      .filter(({ facts }) => facts?.account !== 'notes-inc')
+      .flatMap(({ postings }) => postings)
+      .filter(({ account }) => account === 'notes-inc')
+      .reduce((sum, { amount }) => sum + amount, 0n)
+    expect(figures).toEqual({ users: 3, calls: 4, earned: posted })
+    expect(posted).toBeGreaterThan(2n * MARKUP_COST)
+    expect(posted).toBeLessThan(3n * MARKUP_COST)
+    expect(await admin.appFigures({ appId: 'notes', from: Date.now() + HOUR_MS })).toEqual({
+      users: 3,
+      calls: 0,
+      earned: 0n,
+    })
+    expect(await admin.appFigures({ appId: 'nobody' })).toBeUndefined()
+  })
+})
+
+const shown = {
+  appName: 'Notes',
+  redirectHost: 'notes.example',
+  scopes: ['models.run'],
+  models: [MODEL],
+  markup: MARKUP,
+}
+
+/** Waits for a change that other processes know of within a second. */
+async function until(isDone: () => Promise<boolean>) {
+  const since = performance.now()
+  while (!(await isDone())) expect(performance.now() - since).toBeLessThan(1_000)
+}
+
+function capOf(amount: string): Cap {
+  return { amount: parseCredits(amount), per: 'month' }
+}
+
+async function consent(stores: DurableStores, terms: Partial<Consent>) {
+  const answer = await stores.connect.consent({ account: 'alice', appId: 'notes', ...shown, ...terms })
+  return answer!
+}
+
+/** Adds a device, unless there is one, and returns a token of it. */
+async function addDevice(stores: DurableStores, id: string, account = 'alice'): Promise<string> {
+  await stores.connect.addConnection({ id, account, appId: 'notes', label: id })
+  const token = createToken('access-token')
+  const saved = { token, connectionId: id, scopes: ['models.run'], expiresAt: Date.now() + HOUR_MS }
+  expect(await stores.connect.saveToken(saved)).toBe(true)
+  return token
+}
+
+/** A router over these stores, as one of a host's processes. */
+async function serve(stores: DurableStores, script: Script = answerJson(REPLY)) {
+  const upstream = await startScriptedUpstream()
+  upstream.script(script)
+  const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: 'sk-upstream' })
+  const credentials = cachedCredentials(stores.credentials)
+  const events: RouterEvent[] = []
+  let wake: () => void = () => undefined
+  const router = createCompatRouter({
+    stores: {
+      credentials,
+      catalogue: memoryCatalogue([{ id: MODEL, prices: PRICES }]),
+      providers: memoryProviders([{ id: 'p', models: { [MODEL]: 'm' }, adapter }]),
+      ledger: stores.ledger,
+      calls: stores.calls,
+    },
+    onEvent: (event) => {
+      events.push(event)
+      wake()
+    },
+  })
+  const server: Server = createServer((req, res) => router(req, res))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    server.close()
+    await router.close({ graceMs: 1_000 })
+    credentials.close()
+    await adapter.close?.()
+    await upstream.close()
+  })
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const post = (token: string, more = {}) =>
+    fetch(`${address}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: MODEL,
+        messages: [{ role: 'user', content: 'Hi' }],
+        max_tokens: 10,
+        ...more,
+      }),
+    })
+  return {
+    address,
+    post,
+    async call(token: string) {
+      const response = await post(token)
+      // biome-ignore lint/suspicious/noExplicitAny: the body of a reply
+      return { status: response.status, body: (await response.json()) as any }
+    },
+    /** Calls until the status is this one. */
+    async until(token: string, status: number) {
+      await until(async () => (await this.call(token)).status === status)
+    },
+    /** Resolves when a request has ended, and thus has been settled. */
+    async ended(requestId: string | null) {
+      while (!events.some((event) => event.type === 'request-end' && event.requestId === requestId)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}

@@ -1,0 +1,337 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { FAST, LOOPBACK_REDIRECT, MARKUP, openStage, SMART, type Stage } from './stage.js'
+import {
+  authorizeUrl,
+  call,
+  connectApp,
+  createPkce,
+  getCode,
+  openPage,
+  submit,
+  UserAgent,
+} from './user-agent.js'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await openStage({
+    connect: { cap: { suggested: '5', max: '50' }, markup: { max: { basisPoints: 5_000, flat: '1' } } },
+  })
+})
+afterAll(() => stage.close())
+afterEach(() =>
+  stage.changeApp({
+    name: 'Notes',
+    allowedModels: [FAST, SMART],
+    markup: MARKUP,
+    suggestedCap: undefined,
+    owner: undefined,
+    state: undefined,
+    testers: undefined,
+  }),
+)
+
+let users = 0
+const newUser = (): UserAgent => new UserAgent(stage.origin, `user${++users}`)
+const account = (): string => `user${users}`
+const pkce = createPkce()
+const textOf = (page: { text: string }): string =>
+  page.text
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .replaceAll('&amp;', '&')
+    .replaceAll('&#39;', "'")
+const queryOf = (response: Response) =>
+  Object.fromEntries(new URL(response.headers.get('location')!).searchParams)
+
+describe('the page', () => {
+  it('says who asks, what for, what it costs and where the user will be sent', async () => {
+    const page = await openPage(newUser(), authorizeUrl(stage, pkce, { scope: 'models.run credits.read' }))
+    expect(page.response.status).toBe(200)
+    const text = textOf(page)
+    for (const words of [
+      'Connect Notes?',
+      `Signed in as User${users}`,
+      'You will be sent to notes.example .',
+      'use models and spend your credits',
+      'see your balance and what its calls cost',
+      'Fast',
+      'Smart',
+      'Notes adds 20 % and 0.001 credits per call to the price.',
+      // 1,000 x 2.5 and 500 x 10 millionths, 0.001 for the request; then 20 % and 0.001.
+      'A typical call of Smart, 1,000 tokens in and 500 out, costs you 0.0112 credits: 0.0085 for Acme and 0.0027 for Notes.',
+      'Spent this month: 0.',
+      'At most 50.',
+    ]) {
+      expect(text).toContain(words)
+    }
+    expect(page.text).toContain(
+      '<a href="https://notes.example/" rel="noreferrer noopener">notes.example</a>',
+    )
+    expect(page.text).toMatch(/<input id="cap" [^>]*value="5"/)
+    expect(page.text).not.toMatch(/<script|javascript:|style="|onclick/i)
+  })
+
+  it('cannot be framed, sniffed, cached or scripted, and its form can lead only to us and to the app', async () => {
+    const page = await openPage(newUser(), authorizeUrl(stage, pkce))
+    expect(Object.fromEntries(page.response.headers)).toMatchObject({
+      'content-security-policy':
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self' https://notes.example",
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'same-origin',
+      'cache-control': 'no-store',
+    })
+  })
+
+  it('escapes everything that an app or a user can name', async () => {
+    await stage.changeApp({ name: 'A&B "Notes"' })
+    const agent = new UserAgent(stage.origin, '<b>eve</b>')
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    expect(page.text).toContain('<h1>Connect A&amp;B &quot;Notes&quot;?</h1>')
+    expect(page.text).not.toContain('<b>')
+  })
+
+  it('fills in the smaller of the wish of the app and the suggestion of the host', async () => {
+    await stage.changeApp({ suggestedCap: '2.5' })
+    expect((await openPage(newUser(), authorizeUrl(stage, pkce))).text).toMatch(
+      /<input id="cap" [^>]*value="2.5"/,
+    )
+    await stage.changeApp({ suggestedCap: '30' })
+    expect((await openPage(newUser(), authorizeUrl(stage, pkce))).text).toMatch(
+      /<input id="cap" [^>]*value="5"/,
+    )
+  })
+
+  it('says so if an app adds nothing, and never more than the host allows', async () => {
+    await stage.changeApp({ markup: { basisPoints: 0 } })
+    const free = textOf(await openPage(newUser(), authorizeUrl(stage, pkce)))
+    expect(free).toContain('Notes adds nothing to the price.')
+    expect(free).toContain('costs you 0.0085 credits.')
+    await stage.changeApp({ markup: { basisPoints: 90_000, flat: '3' } })
+    const dear = textOf(await openPage(newUser(), authorizeUrl(stage, pkce)))
+    expect(dear).toContain('Notes adds 50 % and 1 credits per call')
+  })
+
+  it('is shown only to testers as long as an app is in test', async () => {
+    await stage.changeApp({ state: 'test', owner: 'owner1', testers: ['tester1'] })
+    for (const name of ['owner1', 'tester1']) {
+      const page = await openPage(new UserAgent(stage.origin, name), authorizeUrl(stage, pkce))
+      expect(textOf(page)).toContain('Not reviewed by Acme.')
+      expect(textOf(page)).toContain('Notes by owner1')
+    }
+    const other = await openPage(newUser(), authorizeUrl(stage, pkce))
+    expect([other.response.status, textOf(other)]).toEqual([403, expect.stringContaining('access_denied')])
+  })
+})
+
+describe('the answer', () => {
+  it('is kept: scopes, models, markup, cap, end and the device', async () => {
+    const started = Date.now()
+    await getCode(stage, newUser(), {
+      parameters: { scope: 'credits.read models.run' },
+      answers: { cap: '2.25', days: '30' },
+    })
+    const grant = await stage.stores.connect.findGrant(account(), 'notes')
+    expect(grant).toMatchObject({
+      scopes: ['models.run', 'credits.read'],
+      models: [FAST, SMART],
+      markup: MARKUP,
+      cap: { amount: 2_250_000_000n, per: 'month' },
+    })
+    const days = (grant!.endsAt! - started) / 86_400_000
+    expect(Math.abs(days - 30)).toBeLessThan(0.01)
+    expect(stage.events.at(-1)).toMatchObject({
+      type: 'app-connected',
+      account: account(),
+      appId: 'notes',
+      credentialId: grant!.id,
+      asked: true,
+    })
+  })
+
+  it.each([
+    ['', 'Say how much it may spend in a month.'],
+    ['much', 'Write an amount of credits in digits'],
+    ['1,5', 'Write an amount of credits in digits'],
+    ['-1', 'Write an amount of credits in digits'],
+    ['0', 'It must be more than 0.'],
+    ['50.000000001', 'It must be at most 50.'],
+    ['1e3', 'Write an amount of credits in digits'],
+  ])('with the cap %j is asked again, with what was entered', async (cap, fault) => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const response = await submit(agent, stage, page, { cap, days: '7' })
+    expect(response.status).toBe(400)
+    const text = await response.text()
+    expect(textOf({ text })).toContain(fault)
+    expect(text).toContain('aria-invalid="true"')
+    expect(text).toContain(`value="${cap}"`)
+    expect(text).toContain('<option value="7" selected>')
+    expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
+  })
+
+  it('with an end that was not on the list is asked again', async () => {
+    const agent = newUser()
+    const response = await submit(agent, stage, await openPage(agent, authorizeUrl(stage, pkce)), {
+      days: '99999',
+    })
+    expect(response.status).toBe(400)
+    expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
+  })
+
+  it('can be no: the app learns it, nothing is kept, and an earlier grant stays', async () => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const denied = await submit(agent, stage, page, { answer: 'deny' })
+    expect(queryOf(denied)).toEqual({
+      error: 'access_denied',
+      error_description: 'the user denied the request',
+      state: 'state-1',
+      iss: stage.issuer,
+    })
+    expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
+    expect(stage.events.some((event) => event.type === 'app-denied' && event.account === account())).toBe(
+      true,
+    )
+    const tokens = await connectApp(stage, agent)
+    const again = await openPage(agent, authorizeUrl(stage, pkce, { prompt: 'consent' }))
+    await submit(agent, stage, again, { answer: 'deny' })
+    expect((await call(stage, tokens.access_token)).status).not.toBe(401)
+  })
+
+  it('counts once: the page is over then', async () => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const first = await submit(agent, stage, page)
+    expect(queryOf(first).code).toBeDefined()
+    const second = await submit(agent, stage, page)
+    expect([second.status, textOf({ text: await second.text() })]).toEqual([
+      400,
+      expect.stringContaining('expired'),
+    ])
+  })
+
+  it('is refused after 10 in a minute', async () => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const statuses: number[] = []
+    for (let tries = 0; tries < 11; tries++)
+      statuses.push((await submit(agent, stage, page, { cap: '0' })).status)
+    expect(statuses).toEqual([...new Array(10).fill(400), 429])
+  })
+})
+
+describe('a second visit', () => {
+  const visit = async (agent: UserAgent, more: Record<string, string | undefined> = {}): Promise<Response> =>
+    agent.follow(authorizeUrl(stage, pkce, more))
+
+  it('goes straight through, also silently, if nothing new is asked', async () => {
+    const agent = newUser()
+    await getCode(stage, agent)
+    const grant = await stage.stores.connect.findGrant(account(), 'notes')
+    for (const more of [{}, { prompt: 'none' }]) {
+      const response = await visit(agent, more)
+      expect(queryOf(response).code).toBeDefined()
+      expect(stage.events.at(-1)).toMatchObject({
+        type: 'app-connected',
+        credentialId: grant!.id,
+        asked: false,
+      })
+    }
+  })
+
+  it.each([
+    ['a higher share', { markup: { ...MARKUP, basisPoints: 2_001 } }],
+    ['a higher price per call', { markup: { ...MARKUP, flat: '0.002' } }],
+    ['another model', { allowedModels: [FAST, SMART, 'acme/new'] }],
+  ])('shows the page again for %s, and refuses to be silent', async (_, fields) => {
+    const agent = newUser()
+    await getCode(stage, agent)
+    await stage.changeApp(fields)
+    expect(queryOf(await visit(agent, { prompt: 'none' })).error).toBe('consent_required')
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    expect(textOf(page)).toContain(
+      'It asks for more than you agreed to. Until you agree, it goes on as before.',
+    )
+  })
+
+  it('shows the page again for another scope, and keeps the earlier one', async () => {
+    const agent = newUser()
+    await getCode(stage, agent)
+    const page = await openPage(agent, authorizeUrl(stage, pkce, { scope: 'credits.read' }))
+    expect(page.seal).not.toBe('')
+    await submit(agent, stage, page)
+    const grant = await stage.stores.connect.findGrant(account(), 'notes')
+    expect(grant?.scopes).toEqual(['models.run', 'credits.read'])
+  })
+
+  it('goes straight through for less: a lower markup, fewer models', async () => {
+    const agent = newUser()
+    await getCode(stage, agent)
+    await stage.changeApp({ markup: { basisPoints: 100 }, allowedModels: [FAST] })
+    expect(queryOf(await visit(agent)).code).toBeDefined()
+  })
+
+  it('shows the page if the app wants it', async () => {
+    const agent = newUser()
+    await getCode(stage, agent)
+    const page = await openPage(agent, authorizeUrl(stage, pkce, { prompt: 'consent' }))
+    expect(page.response.status).toBe(200)
+    expect(textOf(page)).toContain('You have connected Notes before.')
+  })
+
+  it('shows the page each time for a program on the machine, with the earlier answers', async () => {
+    const agent = newUser()
+    const parameters = { redirect_uri: `${LOOPBACK_REDIRECT.replace('/cb', ':5005/cb')}` }
+    await getCode(stage, agent, { parameters, answers: { cap: '3.5', days: 'none' } })
+    const page = await openPage(agent, authorizeUrl(stage, pkce, parameters))
+    expect(page.text).toMatch(/<input id="cap" [^>]*value="3.5"/)
+    expect(page.text).toContain('<option value="none" selected>')
+    expect(textOf(page)).toContain('You will be sent to 127.0.0.1 .')
+    expect(page.response.headers.get('content-security-policy')).toContain(
+      "form-action 'self' http://127.0.0.1:5005",
+    )
+    expect(queryOf(await visit(agent, { ...parameters, prompt: 'none' })).error).toBe('consent_required')
+  })
+
+  it('shows the page after the end of the grant, and after the user has revoked it', async () => {
+    const agent = newUser()
+    await getCode(stage, agent)
+    await stage.stores.database.batch([
+      {
+        text: "update {credentials} set ends_at = 1 where account = ?1 and source = 'connect'",
+        parameters: [account()],
+      },
+    ])
+    expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
+    await connectApp(stage, agent)
+    expect(queryOf(await visit(agent)).code).toBeDefined()
+    await stage.stores.connect.revokeGrant(account(), 'notes', account())
+    expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
+  })
+})
+
+it('a user may do without a cap if the host allows it, and must not choose an end beyond its limit', async () => {
+  const lax = await openStage({
+    connect: {
+      cap: { suggested: '5', required: false, period: 'day' },
+      end: { maxDays: 60, suggestedDays: 14 },
+    },
+  })
+  try {
+    const agent = new UserAgent(lax.origin, 'alice')
+    const page = await openPage(agent, authorizeUrl(lax, pkce))
+    expect(textOf(page)).toContain('Leave it empty for no limit.')
+    expect(textOf(page)).toContain('Spent today: 0.')
+    const choices = [...page.text.matchAll(/<option value="(\w+)"( selected)?/g)].map(
+      ([, value, selected]) => (selected === undefined ? value : `${value}!`),
+    )
+    expect(choices).toEqual(['1', '7', '14!', '30', '60'])
+    const none = await submit(agent, lax, page, { cap: '', days: 'none' })
+    expect(none.status).toBe(400)
+    await submit(agent, lax, page, { cap: ' ', days: '60' })
+    expect((await lax.stores.connect.findGrant('alice', 'notes'))?.cap).toBeUndefined()
+  } finally {
+    await lax.close()
+  }
+})

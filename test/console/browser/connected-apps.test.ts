@@ -1,0 +1,105 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connectOnce, NOTES } from '../../helpers/connect-once.js'
+import { pngOf } from '../../helpers/pictures.js'
+import { openVisit, streamOf, type Visit, violations } from './visit.js'
+
+let visit: Visit
+
+beforeAll(async () => {
+  visit = await openVisit()
+  visit.upstream.script(streamOf(['All ', 'is well.']))
+  const { admin, stores } = visit.stage
+  await admin.putApp(NOTES)
+  await connectOnce(stores.connect, 'alice')
+  await connectOnce(stores.connect, 'bob')
+}, 180_000)
+
+afterAll(() => visit?.close())
+
+const dialog = (page: Page, name: string | RegExp): Locator => page.getByRole('dialog', { name })
+const message = (page: Page, text: string) => page.locator('.message', { hasText: text }).waitFor()
+
+describe('a user', { timeout: 120_000 }, () => {
+  it('sees the apps that it connected, changes a cap, and disconnects one', async () => {
+    const { admin } = visit.stage
+    const page = await visit.open('alice', 'connected-apps')
+    const row = page.getByRole('row', { name: /Notes/ })
+    await row.getByText('of 5 this month').waitFor()
+    await row.getByText('20 %').waitFor()
+    expect(await page.getByText('bob').count()).toBe(0)
+    await row.getByRole('button', { name: /^Explain/ }).click()
+    await page.getByRole('button', { name: /^Remove device/ }).waitFor()
+    await page.getByText('consented by alice').or(page.getByText('connected by alice')).first().waitFor()
+    expect(await violations(page)).toEqual([])
+    await row.getByRole('button', { name: 'Change the cap of Notes' }).click()
+    await dialog(page, 'Cap of Notes').getByLabel('At most, credits').fill('lots')
+    await dialog(page, 'Cap of Notes').getByRole('button', { name: 'Save' }).click()
+    await dialog(page, 'Cap of Notes').locator('[name="amount"][aria-invalid="true"]:focus').waitFor()
+    await dialog(page, 'Cap of Notes').getByLabel('At most, credits').fill('7.5')
+    await dialog(page, 'Cap of Notes').getByRole('button', { name: 'Save' }).click()
+    await message(page, 'Saved the cap of Notes.')
+    await row.getByText('of 7.5 this month').waitFor()
+    await row.getByRole('button', { name: 'Disconnect Notes' }).click()
+    await dialog(page, 'Disconnect Notes?').getByRole('button', { name: 'Disconnect it' }).click()
+    await message(page, 'Disconnected Notes.')
+    await page.getByText('No app is connected.').waitFor()
+    expect(await admin.listGrants({ account: 'alice', inUse: true })).toEqual([])
+    expect(await admin.listGrants({ account: 'bob', inUse: true })).toHaveLength(1)
+    await page.context().close()
+  })
+})
+
+describe('an account that publishes', { timeout: 120_000 }, () => {
+  it('publishes an app, gives it a logo, asks for review, and is live when an operator accepts', async () => {
+    const { admin } = visit.stage
+    const page = await visit.open('dev', 'own-apps')
+    await page.getByRole('button', { name: 'Publish an app' }).click()
+    const form = dialog(page, 'Publish an app')
+    await form.getByLabel('Id').fill('quill')
+    await form.getByLabel('Name').fill('Quill')
+    await form.getByLabel('Markup, percent of the base').fill('12.5')
+    await form.getByLabel('Redirect URIs').fill('http://quill.example/cb')
+    await form.getByRole('button', { name: 'Publish it' }).click()
+    await form.locator('[name="redirectUris"][aria-invalid="true"]:focus').waitFor()
+    await form.getByLabel('Redirect URIs').fill('https://quill.example/cb')
+    await form.getByRole('button', { name: 'Publish it' }).click()
+    await message(page, 'Saved the app.')
+    const row = page.getByRole('row', { name: /Quill/ })
+    await row.getByText('in test').waitFor()
+    await row.getByRole('button', { name: 'Logo of Quill' }).click()
+    await dialog(page, 'Logo of Quill')
+      .getByLabel('Picture')
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(pngOf(16, 16)) })
+    await dialog(page, 'Logo of Quill').getByRole('button', { name: 'Save' }).click()
+    await message(page, 'Saved the logo.')
+    expect((await admin.listApps({ appIds: ['quill'] }))[0]!.logo?.type).toBe('image/png')
+    await row.getByRole('button', { name: 'Ask for review of Quill' }).click()
+    await dialog(page, 'Ask to make Quill live?').getByRole('button', { name: 'Ask' }).click()
+    await row.getByText('waits for review: to become live').waitFor()
+    expect(await violations(page)).toEqual([])
+
+    const operator = await visit.open('operator', 'apps')
+    await operator.getByRole('button', { name: 'Accept the changes of quill' }).click()
+    const decision = dialog(operator, 'Accept the changes of quill?')
+    await decision.getByRole('button', { name: 'Accept them' }).click()
+    await message(operator, 'Accepted the changes of quill.')
+    expect(await violations(operator)).toEqual([])
+    expect((await admin.listApps({ appIds: ['quill'] }))[0]!.state).toBeUndefined()
+
+    await page.reload()
+    await page.getByRole('row', { name: /Quill/ }).getByText('live').waitFor()
+    await page.getByRole('button', { name: 'Remove Quill' }).click()
+    await dialog(page, 'Remove Quill?').getByRole('button', { name: 'Remove it' }).click()
+    await page.getByText('You have no app yet.').waitFor()
+    await page.context().close()
+    await operator.context().close()
+  })
+
+  it('has a page that other users do not have', async () => {
+    const page = await visit.open('alice', 'own-apps')
+    await page.getByText('This page is for accounts that publish apps.').waitFor()
+    expect(await page.getByRole('link', { name: 'My apps' }).count()).toBe(0)
+    await page.context().close()
+  })
+})

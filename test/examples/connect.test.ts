@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, it } from 'vitest'
+import { createApp } from '../../examples/server/app.js'
+import { listen, openBrowser, violations } from '../console/browser/visit.js'
+import { createTestFile } from '../helpers/sqlite.js'
+
+it('a user connects the demo app, asks it, sees the cost, and disconnects it', {
+  timeout: 120_000,
+}, async () => {
+  const { file, remove } = await createTestFile()
+  const [host, app] = [createServer(), createServer()]
+  const origin = await originOf(host)
+  const lines: string[] = []
+  const example = await createApp({
+    database: { kind: 'sqlite', file },
+    tokenDelayMs: 0,
+    origin,
+    log: (line) => lines.push(line),
+  })
+  host.on('request', example.app)
+  app.on('request', example.notes!)
+  const notes = await originOf(app)
+  const browser = await openBrowser()
+  const complaints: string[] = []
+  try {
+    const page = await browser.newPage()
+    listen(page, complaints)
+    await page.goto(notes)
+    await page.getByRole('button', { name: 'Connect' }).click()
+    await page.getByRole('button', { name: 'Sign in as bob' }).click()
+    await page.getByRole('heading', { name: 'Connect Notes?' }).waitFor()
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Deny' }).click()
+    await page.getByText('Not connected').waitFor()
+
+    await page.getByRole('button', { name: 'Connect' }).click()
+    await page.getByRole('button', { name: 'Allow' }).click()
+    await page.getByRole('button', { name: 'Ask' }).click()
+    const cost = await page.getByText(/\(cost [\d.]+ credits\)/).textContent()
+    expect(Number(/cost ([\d.]+)/.exec(cost!)![1])).toBeGreaterThan(0)
+    expect(new URL(page.url()).origin).toBe(notes)
+
+    await page.getByRole('button', { name: 'Disconnect' }).click()
+    await page.getByRole('button', { name: 'Connect', exact: true }).waitFor()
+    expect(lines.some((line) => line.startsWith('connection-ended'))).toBe(true)
+    expect(complaints).toEqual([])
+  } finally {
+    await browser.close()
+    await example.close()
+    for (const server of [host, app]) {
+      server.close()
+      server.closeAllConnections()
+    }
+    remove()
+  }
+})
+
+it('the login of the example goes on to Connect alone', async () => {
+  const { file, remove } = await createTestFile()
+  const host = createServer()
+  const origin = await originOf(host)
+  const example = await createApp({ database: { kind: 'sqlite', file }, tokenDelayMs: 0, origin })
+  host.on('request', example.app)
+  try {
+    for (const [to, location] of [
+      ['https://evil.example/', '/'],
+      ['//evil.example/connect/', '/'],
+      ['/connect/authorize?client_id=notes', '/connect/authorize?client_id=notes'],
+    ] as const) {
+      const address = `${origin}/login?to=${encodeURIComponent(to)}`
+      const response = await fetch(address, { method: 'POST', redirect: 'manual' })
+      expect(response.headers.get('location')).toBe(location)
+    }
+  } finally {
+    await example.close()
+    host.close()
+    host.closeAllConnections()
+    remove()
+  }
+})
+
+async function originOf(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

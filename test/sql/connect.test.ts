@@ -1,0 +1,31 @@
+import { describe, it } from 'vitest'
+import { createAdmin } from '../../src/admin/index.js'
+import { connectCases } from '../../src/testing/index.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { openAccounts } from '../helpers/open-accounts.js'
+
+describe.each(engineNames)('Connect’s store in %s', (name) => {
+  const engine = useEngine(name)
+  let count = 0
+
+  for (const { id, name: sentence, run } of connectCases) {
+    it(`${id}: ${sentence}`, () =>
+      run({
+        async open(apps) {
+          const stores = engine.open(`connect_${count++}`)
+          const admin = createAdmin(stores)
+          await openAccounts(stores.database, { alice: '10' })
+          for (const app of apps) await admin.putApp(app)
+          return {
+            store: stores.connect,
+            credentials: stores.credentials,
+            putApp: admin.putApp,
+            suspendApp: admin.suspendApp,
+            resumeApp: admin.resumeApp,
+            suspendAccount: admin.suspendAccount,
+            close: stores.close,
+          }
+        },
+      }))
+  }
+})
