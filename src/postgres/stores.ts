@@ -1,7 +1,7 @@
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { createSqlCalls } from '../sql/calls.js'
 import { readNumber } from '../sql/cells.js'
-import { createGroupCommit, type FaultKind } from '../sql/group-commit.js'
+import type { FaultKind } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import { createProcesses } from '../sql/processes.js'
@@ -17,9 +17,9 @@ import {
 import { createCallsConnection } from './calls-connection.js'
 import { createPostgresDatabase } from './database.js'
 import { isProcessGone, postgresFault } from './faults.js'
-import { findLocked } from './find-locked.js'
 import { createGate, type Gate } from './gate.js'
-import { toLedgerBatch } from './ledger-batch.js'
+import { createLanes } from './lanes.js'
+import { rowsOf, toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
 import { hearNewConnections, type PostgresPool } from './pool.js'
@@ -33,17 +33,18 @@ export interface PostgresStoresOptions extends DurableStoresOptions {
 const MAX_COMMANDS = 1_000
 /** The default of a pool of `pg`. */
 const DEFAULT_CONNECTIONS = 10
-/** One each for the ledger, the listener, a report and kept calls. */
-const OTHER_CONNECTIONS = 4
+/** Two for the ledger, and one each for the listener, a report and kept calls. */
+const OTHER_CONNECTIONS = 5
 const MAX_CALLS = 500
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
- * object with its `connect`; the host closes it. One connection is left to the ledger, one listens for changes while there
+ * object with its `connect`; the host closes it. Two connections are left to the ledger, one listens for changes while there
  * are watches, one runs reports, and one writes kept calls. Look-ups and administration share the others. In a pool of
- * fewer than five, they take turns with kept calls, and of fewer than four, with the ledger. The pool needs at least two connections, or three with reports.
+ * fewer than six, they take turns with kept calls, and of fewer than five, with the ledger. The pool needs at least two
+ * connections, or three with reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   return createPostgresStores(pool, given)
@@ -105,11 +106,11 @@ export function createPostgresStores(
     onCleared: clearReporter(options),
     pollMs,
   })
-  const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
-    async apply(commands) {
+  const groupCommit = createLanes<LedgerCommand, LedgerOutcome>({
+    async apply(commands, awaited) {
       await ready()
       const process = await processes.current()
-      const batch = toLedgerBatch(commands, process)
+      const batch = toLedgerBatch(commands, process, awaited)
       try {
         return batch.read(await ledgerQueries.run(batch.statement))
       } catch (error) {
@@ -118,7 +119,7 @@ export function createPostgresStores(
       }
     },
     faultOf: postgresFault,
-    findLocked: (commands) => findLocked(ledgerQueries, commands),
+    rowsOf,
     conflicts: {
       keysOf: (command) =>
         command.kind === 'hold' && command.replaces !== null

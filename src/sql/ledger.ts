@@ -8,7 +8,7 @@ import type {
   LedgerStore,
   SettleResult,
 } from '../contracts/index.js'
-import { heldOf, readBalance } from './balances.js'
+import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { readEntries } from './entries.js'
@@ -52,7 +52,7 @@ export function createSqlLedger({
 
   async function balanceOf(account: string): Promise<bigint> {
     const [row] = await settlementReads.all({
-      text: 'select posted from {accounts} where id = ?1',
+      text: `select ${postedOf(database)} as posted from {accounts} a where a.id = ?1`,
       parameters: [account],
     })
     return row === undefined ? 0n : readBigint(row, 'posted')
@@ -105,7 +105,7 @@ export function createSqlLedger({
 
     async balance(account) {
       const [row] = await database.all({
-        text: `select a.posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
+        text: `select ${postedOf(database)} as posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
         parameters: [account],
       })
       return row === undefined ? undefined : readBalance(row)

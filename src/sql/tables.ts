@@ -19,7 +19,8 @@ export interface SchemaWords {
 /**
  * The tables of the first version. Amounts are in 10^-9 credit, times in milliseconds since the Unix epoch.
  *
- * - `accounts` caches the sums of `postings` and of open `holds`. All three change in one transaction.
+ * - `accounts` caches the sums of `postings`, apart from earnings in slots (see `postedOf`), and of open `holds`. All change
+ *   in one transaction.
  * - `entries` and `postings` are append-only. An entry contains its postings as JSON for its reader; the table serves to
  *   find and sum an account's history.
  * - `claims` contains the hold that last took each claim. The claim is taken while that hold is open or settled.

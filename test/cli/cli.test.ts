@@ -399,7 +399,7 @@ describe('the command line', () => {
     await stores.close()
     const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
     const message =
-      'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or set posted in its accounts row to their sum.'
+      'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or change posted in its accounts row by the difference.'
     const said = `${message}\nerror: The books do not add up: 1 difference\n`
     expect(verified).toMatchObject({ exitCode: 1, said })
     expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)
