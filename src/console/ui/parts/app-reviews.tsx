@@ -25,6 +25,8 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
       },
     })
 
+  // The page already says that it loads. A second line would only flash.
+  if (reviews.data === undefined && reviews.problem === undefined) return undefined
   return (
     <Listing what="reviews" loaded={reviews}>
       {({ reviews: rows }) =>
