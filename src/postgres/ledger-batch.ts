@@ -19,10 +19,17 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const CALL = `select * from {apply_ledger_3}(${PLACEHOLDERS})`
+const CALL = `select * from {apply_ledger_4}(${PLACEHOLDERS})`
 
-/** Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. */
-export function toLedgerBatch(commands: readonly LedgerCommand[]): {
+/**
+ * Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands.
+ *
+ * @param process the process that takes the holds; if absent, they last until they expire
+ */
+export function toLedgerBatch(
+  commands: readonly LedgerCommand[],
+  process?: string,
+): {
   readonly statement: Statement
   readonly read: (rows: readonly Row[]) => readonly LedgerOutcome[]
 } {
@@ -31,10 +38,10 @@ export function toLedgerBatch(commands: readonly LedgerCommand[]): {
     settlements: commands.filter((command) => command.kind === 'settle'),
     holds: commands.filter((command) => command.kind === 'hold'),
   }
-  return { statement: toStatement(parts), read: (rows) => readOutcomes(commands, parts, rows) }
+  return { statement: toStatement(parts, process), read: (rows) => readOutcomes(commands, parts, rows) }
 }
 
-function toStatement({ releases, settlements, holds }: Parts): Statement {
+function toStatement({ releases, settlements, holds }: Parts, process: string | undefined): Statement {
   const payers = new Map<string, number>()
   for (const [index, { account }] of settlements.entries()) payers.set(account, index + 1)
   const postings = settlements.flatMap((settlement, index) =>
@@ -47,30 +54,33 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
   const groups = groupHolds(holds)
   return {
     text: CALL,
-    parameters: toLedgerParameters({
-      accounts: distinct([...releases, ...settlements, ...postings, ...holds]),
-      released: releases.map((release) => release.holdId),
-      release_accounts: releases.map((release) => release.account),
-      claims: settlements.map((settlement) => settlement.claim),
-      ...toEntryArrays(settlements),
-      payers: [...payers.keys()],
-      payer_places: [...payers.values()],
-      creditors: distinct(postings),
-      posting_settlements: postings.map((posting) => posting.settlement),
-      posting_accounts: postings.map((posting) => posting.account),
-      posting_amounts: postings.map((posting) => posting.amount),
-      group_accounts: groups.accounts,
-      group_totals: groups.totals,
-      holds: holds.map((hold) => hold.holdId),
-      hold_groups: groups.places,
-      hold_accounts: holds.map((hold) => hold.account),
-      amounts: holds.map((hold) => hold.amount),
-      ttls: holds.map((hold) => hold.ttlMs),
-      hold_claims: holds.map((hold) => hold.claim),
-      replaces: holds.map((hold) => hold.replaces),
-      facts: holds.map((hold) => hold.facts),
-      ...toLimitArrays(holds, settlements),
-    }),
+    parameters: toLedgerParameters(
+      {
+        accounts: distinct([...releases, ...settlements, ...postings, ...holds]),
+        released: releases.map((release) => release.holdId),
+        release_accounts: releases.map((release) => release.account),
+        claims: settlements.map((settlement) => settlement.claim),
+        ...toEntryArrays(settlements),
+        payers: [...payers.keys()],
+        payer_places: [...payers.values()],
+        creditors: distinct(postings),
+        posting_settlements: postings.map((posting) => posting.settlement),
+        posting_accounts: postings.map((posting) => posting.account),
+        posting_amounts: postings.map((posting) => posting.amount),
+        group_accounts: groups.accounts,
+        group_totals: groups.totals,
+        holds: holds.map((hold) => hold.holdId),
+        hold_groups: groups.places,
+        hold_accounts: holds.map((hold) => hold.account),
+        amounts: holds.map((hold) => hold.amount),
+        ttls: holds.map((hold) => hold.ttlMs),
+        hold_claims: holds.map((hold) => hold.claim),
+        replaces: holds.map((hold) => hold.replaces),
+        facts: holds.map((hold) => hold.facts),
+        ...toLimitArrays(holds, settlements),
+      },
+      process,
+    ),
   }
 }
 

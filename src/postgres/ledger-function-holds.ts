@@ -6,7 +6,7 @@ import { arrayOf, type FunctionVersion } from './ledger-parameters.js'
  * If an account covers all its holds of the batch, they are taken together, in one statement for all such accounts.
  * Overdue holds count as held here; if credit is lacking, the holds are checked again one by one.
  */
-function takeGroups({ hasLimits }: FunctionVersion): string {
+function takeGroups({ hasLimits, hasProcess }: FunctionVersion): string {
   const andWithin = hasLimits ? 'and v_within[g.place]' : ''
   return `if cardinality(p_group_accounts) > 0 then
       begin
@@ -23,9 +23,10 @@ function takeGroups({ hasLimits }: FunctionVersion): string {
         );
         foreach v_place in array v_places loop v_covered[v_place] := true; end loop;
         ${hasLimits ? COUNT_GROUPS : ''}
-        insert into {holds} (id, account, amount, state, expires_at, facts${hasLimits ? ', limits' : ''})
+        insert into {holds} (id, account, amount, state, expires_at, facts${hasLimits ? ', limits' : ''}${hasProcess ? ', process' : ''})
         select h.id, h.account, h.amount, ${HOLD_STATE.open}, v_now + h.ttl, h.facts
           ${hasLimits ? ", format(nullif(h.parts, ''), variadic v_limit_starts[h.first_limit:h.last_limit])" : ''}
+          ${hasProcess ? ', p_process' : ''}
         from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups${hasLimits ? ', p_first_limits, p_last_limits, v_parts' : ''})
           h(id, account, amount, ttl, facts, place${hasLimits ? ', first_limit, last_limit, parts' : ''})
         where v_covered[h.place];
@@ -39,8 +40,8 @@ function takeGroups({ hasLimits }: FunctionVersion): string {
 }
 
 /** The other holds, including those with a claim or a predecessor, are taken one by one. */
-function takeOthers({ hasLimits }: FunctionVersion): string {
-  const take = hasLimits ? TAKE_WITH_LIMITS : TAKE_WITHOUT_LIMITS
+function takeOthers({ hasLimits, hasProcess }: FunctionVersion): string {
+  const take = hasLimits ? takeWithLimits(hasProcess) : TAKE_WITHOUT_LIMITS
   return `for v_place in 1 .. cardinality(p_holds) loop
       continue when v_covered[p_hold_groups[v_place]];
       ${take}
@@ -57,22 +58,24 @@ const TAKE_WITHOUT_LIMITS = `select t.kind, t.posted, t.available, t.entry_id in
       from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
         p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place]) t;`
 
-const TAKE_WITH_LIMITS = `v_first := p_first_limits[v_place];
+function takeWithLimits(hasProcess: boolean): string {
+  return `v_first := p_first_limits[v_place];
       v_last := p_last_limits[v_place];
       select t.kind, t.posted, t.available, t.entry_id, t.counts, t.limit_starts, t.limit_lefts, t.limit_resets
       into kind, posted, available, entry_id, counts, v_new_starts, v_new_lefts, v_new_resets
-      from {take_hold_2}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
+      from {${hasProcess ? 'take_hold_3' : 'take_hold_2'}}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
         p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place],
         array(select p_buckets[l.place] from unnest(p_limit_buckets[v_first:v_last]) l(place)),
         p_limit_units[v_first:v_last], p_limits[v_first:v_last], p_limit_amounts[v_first:v_last],
         array(select v_starts[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
         array(select v_ends[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
-        nullif(v_parts[v_place], '')) t;
+        nullif(v_parts[v_place], '')${hasProcess ? ', p_process' : ''}) t;
       if kind = 'granted' and v_first <= v_last then
         v_limit_starts[v_first:v_last] := v_new_starts;
         v_limit_lefts[v_first:v_last] := v_new_lefts;
         v_limit_resets[v_first:v_last] := v_new_resets;
       end if;`
+}
 
 /** Returns the step of a ledger function that takes a batch's holds. */
 export function takeHolds(version: FunctionVersion): string {

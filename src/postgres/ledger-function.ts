@@ -1,6 +1,6 @@
 import { ENTRY_COLUMNS, FIRST_ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { DURABLE, NOW, SETTINGS } from './function-settings.js'
+import { DURABLE, NOW, PROCESS_GONE, SETTINGS } from './function-settings.js'
 import { takeHolds } from './ledger-function-holds.js'
 import { freeBuckets, LOCK_BUCKETS } from './ledger-function-limits.js'
 import { settle } from './ledger-function-settlements.js'
@@ -21,6 +21,17 @@ const LOCK_ACCOUNTS = `perform from {accounts} a where a.id = any (p_accounts) o
     where not exists (select from {accounts} a where a.id = p.id)
     order by 1 on conflict do nothing;
     perform from {accounts} a where a.id = any (p_accounts) order by a.id for no key update;
+  end if;`
+
+/**
+ * Keeps the process from being cleared until this batch has committed. A process that was cleared takes no hold under its
+ * old id: nothing would end that hold if the process died.
+ */
+const LOCK_PROCESS = `if p_process is not null and cardinality(p_holds) > 0 then
+    perform from {processes} p where p.id = p_process for key share;
+    if not found then
+      raise exception 'The process % was cleared', p_process using errcode = '${PROCESS_GONE}';
+    end if;
   end if;`
 
 /** An unknown hold is stored as released, so that it is refused if it arrives later. */
@@ -72,7 +83,7 @@ function release(version: FunctionVersion): string {
  * - `v_within`: for each group of holds, whether all groups together are within its limits.
  */
 function applyLedgerFunction(name: string, version: FunctionVersion, settings: string): string {
-  const { hasLimits } = version
+  const { hasLimits, hasProcess } = version
   return `create function {${name}}(
   ${declaredParameters(version)}
 ) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint${hasLimits ? ', counts bigint[]' : ''})
@@ -98,6 +109,7 @@ declare
   ${hasLimits ? LIMIT_VARIABLES : ''}
 begin
   ${DURABLE}
+  ${hasProcess ? LOCK_PROCESS : ''}
   ${LOCK_ACCOUNTS}
   ${hasLimits ? LOCK_BUCKETS : ''}
   v_now := ${NOW};
@@ -131,7 +143,7 @@ const LIMIT_VARIABLES = `v_buckets text[];
 /** The function of the first version. Earlier releases that run beside this one still call it. */
 export const applyLedger1Function = applyLedgerFunction(
   'apply_ledger_1',
-  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false },
+  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false, hasProcess: false },
   SETTINGS,
 )
 
@@ -141,13 +153,20 @@ const PATIENT_SETTINGS = `${SETTINGS}
 /** Also writes the counts of audio and image tokens. */
 export const applyLedger2Function = applyLedgerFunction(
   'apply_ledger_2',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: false },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: false, hasProcess: false },
   PATIENT_SETTINGS,
 )
 
 /** Also keeps limits. */
 export const applyLedger3Function = applyLedgerFunction(
   'apply_ledger_3',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: true },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: false },
+  PATIENT_SETTINGS,
+)
+
+/** Also notes which process takes a hold. */
+export const applyLedger4Function = applyLedgerFunction(
+  'apply_ledger_4',
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: true },
   PATIENT_SETTINGS,
 )

@@ -81,22 +81,23 @@ export type LedgerParameter = keyof typeof LEDGER_PARAMETERS
 
 const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 
-/** The version of a ledger function: the columns of entries that it writes, and whether it knows limits. */
+/** The version of a ledger function: the columns of entries that it writes, and whether it knows limits and processes. */
 export interface FunctionVersion {
   readonly entryColumns: readonly EntryColumn[]
   readonly hasLimits: boolean
+  readonly hasProcess: boolean
 }
 
 /** Returns SQL that declares the parameters of a function. */
-export function declaredParameters({ entryColumns, hasLimits }: FunctionVersion): string {
+export function declaredParameters({ entryColumns, hasLimits, hasProcess }: FunctionVersion): string {
   const written: readonly string[] = entryColumns
-  return NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
+  const arrays = NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
     .filter((name) => hasLimits || !(name in LIMIT_PARAMETERS))
     .map((name) => {
       const type = LEDGER_PARAMETERS[name]
       return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
     })
-    .join(',\n  ')
+  return [...arrays, ...(hasProcess ? ['p_process text'] : [])].join(',\n  ')
 }
 
 /** SQL for the last column of a function's row that has no counts of limits. */
@@ -104,8 +105,8 @@ export function noCounts({ hasLimits }: FunctionVersion): string {
   return hasLimits ? ', null::bigint[]' : ''
 }
 
-/** SQL for the parameters of a call. */
-export const PLACEHOLDERS = NAMES.map((_, index) => `?${index + 1}`).join(', ')
+/** SQL for the parameters of a call: the arrays, and the process that takes the holds. */
+export const PLACEHOLDERS = [...NAMES, 'process'].map((_, index) => `?${index + 1}`).join(', ')
 
 /** SQL for a parameter as an array. */
 export function arrayOf(name: LedgerParameter): string {
@@ -115,9 +116,12 @@ export function arrayOf(name: LedgerParameter): string {
 /** Returns the parameters of a call, in their order. */
 export function toLedgerParameters(
   arrays: Readonly<Record<LedgerParameter, readonly Parameter[]>>,
+  process: string | undefined,
 ): readonly Parameter[] {
-  return NAMES.map((name) => {
+  const parameters: Parameter[] = NAMES.map((name) => {
     const cells = arrays[name]
     return LEDGER_PARAMETERS[name] === 'json' ? toLines(cells) : toArray(cells)
   })
+  parameters.push(process ?? null)
+  return parameters
 }

@@ -7,14 +7,21 @@ import {
   keyModelsAndRefunds,
   limitTables,
   mediaColumns,
+  processTables,
   replyTotalsTable,
   type SchemaWords,
 } from '../sql/tables.js'
+import { clearProcessFunction } from './clear-process-function.js'
 import { expireHoldsAndLimitsFunction, expireHoldsFunction } from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
-import { applyLedger1Function, applyLedger2Function, applyLedger3Function } from './ledger-function.js'
+import {
+  applyLedger1Function,
+  applyLedger2Function,
+  applyLedger3Function,
+  applyLedger4Function,
+} from './ledger-function.js'
 import type { Queries } from './query.js'
-import { takeHold1Function, takeHold2Function } from './take-hold-function.js'
+import { takeHold1Function, takeHold2Function, takeHold3Function } from './take-hold-function.js'
 
 /** Adds the size of a reply's body to its account's total, and subtracts it again. */
 const countReplyFunction = `create function {count_reply_1}() returns trigger
@@ -93,6 +100,11 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 7, name: 'calls', statements: callTables(WORDS) },
   { version: 8, name: 'connect', statements: connectTables(WORDS) },
+  {
+    version: 9,
+    name: 'processes',
+    statements: [...processTables(WORDS), takeHold3Function, applyLedger4Function, clearProcessFunction],
+  },
 ]
 
 /** A new index reads a whole table, which takes minutes if it is large. */

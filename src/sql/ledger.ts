@@ -2,6 +2,7 @@ import type {
   Charge,
   ExpiredHold,
   HoldResult,
+  KeptHolds,
   LedgerLookUps,
   LedgerReader,
   LedgerStore,
@@ -29,6 +30,7 @@ export interface SqlLedgerParts {
   readonly groupCommit: GroupCommit<LedgerCommand, LedgerOutcome>
   /** Expires overdue holds in one transaction. Returns rows with `id`, `account`, `amount` and `facts`. */
   readonly expire: (limit: number) => Promise<readonly Row[]>
+  readonly keepHolds: () => Promise<KeptHolds>
 }
 
 /** Creates a ledger on top of an engine's group commit. */
@@ -37,6 +39,7 @@ export function createSqlLedger({
   settlementReads,
   groupCommit,
   expire,
+  keepHolds,
 }: SqlLedgerParts): LedgerStore & LedgerReader & LedgerLookUps {
   async function chargeOf(entryId: bigint): Promise<Charge> {
     const [row] = await settlementReads.all({
@@ -118,6 +121,7 @@ export function createSqlLedger({
       }))
     },
 
+    keepHolds,
     entries: (query) => readEntries(database, query),
     ...createSqlLookUps(database),
   }

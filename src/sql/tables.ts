@@ -350,3 +350,22 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
     ) ${keyed}`,
   ]
 }
+
+/**
+ * The processes that take holds and leases.
+ *
+ * - `processes.beat` is incremented by its process every few seconds, and by nobody else.
+ * - `holds.process` and `replies.process` contain the process that took an open hold or a lease. They are null if it does
+ *   not keep them, as in earlier releases, and such a hold or lease ends by its time alone.
+ */
+export function processTables({ name, integer, busy }: SchemaWords): readonly string[] {
+  return [
+    `create table {processes} (
+      id ${name} primary key,
+      beat ${integer} not null
+    ) ${busy}`,
+    `alter table {holds} add column process ${name}`,
+    `alter table {replies} add column process ${name}`,
+    'create index compat_replies_process on {replies} (process) where done = 0',
+  ]
+}

@@ -288,6 +288,7 @@ describe('a PostgreSQL store in trouble', () => {
       { version: '6' },
       { version: '7' },
       { version: '8' },
+      { version: '9' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
@@ -300,7 +301,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 8: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 9: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })
