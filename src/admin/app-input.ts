@@ -102,18 +102,18 @@ export function readOwnAppRequest(app: OwnAppRequest, rules: AppRules): OwnAppRe
 function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules): Request {
   if (app.markup.flat !== undefined) checkHoldable(parseCredits(app.markup.flat), 'app.markup.flat')
   if (app.suggestedCap !== undefined) checkHoldable(parseCredits(app.suggestedCap), 'app.suggestedCap')
+  if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
+    const { basisPoints, flat = '0' } = rules.maxMarkup
+    throw new RangeError(
+      `app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`,
+    )
+  }
   if (!isConnectable(app)) return app
   const fault = appNameFault(app.name)
   if (fault !== undefined) throw new TypeError(`app.name: ${fault}`)
   const key = appNameKey(app.name!)
   if (rules.reservedNames?.some((name) => appNameKey(name) === key)) {
     throw new TypeError('app.name: is reserved, or looks like a reserved name')
-  }
-  if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
-    const { basisPoints, flat = '0' } = rules.maxMarkup
-    throw new RangeError(
-      `app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`,
-    )
   }
   return app
 }

@@ -1,6 +1,6 @@
 import { createIdSource } from '../base/ids.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
-import { readText } from '../sql/cells.js'
+import { readText, toTimeCell } from '../sql/cells.js'
 import { OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
@@ -143,10 +143,11 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       }
     }
     return {
-      text: `insert into {app_reviews} (app_id, definition, done_by, at)
+      // No two states of a review have the same time, also within a millisecond.
+      text: `insert into {app_reviews} as r (app_id, definition, done_by, at)
         select ?2, ?3, ?4, ${now} where ${IS_MADE}
         on conflict (app_id) do update set definition = excluded.definition, done_by = excluded.done_by,
-          at = excluded.at`,
+          at = case when excluded.at > r.at then excluded.at else r.at + 1 end`,
       parameters: [editId, appId, JSON.stringify(values), owner],
     }
   }
@@ -204,7 +205,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
   /** Runs the statements and ends a review. Returns false, and does nothing, if the review or the app has changed. */
   async function decide(
     row: Row,
-    values: ReviewedValues,
+    { at, values }: Pick<AppReview, 'at' | 'values'>,
     kind: 'review-accepted' | 'review-rejected',
     statements: (editId: string) => readonly Statement[],
   ): Promise<boolean> {
@@ -217,7 +218,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       {
         text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
           select ?3, p.id, ${now}, ?4, ?5, ?6 from {apps} p
-          join {app_reviews} r on r.app_id = p.id and r.definition = ?7
+          join {app_reviews} r on r.app_id = p.id and r.definition = ?7 and r.at = cast(?8 as bigint)
           where p.id = ?1 and p.definition = ?2 returning id`,
         parameters: [
           appId,
@@ -227,6 +228,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
           kind,
           JSON.stringify(Object.keys(values)),
           review,
+          toTimeCell(at, 'review.at'),
         ],
       },
       ...statements(editId),
@@ -264,6 +266,8 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
         inReview
           ? putReview(editId, owner, appId, { ...review, logo: hash })
           : updateLogo(editId, appId, hash),
+        // An operator who has seen the app with its earlier logo must see it again.
+        ...(inReview ? [] : [putReview(editId, owner, appId, review)]),
         ...(logo === undefined ? [] : [insertLogo(appId, logo)]),
         deleteOldLogos(appId),
       ])
@@ -294,14 +298,14 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       return rows.map(readReview).filter(({ appId }) => appIds?.includes(appId) !== false)
     },
 
-    async decideAppReview({ appId, values }, decision) {
+    async decideAppReview({ appId, at, values }, decision) {
       const [row] = await listAppRows(database, { appIds: [parseInput(idSchema, appId, 'review.appId')] })
       if (row === undefined) throw new Refusal('not-found', `There is no app ${JSON.stringify(appId)}`)
       const accepted = decision === 'accept' ? acceptValues(toRequest(readAppRow(row)), values) : undefined
       const isDecided = await (accepted === undefined
-        ? decide(row, values, 'review-rejected', () => [])
+        ? decide(row, { at, values }, 'review-rejected', () => [])
         : withFreeName(database, accepted, () =>
-            decide(row, values, 'review-accepted', (editId) => [
+            decide(row, { at, values }, 'review-accepted', (editId) => [
               updateApp(editId, accepted),
               ...(values.logo === undefined ? [] : [updateLogo(editId, appId, values.logo)]),
               database.change('credentials'),

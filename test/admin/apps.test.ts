@@ -107,6 +107,10 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.putApp({ ...notes, markup })).rejects.toThrow(
         'app.markup: must be at most 2000 basis points and 0.001 credits per call',
       )
+      // The tokens that an operator has issued for it pay its present markup.
+      await expect(admin.putApp({ ...notes, redirectUris: [], markup })).rejects.toThrow(
+        'app.markup: must be',
+      )
     }
   })
 
@@ -184,6 +188,27 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.listAppReviews()).toEqual([])
       expect((await stores.connect.findApp('mine'))?.state).toBe('live')
       await expect(admin.askForReview('olga', 'mine')).rejects.toThrow('is live already')
+    })
+
+    it('do not become live if they have changed since the operator saw them', async () => {
+      const { stores, admin } = open()
+      await admin.putOwnApp('olga', own)
+      await admin.askForReview('olga', 'mine')
+      const changes = [
+        () => admin.putOwnApp('olga', { ...own, redirectUris: ['https://evil.example/cb'] }),
+        () => admin.putOwnApp('olga', { ...own, name: 'Harmful' }),
+        () => admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1)),
+      ]
+      for (const change of changes) {
+        const [seen] = await admin.listAppReviews()
+        await change()
+        expect((await admin.listAppReviews())[0]?.values).toEqual({ live: true })
+        await expect(admin.decideAppReview(seen!, 'accept')).rejects.toThrow('has changed or was decided')
+        expect((await stores.connect.findApp('mine'))?.state).toBe('test')
+      }
+      const [review] = await admin.listAppReviews()
+      await admin.decideAppReview(review!, 'accept')
+      expect((await stores.connect.findApp('mine'))?.state).toBe('live')
     })
 
     it('keep the reviewed values in force until an operator accepts the new ones', async () => {
