@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { formatCredits, parseCredits } from '../base/money.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
-import { type Cap, type ConnectApp, type ConnectGrant, mayConnect } from '../contracts/connect.js'
-import { restartIfOther } from './authorize.js'
+import type { Cap, ConnectApp, ConnectGrant } from '../contracts/connect.js'
+import { findConnectable, restartIfOther } from './authorize.js'
 import { deviceOf } from './device.js'
 import type { ConnectUser, Settings } from './model/options.js'
 import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './model/terms.js'
@@ -79,12 +79,8 @@ async function findAsked(services: Services, visit: Visit, id: string): Promise<
   const user = await userOrSignIn(services, visit)
   if (user === undefined || (await restartIfOther(services, visit, request, user))) return undefined
   const { client_id: appId = '', redirect_uri: redirectUri = '', scope = '' } = request.params
-  const app = await settings.store.findApp(appId)
-  if (app === undefined || !mayConnect(app, user.account)) {
-    await library.destroyRequest(id)
-    showError(services, visit, 403, 'This app cannot be connected', `${settings.host.name} has suspended it.`)
-    return undefined
-  }
+  const app = await findConnectable(services, visit, request, user)
+  if (app === undefined) return undefined
   const grant = await settings.store.findGrant(user.account, appId)
   // The terms of a grant are those of all its devices, so this one must not take scopes from the others.
   const scopes = new Set([...scope.split(' '), ...(grant?.scopes ?? [])])
