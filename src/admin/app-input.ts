@@ -85,10 +85,15 @@ const appSchema = z.strictObject({
   owner: nameSchema.optional(),
   state: z.literal('test').optional(),
 })
+/** The consent page shows the ids of models that are not in the catalogue, so an owner must not write sentences. */
+const modelIdSchema = nameSchema.refine(
+  (id) => /^[\x21-\x7e]+$/.test(id),
+  'must be a model id: ASCII without spaces',
+)
 /** Each look-up of a token reads the app, so its owner must not make it large. */
 const ownAppSchema = z.strictObject({
   ...fields,
-  allowedModels: z.array(nameSchema).max(MAX_OWN_MODELS).readonly(),
+  allowedModels: z.array(modelIdSchema).max(MAX_OWN_MODELS).readonly(),
 })
 
 export function readAppRequest(app: AppRequest, rules: AppRules): AppRequest {

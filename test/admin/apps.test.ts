@@ -310,6 +310,9 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.putOwnApp('olga', { ...own, allowedModels: models })).rejects.toThrow(
         'app.allowedModels: must have at most 200 items',
       )
+      await expect(
+        admin.putOwnApp('olga', { ...own, allowedModels: ['Checked and recommended by Acme'] }),
+      ).rejects.toThrow('app.allowedModels.0: must be a model id')
       expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
     })
 
