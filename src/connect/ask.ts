@@ -45,7 +45,7 @@ export async function ask(services: Services, visit: Visit, id: string): Promise
     (request.params.prompt ?? '').split(' ').includes('consent') ||
     !isCovered(terms, grant, settings)
   if (mustAsk) await showPage(services, visit, asked)
-  else await connect(services, visit, asked, false)
+  else if (await isFirstAnswer(services, visit, asked)) await connect(services, visit, asked, false)
 }
 
 /** `POST /ask/:uid`: the answer. */
@@ -147,6 +147,7 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
     })
     return
   }
+  if (!(await isFirstAnswer(services, visit, asked))) return
   const lasts = millisecondsOf(days)
   const consented = await settings.store.consent({
     account: user.account,
@@ -159,6 +160,14 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
   })
   if (consented === undefined) showSuspended(services, visit)
   else await connect(services, visit, asked, true)
+}
+
+/** Of several answers to one page at once, such as of two clicks, only the first one counts: each would add a device. */
+async function isFirstAnswer(services: Services, visit: Visit, { request }: Asked): Promise<boolean> {
+  const consumption = await services.settings.store.consumeOauth('Interaction', request.uid)
+  if (consumption?.first === true) return true
+  showExpired(services, visit)
+  return false
 }
 
 /** Adds a connection to the user's grant, and sends the browser on to the code. */
@@ -190,7 +199,9 @@ async function connect(services: Services, visit: Visit, asked: Asked, wasAsked:
   redirect(visit.req, visit.res, location)
 }
 
-async function deny(services: Services, visit: Visit, { app, user }: Asked): Promise<void> {
+async function deny(services: Services, visit: Visit, asked: Asked): Promise<void> {
+  if (!(await isFirstAnswer(services, visit, asked))) return
+  const { app, user } = asked
   const { library, settings } = services
   const location = await library.finish(visit.req, visit.res, {
     error: 'access_denied',

@@ -211,6 +211,24 @@ describe('the answer', () => {
     ])
   })
 
+  it('counts once if it is given several times at once', async () => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const submitted = await Promise.all(
+      ['1', '2', '3', '4'].map((cap) => {
+        const tab = new UserAgent(stage.origin)
+        tab.cookies.push(...agent.cookies)
+        return submit(tab, stage, page, { cap })
+      }),
+    )
+    const codes = submitted.filter(({ headers }) => headers.get('location')?.includes('code='))
+    expect(codes).toHaveLength(1)
+    const [grant] = await stage.admin.listGrants({ account: account() })
+    expect(grant?.devices).toHaveLength(1)
+    const history = await stage.admin.listGrantHistory(grant!.id)
+    expect(history.map(({ kind }) => kind)).toEqual(['device-added', 'connected'])
+  })
+
   it('is refused after 10 in a minute', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
