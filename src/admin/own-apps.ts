@@ -156,8 +156,10 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
     await change(
       { owner, appId: app.id, fields: Object.keys(app) },
       {
-        text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}`,
-        parameters: [owner],
+        // The id of a removed app stays with whoever registered it: its calls, edits and limits are found by it.
+        text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}
+          and coalesce((select e.done_by from {app_edits} e where e.app_id = ?2 order by e.id limit 1), ?1) = ?1`,
+        parameters: [owner, app.id],
       },
       (editId) => [
         {

@@ -89,7 +89,8 @@ async function findAsked(services: Services, visit: Visit, id: string): Promise<
 
 /** Everything that the answer is about. */
 function shownBy({ app, redirectUri, request, terms, user }: Asked): unknown {
-  return [request.uid, user.account, app.id, nameOf(app), redirectUri, terms]
+  const { id, logo, owner, site, state } = app
+  return [request.uid, user.account, id, nameOf(app), logo?.hash, owner, site, state, redirectUri, terms]
 }
 
 async function showPage(

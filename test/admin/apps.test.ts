@@ -314,6 +314,9 @@ describe.each(engineNames)('apps in %s', (name) => {
         admin.putOwnApp('olga', { ...own, allowedModels: ['Checked and recommended by Acme'] }),
       ).rejects.toThrow('app.allowedModels.0: must be a model id')
       expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
+      // Its figures and its history are still found by its id.
+      await expect(admin.putOwnApp('mallory', own)).rejects.toThrow('its id is taken')
+      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
     })
 
     it('are at most ten, also if they are registered at once', async () => {

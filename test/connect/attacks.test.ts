@@ -109,6 +109,21 @@ describe('an app that changes its terms while the page is open', () => {
     }
   })
 
+  it.each([
+    ['site', { site: 'https://other.example/' }, { site: NOTES.site! }],
+    ['owner', { owner: 'acme' }, { owner: undefined }],
+  ])('must show another %s first', async (_, change, back) => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    await stage.changeApp(change)
+    try {
+      expect((await submit(agent, stage, page)).status).toBe(400)
+      expect(await grantOf(account())).toBeUndefined()
+    } finally {
+      await stage.changeApp(back)
+    }
+  })
+
   it('and one that is suspended cannot be connected', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))

@@ -329,6 +329,23 @@ describe('a second visit', () => {
   })
 })
 
+it('a cap of a month is not filled in as one of a day', async () => {
+  const daily = await openStage({ connect: { cap: { suggested: '5', period: 'day' } } })
+  try {
+    const agent = new UserAgent(daily.origin, 'alice')
+    await connectApp(daily, agent, { answers: { cap: '2' } })
+    const open = () => openPage(agent, authorizeUrl(daily, pkce, { prompt: 'consent' }))
+    expect((await open()).text).toContain('value="2"')
+    const [grant] = await daily.admin.listGrants({ account: 'alice' })
+    await daily.admin.setGrantCap(grant!.id, { amount: '40', per: 'month' })
+    expect((await open()).text).toContain('value="5"')
+    await daily.admin.setGrantCap(grant!.id, { amount: '3', per: 'month' })
+    expect((await open()).text).toContain('value="3"')
+  } finally {
+    await daily.close()
+  }
+})
+
 it('a user may do without a cap if the host allows it, and must not choose an end beyond its limit', async () => {
   const lax = await openStage({
     connect: {
