@@ -1,4 +1,5 @@
 import { createIdSource } from '../base/ids.js'
+import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
 import { OPERATOR } from '../sql/connect-history.js'
@@ -23,7 +24,7 @@ import { deleteOldLogos, insertLogo, removeApp, withFreeName } from './apps.js'
 export interface OwnAppsAdmin {
   /**
    * Registers an app for its owner, in `test`, or changes the owner's app. Of a live app, a new name, another site and
-   * redirect URIs on other hosts wait for review, and everything else applies at once. Returns whether a change waits.
+   * redirect URIs on other hosts or ports wait for review, and everything else applies at once. Returns whether a change waits.
    * Rejects if the app is another's, if the owner has 10 apps, or after 60 changes within an hour.
    */
   putOwnApp(owner: string, app: OwnAppRequest): Promise<{ readonly inReview: boolean }>
@@ -374,9 +375,10 @@ function split(
   }
 }
 
+/** Another port can be another's program, except on the user's own machine. */
 function hostOf(uri: string): string {
-  const { protocol, hostname } = new URL(uri)
-  return `${protocol}//${hostname}`
+  const { protocol, host, hostname } = new URL(uri)
+  return `${protocol}//${isLoopbackRedirect(uri) ? hostname : host}`
 }
 
 function acceptValues(present: AppRequest, { name, redirectUris, site, live }: ReviewedValues): AppRequest {

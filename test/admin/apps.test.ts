@@ -273,6 +273,8 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.listAppReviews()).toHaveLength(1)
       expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
       expect(await admin.listAppReviews()).toEqual([])
+      const port = { ...own, redirectUris: [...own.redirectUris, 'https://mine.example:8443/cb'] }
+      expect(await admin.putOwnApp('olga', port)).toEqual({ inReview: true })
     })
 
     it('keep what only the operator sets: who earns, and the origins', async () => {

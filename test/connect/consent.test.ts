@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { FAST, LOOPBACK_REDIRECT, MARKUP, openStage, SMART, type Stage } from './stage.js'
+import { FAST, LOOPBACK_REDIRECT, MARKUP, NOTES, openStage, SMART, type Stage } from './stage.js'
 import {
   authorizeUrl,
   call,
@@ -81,6 +81,14 @@ describe('the page', () => {
       'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
     })
+  })
+
+  it('names the port if it is not on the user’s own machine', async () => {
+    await stage.changeApp({ redirectUris: [...NOTES.redirectUris!, 'https://notes.example:8443/cb'] })
+    const open = (redirect_uri: string) => openPage(newUser(), authorizeUrl(stage, pkce, { redirect_uri }))
+    expect(textOf(await open('https://notes.example:8443/cb'))).toContain('sent to notes.example:8443 .')
+    expect(textOf(await open('http://127.0.0.1:8443/cb'))).toContain('sent to 127.0.0.1 .')
+    await stage.changeApp({ redirectUris: NOTES.redirectUris! })
   })
 
   it('escapes everything that an app or a user can name', async () => {
