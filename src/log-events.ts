@@ -23,6 +23,7 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'calls-dropped': { level: 'warn', message: 'some calls were not kept' },
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
   'watch-lost': { level: 'warn', message: 'changes of the stores are not heard' },
+  'process-cleared': { level: 'warn', message: 'the holds of a dead process are free' },
   'reply-mended': { level: 'info', message: 'odd elements of a reply were mended' },
   'request-trimmed': { level: 'info', message: 'unknown members of a request were left out' },
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },

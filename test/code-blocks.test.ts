@@ -790,8 +790,12 @@ describe('the code blocks of the documents', () => {
   })
 
   it('make a secret key of 32 bytes', async () => {
-    const { stdout } = await promisify(execFile)('sh', ['-c', checked('shell').text])
-    expect(stdout.trim()).toMatch(/^[0-9a-f]{64}$/)
+    const [npx, name, ...args] = checked('secret').text.trim().split(' ')
+    expect([npx, name]).toEqual(['npx', packageJson.name])
+    let printed = ''
+    const surroundings = { env: {}, stdin: Readable.from([]), writeError: () => {} }
+    await runCli(args, { ...surroundings, write: (text) => (printed += text) })
+    expect(printed.trim()).toMatch(/^[0-9a-f]{64}$/)
   })
 
   it('say how to run the demo, with and without a database', () => {

@@ -10,7 +10,7 @@ import {
   parseInput,
   signedCreditsSchema,
 } from '../contracts/schemas.js'
-import { heldOf, readBalance } from '../sql/balances.js'
+import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { type PostedEntry, post } from '../sql/grants.js'
@@ -136,7 +136,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     const parameters: Parameter[] = id === undefined ? [] : [id]
     parameters.push(BigInt(limit))
     const rows = await database.all({
-      text: `select a.id, a.posted, ${heldOf(database)} as held, a.suspended_at, a.created_at
+      text: `select a.id, ${postedOf(database)} as posted, ${heldOf(database)} as held, a.suspended_at, a.created_at
         from {accounts} a where ${condition} order by a.id limit ?${parameters.length}`,
       parameters,
     })

@@ -1,9 +1,10 @@
 import type { Credits } from '../base/money.js'
-import type { CallFacts } from '../contracts/index.js'
-import { readBigint, readNumber, readOptionalJson, readText } from '../sql/cells.js'
+import type { CallContext, CallFacts, LedgerStore } from '../contracts/index.js'
+import { readBigint, readNumber, readOptionalJson, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
+import { Refusal } from '../sql/refusal.js'
 import { checkLimit } from './limit.js'
 
 /** Credit reserved for a call in flight, in any process. */
@@ -47,4 +48,27 @@ export async function readOpenHolds(
       ...(facts === undefined ? {} : { facts }),
     }
   })
+}
+
+/** Releases a hold, and with it the `Idempotency-Key` of its call. Throws a {@link Refusal} if it is not open. */
+export async function freeHold(
+  database: SqlDatabase,
+  ledger: Pick<LedgerStore, 'release'>,
+  holdId: string,
+  context: CallContext,
+): Promise<void> {
+  const [row] = await database.all({
+    text: 'select account, claim from {holds} where id = ?1 and state = ?2',
+    parameters: [holdId, HOLD_STATE.open],
+  })
+  if (row === undefined) throw notOpen(holdId)
+  const { state } = await ledger.release({ holdId, account: readText(row, 'account') }, context)
+  if (state === 'settled') throw notOpen(holdId)
+  const claim = readOptionalText(row, 'claim')
+  if (claim === undefined) return
+  await database.all({ text: 'delete from {replies} where claim = ?1 and done = 0', parameters: [claim] })
+}
+
+function notOpen(holdId: string): Refusal {
+  return new Refusal('not-found', `There is no open hold ${JSON.stringify(holdId)}`)
 }

@@ -11,7 +11,7 @@ import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
 import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
-import { type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
+import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createOwnAppsAdmin, type OwnAppsAdmin } from './own-apps.js'
 import { createRouteFaults, type RouteFaultsAdmin } from './route-faults.js'
@@ -29,6 +29,7 @@ import { type AccountStatement, readStatement } from './statement.js'
 import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 
 export type { PayerQuery } from '../sql/entries.js'
+export type { HistoryKind } from '../sql/connect-history.js'
 export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
@@ -116,6 +117,11 @@ export interface Admin
   statement(account: string): Promise<AccountStatement | undefined>
   /** Returns the calls in flight in all processes, by the credit reserved for them. */
   openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>
+  /**
+   * Releases an open hold by hand, and the `Idempotency-Key` of its call. If the call still runs, it is charged all the same,
+   * even below zero. Rejects with a `Refusal` if the hold is not open.
+   */
+  freeHold(holdId: string): Promise<void>
 }
 
 export interface AdminOptions {
@@ -174,5 +180,6 @@ export function createAdmin(
     spendReport: (query) => readSpendReport(database, query),
     statement: (account) => readStatement(database, account),
     openHolds: (query = {}) => readOpenHolds(database, query),
+    freeHold: async (holdId) => freeHold(database, ledger, parseInput(idSchema, holdId, 'hold id'), context),
   }
 }

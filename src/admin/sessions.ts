@@ -32,7 +32,7 @@ export interface SessionRequest {
   readonly app?: string
   /** Model ids, compared as whole strings. All models by default, or those of the grant. An empty list allows nothing. */
   readonly models?: readonly string[]
-  /** What the session may spend, whatever its tokens. Other limits of the account hold as well. */
+  /** The credits that the session may spend, with all of its tokens. Other limits of the account hold as well. */
   readonly budget?: SessionBudget
   /** Milliseconds since the Unix epoch. 12 hours from now by default, and at most. */
   readonly endsAt?: number

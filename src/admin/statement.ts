@@ -1,6 +1,6 @@
 import type { Credits } from '../base/money.js'
 import { nameSchema, parseInput } from '../contracts/schemas.js'
-import { heldOf, readBalance } from '../sql/balances.js'
+import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
@@ -26,7 +26,7 @@ export async function readStatement(
   const own = "e.kind = 'charge' and e.account = p.account"
   const [row] = await database.all({
     isReport: true,
-    text: `select a.posted, ${heldOf(database)} as held,
+    text: `select ${postedOf(database)} as posted, ${heldOf(database)} as held,
         ${sumOf("case when e.kind = 'grant' then p.amount else 0 end", 'granted')},
         ${sumOf("case when e.kind = 'correction' then p.amount else 0 end", 'corrected')},
         ${sumOf("case when e.kind = 'refund' then p.amount else 0 end", 'refunded')},

@@ -1,6 +1,6 @@
 import type { Credits } from '../base/money.js'
 import { readBigint } from '../sql/cells.js'
-import type { Row } from '../sql/database.js'
+import type { Row, SqlDatabase } from '../sql/database.js'
 
 /** Divides amounts into two parts, each small enough that a billion rows add up within 64 bits. */
 const PART = 1_000_000_000
@@ -19,6 +19,16 @@ export function sumOf(amount: string, name: string): string {
 export function partsOf(amount: string, name: string): string {
   const [high, low] = sumColumns(name)
   return `(${amount}) / ${PART} as ${high}, (${amount}) % ${PART} as ${low}`
+}
+
+/** SQL for the balance of the account `a` as the columns of a sum; 0 if there is no such account. See `postedOf`. */
+export function postedPartsOf({ engine }: SqlDatabase, name: string): string {
+  const row = 'coalesce(a.posted, 0)'
+  if (engine === 'sqlite') return partsOf(row, name)
+  const [high, low] = sumColumns(name)
+  const part = (operator: '/' | '%') =>
+    `${row} ${operator} ${PART} + (select ${wholeSum(`e.amount ${operator} ${PART}`)} from {earned} e where e.account = a.id)`
+  return `${part('/')} as ${high}, ${part('%')} as ${low}`
 }
 
 /** SQL for the difference of two amounts, as the columns of a sum. */

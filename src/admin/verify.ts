@@ -1,9 +1,10 @@
 import { type Credits, formatCredits } from '../base/money.js'
+import { postedOf } from '../sql/balances.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { DEBITED_OTHERWISE, KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
-import { differenceOf, isOther, partsOf, readSum, sumOf, totalOf } from './sums.js'
+import { differenceOf, isOther, partsOf, postedPartsOf, readSum, sumOf, totalOf } from './sums.js'
 
 /** A difference in the books. */
 export interface Discrepancy {
@@ -75,37 +76,39 @@ const DUE = `case
  * Compares each part of the books with its expected value, in both directions. Each query scans a table once and looks up
  * the other side by key: in SQLite, a full join would scan all rows for each row.
  */
-const COMPARED = [
-  `select case when a.id is null then 'missing-account' else 'balance' end as what, s.account as id,
-    ${partsOf('coalesce(a.posted, 0)', 'found')}, s.sum_high as expected_high, s.sum_low as expected_low,
+function comparedBooks(database: SqlDatabase): readonly string[] {
+  return [
+    `select case when a.id is null then 'missing-account' else 'balance' end as what, s.account as id,
+    ${postedPartsOf(database, 'found')}, s.sum_high as expected_high, s.sum_low as expected_low,
     cast(null as text) as shown
   from (${POSTED}) s left join {accounts} a on a.id = s.account`,
-  `select 'balance' as what, a.id, ${partsOf('a.posted', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
+    `select 'balance' as what, a.id, ${postedPartsOf(database, 'found')}, 0 as expected_high, 0 as expected_low, null as shown
   from {accounts} a
-  where a.posted <> 0 and not exists (select 1 from {postings} p where p.account = a.id)`,
-  `select 'held' as what, s.account as id,
+  where ${postedOf(database)} <> 0 and not exists (select 1 from {postings} p where p.account = a.id)`,
+    `select 'held' as what, s.account as id,
     ${partsOf('coalesce(a.held, 0)', 'found')}, s.sum_high as expected_high, s.sum_low as expected_low, null as shown
   from (${HELD}) s left join {accounts} a on a.id = s.account`,
-  `select 'held' as what, a.id, ${partsOf('a.held', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
+    `select 'held' as what, a.id, ${partsOf('a.held', 'found')}, 0 as expected_high, 0 as expected_low, null as shown
   from {accounts} a
   where a.held <> 0 and a.id not in (select account from {holds} where state = ${HOLD_STATE.open})`,
-  `select case when e.id is null then 'missing-entry' else 'entry' end as what, cast(s.entry_id as text) as id,
+    `select case when e.id is null then 'missing-entry' else 'entry' end as what, cast(s.entry_id as text) as id,
     case when e.id is null then s.largest_high else s.sum_high end as found_high,
     case when e.id is null then s.largest_low else s.sum_low end as found_low,
     0 as expected_high, 0 as expected_low, null as shown
   from by_entry s left join {entries} e on e.id = s.entry_id
   where e.id is null or e.kind in ('charge', 'refund')`,
-  `select 'share' as what, cast(e.id as text) as id, ${partsOf('s.most', 'found')}, ${partsOf(DUE, 'expected')}, null as shown
+    `select 'share' as what, cast(e.id as text) as id, ${partsOf('s.most', 'found')}, ${partsOf(DUE, 'expected')}, null as shown
   from by_entry s join {entries} e on e.id = s.entry_id
   where e.kind = 'charge' and s.sum_high = 0 and s.sum_low = 0 and s.most <> ${DUE}`,
-  `select case when e.kind <> 'charge' then 'missing-posting' when ${DEBITED_OTHERWISE} then 'cost' else 'parts' end as what,
+    `select case when e.kind <> 'charge' then 'missing-posting' when ${DEBITED_OTHERWISE} then 'cost' else 'parts' end as what,
     cast(e.id as text) as id,
     ${partsOf(`case when e.kind = 'charge' and not ${DEBITED_OTHERWISE} then e.base + e.markup else coalesce(e.cost, p.amount, 0) end`, 'found')},
     ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
     case when e.kind = 'charge' then null else e.postings end as shown
   from {entries} e ${PAYER_POSTING}
   where case when e.kind = 'charge' then ${UNEQUAL} else ${UNLIKE_SHOWN} end`,
-]
+  ]
+}
 
 /** SQL for the parts of buckets that rows account for, from JSON as `LimitCells` describes it. */
 function partsIn({ engine }: SqlDatabase, table: string, json: string, condition: string): string {
@@ -159,10 +162,10 @@ function comparedBuckets(database: SqlDatabase): readonly string[] {
 
 /** Compares the whole books with themselves, in one snapshot. */
 export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
-  const compared = [...COMPARED, ...comparedBuckets(database)]
+  const parts = [...comparedBooks(database), ...comparedBuckets(database)]
   const rows = await database.all({
     isReport: true,
-    text: `with by_entry as (${BY_ENTRY}) select * from (${compared.join(' union all ')}) compared
+    text: `with by_entry as (${BY_ENTRY}) select * from (${parts.join(' union all ')}) compared
       where what like 'missing-%' or ${isOther('found', 'expected')}
       order by what, id limit 1000`,
   })
@@ -197,11 +200,11 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
   const account = `The account ${JSON.stringify(id)}`
   switch (what) {
     case 'balance':
-      return `${account} has a balance of ${found}, but its postings add up to ${expected}: restore the missing postings from a backup, or set posted in its accounts row to their sum.`
+      return `${account} has a balance of ${found}, but its postings add up to ${expected}: restore the missing postings from a backup, or change posted in its accounts row by the difference.`
     case 'held':
       return `${account} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its accounts row to their sum.`
     case 'missing-account':
-      return `${account} has no row in accounts, but its postings add up to ${expected}: restore the row from a backup, or insert one with their sum as posted.`
+      return `${account} has no row in accounts, but its postings add up to ${expected}: restore the row from a backup, or insert one with 0 as posted and verify again.`
     case 'entry':
       return `The postings of the entry ${id} add up to ${found} instead of 0: restore the changed or deleted ones from a backup; postings in its entries row shows the originals.`
     case 'cost':

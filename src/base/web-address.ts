@@ -7,6 +7,7 @@ export function isSafeAddress({ hostname, protocol }: URL): boolean {
 
 /** Whether a text is the origin of a page at such an address, as browsers write it: no path, no default port, lower case. */
 export function isWebOrigin(text: string): boolean {
-  const url = URL.parse(text)
-  return url !== null && url.origin === text && isSafeAddress(url)
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return url.origin === text && isSafeAddress(url)
 }

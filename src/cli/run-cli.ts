@@ -7,6 +7,7 @@ import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
 import { addDemoCommand } from './commands/demo.js'
 import { addGrantCommands } from './commands/grants.js'
+import { addHoldCommands } from './commands/holds.js'
 import { addLimitCommands } from './commands/limits.js'
 import { addModelCommands } from './commands/models.js'
 import { addReportCommands } from './commands/reports.js'
@@ -41,6 +42,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     addAppCommands,
     addGrantCommands,
     addLimitCommands,
+    addHoldCommands,
     addModelCommands,
     addRouteCommands,
     addReportCommands,

@@ -23,6 +23,7 @@ export type RouterEvent =
   | BodyConsumed
   | RouteDisabled
   | WatchLost
+  | ProcessCleared
   | Fault
 
 /** A request arrived. */
@@ -223,6 +224,18 @@ export interface RouteDisabled {
 export interface WatchLost {
   readonly type: 'watch-lost'
   readonly why: string
+}
+
+/**
+ * Another process on the durable stores has not responded for 45 seconds, so its open holds and the keys of its running calls
+ * are free. Reported by one of the remaining processes. Each of the holds is also reported as `hold-expired`.
+ */
+export interface ProcessCleared {
+  readonly type: 'process-cleared'
+  readonly process: string
+  readonly holds: number
+  /** Calls under an `Idempotency-Key` that had no reply yet. */
+  readonly keys: number
 }
 
 /** An unexpected error. */

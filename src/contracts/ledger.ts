@@ -42,6 +42,23 @@ export interface LedgerStore {
    * overdue hold no longer counts against the balance, even if this is never called.
    */
   expireHolds(limit: number, context: CallContext): Promise<readonly ExpiredHold[]>
+  /**
+   * Optional, for a store that several processes share. Reports that this process lives. The router calls it at its start
+   * and then again and again. If a process stops doing so for longer than `silentMs`, its open holds may expire at once.
+   */
+  keepHolds?(context: CallContext): Promise<KeptHolds>
+}
+
+export interface KeptHolds {
+  /**
+   * The name under which this process takes holds from now on. If it is another one than in the last answer, the process was
+   * silent for too long: the holds that it had taken before have expired, and it takes them again.
+   */
+  readonly holder: string
+  /** Time until the next call. */
+  readonly everyMs: number
+  /** A silence of this length is safe. */
+  readonly silentMs: number
 }
 
 export interface HoldRequest {

@@ -20,6 +20,7 @@ import { runOperation } from './call/pipeline.js'
 import { Watchdog } from './call/watchdog.js'
 import { createLimitReader } from './charging/caller-limits.js'
 import { holdIdsOf } from './charging/held-credit.js'
+import { HoldKeeper } from './charging/hold-keeper.js'
 import { type FoundCall, LedgerClient } from './charging/ledger-client.js'
 import { createPriceReader } from './charging/quote.js'
 import { startSweeper } from './charging/sweeper.js'
@@ -78,6 +79,7 @@ export function createEngine(given: EngineOptions): Engine {
     // The counter of replies counts as cheaply as a charge needs; another one counts the hold.
     boundedPlan: { ...options, neverOverdraw: true, counter: options.replyCounter },
     ledger: new LedgerClient(options),
+    holds: new HoldKeeper(options, () => inFlight.renewHolds()),
     lookUps: new LookUps(options.limits.lookUps),
     inFlight,
     idempotency: new Idempotency({ inFlight, options }),
@@ -94,6 +96,7 @@ export function createEngine(given: EngineOptions): Engine {
     options.emit({ type: 'calls-dropped', count, ...(error !== undefined && { error: eventError(error) }) })
   })
   const endSweeper = startSweeper(options)
+  parts.holds.start()
   let closing: Promise<{ drained: number; aborted: number }> | undefined
 
   /** Runs a request between its two events. Answers with the error that it throws. */
@@ -149,6 +152,7 @@ export function createEngine(given: EngineOptions): Engine {
     cancel?.()
     parts.watchdog.close()
     await parts.ledger.idle()
+    await parts.holds.end()
     await swept
     endDroppedWatch?.()
     return { drained: before - aborted, aborted }

@@ -5,8 +5,11 @@ import { isSafeAddress } from '../base/web-address.js'
  * other, without its credentials.
  */
 export function readAddress(given: unknown, what: string): URL {
-  const url = typeof given === 'string' ? URL.parse(given) : given instanceof URL ? new URL(given) : null
-  if (url === null) throw new TypeError(`${what} must be a URL, such as 'https://id.example/keys'`)
+  const text = given instanceof URL ? given.href : given
+  if (typeof text !== 'string' || !URL.canParse(text)) {
+    throw new TypeError(`${what} must be a URL, such as 'https://id.example/keys'`)
+  }
+  const url = new URL(text)
   if (!isSafeAddress(url))
     throw new TypeError(`${what} must begin with https://; http:// is for loopback only`)
   if (url.username !== '' || url.password !== '' || url.hash !== '') {

@@ -44,7 +44,7 @@ export interface IntrospectionCredentials extends CachedCredentials {
   recognises(token: string): boolean
 }
 
-/** Our own tokens are none of the server's business. */
+/** The router's own tokens are never sent to another server. */
 const OWN_TOKEN = /^(?:sk|at|rt)-cr-/
 const TIMEOUT_MS = 3_000
 const MAX_AT_ONCE = 50

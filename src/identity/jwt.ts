@@ -55,7 +55,7 @@ const TOLERANCE_SECONDS = 5
 /** The signature may be empty, so that a token with `alg: none` is refused as a JWT. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
-/** What the token is to blame for. All else means that it could not be checked. */
+/** The errors of a bad token. Any other error means that it could not be checked. */
 const FAULTS_OF_TOKEN: readonly string[] = [
   errors.JWTClaimValidationFailed.code,
   errors.JWTInvalid.code,

@@ -22,6 +22,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'body-consumed': true,
   'route-disabled': true,
   'watch-lost': true,
+  'process-cleared': true,
   fault: true,
 }
 

@@ -1,4 +1,5 @@
 import type { FaultKind } from '../sql/group-commit.js'
+import { PROCESS_GONE } from './function-settings.js'
 
 /** Node's network error codes. */
 const CONNECTION_PATTERN = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ENOTFOUND)/
@@ -8,9 +9,9 @@ const LOST_PATTERN =
 
 /**
  * Connections that were lost (08), refused or shut down (57P0x, 53300), a server that became a standby (25006), deadlocks
- * and serialization failures (40).
+ * and serialization failures (40), a process that was cleared (`PROCESS_GONE`).
  */
-const TRANSIENT_PATTERN = /^(08...|40...|57P0.|53300|25006)$/
+const TRANSIENT_PATTERN = new RegExp(`^(08...|40...|57P0.|53300|25006|${PROCESS_GONE})$`)
 
 /**
  * Invalid text, numbers and keys (22, 23, 54), such as text that the server's encoding lacks (22021) or a name too long for
@@ -20,6 +21,10 @@ const ONE_COMMAND_PATTERN = /^(2[23]|54)...$/
 
 /** A lock that was not acquired within the ledger's `lock_timeout` or a host's `statement_timeout`. */
 const LOCKED_PATTERN = /^(55P03|57014)$/
+
+export function isProcessGone(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === PROCESS_GONE
+}
 
 /** Decides whether a batch is retried, split, or fails as a whole. */
 export function postgresFault(error: unknown): FaultKind {

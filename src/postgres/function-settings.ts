@@ -9,6 +9,9 @@ export const SETTINGS = `set search_path = pg_catalog, pg_temp
   set enable_mergejoin = off
   set jit = off`
 
+/** The SQLSTATE of a batch whose process was cleared. The process takes a new id and repeats it. */
+export const PROCESS_GONE = 'P0C01'
+
 /** SQL for the server's time, in milliseconds since the Unix epoch. */
 export const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 

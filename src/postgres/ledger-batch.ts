@@ -2,13 +2,15 @@ import type { LimitState } from '../contracts/index.js'
 import { readBigint, readNumber, readOptionalText, readText } from '../sql/cells.js'
 import type { Parameter, Row, Statement } from '../sql/database.js'
 import { ENTRY_COLUMNS, type EntryColumn } from '../sql/entry-rows.js'
-import type {
-  HoldCommand,
-  LedgerCommand,
-  LedgerOutcome,
-  ReleaseCommand,
-  SettleCommand,
+import {
+  bucketsOf,
+  type HoldCommand,
+  type LedgerCommand,
+  type LedgerOutcome,
+  type ReleaseCommand,
+  type SettleCommand,
 } from '../sql/ledger-commands.js'
+import type { Busy } from './lanes.js'
 import { PLACEHOLDERS, toLedgerParameters } from './ledger-parameters.js'
 import { readCounts, toLimitArrays } from './limit-arrays.js'
 
@@ -19,22 +21,57 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const CALL = `select * from {apply_ledger_3}(${PLACEHOLDERS})`
+const CALL = `select * from {apply_ledger_5}(${PLACEHOLDERS})`
 
-/** Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. */
-export function toLedgerBatch(commands: readonly LedgerCommand[]): {
+/** The names of rows that commands may have to wait for, as the ledger function writes them. */
+const ACCOUNT = 'account:'
+const BUCKET = 'bucket:'
+
+/** Returns the rows that a command locks. Those of the hold that it ends are not known yet. */
+export function rowsOf(command: LedgerCommand): readonly string[] {
+  return [
+    ...payersOf(command).map((account) => ACCOUNT + account),
+    ...bucketsOf(command).map((bucket) => BUCKET + bucket),
+  ]
+}
+
+/** Returns the accounts that a command takes credits from, or may. An account may appear twice. */
+function payersOf(command: LedgerCommand): readonly string[] {
+  if (command.kind !== 'settle') return [command.account]
+  const debited = command.postings.filter(({ amount }) => amount < 0n)
+  return [command.account, ...debited.map(({ account }) => account)]
+}
+
+/**
+ * Returns one statement for a batch, and a reader of its rows as outcomes in the order of the commands. The batch waits for
+ * the rows in `awaited`. A command that needs another row that is locked is busy.
+ *
+ * @param process the process that takes the holds; if absent, they last until they expire
+ */
+export function toLedgerBatch(
+  commands: readonly LedgerCommand[],
+  process?: string,
+  awaited: readonly string[] = [],
+): {
   readonly statement: Statement
-  readonly read: (rows: readonly Row[]) => readonly LedgerOutcome[]
+  readonly read: (rows: readonly Row[]) => readonly (LedgerOutcome | Busy)[]
 } {
   const parts: Parts = {
     releases: commands.filter((command) => command.kind === 'release'),
     settlements: commands.filter((command) => command.kind === 'settle'),
     holds: commands.filter((command) => command.kind === 'hold'),
   }
-  return { statement: toStatement(parts), read: (rows) => readOutcomes(commands, parts, rows) }
+  return {
+    statement: toStatement(parts, process, awaited),
+    read: (rows) => readOutcomes(commands, parts, rows),
+  }
 }
 
-function toStatement({ releases, settlements, holds }: Parts): Statement {
+function toStatement(
+  { releases, settlements, holds }: Parts,
+  process: string | undefined,
+  awaited: readonly string[],
+): Statement {
   const payers = new Map<string, number>()
   for (const [index, { account }] of settlements.entries()) payers.set(account, index + 1)
   const postings = settlements.flatMap((settlement, index) =>
@@ -44,34 +81,44 @@ function toStatement({ releases, settlements, holds }: Parts): Statement {
   postings.sort((first, second) =>
     first.account < second.account ? -1 : Number(first.account > second.account),
   )
+  const accounts = new Set([...releases, ...settlements, ...holds].flatMap(payersOf))
   const groups = groupHolds(holds)
   return {
     text: CALL,
-    parameters: toLedgerParameters({
-      accounts: distinct([...releases, ...settlements, ...postings, ...holds]),
-      released: releases.map((release) => release.holdId),
-      release_accounts: releases.map((release) => release.account),
-      claims: settlements.map((settlement) => settlement.claim),
-      ...toEntryArrays(settlements),
-      payers: [...payers.keys()],
-      payer_places: [...payers.values()],
-      creditors: distinct(postings),
-      posting_settlements: postings.map((posting) => posting.settlement),
-      posting_accounts: postings.map((posting) => posting.account),
-      posting_amounts: postings.map((posting) => posting.amount),
-      group_accounts: groups.accounts,
-      group_totals: groups.totals,
-      holds: holds.map((hold) => hold.holdId),
-      hold_groups: groups.places,
-      hold_accounts: holds.map((hold) => hold.account),
-      amounts: holds.map((hold) => hold.amount),
-      ttls: holds.map((hold) => hold.ttlMs),
-      hold_claims: holds.map((hold) => hold.claim),
-      replaces: holds.map((hold) => hold.replaces),
-      facts: holds.map((hold) => hold.facts),
-      ...toLimitArrays(holds, settlements),
-    }),
+    parameters: toLedgerParameters(
+      {
+        accounts: [...accounts],
+        released: releases.map((release) => release.holdId),
+        release_accounts: releases.map((release) => release.account),
+        claims: settlements.map((settlement) => settlement.claim),
+        ...toEntryArrays(settlements),
+        payers: [...payers.keys()],
+        payer_places: [...payers.values()],
+        creditors: distinct(postings).filter((account) => !accounts.has(account)),
+        posting_settlements: postings.map((posting) => posting.settlement),
+        posting_accounts: postings.map((posting) => posting.account),
+        posting_amounts: postings.map((posting) => posting.amount),
+        group_accounts: groups.accounts,
+        group_totals: groups.totals,
+        holds: holds.map((hold) => hold.holdId),
+        hold_groups: groups.places,
+        hold_accounts: holds.map((hold) => hold.account),
+        amounts: holds.map((hold) => hold.amount),
+        ttls: holds.map((hold) => hold.ttlMs),
+        hold_claims: holds.map((hold) => hold.claim),
+        replaces: holds.map((hold) => hold.replaces),
+        facts: holds.map((hold) => hold.facts),
+        ...toLimitArrays(holds, settlements),
+        awaited_accounts: namesOf(ACCOUNT, awaited),
+        awaited_buckets: namesOf(BUCKET, awaited),
+      },
+      process,
+    ),
   }
+}
+
+function namesOf(kind: string, rows: readonly string[]): readonly string[] {
+  return rows.filter((row) => row.startsWith(kind)).map((row) => row.slice(kind.length))
 }
 
 function distinct(named: readonly { readonly account: string }[]): readonly string[] {
@@ -117,8 +164,8 @@ function readOutcomes(
   commands: readonly LedgerCommand[],
   parts: Parts,
   rows: readonly Row[],
-): readonly LedgerOutcome[] {
-  const special = new Map<LedgerCommand, LedgerOutcome>()
+): readonly (LedgerOutcome | Busy)[] {
+  const special = new Map<LedgerCommand, LedgerOutcome | Busy>()
   const lost = new Set<LedgerCommand>()
   const balances = new Map<string, bigint>()
   const states = new Map<string, readonly bigint[]>()
@@ -133,6 +180,15 @@ function readOutcomes(
     switch (kind) {
       case 'done':
         plain = place
+        break
+      case 'busy-release':
+        special.set(parts.releases[place - 1]!, { kind: 'busy', row: readText(row, 'awaited') })
+        break
+      case 'busy-settlement':
+        special.set(parts.settlements[place - 1]!, { kind: 'busy', row: readText(row, 'awaited') })
+        break
+      case 'busy-hold':
+        special.set(parts.holds[place - 1]!, { kind: 'busy', row: readText(row, 'awaited') })
         break
       case 'settled':
         special.set(parts.releases[place - 1]!, { kind })
@@ -186,7 +242,7 @@ function readOutcomes(
     throw new Error(`The database answered ${plain + special.size} of ${commands.length} commands`)
   }
   let limit = 0
-  return commands.map((command): LedgerOutcome => {
+  return commands.map((command): LedgerOutcome | Busy => {
     const first = limit
     if (command.kind === 'hold') limit += command.limits.length
     const outcome = special.get(command)

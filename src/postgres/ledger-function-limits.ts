@@ -1,10 +1,11 @@
 import { HOLD_STATE } from '../sql/hold-states.js'
+import type { FunctionVersion } from './ledger-parameters.js'
 
 /**
  * Adds the buckets that the batch's holds free. Only their rows name these, and the batch's locks on accounts keep those
  * from changing. A settlement names its buckets itself.
  */
-const BUCKETS_OF_HOLDS = `if cardinality(p_released) > 0 or array_remove(p_replaces, null) <> '{}' then
+export const BUCKETS_OF_HOLDS = `if cardinality(p_released) > 0 or array_remove(p_replaces, null) <> '{}' then
     v_buckets := v_buckets || array(
       select distinct p.value ->> 0 from {holds} h cross join json_array_elements(h.limits::json) p(value)
       where h.id = any (p_released || p_replaces) and h.state < ${HOLD_STATE.released} and h.limits is not null
@@ -12,9 +13,15 @@ const BUCKETS_OF_HOLDS = `if cardinality(p_released) > 0 or array_remove(p_repla
     );
   end if;`
 
+/** Creates the buckets that holds count in. A bucket is created by its first hold, without a period. */
+export const CREATE_BUCKETS = `insert into {limit_buckets} (id, starts_at, ends_at, held, used)
+      select m.id, -1, -1, 0, 0 from (select distinct p_buckets[l.place] as id from unnest(p_limit_buckets) l(place)) m
+      where not exists (select from {limit_buckets} b where b.id = m.id)
+      order by 1 on conflict do nothing;`
+
 /**
- * Locks the batch's buckets, after its accounts and in one order, so that batches cannot deadlock. A bucket is created by
- * its first hold, without a period. Another process may create it or delete it at the same time, so all are locked again.
+ * Locks the batch's buckets, after its accounts and in one order, so that batches cannot deadlock. Another process may
+ * create a bucket or delete it at the same time, so all are locked again.
  */
 export const LOCK_BUCKETS = `v_buckets := p_buckets;
   ${BUCKETS_OF_HOLDS}
@@ -22,10 +29,7 @@ export const LOCK_BUCKETS = `v_buckets := p_buckets;
     perform from {limit_buckets} b where b.id = any (v_buckets) order by b.id for no key update;
     get diagnostics v_count = row_count;
     if v_count < cardinality(v_buckets) and cardinality(p_limits) > 0 then
-      insert into {limit_buckets} (id, starts_at, ends_at, held, used)
-      select m.id, -1, -1, 0, 0 from (select distinct p_buckets[l.place] as id from unnest(p_limit_buckets) l(place)) m
-      where not exists (select from {limit_buckets} b where b.id = m.id)
-      order by 1 on conflict do nothing;
+      ${CREATE_BUCKETS}
       perform from {limit_buckets} b where b.id = any (v_buckets) order by b.id for no key update;
       if exists (
         select from unnest(p_limit_buckets) l(place)
@@ -50,12 +54,18 @@ export const FIND_PERIODS = `if cardinality(p_limits) > 0 then
 const LIMITS = `unnest(p_limit_holds, p_limit_buckets, p_limit_windows, p_limit_units, p_limits, p_limit_amounts)
           with ordinality l(hold, bucket, windows, unit, size, amount, place)`
 
+/** A batch without its busy commands still has their limits, whose buckets may not exist yet. */
+const joinBuckets = ({ hasLanes }: FunctionVersion): string =>
+  `${hasLanes ? 'left join' : 'join'} {limit_buckets} b on b.id = p_buckets[l.bucket]`
+
 /**
  * Finds the groups of holds that would exceed a limit if all groups were taken, and the answers for all limits if they are.
  * If a group is not taken, its holds are checked one by one. So are holds outside of their periods, which may be repeats.
  * Overdue holds count as held here, too.
  */
-export const FIND_WITHIN = `v_within := array_fill(true, array[cardinality(p_group_accounts)]);
+export const findWithin = (
+  version: FunctionVersion,
+): string => `v_within := array_fill(true, array[cardinality(p_group_accounts)]);
         if cardinality(p_limits) > 0 then
           select array_agg(n.starts_at order by n.place),
             array_agg(greatest(n.size - n.present - n.running, 0)::bigint order by n.place),
@@ -70,7 +80,7 @@ export const FIND_WITHIN = `v_within := array_fill(true, array[cardinality(p_gro
               sum(l.amount) filter (where p_hold_groups[l.hold] > 0) over w as total,
               sum(l.amount) over (w order by l.place rows unbounded preceding) as running,
               min(l.size) filter (where l.amount > 0 or l.unit <> 'credits') over w as least
-            from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
+            from ${LIMITS} ${joinBuckets(version)}
             window w as (partition by l.bucket)
           ) n;
           foreach v_place in array v_places loop
@@ -82,7 +92,7 @@ export const FIND_WITHIN = `v_within := array_fill(true, array[cardinality(p_gro
  * Counts the limits of the groups that are taken together. A later period resets a bucket. If some groups are not taken,
  * more is left after the others.
  */
-export const COUNT_GROUPS = `if cardinality(p_limits) > 0 then
+export const countGroups = (version: FunctionVersion): string => `if cardinality(p_limits) > 0 then
           update {limit_buckets} b set
             starts_at = greatest(b.starts_at, c.starts_at),
             ends_at = case when b.starts_at < c.starts_at then c.ends_at else b.ends_at end,
@@ -101,7 +111,7 @@ export const COUNT_GROUPS = `if cardinality(p_limits) > 0 then
                 coalesce(sum(l.amount) filter (where v_covered[p_hold_groups[l.hold]]) over (
                   partition by l.bucket order by l.place rows between 1 following and unbounded following
                 ), 0) as later
-              from ${LIMITS} join {limit_buckets} b on b.id = p_buckets[l.bucket]
+              from ${LIMITS} ${joinBuckets(version)}
             ) n;
           end if;
         end if;`

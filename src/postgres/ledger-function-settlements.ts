@@ -1,13 +1,14 @@
 import type { EntryColumn } from '../sql/entry-rows.js'
 import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
+import { EARN, earnedBy } from './ledger-function-lanes.js'
 import { SETTLE_BUCKETS } from './ledger-function-limits.js'
 import { arrayOf, type FunctionVersion, noCounts } from './ledger-parameters.js'
 
 const { released, settled, expired } = HOLD_STATE
 
 /** An entry's id is drawn before its hold is known, and lost if the settlement is a repeat. */
-function endOpenHolds({ hasLimits }: FunctionVersion): string {
-  return `v_entries := array(select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id)));
+function endOpenHolds({ hasLimits, hasLanes }: FunctionVersion): string {
+  return `v_entries := array(${hasLanes ? DRAW_ENTRIES_WITHOUT_BUSY : "select nextval('{entries_id_seq}') from generate_series(1, cardinality(p_hold_id))"});
     -- Not "state = 0", which would let the planner walk through all open holds by the index of those. The entry has the
     -- facts from here on.
     with ended as (
@@ -21,13 +22,24 @@ function endOpenHolds({ hasLimits }: FunctionVersion): string {
     into v_open_accounts, v_open_amounts, v_has_claims, v_count${hasLimits ? ', v_open_limits' : ''} from ended e;`
 }
 
+/** A settlement that was taken out of the batch has no hold, and gets no entry. */
+const DRAW_ENTRIES_WITHOUT_BUSY =
+  "select case when s.id is not null then nextval('{entries_id_seq}') end from unnest(p_hold_id) s(id)"
+
+/** SQL for the number of settlements in the batch. */
+function settlementCount({ hasLanes }: FunctionVersion): string {
+  return hasLanes ? 'cardinality(p_hold_id) - v_busy_settlements' : 'cardinality(p_hold_id)'
+}
+
 /**
  * A repeat loses its entry. An unknown, released or expired hold is settled all the same, because the call was made. If no
  * row could be inserted or updated, another batch has changed the hold at the same time, under another account's lock.
  * This batch then has no effect and is retried.
  */
-const END_OTHER_HOLDS = `-- Those that were not open: settled, ended otherwise, or never heard of.
-    if v_count < cardinality(p_hold_id) then
+const endOtherHolds = (
+  version: FunctionVersion,
+): string => `-- Those that were not open: settled, ended otherwise, or never heard of.
+    if v_count < ${settlementCount(version)} then
       v_has_claims := true;
       for v_place, v_state in
         select s.place, h.state
@@ -84,7 +96,7 @@ const TAKE_CLAIMS = `if v_has_claims or array_remove(p_claims, null) <> '{}' the
 
 /** Every settlement except a repeat counts as plain. A lost claim is reported in addition. */
 function answer(version: FunctionVersion): string {
-  return `v_plain := v_plain + cardinality(p_hold_id);
+  return `v_plain := v_plain + ${settlementCount(version)};
     if array_position(v_entries, null) is not null then
       return query
         select 'repeated'::text, s.place, null::bigint, null::numeric, h.entry_id${noCounts(version)}
@@ -100,6 +112,7 @@ function answer(version: FunctionVersion): string {
 
 /** Changes each account once, by all its postings and freed holds. Payers are included with zero, so that each is read. */
 function changeBalances(version: FunctionVersion): string {
+  const { hasLanes } = version
   return `return query
       with changed as (
         update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
@@ -107,25 +120,30 @@ function changeBalances(version: FunctionVersion): string {
           select x.account, sum(x.posted)::bigint as posted, sum(x.freed)::bigint as freed from (
             select p.account, p.amount as posted, 0::bigint as freed
             from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
-            where v_entries[p.settlement] is not null
+            where v_entries[p.settlement] is not null${hasLanes ? ' and p.amount < 0' : ''}
             union all
             select o.account, 0::bigint, o.amount from unnest(v_open_accounts, v_open_amounts) o(account, amount)
             union all
-            select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id)
+            select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id)${hasLanes ? ' where s.id <> all (v_busy_accounts)' : ''}
           ) x group by x.account
         ) d where a.id = d.account
         returning a.id, a.posted
       )
       select 'balance'::text, s.place, c.posted, null::numeric, null::bigint${noCounts(version)}
-      from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
+      from ${hasLanes ? WITH_EARNINGS : 'changed c'} join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
 }
+
+/** Only payers whose row is below zero may be below zero. */
+const WITH_EARNINGS = `(
+        select c.id, (c.posted + ${earnedBy('c.id')})::bigint as posted from changed c where c.posted < 0
+      ) c`
 
 /** Returns the step of a ledger function that runs a batch's settlements. */
 export function settle(version: FunctionVersion): string {
   return `if cardinality(p_hold_id) > 0 then
     ${endOpenHolds(version)}
 
-    ${END_OTHER_HOLDS}
+    ${endOtherHolds(version)}
 
     ${writeEntries(version.entryColumns)}
 
@@ -134,6 +152,11 @@ export function settle(version: FunctionVersion): string {
     ${version.hasLimits ? SETTLE_BUCKETS : ''}
 
     ${answer(version)}
-    ${changeBalances(version)}
+    ${
+      version.hasLanes
+        ? `${EARN}
+    `
+        : ''
+    }${changeBalances(version)}
   end if;`
 }

@@ -29,6 +29,12 @@ const LIMIT_PARAMETERS = {
   use_amounts: 'bigint',
 } as const
 
+/** The rows that a batch waits for, of a function that knows lanes. */
+const LANE_PARAMETERS = {
+  awaited_accounts: 'text',
+  awaited_buckets: 'text',
+} as const
+
 export type LimitParameter = keyof typeof LIMIT_PARAMETERS
 
 /**
@@ -40,7 +46,7 @@ export type LimitParameter = keyof typeof LIMIT_PARAMETERS
  * 1, as in SQL.
  */
 const LEDGER_PARAMETERS = {
-  // The accounts to lock: all of the batch, each once.
+  // The accounts to lock, each once: those of releases and holds, and those that pay.
   accounts: 'text',
 
   // Releases.
@@ -54,7 +60,7 @@ const LEDGER_PARAMETERS = {
   // Paying accounts, each once, with the place of one of their settlements.
   payers: 'text',
   payer_places: 'bigint',
-  // Accounts with postings, each once. They are created if they do not exist.
+  // Accounts that only earn, each once. They are created if they do not exist.
   creditors: 'text',
   // Postings, with the place of their settlement.
   posting_settlements: 'int',
@@ -75,37 +81,55 @@ const LEDGER_PARAMETERS = {
   facts: 'json',
 
   ...LIMIT_PARAMETERS,
+
+  ...LANE_PARAMETERS,
 } as const satisfies Readonly<Record<string, 'text' | 'int' | 'bigint' | 'numeric' | 'json'>>
 
 export type LedgerParameter = keyof typeof LEDGER_PARAMETERS
 
 const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 
-/** The version of a ledger function: the columns of entries that it writes, and whether it knows limits. */
+/**
+ * The version of a ledger function: the columns of entries that it writes, whether it knows limits and processes, and whether
+ * it leaves out commands whose rows are busy and adds earnings to slots.
+ */
 export interface FunctionVersion {
   readonly entryColumns: readonly EntryColumn[]
   readonly hasLimits: boolean
+  readonly hasProcess: boolean
+  readonly hasLanes: boolean
 }
 
 /** Returns SQL that declares the parameters of a function. */
-export function declaredParameters({ entryColumns, hasLimits }: FunctionVersion): string {
+export function declaredParameters({
+  entryColumns,
+  hasLimits,
+  hasProcess,
+  hasLanes,
+}: FunctionVersion): string {
   const written: readonly string[] = entryColumns
-  return NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
+  const arrays = NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
     .filter((name) => hasLimits || !(name in LIMIT_PARAMETERS))
+    .filter((name) => hasLanes || !(name in LANE_PARAMETERS))
     .map((name) => {
       const type = LEDGER_PARAMETERS[name]
       return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
     })
-    .join(',\n  ')
+  return [...arrays, ...(hasProcess ? ['p_process text'] : [])].join(',\n  ')
 }
 
-/** SQL for the last column of a function's row that has no counts of limits. */
-export function noCounts({ hasLimits }: FunctionVersion): string {
-  return hasLimits ? ', null::bigint[]' : ''
+/** SQL for the last columns of a function's row that has no counts of limits. */
+export function noCounts(version: FunctionVersion): string {
+  return version.hasLimits ? `, null::bigint[]${noAwaited(version)}` : ''
 }
 
-/** SQL for the parameters of a call. */
-export const PLACEHOLDERS = NAMES.map((_, index) => `?${index + 1}`).join(', ')
+/** SQL for the last column of a function's row that waits for nothing. */
+export function noAwaited({ hasLanes }: FunctionVersion): string {
+  return hasLanes ? ', null::text' : ''
+}
+
+/** SQL for the parameters of a call: the arrays, and the process that takes the holds. */
+export const PLACEHOLDERS = [...NAMES, 'process'].map((_, index) => `?${index + 1}`).join(', ')
 
 /** SQL for a parameter as an array. */
 export function arrayOf(name: LedgerParameter): string {
@@ -115,9 +139,12 @@ export function arrayOf(name: LedgerParameter): string {
 /** Returns the parameters of a call, in their order. */
 export function toLedgerParameters(
   arrays: Readonly<Record<LedgerParameter, readonly Parameter[]>>,
+  process: string | undefined,
 ): readonly Parameter[] {
-  return NAMES.map((name) => {
+  const parameters: Parameter[] = NAMES.map((name) => {
     const cells = arrays[name]
     return LEDGER_PARAMETERS[name] === 'json' ? toLines(cells) : toArray(cells)
   })
+  parameters.push(process ?? null)
+  return parameters
 }

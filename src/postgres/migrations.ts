@@ -7,14 +7,32 @@ import {
   keyModelsAndRefunds,
   limitTables,
   mediaColumns,
+  processTables,
   replyTotalsTable,
   type SchemaWords,
 } from '../sql/tables.js'
-import { expireHoldsAndLimitsFunction, expireHoldsFunction } from './expire-holds-function.js'
+import { clearProcessFunction } from './clear-process-function.js'
+import {
+  expireFreeHoldsFunction,
+  expireHoldsAndLimitsFunction,
+  expireHoldsFunction,
+} from './expire-holds-function.js'
 import { NOW } from './function-settings.js'
-import { applyLedger1Function, applyLedger2Function, applyLedger3Function } from './ledger-function.js'
+import {
+  applyLedger1Function,
+  applyLedger2Function,
+  applyLedger3Function,
+  applyLedger4Function,
+  applyLedger5Function,
+} from './ledger-function.js'
+import { earnedTable } from './ledger-function-lanes.js'
 import type { Queries } from './query.js'
-import { takeHold1Function, takeHold2Function } from './take-hold-function.js'
+import {
+  takeHold1Function,
+  takeHold2Function,
+  takeHold3Function,
+  takeHold4Function,
+} from './take-hold-function.js'
 
 /** Adds the size of a reply's body to its account's total, and subtracts it again. */
 const countReplyFunction = `create function {count_reply_1}() returns trigger
@@ -93,6 +111,22 @@ export const postgresMigrations: readonly Migration[] = [
   { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 7, name: 'calls', statements: callTables(WORDS) },
   { version: 8, name: 'connect', statements: connectTables(WORDS) },
+  {
+    version: 9,
+    name: 'processes',
+    statements: [...processTables(WORDS), takeHold3Function, applyLedger4Function, clearProcessFunction],
+  },
+  {
+    version: 10,
+    name: 'settlement lanes',
+    statements: [
+      earnedTable,
+      takeHold4Function,
+      applyLedger5Function,
+      expireFreeHoldsFunction,
+      `alter function {expire_holds_1} set lock_timeout = '1s'`,
+    ],
+  },
 ]
 
 /** A new index reads a whole table, which takes minutes if it is large. */

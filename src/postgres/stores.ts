@@ -1,9 +1,12 @@
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { createSqlCalls } from '../sql/calls.js'
-import { createGroupCommit, type FaultKind } from '../sql/group-commit.js'
+import { readNumber } from '../sql/cells.js'
+import type { FaultKind } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
+import { createProcesses } from '../sql/processes.js'
 import {
+  clearReporter,
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
@@ -13,10 +16,10 @@ import {
 } from '../sql/stores.js'
 import { createCallsConnection } from './calls-connection.js'
 import { createPostgresDatabase } from './database.js'
-import { postgresFault } from './faults.js'
-import { findLocked } from './find-locked.js'
+import { isProcessGone, postgresFault } from './faults.js'
 import { createGate, type Gate } from './gate.js'
-import { toLedgerBatch } from './ledger-batch.js'
+import { createLanes } from './lanes.js'
+import { rowsOf, toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
 import { hearNewConnections, type PostgresPool } from './pool.js'
@@ -30,19 +33,29 @@ export interface PostgresStoresOptions extends DurableStoresOptions {
 const MAX_COMMANDS = 1_000
 /** The default of a pool of `pg`. */
 const DEFAULT_CONNECTIONS = 10
-/** One each for the ledger, the listener, a report and kept calls. */
-const OTHER_CONNECTIONS = 4
+/** Two for the ledger, and one each for the listener, a report and kept calls. */
+const OTHER_CONNECTIONS = 5
 const MAX_CALLS = 500
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
 /**
  * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
- * object with its `connect`; the host closes it. One connection is left to the ledger, one listens for changes while there
+ * object with its `connect`; the host closes it. Two connections are left to the ledger, one listens for changes while there
  * are watches, one runs reports, and one writes kept calls. Look-ups and administration share the others. In a pool of
- * fewer than five, they take turns with kept calls, and of fewer than four, with the ledger. The pool needs at least two connections, or three with reports.
+ * fewer than six, they take turns with kept calls, and of fewer than five, with the ledger. The pool needs at least two
+ * connections, or three with reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
+  return createPostgresStores(pool, given)
+}
+
+/** As {@link postgresStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
+export function createPostgresStores(
+  pool: PostgresPool,
+  given: PostgresStoresOptions,
+  pollMs?: number,
+): DurableStores {
   if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
     throw new TypeError('postgresStores needs a pool with a connect method, such as new Pool() of pg')
   }
@@ -80,14 +93,33 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   }
 
   const database = createPostgresDatabase(queries, listener, ready)
-  const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
-    async apply(commands) {
+  const ledgerDatabase = createPostgresDatabase(ledgerQueries, listener, ready)
+  const processes = createProcesses({
+    database: ledgerDatabase,
+    async clear(id, beat) {
       await ready()
-      const batch = toLedgerBatch(commands)
-      return batch.read(await ledgerQueries.run(batch.statement))
+      const [row] = await ledgerQueries.transaction((run) =>
+        run({ text: 'select * from {clear_process_1}(?1, ?2)', parameters: [id, beat ?? null] }),
+      )
+      return row && { holds: readNumber(row, 'holds'), leases: readNumber(row, 'leases') }
+    },
+    onCleared: clearReporter(options),
+    pollMs,
+  })
+  const groupCommit = createLanes<LedgerCommand, LedgerOutcome>({
+    async apply(commands, awaited) {
+      await ready()
+      const process = await processes.current()
+      const batch = toLedgerBatch(commands, process, awaited)
+      try {
+        return batch.read(await ledgerQueries.run(batch.statement))
+      } catch (error) {
+        if (process !== undefined && isProcessGone(error)) processes.gone(process)
+        throw error
+      }
     },
     faultOf: postgresFault,
-    findLocked: (commands) => findLocked(ledgerQueries, commands),
+    rowsOf,
     conflicts: {
       keysOf: (command) =>
         command.kind === 'hold' && command.replaces !== null
@@ -101,7 +133,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   })
   const ledger = createSqlLedger({
     database,
-    settlementReads: createPostgresDatabase(ledgerQueries, listener, ready),
+    settlementReads: ledgerDatabase,
     groupCommit,
     async expire(limit) {
       await ready()
@@ -109,6 +141,7 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
         run({ text: 'select * from {expire_holds_1}(?1)', parameters: [BigInt(limit)] }),
       )
     },
+    keepHolds: processes.keep,
   })
   const calls = createSqlCalls({
     database,
@@ -123,8 +156,10 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
     database,
     ledger,
     ready,
+    processes,
     async close() {
       await Promise.all([groupCommit.close(), calls.close()])
+      await processes.close()
       isClosed = true
       await listener.close()
       stopHearing()

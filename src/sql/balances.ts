@@ -11,7 +11,17 @@ export function heldOf({ now }: SqlDatabase): string {
     )`
 }
 
-/** Reads the balance from a row that has `posted`, and {@link heldOf} as `held`. */
+/**
+ * SQL for the balance of the account `a`. On PostgreSQL, the earnings of an account are in slots of their own, so that
+ * settlements of different payers do not wait for the row of the account that earns from all of them.
+ */
+export function postedOf({ engine }: SqlDatabase): string {
+  return engine === 'sqlite'
+    ? 'a.posted'
+    : '(a.posted + (select coalesce(sum(e.amount), 0) from {earned} e where e.account = a.id))'
+}
+
+/** Reads the balance from a row that has {@link postedOf} as `posted`, and {@link heldOf} as `held`. */
 export function readBalance(row: Row): Balance {
   const posted = readBigint(row, 'posted')
   const held = readBigint(row, 'held')

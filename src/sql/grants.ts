@@ -1,4 +1,5 @@
 import type { Entry } from '../contracts/index.js'
+import { postedOf } from './balances.js'
 import { checkAmount } from './bounds.js'
 import type { SqlDatabase } from './database.js'
 import { readEntry, toPostingsCell } from './entry-rows.js'
@@ -59,6 +60,11 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
       parameters: [amount, reference],
     },
     { text: 'select * from {entries} where reference = ?1', parameters: [reference] },
+    // Fails if the balance exceeds 64 bits, which earnings in slots may cause although the row fits.
+    {
+      text: `select cast(${postedOf(database)} as bigint) as posted from {accounts} a where a.id = ?1`,
+      parameters: [account],
+    },
   ])
   const entry = readEntry(rows[3]![0]!)
   const [posting] = entry.postings

@@ -4,8 +4,10 @@ export type FaultKind =
   | 'transient'
   /** The fault of one command, which must not harm the others. */
   | 'one-command'
-  /** Some commands need rows that another transaction has locked, for an unknown time. */
+  /** All commands need a row that another transaction has locked, for an unknown time. */
   | 'locked'
+  /** Some command needs a lock that another transaction has. It is unknown which. */
+  | 'one-locked'
   /** A retry would fail, too. */
   | 'permanent'
 
@@ -16,8 +18,8 @@ export interface GroupCommitOptions<Command, Outcome> {
    */
   readonly apply: (batch: readonly Command[]) => Promise<readonly Outcome[]>
   readonly faultOf: (error: unknown) => FaultKind
-  /** After a `locked` fault, returns the commands that still have to wait. */
-  readonly findLocked?: (batch: readonly Command[]) => Promise<ReadonlySet<Command>>
+  /** Resolves when the next batch may be taken, to a function that ends its turn. If absent, at once. */
+  readonly takeTurn?: () => Promise<() => void>
   /** If absent, any commands may share a batch. */
   readonly conflicts?: Conflicts<Command>
   readonly maxCommands: number
@@ -46,8 +48,8 @@ const LONGEST_PAUSE_MS = 1_000
 /**
  * Commits waiting commands together, in one transaction. While one batch runs, the next one fills, so batches grow with
  * the load and a single command does not wait. A command must be safe to repeat: after a transient fault, the same batch
- * is run again. If one command makes a batch fail, the batch is halved until that command fails alone. Commands that wait
- * for another transaction's lock move to the next batch, after the rest of their own.
+ * is run again. If one command makes a batch fail, the batch is halved until that command fails alone. A batch that waits
+ * for another transaction's lock is joined by the commands that arrived in the meantime, in the next turn.
  */
 export function createGroupCommit<Command, Outcome>(
   options: GroupCommitOptions<Command, Outcome>,
@@ -65,9 +67,11 @@ export function createGroupCommit<Command, Outcome>(
         running = undefined
         return
       }
+      const endTurn = await options.takeTurn?.()
       const { batch, rest } = takeBatch(queue, options.maxCommands, options.conflicts)
       queue = rest
       await runBatch(batch)
+      endTurn?.()
     }
   }
 
@@ -81,8 +85,13 @@ export function createGroupCommit<Command, Outcome>(
         return
       } catch (error) {
         const kind = options.faultOf(error)
-        if (kind === 'locked') return runUnlocked(items, error)
+        if (kind === 'locked' && !closed) {
+          queue.unshift(...dropImpatient(items, error))
+          return
+        }
         if (kind === 'one-command' && items.length > 1) return runHalves(items)
+        // Each half waits again, so a command may have waited long enough.
+        if (kind === 'one-locked' && items.length > 1) return runHalves(dropImpatient(items, error))
         if (kind !== 'transient' || closed) return reject(items, error)
         items = dropImpatient(items, error)
         if (items.length === 0) return
@@ -97,25 +106,6 @@ export function createGroupCommit<Command, Outcome>(
     const middle = items.length >> 1
     await runBatch(items.slice(0, middle))
     await runBatch(items.slice(middle))
-  }
-
-  /** Puts the commands that wait for the lock first in the next batch, and runs the others. */
-  async function runUnlocked(items: readonly Item[], error: unknown): Promise<void> {
-    const locked = items.length === 1 ? new Set(items) : await findLocked(items)
-    // The lock may be gone, or `findLocked` does not know. A command that then fails alone still waits.
-    if (locked.size === 0) return runHalves(items)
-    if (closed) reject([...locked], error)
-    else queue.unshift(...dropImpatient([...locked], error))
-    await runBatch(items.filter((item) => !locked.has(item)))
-  }
-
-  async function findLocked(items: readonly Item[]): Promise<ReadonlySet<Item>> {
-    try {
-      const commands = await options.findLocked?.(items.map((item) => item.command))
-      return new Set(items.filter((item) => commands?.has(item.command)))
-    } catch {
-      return new Set(items)
-    }
   }
 
   function dropImpatient(items: readonly Item[], error: unknown): readonly Item[] {

@@ -2,6 +2,7 @@ import { bodyBytesOf } from '../contracts/body-bytes.js'
 import type { Charge, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 import { readNumber, readOptionalText, readText } from './cells.js'
 import type { SqlDatabase } from './database.js'
+import type { Processes } from './processes.js'
 import { checkText } from './text.js'
 
 /** If a body is larger, only its charge is kept. */
@@ -15,20 +16,24 @@ const TIDIED_ROWS = 4
  * Replies to calls with an `Idempotency-Key`, shared by all processes on the database. Times are read from its clock. A
  * call whose reply has been deleted is still not charged twice, because the ledger keeps the claim.
  */
-export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
+export function createSqlIdempotency(
+  database: SqlDatabase,
+  processes: Pick<Processes, 'current' | 'forLease'>,
+): IdempotencyStore {
   const { now } = database
   return {
     async claim({ claim, account, digest, leaseMs }): Promise<IdempotencyState> {
       checkText(claim, 'claim')
+      const process = (await processes.forLease(leaseMs)) ?? null
       const [taken = [], found = []] = await database.batch([
         {
-          text: `insert into {replies} as r (claim, account, digest, done, expires_at, size_bytes)
-            values (?1, ?2, ?3, 0, ${now} + cast(?4 as bigint), 0)
+          text: `insert into {replies} as r (claim, account, digest, done, expires_at, size_bytes, process)
+            values (?1, ?2, ?3, 0, ${now} + cast(?4 as bigint), 0, ?5)
             on conflict (claim) do update set account = excluded.account, digest = excluded.digest, done = 0,
-              expires_at = excluded.expires_at, size_bytes = 0, reply = null
+              expires_at = excluded.expires_at, size_bytes = 0, reply = null, process = excluded.process
             where r.expires_at <= ${now}
             returning claim`,
-          parameters: [claim, account, digest, BigInt(Math.ceil(leaseMs))],
+          parameters: [claim, account, digest, BigInt(Math.ceil(leaseMs)), process],
         },
         { text: 'select digest, done, reply from {replies} where claim = ?1', parameters: [claim] },
       ])
@@ -74,9 +79,11 @@ export function createSqlIdempotency(database: SqlDatabase): IdempotencyStore {
     },
 
     async abandon(claim) {
+      // If this process was silent for too long, another one may have the lease now.
       await database.all({
-        text: 'delete from {replies} where claim = ?1 and done = 0',
-        parameters: [checkText(claim, 'claim')],
+        text: `delete from {replies} where claim = ?1 and done = 0
+          and (process is null or process = ?2 or process not in (select id from {processes}))`,
+        parameters: [checkText(claim, 'claim'), (await processes.current()) ?? null],
       })
     },
   }

@@ -2,12 +2,13 @@ import type {
   Charge,
   ExpiredHold,
   HoldResult,
+  KeptHolds,
   LedgerLookUps,
   LedgerReader,
   LedgerStore,
   SettleResult,
 } from '../contracts/index.js'
-import { heldOf, readBalance } from './balances.js'
+import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { readEntries } from './entries.js'
@@ -29,6 +30,7 @@ export interface SqlLedgerParts {
   readonly groupCommit: GroupCommit<LedgerCommand, LedgerOutcome>
   /** Expires overdue holds in one transaction. Returns rows with `id`, `account`, `amount` and `facts`. */
   readonly expire: (limit: number) => Promise<readonly Row[]>
+  readonly keepHolds: () => Promise<KeptHolds>
 }
 
 /** Creates a ledger on top of an engine's group commit. */
@@ -37,6 +39,7 @@ export function createSqlLedger({
   settlementReads,
   groupCommit,
   expire,
+  keepHolds,
 }: SqlLedgerParts): LedgerStore & LedgerReader & LedgerLookUps {
   async function chargeOf(entryId: bigint): Promise<Charge> {
     const [row] = await settlementReads.all({
@@ -49,7 +52,7 @@ export function createSqlLedger({
 
   async function balanceOf(account: string): Promise<bigint> {
     const [row] = await settlementReads.all({
-      text: 'select posted from {accounts} where id = ?1',
+      text: `select ${postedOf(database)} as posted from {accounts} a where a.id = ?1`,
       parameters: [account],
     })
     return row === undefined ? 0n : readBigint(row, 'posted')
@@ -102,7 +105,7 @@ export function createSqlLedger({
 
     async balance(account) {
       const [row] = await database.all({
-        text: `select a.posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
+        text: `select ${postedOf(database)} as posted, ${heldOf(database)} as held from {accounts} a where a.id = ?1`,
         parameters: [account],
       })
       return row === undefined ? undefined : readBalance(row)
@@ -118,6 +121,7 @@ export function createSqlLedger({
       }))
     },
 
+    keepHolds,
     entries: (query) => readEntries(database, query),
     ...createSqlLookUps(database),
   }

@@ -10,7 +10,7 @@ import type {
   SpentQuery,
 } from '../contracts/index.js'
 import { limitCounts } from '../contracts/limit-buckets.js'
-import { heldOf, readBalance } from './balances.js'
+import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readNumber, readOptionalNumber, readOptionalText, readText } from './cells.js'
 import { createConditions } from './conditions.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
@@ -184,7 +184,7 @@ function spentStatement(
   return {
     isReport: true,
     text: `select b.now, b.posted, b.held, s.day, s.amount from (
-        select n.now, coalesce(a.posted, 0) as posted, coalesce(${heldOf(database)}, 0) as held
+        select n.now, coalesce(${postedOf(database)}, 0) as posted, coalesce(${heldOf(database)}, 0) as held
         from (select ${now} as now) n left join {accounts} a on a.id = ?1
       ) b left join (
         select p.at / ${DAY_MS} as day, sum(case e.kind when 'refund' then -${refunded} else e.cost end) as amount

@@ -7,6 +7,7 @@ import type {
   LedgerLookUps,
   LedgerReader,
   LedgerStore,
+  ProcessCleared,
   ProviderRegistry,
   RouteDisabled,
   WatchLost,
@@ -17,6 +18,7 @@ import { createSqlConnect } from './connect.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'
 import { createSqlIdempotency } from './idempotency.js'
+import type { ClearedProcess, Processes } from './processes.js'
 import { type AdapterFactories, createSqlRegistry } from './registry.js'
 import { createSecretBox, type SecretBox, type SecretKey } from './secret-box.js'
 import { callHost } from './watchers.js'
@@ -34,12 +36,15 @@ export interface DurableStoresOptions {
   readonly otherTokens?: boolean
   /** How long `calls` keeps how calls ended, in milliseconds. 30 days by default. */
   readonly keepCallsMs?: number
-  /** Called for a route whose row cannot be used, and if changes are no longer heard. By default, emits a process warning. */
+  /**
+   * Called for a route whose row cannot be used, if changes are no longer heard, and for each process that was cleared. By
+   * default, emits a process warning.
+   */
   readonly onEvent?: (event: StoresEvent) => void
 }
 
 /** The events of the stores themselves. The router reports all others. */
-export type StoresEvent = RouteDisabled | WatchLost
+export type StoresEvent = RouteDisabled | WatchLost | ProcessCleared
 
 /** The names of {@link DurableStoresOptions}. */
 export const STORE_OPTIONS: readonly string[] = [
@@ -76,6 +81,7 @@ export interface DurableStores {
 export interface DurableParts
   extends Pick<DurableStores, 'calls' | 'ledger' | 'database' | 'ready' | 'close'> {
   readonly options: DurableStoresOptions
+  readonly processes: Processes
 }
 
 /** Throws a `TypeError` if the option is not a number of milliseconds. */
@@ -92,6 +98,7 @@ export function createDurableStores({
   ready,
   close,
   options,
+  processes,
 }: DurableParts): DurableStores {
   requireFunctions(
     'adapters',
@@ -114,7 +121,7 @@ export function createDurableStores({
     catalogue: createSqlCatalogue(database),
     ledger,
     providers,
-    idempotency: createSqlIdempotency(database),
+    idempotency: createSqlIdempotency(database, processes),
     calls,
     connect: createSqlConnect(database),
     database,
@@ -136,10 +143,23 @@ export function reporter({ onEvent = warn }: DurableStoresOptions): (event: Stor
   return (event) => callHost('onEvent', () => onEvent(event))
 }
 
+/** Returns a function that reports a process that was cleared. */
+export function clearReporter(options: DurableStoresOptions): (id: string, cleared: ClearedProcess) => void {
+  const report = reporter(options)
+  return (id, { holds, leases }) => report({ type: 'process-cleared', process: id, holds, keys: leases })
+}
+
 function warn(event: StoresEvent): void {
-  process.emitWarning(
-    event.type === 'watch-lost'
-      ? `compat-router does not hear changes of its stores, so nothing is cached: ${event.why}`
-      : `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`,
-  )
+  process.emitWarning(warningOf(event))
+}
+
+function warningOf(event: StoresEvent): string {
+  switch (event.type) {
+    case 'watch-lost':
+      return `compat-router does not hear changes of its stores, so nothing is cached: ${event.why}`
+    case 'route-disabled':
+      return `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`
+    case 'process-cleared':
+      return `compat-router has cleared the process ${event.process}, which no longer responds: ${event.holds} holds and ${event.keys} keys are free`
+  }
 }

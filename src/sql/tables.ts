@@ -19,7 +19,8 @@ export interface SchemaWords {
 /**
  * The tables of the first version. Amounts are in 10^-9 credit, times in milliseconds since the Unix epoch.
  *
- * - `accounts` caches the sums of `postings` and of open `holds`. All three change in one transaction.
+ * - `accounts` caches the sums of `postings`, apart from earnings in slots (see `postedOf`), and of open `holds`. All change
+ *   in one transaction.
  * - `entries` and `postings` are append-only. An entry contains its postings as JSON for its reader; the table serves to
  *   find and sum an account's history.
  * - `claims` contains the hold that last took each claim. The claim is taken while that hold is open or settled.
@@ -348,5 +349,24 @@ export function connectTables({ name, integer, keyed, busy }: SchemaWords): read
       bytes text not null,
       primary key (app_id, hash)
     ) ${keyed}`,
+  ]
+}
+
+/**
+ * The processes that take holds and leases.
+ *
+ * - `processes.beat` is incremented by its process every few seconds, and by nobody else.
+ * - `holds.process` and `replies.process` contain the process that took an open hold or a lease. They are null if it does
+ *   not keep them, as in earlier releases, and such a hold or lease ends by its time alone.
+ */
+export function processTables({ name, integer, busy }: SchemaWords): readonly string[] {
+  return [
+    `create table {processes} (
+      id ${name} primary key,
+      beat ${integer} not null
+    ) ${busy}`,
+    `alter table {holds} add column process ${name}`,
+    `alter table {replies} add column process ${name}`,
+    'create index compat_replies_process on {replies} (process) where done = 0',
   ]
 }

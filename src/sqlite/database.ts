@@ -4,7 +4,7 @@ import { createChangePoll } from './change-poll.js'
 import type { WorkerClient } from './worker-client.js'
 
 /** SQL for the time of the machine's clock. */
-const NOW = "cast(round(unixepoch('subsec') * 1000) as integer)"
+export const NOW = "cast(round(unixepoch('subsec') * 1000) as integer)"
 
 /** Runs statements in one thread, and reports, which may take long, in another. */
 export function createSqliteDatabase(

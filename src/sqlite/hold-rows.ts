@@ -43,7 +43,13 @@ export interface HoldRows {
   /** Returns the part of a bucket's period that such holds hold. */
   overdueLimit(bucket: string, startsAt: number, now: bigint): bigint
   /** Returns false, and changes nothing, if a hold with this id exists. */
-  insertOpen(command: HoldCommand, claim: string | null, limits: readonly LimitUse[], now: bigint): boolean
+  insertOpen(
+    command: HoldCommand,
+    claim: string | null,
+    limits: readonly LimitUse[],
+    now: bigint,
+    process: string | null,
+  ): boolean
   /** As {@link insertOpen}, for an unknown hold, so that it is refused if it arrives later. */
   insertReleased(id: string, account: string, now: bigint): boolean
   /** As {@link insertReleased}. */
@@ -86,10 +92,11 @@ export function createHoldRows(connection: Connection): HoldRows {
     overdue: (account, now) => sql.overdue.first([account, now])![0] as bigint,
     overdueLimit: (bucket, startsAt, now) =>
       sql.overdueLimit.first([now, bucket, BigInt(startsAt)])![0] as bigint,
-    insertOpen({ holdId, account, amount, ttlMs, replaces, facts }, claim, limits, now) {
+    insertOpen({ holdId, account, amount, ttlMs, replaces, facts }, claim, limits, now, process) {
       const expiresAt = now + BigInt(ttlMs)
       const cell = limits.length === 0 ? null : JSON.stringify(toLimitCells(limits))
-      return sql.insertOpen.run([holdId, account, amount, expiresAt, claim, replaces, facts, cell]) === 1
+      const cells = [holdId, account, amount, expiresAt, claim, replaces, facts, cell, process]
+      return sql.insertOpen.run(cells) === 1
     },
     insertReleased: (id, account, now) => sql.insertReleased.run([id, account, now]) === 1,
     insertSettled: (id, account, entryId, now) => sql.insertSettled.run([id, account, now, entryId]) === 1,
@@ -157,8 +164,8 @@ function prepareStatements(connection: Connection) {
          and l.value ->> 0 = ?2 and l.value ->> 1 <> 'requests' and l.value ->> 2 = ?3`,
     ),
     insertOpen: connection.prepare(
-      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts, limits)
-       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7, ?8) on conflict do nothing`,
+      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts, limits, process)
+       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7, ?8, ?9) on conflict do nothing`,
     ),
     insertReleased: connection.prepare(
       `insert into {holds} (id, account, amount, state, expires_at, ended_at)

@@ -16,12 +16,19 @@ import {
 import { type Accounts, createAccounts } from './accounts.js'
 import { type Buckets, createBuckets } from './buckets.js'
 import type { Connection, Prepared } from './connection.js'
+import { PROCESS_GONE } from './faults.js'
 import { createHoldRows, type SettledHold } from './hold-rows.js'
 import { takeHold } from './take-hold.js'
 
 /** Runs commands in one transaction. Ends the open holds of all settlements first, then runs the commands in order. */
 export interface LedgerTransaction {
-  apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[]
+  /**
+   * Throws an error with the code {@link PROCESS_GONE}, and changes nothing, if it has holds to take and the process was
+   * cleared.
+   *
+   * @param process the process that takes the holds; if absent, they last until they expire
+   */
+  apply(commands: readonly LedgerCommand[], process?: string): readonly LedgerOutcome[]
 }
 
 const RELEASED: ReleaseOutcome = { kind: 'released' }
@@ -34,14 +41,16 @@ const SETTLED: ReleaseOutcome = { kind: 'settled' }
 export function createLedgerTransaction(connection: Connection): LedgerTransaction {
   const holds = createHoldRows(connection)
   const postingRows = createPostingRows(connection)
+  const findProcess = connection.prepare('select 1 from {processes} where id = ?1')
   const lastEntry = connection.prepare('select max(id) from {entries}')
   const insertEntry = connection.prepare(
     `insert into {entries} (id, at, kind, ${ENTRY_COLUMNS.join(', ')})
      values (?, ?, 'charge'${', ?'.repeat(ENTRY_COLUMNS.length)})`,
   )
 
-  function apply(commands: readonly LedgerCommand[]): readonly LedgerOutcome[] {
+  function apply(commands: readonly LedgerCommand[], process?: string): readonly LedgerOutcome[] {
     return connection.transaction(() => {
+      if (process !== undefined && commands.some(({ kind }) => kind === 'hold')) checkProcess(process)
       const now = BigInt(Date.now())
       const accounts = createAccounts(connection, now)
       accounts.load(commands.flatMap(accountsOf))
@@ -56,7 +65,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       )
       const postings: PostingRow[] = []
       const outcomes = commands.map((command): LedgerOutcome => {
-        if (command.kind === 'hold') return takeHold(command, holds, accounts, buckets, now)
+        if (command.kind === 'hold') return takeHold(command, holds, accounts, buckets, now, process ?? null)
         if (command.kind === 'release') return release(command, accounts, buckets, now)
         return settle(command, accounts, buckets, now, ++entryId, settled.get(command.holdId), postings)
       })
@@ -65,6 +74,12 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
       buckets.write()
       return outcomes
     })
+  }
+
+  /** Nothing would end a hold of a process that was cleared if the process died. */
+  function checkProcess(process: string): void {
+    if (findProcess.first([process]) !== undefined) return
+    throw Object.assign(new Error(`The process ${process} was cleared`), { code: PROCESS_GONE })
   }
 
   function release(

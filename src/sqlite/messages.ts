@@ -12,7 +12,11 @@ export interface WorkerStart {
 
 /** A question to the worker. Each runs in one transaction. */
 export type Question =
-  | { readonly kind: 'ledger'; readonly commands: readonly LedgerCommand[] }
+  | {
+      readonly kind: 'ledger'
+      readonly commands: readonly LedgerCommand[]
+      readonly process?: string | undefined
+    }
   | { readonly kind: 'expire'; readonly limit: number }
   | { readonly kind: 'batch'; readonly statements: readonly Statement[] }
   | InsertQuestion

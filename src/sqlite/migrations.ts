@@ -7,6 +7,7 @@ import {
   keyModelsAndRefunds,
   limitTables,
   mediaColumns,
+  processTables,
   replyTotalsTable,
   type SchemaWords,
 } from '../sql/tables.js'
@@ -66,6 +67,7 @@ export const sqliteMigrations: readonly Migration[] = [
   { version: 5, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
   { version: 6, name: 'calls', statements: callTables(WORDS) },
   { version: 7, name: 'connect', statements: connectTables(WORDS) },
+  { version: 8, name: 'processes', statements: processTables(WORDS) },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

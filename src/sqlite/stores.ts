@@ -1,10 +1,13 @@
 import { resolve } from 'node:path'
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { createSqlCalls } from '../sql/calls.js'
+import type { Statement } from '../sql/database.js'
 import { createGroupCommit } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
+import { createProcesses } from '../sql/processes.js'
 import {
+  clearReporter,
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
@@ -12,8 +15,9 @@ import {
   STORE_OPTIONS,
 } from '../sql/stores.js'
 import { createCallsConnection } from './calls-connection.js'
+import { clearProcess } from './clear-process.js'
 import { createSqliteDatabase } from './database.js'
-import { sqliteFault } from './faults.js'
+import { isProcessGone, sqliteFault } from './faults.js'
 import { createWorkerClient } from './worker-client.js'
 
 export interface SqliteStoresOptions extends DurableStoresOptions {
@@ -37,6 +41,11 @@ const ADDRESS_PATTERN = /^(file:|[a-z][a-z+]+:\/\/)/i
  * Every commit is on disk (`synchronous=FULL`) before its promise resolves, except those of kept calls.
  */
 export function sqliteStores(given: SqliteStoresOptions): DurableStores {
+  return createSqliteStores(given)
+}
+
+/** As {@link sqliteStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
+export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number): DurableStores {
   refuseMisspelt(given, ['file', ...STORE_OPTIONS], 'sqliteStores')
   const { file: path, ...options } = given
   if (typeof path !== 'string' || path === '' || path === ':memory:' || ADDRESS_PATTERN.test(path)) {
@@ -50,8 +59,24 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   const reportsWorker = createWorkerClient(file, state)
   const callsWorker = createWorkerClient(file, state, false)
   const database = createSqliteDatabase(rowsWorker, reportsWorker)
+  /** Runs statements in the thread that nothing but the ledger delays. */
+  const ledgerBatch = (statements: readonly Statement[]) => ledgerWorker.ask({ kind: 'batch', statements })
+  const processes = createProcesses({
+    database: { batch: ledgerBatch, now: database.now },
+    clear: (id, beat) => clearProcess(ledgerBatch, id, beat),
+    onCleared: clearReporter(options),
+    pollMs,
+  })
   const groupCommit = createGroupCommit<LedgerCommand, LedgerOutcome>({
-    apply: (commands) => ledgerWorker.ask({ kind: 'ledger', commands }),
+    async apply(commands) {
+      const process = await processes.current()
+      try {
+        return await ledgerWorker.ask({ kind: 'ledger', commands, process })
+      } catch (error) {
+        if (process !== undefined && isProcessGone(error)) processes.gone(process)
+        throw error
+      }
+    },
     faultOf: sqliteFault,
     maxCommands: MAX_COMMANDS,
     patienceMs: PATIENCE_MS,
@@ -60,12 +85,13 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
     database,
     settlementReads: {
       async all(statement) {
-        const [rows = []] = await ledgerWorker.ask({ kind: 'batch', statements: [statement] })
+        const [rows = []] = await ledgerBatch([statement])
         return rows
       },
     },
     groupCommit,
     expire: (limit) => ledgerWorker.ask({ kind: 'expire', limit }),
+    keepHolds: processes.keep,
   })
   const calls = createSqlCalls({
     database,
@@ -79,11 +105,13 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
     calls,
     database,
     ledger,
+    processes,
     async ready() {
       await database.all({ text: 'select 1' })
     },
     async close() {
       await Promise.all([groupCommit.close(), calls.close()])
+      await processes.close()
       database.close()
       const workers = [ledgerWorker, rowsWorker, reportsWorker, callsWorker]
       await Promise.all(workers.map((worker) => worker.close()))

@@ -23,6 +23,7 @@ export function takeHold(
   accounts: Accounts,
   buckets: Buckets,
   now: bigint,
+  process: string | null,
 ): HoldOutcome {
   const { account, amount, claim, limits, replaces } = command
   if (claim === null && replaces === null && areInPresent(limits, Number(now))) {
@@ -31,14 +32,14 @@ export function takeHold(
     const tested = testLimits(buckets, limits, NO_LIMITS, Number(now), () => 0n)
     if (isCovered && tested.ok) {
       const parts = tested.grants.map(({ part }) => part)
-      if (holds.insertOpen(command, null, parts, now)) {
+      if (holds.insertOpen(command, null, parts, now, process)) {
         if (amount > 0n) accounts.change(account, 0n, amount)
         takeLimits(buckets, tested.grants, NO_LIMITS)
         return granted(command, buckets, parts, now)
       }
     }
   }
-  return takeWithCare(command, holds, accounts, buckets, now)
+  return takeWithCare(command, holds, accounts, buckets, now, process)
 }
 
 function takeWithCare(
@@ -47,6 +48,7 @@ function takeWithCare(
   accounts: Accounts,
   buckets: Buckets,
   now: bigint,
+  process: string | null,
 ): HoldOutcome {
   const known = holds.read(command.holdId, now)
   if (known !== undefined) {
@@ -86,7 +88,7 @@ function takeWithCare(
   takeLimits(buckets, tested.grants, own)
   if (command.amount > 0n) accounts.change(command.account, 0n, command.amount)
   if (claim !== null) holds.giveClaim(claim, command.holdId)
-  holds.insertOpen(command, claim, parts, now)
+  holds.insertOpen(command, claim, parts, now, process)
   return granted(command, buckets, parts, now)
 }
 

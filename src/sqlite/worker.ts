@@ -44,7 +44,7 @@ function createAnswers(): (question: Question) => Answers[keyof Answers] {
   return (question) => {
     switch (question.kind) {
       case 'ledger':
-        return ledger.apply(question.commands)
+        return ledger.apply(question.commands, question.process)
       case 'expire':
         return expireHolds(connection, question.limit)
       case 'batch':

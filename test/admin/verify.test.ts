@@ -74,7 +74,7 @@ describe.each(engineNames)('verify on %s', (name) => {
         found: 0n,
         expected: 5_000_000_000n,
         message:
-          'The account "carol" has no row in accounts, but its postings add up to 5: restore the row from a backup, or insert one with their sum as posted.',
+          'The account "carol" has no row in accounts, but its postings add up to 5: restore the row from a backup, or insert one with 0 as posted and verify again.',
       },
     ])
   })

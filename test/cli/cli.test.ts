@@ -5,7 +5,7 @@ import { createAdmin } from '../../src/admin/index.js'
 import { version } from '../../src/base/version.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
-import { context, createFacts, createSettle } from '../helpers/ledger-requests.js'
+import { context, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { pngOf } from '../helpers/pictures.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
@@ -320,6 +320,25 @@ describe('the command line', () => {
     expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
   })
 
+  it('lists open holds, and frees one', async () => {
+    const stores = sqliteStores({ file: testFile.file })
+    const hold = createHold('alice', 7n)
+    await stores.ledger.hold(hold, context)
+    await stores.close()
+    expect((await run('holds list --account alice')).out).toMatch(
+      new RegExp(`${hold.holdId}.*alice.*0\\.000000007.*acme/fast`),
+    )
+    expect(await run(`holds free ${hold.holdId}`)).toMatchObject({
+      exitCode: 0,
+      said: `${hold.holdId}: free\n`,
+    })
+    expect((await run('holds list')).out).toBe('none\n')
+    expect(await run(`holds free ${hold.holdId}`)).toMatchObject({
+      exitCode: 1,
+      said: `error: There is no open hold "${hold.holdId}"\n`,
+    })
+  })
+
   it('lists how calls ended, explains one, and shows the last use and the spend of each key', async () => {
     const issued = JSON.parse((await run('--json keys issue carol')).out)
     const { credentialId } = issued
@@ -380,7 +399,7 @@ describe('the command line', () => {
     await stores.close()
     const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
     const message =
-      'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or set posted in its accounts row to their sum.'
+      'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or change posted in its accounts row by the difference.'
     const said = `${message}\nerror: The books do not add up: 1 difference\n`
     expect(verified).toMatchObject({ exitCode: 1, said })
     expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)

@@ -8,6 +8,7 @@ export const READING = [
   'grants history none',
   'credentials list',
   'limits list',
+  'holds list',
   'models list',
   'routes list',
   'entries',

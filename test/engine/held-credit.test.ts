@@ -10,6 +10,7 @@ function start(answer: HoldResult) {
   const asked: HoldRequest[] = []
   const parts = {
     options: { limits: DEFAULT_LIMITS, newId: () => `hold-${asked.length + 1}` },
+    holds: { holder: undefined, isKept: () => true },
     ledger: {
       holdTaken: () => undefined,
       hold: (request: HoldRequest) => {

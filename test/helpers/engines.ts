@@ -1,15 +1,18 @@
 import { afterAll, beforeAll } from 'vitest'
-import { postgresStores } from '../../src/postgres/index.js'
+import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
-import { sqliteStores } from '../../src/sqlite/index.js'
+import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { createTestDatabase, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
 
 /** One of the durable engines, with a location for databases. */
 export interface Engine {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Stores of an unused database. The same `database` again gives the view of another process. */
-  open(database: string, options?: DurableStoresOptions): DurableStores
+  /**
+   * Stores of an unused database. The same `database` again gives the view of another process. `pollMs` shortens the time
+   * after which a process counts as dead.
+   */
+  open(database: string, options?: DurableStoresOptions, pollMs?: number): DurableStores
 }
 
 export const engineNames = ['SQLite', 'PostgreSQL'] as const
@@ -31,11 +34,11 @@ export function useEngine(name: Engine['name']): Engine {
   })
   return {
     name,
-    open(database, options = {}) {
+    open(database, options = {}, pollMs) {
       const stores =
         name === 'SQLite'
-          ? sqliteStores({ file: `${file.file}-${database}`, ...options })
-          : postgresStores(server.pool, { schema: database, ...options })
+          ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs)
+          : createPostgresStores(server.pool, { schema: database, ...options }, pollMs)
       opened.push(stores)
       return stores
     },

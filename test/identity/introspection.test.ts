@@ -248,7 +248,7 @@ describe('answers', () => {
   })
 })
 
-test('a fault does not tell what the answer was', async () => {
+test('a fault does not contain the answer', async () => {
   const { resolve, server } = await open()
   server.answer = (_, res) =>
     res.writeHead(200, { 'content-type': 'application/json' }).end('{"email":"ann@acme.example"')

@@ -57,6 +57,7 @@ const openSqlite: OpenClocked = async (accounts, now) => {
     settlementReads: stores.database,
     groupCommit,
     expire: async (limit) => atTime(() => expireHolds(connection, limit)),
+    keepHolds: () => Promise.reject(new Error('Nobody keeps these holds')),
   })
 }
 

@@ -163,7 +163,7 @@ describe('a PostgreSQL store in trouble', () => {
     const stores = postgresStores(pool, { schema: 'hasty' })
     await stores.ready()
     const other = await connectTo(database)
-    await other.query('alter function hasty.apply_ledger_2 set lock_timeout = 0')
+    await other.query('alter function hasty.apply_ledger_5 set lock_timeout = 0')
     await other.query("begin; update hasty.accounts set posted = posted where id = 'bob'")
     const waits = Promise.allSettled([stores.ledger.hold(createHold('bob', 1n), context)])
     const goesOn = await Promise.allSettled([stores.ledger.hold(createHold('alice', 1n), context)])
@@ -288,6 +288,8 @@ describe('a PostgreSQL store in trouble', () => {
       { version: '6' },
       { version: '7' },
       { version: '8' },
+      { version: '9' },
+      { version: '10' },
     ])
     for (const stores of all) await stores.close()
     for (const pool of pools) await pool.end()
@@ -300,7 +302,7 @@ describe('a PostgreSQL store in trouble', () => {
     })
     const stores = postgresStores(database.pool, { schema: 'newer' })
     const message =
-      'The schema newer has schema version 999, and this release of compat-router knows up to 8: upgrade compat-router'
+      'The schema newer has schema version 999, and this release of compat-router knows up to 10: upgrade compat-router'
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
   })

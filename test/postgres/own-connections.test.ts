@@ -5,9 +5,12 @@ import { context, createHold, createSettle } from '../helpers/ledger-requests.js
 import { connectTo, createPool, createTestDatabase } from '../helpers/postgres.js'
 
 describe('the ledger on PostgreSQL', () => {
-  it.each([4, 10])(
+  it.each([
+    [4, 2],
+    [10, 7],
+  ])(
     'keeps running while look-ups of all kinds and kept calls hang, with a pool of %i',
-    async (max) => {
+    async (max, hanging) => {
       const database = await createTestDatabase()
       const pool = createPool(database.url, max)
       const stores = postgresStores(pool)
@@ -38,7 +41,7 @@ describe('the ledger on PostgreSQL', () => {
       ].map((asked) => Promise.resolve(asked).then(() => settled.push('answered'), String))
       const text = 'select count(*)::int as count from pg_locks where not granted'
       const waiting = async () => (await other.query(text)).rows[0].count
-      await expect.poll(waiting).toBeGreaterThanOrEqual(max - 2)
+      await expect.poll(waiting).toBeGreaterThanOrEqual(hanging)
       for (let round = 0; round < 5; round++) {
         const hold = createHold('alice', 0n)
         expect(await stores.ledger.hold(hold, context)).toEqual({ ok: true })

@@ -57,7 +57,9 @@ describe(`PostgreSQL with ${entries} entries`, () => {
 
   it('finds every row of a batch by an index', async () => {
     const plans = await plansOf(async (pool) => {
-      const { ledger } = postgresStores(pool)
+      const stores = postgresStores(pool)
+      const { ledger } = stores
+      await ledger.keepHolds!(context)
       const hold = createHold('account-1', 5n)
       const claimed = createHold('account-2', 5n, { claim: 'c' })
       await Promise.all([
@@ -73,8 +75,14 @@ describe(`PostgreSQL with ${entries} entries`, () => {
       ])
       await ledger.expireHolds(100, context)
       await ledger.balance('account-1', context)
+      // Clears its own process.
+      await stores.close()
     })
     expect(plans.length).toBeGreaterThan(15)
+    // A batch with holds keeps its process from being cleared.
+    expect(
+      plans.filter((plan) => /for key share[\s\S]*LockRows[\s\S]*processes_pkey/i.test(plan)),
+    ).not.toEqual([])
     expect(wholeScans(plans)).toEqual([])
   })
 

@@ -20,7 +20,7 @@ function createBench(
     maxCommands?: number
     patienceMs?: number
     byId?: boolean
-    findLocked?: (batch: readonly Command[]) => Promise<ReadonlySet<Command>>
+    takeTurn?: () => Promise<() => void>
   } = {},
 ) {
   const batches: (readonly number[])[] = []
@@ -32,7 +32,7 @@ function createBench(
     faultOf: (error) => (error instanceof Fault ? error.kind : 'permanent'),
     maxCommands: options.maxCommands ?? 100,
     patienceMs: options.patienceMs ?? 5_000,
-    ...(options.findLocked === undefined ? {} : { findLocked: options.findLocked }),
+    ...(options.takeTurn === undefined ? {} : { takeTurn: options.takeTurn }),
     ...(options.byId
       ? {
           conflicts: {
@@ -102,52 +102,75 @@ describe('group commit', () => {
     ])
   })
 
-  it('runs calls that wait for a lock in the next batch, after the others', async () => {
-    let isLocked = true
-    const { batches, add } = createBench(
-      (batch) => {
-        if (isLocked && batch.some(({ value }) => value > 2)) throw new Fault('locked')
-        return double(batch)
-      },
-      { findLocked: async (batch) => new Set(batch.filter(({ value }) => value > 2)) },
-    )
-    const locked = [add(3), add(4)]
+  it('lets calls that arrive during the wait for a lock join the next batch', async () => {
+    let later: Promise<number> | undefined
+    const { batches, add } = createBench((batch) => {
+      if (later !== undefined) return double(batch)
+      later = add(3)
+      throw new Fault('locked')
+    })
     expect(await Promise.all([add(1), add(2)])).toEqual([2, 4])
-    expect(await add(0)).toBe(0)
-    isLocked = false
-    expect(await Promise.all(locked)).toEqual([6, 8])
-    expect(batches.slice(0, 2)).toEqual([
-      [3, 4, 1, 2],
+    expect(await later).toBe(6)
+    expect(batches).toEqual([
       [1, 2],
+      [1, 2, 3],
     ])
   })
 
-  it('halves a batch that waits for a lock if the waiting call is unknown', async () => {
-    const { add } = createBench(
-      (batch) => {
-        if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
-        return double(batch)
-      },
-      { findLocked: async () => new Set(), patienceMs: 100 },
-    )
-    const locked = add(3)
-    const others = [1, 2, 4, 5].map((value) => add(value))
-    await expect(locked).rejects.toThrow('locked')
-    expect(await Promise.all(others)).toEqual([2, 4, 8, 10])
-  })
-
-  it('rejects calls that wait for a lock when it closes, and runs the rest', async () => {
-    const { batches, groupCommit, add } = createBench(
-      (batch) => {
-        if (batch.some(({ value }) => value === 3)) throw new Fault('locked')
-        return double(batch)
-      },
-      { findLocked: async (batch) => new Set(batch.filter(({ value }) => value === 3)) },
-    )
+  it('rejects calls that wait for a lock after their patience, or when it closes', async () => {
+    const locked = () => {
+      throw new Fault('locked')
+    }
+    await expect(createBench(locked, { patienceMs: 50 }).add(1)).rejects.toThrow('locked')
+    const { batches, groupCommit, add } = createBench(locked)
     const results = Promise.allSettled([add(1), add(3)])
     await groupCommit.close()
-    expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-    expect(batches).toEqual([[1, 3], [1]])
+    expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(batches).toEqual([[1, 3]])
+  })
+
+  it('leaves alone the call that waits for a lock, if it is unknown which one does', async () => {
+    const { batches, add } = createBench(async (batch) => {
+      if (!batch.some(({ value }) => value === 3)) return double(batch)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      throw new Fault('one-locked')
+    })
+    const locked = add(3)
+    const others = [1, 2, 4].map((value) => add(value))
+    await expect(locked).rejects.toThrow('one-locked')
+    expect(await Promise.all(others)).toEqual([2, 4, 8])
+    expect(batches).toEqual([[3, 1, 2, 4], [3, 1], [3], [1], [2, 4]])
+  })
+
+  it('rejects after their patience all calls of a batch in which an unknown one waits', async () => {
+    const { batches, add } = createBench(
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        throw new Fault('one-locked')
+      },
+      { patienceMs: 20 },
+    )
+    const results = await Promise.allSettled([1, 2, 3, 4].map((value) => add(value)))
+    expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+    expect(batches).toEqual([[1, 2, 3, 4]])
+  })
+
+  it('takes a batch only in its turn, with the calls that have arrived by then', async () => {
+    const turn = createDeferred()
+    let turns = 0
+    const { batches, add } = createBench(double, {
+      takeTurn: async () => {
+        await turn.promise
+        return () => turns++
+      },
+    })
+    const first = add(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    const second = add(2)
+    turn.resolve()
+    expect(await Promise.all([first, second])).toEqual([2, 4])
+    expect(batches).toEqual([[1, 2]])
+    expect(turns).toBe(1)
   })
 
   it('rejects a call after its patience, with the fault that delayed it', async () => {
@@ -227,7 +250,7 @@ describe('group commit', () => {
         later = add(2, undefined, 'a')
         throw new Fault('locked')
       },
-      { byId: true, findLocked: async (batch) => new Set(batch) },
+      { byId: true },
     )
     expect(await add(1, undefined, 'a')).toBe(2)
     expect(await later).toBe(4)

@@ -245,7 +245,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(await disabled()).toEqual([])
     await definition({ settings: { baseUrl: 'https://evil.example.com/v1' } })
     expect(await disabled()).toEqual(['r1'])
-    expect(events[0]?.why).toContain('does not open')
+    expect(events[0]).toMatchObject({ why: expect.stringContaining('does not open') })
     await definition({ provider: 'evil' })
     expect(await disabled()).toEqual(['r1'])
     await definition({ settings: { baseUrl: 'https://api.example.com/v2' } })

@@ -23,6 +23,7 @@ const requestOf = (claim: string, account = 'alice', leaseMs = 60_000) => ({
   digest: 'd',
   leaseMs,
 })
+const NO_PROCESSES = { current: async () => undefined, forLease: async () => undefined }
 const keep = `insert into {replies} (claim, account, digest, done, expires_at, size_bytes) values`
 
 /** Returns the totals by account, after checking them against the sums of the replies. */
@@ -153,10 +154,13 @@ it('storing a reply in SQLite reads one row and one total, however many there ar
   const connection = openConnection(place.file)
   migrateSqlite(connection, place.file)
   const texts: string[] = []
-  const { complete } = createSqlIdempotency({
-    now: '0',
-    batch: async (statements: Statement[]) => void texts.push(...statements.map(({ text }) => text)),
-  } as never)
+  const { complete } = createSqlIdempotency(
+    {
+      now: '0',
+      batch: async (statements: Statement[]) => void texts.push(...statements.map(({ text }) => text)),
+    } as never,
+    NO_PROCESSES,
+  )
   await complete('a', replyOf(1), 60_000, context)
   const plans = texts.map((text) =>
     connection
@@ -183,16 +187,19 @@ it('storing a reply in PostgreSQL reads one row and one total, however many ther
     select 'claim-' || g, 'account-' || g % 20, 'd', 1, 9999999999999, 1 from generate_series(1, 20000) g`)
   await database.pool.query('vacuum analyze')
   const read: number[] = []
-  const { complete } = createSqlIdempotency({
-    now: '0',
-    batch: async ([statement]: Statement[]) => {
-      const plan = await queries.run({ ...statement!, text: `explain (analyze) ${statement!.text}` })
-      const scans = plan.map((row) =>
-        /(?<!Bitmap Index )Scan .*on \w+ .*actual.* rows=(\d+)/.exec(String(row['QUERY PLAN'])),
-      )
-      read.push(scans.reduce((sum, scan) => sum + Number(scan?.[1] ?? 0), 0))
-    },
-  } as never)
+  const { complete } = createSqlIdempotency(
+    {
+      now: '0',
+      batch: async ([statement]: Statement[]) => {
+        const plan = await queries.run({ ...statement!, text: `explain (analyze) ${statement!.text}` })
+        const scans = plan.map((row) =>
+          /(?<!Bitmap Index )Scan .*on \w+ .*actual.* rows=(\d+)/.exec(String(row['QUERY PLAN'])),
+        )
+        read.push(scans.reduce((sum, scan) => sum + Number(scan?.[1] ?? 0), 0))
+      },
+    } as never,
+    NO_PROCESSES,
+  )
   await complete('claim-7', replyOf(3), 60_000, context)
   await database.drop()
   // The total is read for the body's size, and for the body.

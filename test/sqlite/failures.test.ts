@@ -72,6 +72,7 @@ describe('a SQLite file', () => {
       { version: 5n },
       { version: 6n },
       { version: 7n },
+      { version: 8n },
     ])
     await Promise.all(all.map((stores) => stores.close()))
   })
@@ -109,7 +110,7 @@ describe('a SQLite file', () => {
     })
     await first.close()
     const stores = sqliteStores({ file })
-    const message = `${file} has schema version 999, and this release of compat-router knows up to 7: upgrade compat-router`
+    const message = `${file} has schema version 999, and this release of compat-router knows up to 8: upgrade compat-router`
     await expect(stores.ready()).rejects.toThrow(message)
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow(message)
     await stores.close()

@@ -5,6 +5,7 @@ import type { Statement } from '../../src/sql/database.js'
 import { readEntries } from '../../src/sql/entries.js'
 import { toHoldCommand, toSettleCommand } from '../../src/sql/ledger-commands.js'
 import { findCall, readCalls } from '../../src/sql/read-calls.js'
+import { clearProcess } from '../../src/sqlite/clear-process.js'
 import { type Connection, openConnection } from '../../src/sqlite/connection.js'
 import { expireHolds } from '../../src/sqlite/hold-rows.js'
 import { createLedgerTransaction } from '../../src/sqlite/ledger-transaction.js'
@@ -68,6 +69,7 @@ describe('SQLite', () => {
     )
     ledger.apply(many.map(({ account }) => toSettleCommand(createSettle(createHoldId(), account, 1n))))
     expireHolds(own, 10)
+    void clearProcess(async (statements) => own.batch(statements), 'p', undefined)
     const scans = scansOf([...texts].filter((text) => !/^(begin|commit)/.test(text)))
     expect(texts.size).toBeGreaterThan(20)
     expect([...texts].filter((text) => text.includes('json_each')).length).toBe(6)

@@ -33,6 +33,7 @@ export type AdminReader = Pick<
   | 'listGrantHistory'
   | 'listModels'
   | 'listRoutes'
+  | 'openHolds'
 >
 
 /** The parts that a command works with. The database is opened on first use. */

@@ -154,6 +154,8 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return `The route ${event.routeId} cannot be used: ${event.why}`
     case 'watch-lost':
       return `Changes of the stores are not heard, so nothing is cached: ${event.why}`
+    case 'process-cleared':
+      return `The process ${event.process} no longer responds: ${event.holds} holds and ${event.keys} keys are free`
     case 'fault':
       return `${event.where}: ${event.error.message}`
     default:

@@ -9,6 +9,8 @@ import { shuttingDown } from '../failures/broken-off.js'
 /** A call that can be stopped. */
 export interface LiveCall extends Listed {
   shutDown(): void
+  /** Takes its hold again if that is not kept any more. Must not reject. */
+  renewHold?(): Promise<void>
 }
 
 /** The calls under way: how many of each account and credential, and all of them for a shutdown. */
@@ -100,6 +102,11 @@ export class InFlight {
   shutDownAll(): void {
     this.stopping = true
     for (const call of [...this.calls.items]) call.shutDown()
+  }
+
+  /** Settles when each call has taken its hold again, if that was not kept. */
+  async renewHolds(): Promise<void> {
+    await Promise.all(this.calls.items.map((call) => call.renewHold?.()))
   }
 
   /** Settled when no call is under way. */

@@ -1,17 +1,19 @@
 import { isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { CallEnd } from '../charging/outcome.js'
+import type { HoldRefusal } from '../failures/credit.js'
 
 /** Why the router itself ended an attempt. */
 export type Interruption =
   | { readonly why: 'left' | 'deadline' | 'shutdown' | 'cut' }
   | { readonly why: 'broken'; readonly error: ProviderError }
+  | { readonly why: 'refused'; readonly refusal: HoldRefusal }
 
 export interface HowItEnded {
   readonly ended: CallEnd['ended']
   /** Set if `ended` is `broken`, or `stopped` because of the reply's length. */
   readonly failure?: ProviderError | undefined
   /** Set if `ended` is `stopped` for another reason. */
-  readonly stoppedBy?: 'deadline' | 'shutdown' | undefined
+  readonly stoppedBy?: 'deadline' | 'shutdown' | HoldRefusal | undefined
 }
 
 export interface AttemptEnd extends HowItEnded {
@@ -46,6 +48,8 @@ export function howItEnded({ interruption, terminated, failed, finished }: Attem
     case 'deadline':
     case 'shutdown':
       return { ended: 'stopped', stoppedBy: interruption.why }
+    case 'refused':
+      return { ended: 'stopped', stoppedBy: interruption.refusal }
   }
   return {
     ended: 'broken',

@@ -13,6 +13,7 @@ import { type ResolvedUsage, type TokenEstimates, UsageMeter } from '../charging
 import { eventError } from '../events/event-error.js'
 import { newMends } from '../events/new-mends.js'
 import { brokenOff } from '../failures/broken-off.js'
+import { type HoldRefusal, refusalCode } from '../failures/credit.js'
 import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
 import type { CallResult, RouteVisit } from '../routing/route-health.js'
 import type { AdmittedCall } from './admitted-call.js'
@@ -141,6 +142,11 @@ export class Attempt implements Watched {
     this.interrupt({ why: 'shutdown' })
   }
 
+  /** The hold was lost and could not be taken again. */
+  refuse(refusal: HoldRefusal): void {
+    this.interrupt({ why: 'refused', refusal })
+  }
+
   /** Checks every deadline of the attempt. Returns when the next one may pass. */
   check(now: number): number {
     if (this.isOver) return Infinity
@@ -188,7 +194,7 @@ export class Attempt implements Watched {
       failure === undefined
         ? {
             routeId,
-            outcome: end.stoppedBy ?? end.ended,
+            outcome: outcomeOf(end),
             ...(unreadable !== undefined && { why: unreadable.message }),
           }
         : { routeId, outcome: failure.error.code, why: failure.why },
@@ -251,6 +257,7 @@ export class Attempt implements Watched {
     const { client, parts, visit } = this.options
     const { clock } = parts.options
     const now = clock.now()
+    if (parts.holds.mayBeLost(now)) return parts.holds.confirm().then(() => this.take(events))
     if (this.lastTokenAt === Infinity) this.lastTokenAt = now
     this.lastByteAt = now
     if (events.length === 0) return
@@ -462,6 +469,10 @@ export class Attempt implements Watched {
     })
     return new ProviderError('cut-short', 'The adapter failed.', { cause: error })
   }
+}
+
+function outcomeOf({ ended, stoppedBy }: AttemptEnd): string {
+  return typeof stoppedBy === 'object' ? refusalCode(stoppedBy) : (stoppedBy ?? ended)
 }
 
 /** A registry over a table may return null for an absent secret. */

@@ -90,10 +90,21 @@ export class Call implements LiveCall {
     this.attempt?.shutDown()
   }
 
+  /**
+   * Takes the hold again if it is not kept any more. If a limit refuses that, or the balance a call that may cost at most its
+   * hold, nothing more is sent. Other calls go on, as an overdraft.
+   */
+  async renewHold(): Promise<void> {
+    const refusal = await this.credit.renew()
+    if (refusal === undefined) return
+    if (refusal.reason === 'limited' || this.call.neverOverdraw) this.attempt?.refuse(refusal)
+  }
+
   /** Ends an open stream with the error; without one, throws it. */
   private async fail(caught: unknown): Promise<void> {
     try {
       // Whatever happened, a hold ends in exactly one of settlement and release.
+      if (this.credit.isRenewing) await this.credit.renew()
       await this.credit.release()
       if (!this.client.open) throw withHeaders(caught, this.limitHeaders)
       if (!isCompatError(caught)) {
@@ -129,7 +140,7 @@ export class Call implements LiveCall {
       try {
         const quoted = this.quote(route)
         const facts = routeFacts(callFacts, route, this.replyId)
-        const refusal = await this.credit.secure(quoted, facts)
+        const refusal = await this.secure(quoted, facts)
         if (refusal !== undefined) {
           this.reportRefusal(route, refusal)
           // The cheapest route is the one that the caller could have got most easily.
@@ -166,6 +177,15 @@ export class Call implements LiveCall {
     }
     if (this.last !== undefined) return this.conclude(this.last)
     throw refused === undefined ? noRoute(model.id, this.nextProbeInMs) : this.refuse(refused)
+  }
+
+  /** Puts on hold what a route needs. Asks again if this process has stood still meanwhile. */
+  private async secure(quoted: Quote, facts: CallFacts): Promise<HoldRefusal | undefined> {
+    const { holds, options } = this.parts
+    const refusal = await this.credit.secure(quoted, facts)
+    if (refusal !== undefined || !holds.mayBeLost(options.clock.now())) return refusal
+    await holds.confirm()
+    return this.credit.secure(quoted, facts)
   }
 
   /** Adds the headers with the rest of the caller's limits after this hold to the reply. */
@@ -271,6 +291,7 @@ export class Call implements LiveCall {
 
   /** Decides what is due, settles or releases it, and then answers the client. */
   private async conclude(last: Attempt): Promise<void> {
+    if (this.credit.isRenewing) await this.credit.renew()
     const { log, requestId } = this.call
     const { end, facts, quote, reply } = last
     const decided = outcome(last.callEnd())

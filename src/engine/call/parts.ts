@@ -3,6 +3,7 @@ import type { PlanOptions } from '../../contracts/operation.js'
 import type { InFlight } from '../admission/in-flight.js'
 import type { LookUps } from '../admission/look-ups.js'
 import type { LimitReader } from '../charging/caller-limits.js'
+import type { HoldKeeper } from '../charging/hold-keeper.js'
 import type { LedgerClient } from '../charging/ledger-client.js'
 import type { PriceReader } from '../charging/quote.js'
 import type { FirstTimes } from '../events/first-times.js'
@@ -16,6 +17,7 @@ export interface EngineParts {
   /** For the plans of calls that cost at most their hold. */
   readonly boundedPlan: PlanOptions
   readonly ledger: LedgerClient
+  readonly holds: HoldKeeper
   readonly lookUps: LookUps
   readonly inFlight: InFlight
   readonly idempotency: Idempotency

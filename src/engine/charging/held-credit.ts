@@ -1,3 +1,4 @@
+import { type ErrorCode, isCompatError } from '../../base/errors.js'
 import { type Credits, MAX_CREDITS } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
@@ -15,10 +16,14 @@ import { callCompleted, callInFlight } from '../failures/claims.js'
 import type { HoldRefusal, LimitReached } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
 import type { CallerLimits } from './caller-limits.js'
+import type { HoldKeeper } from './hold-keeper.js'
 import type { LedgerClient } from './ledger-client.js'
 
 /** A call asks for a hold once, and once more for each route that needs more credit than those before it. */
 const LOOKED_UP_HOLDS = 32
+
+/** The errors of a call whose key another call has taken. */
+const CLAIM_TAKEN: readonly ErrorCode[] = ['idempotency_in_flight', 'idempotency_completed']
 
 /** Returns the id of the hold that a call asks for after so many others. */
 function holdIdOf(callId: string, before: number): string {
@@ -51,6 +56,16 @@ interface Held {
   readonly tokens: number
   /** Undefined if the caller has no limits. */
   readonly states: readonly LimitState[] | undefined
+  readonly facts: CallFacts
+  /** See {@link HoldKeeper.holder}, from before it was asked for. */
+  readonly holder: string | undefined
+}
+
+/** The parts that all holds share. */
+interface HoldParts {
+  readonly ledger: LedgerClient
+  readonly holds: Pick<HoldKeeper, 'holder' | 'isKept'>
+  readonly options: EngineOptions
 }
 
 /** The current hold of a call. A call has at most one. */
@@ -58,9 +73,12 @@ export class HeldCredit {
   private held: Held | undefined
   /** How many holds this call has asked for. */
   private asked = 0
+  private isAsking = false
+  /** Settles when the hold that is not kept was asked for again. Never rejects. */
+  private renewing: Promise<HoldRefusal | undefined> | undefined
 
   constructor(
-    private readonly parts: { readonly ledger: LedgerClient; readonly options: EngineOptions },
+    private readonly parts: HoldParts,
     private readonly requestId: string,
     /** Unique. The ids of the holds begin with it. */
     private readonly callId: string,
@@ -86,14 +104,69 @@ export class HeldCredit {
    * another call has the claim.
    */
   async secure(need: HoldNeed, facts: CallFacts): Promise<HoldRefusal | undefined> {
+    if (this.renewing !== undefined) await this.renewing
     const { held, limits } = this
+    const { holds } = this.parts
     const tokens = limits?.countsTokens === true ? need.inputTokens + need.outputTokens : 0
-    if (held !== undefined && need.hold <= held.amount && tokens <= held.tokens) return undefined
+    const isEnough = held !== undefined && need.hold <= held.amount && tokens <= held.tokens
+    if (isEnough && holds.isKept(held.holder)) return undefined
     if (need.hold > MAX_CREDITS) return { reason: 'insufficient', amount: need.hold, balance: undefined }
     const amount = larger(need.hold, this.amount)
     const mostTokens = Math.max(tokens, held?.tokens ?? 0)
-    const request = this.request(amount, mostTokens, facts)
-    const { ledger } = this.parts
+    const { holder } = holds
+    let refusal: HoldRefusal | undefined
+    this.isAsking = true
+    try {
+      refusal = await this.ask(this.request(amount, mostTokens, facts, this.claim), mostTokens, facts)
+    } finally {
+      this.isAsking = false
+    }
+    // This process may have stood still while the ledger was asked.
+    return refusal === undefined && !holds.isKept(holder) ? this.renew() : refusal
+  }
+
+  /**
+   * Takes the hold again if it is not kept any more, with another id. A key that another call has taken meanwhile stays
+   * with that call.
+   *
+   * @returns the refusal, after which the call has nothing on hold, but can still be settled. Never rejects
+   */
+  renew(): Promise<HoldRefusal | undefined> {
+    const { asked, held, isAsking } = this
+    if (this.renewing !== undefined) return this.renewing
+    const isLost = held !== undefined && !this.parts.holds.isKept(held.holder)
+    // The last ones are left to dearer routes: a call is not found by further ones.
+    if (!isLost || isAsking || asked > LOOKED_UP_HOLDS / 2) return Promise.resolve(undefined)
+    this.renewing = this.askAgain(held).finally(() => {
+      this.renewing = undefined
+    })
+    return this.renewing
+  }
+
+  /** Whether the hold is being taken again. Wait for {@link renew} before {@link handOver} and {@link release}. */
+  get isRenewing(): boolean {
+    return this.renewing !== undefined
+  }
+
+  private async askAgain({ amount, facts, tokens }: Held): Promise<HoldRefusal | undefined> {
+    const ask = (claim: string | undefined) =>
+      this.ask(this.request(amount, tokens, facts, claim), tokens, facts)
+    try {
+      return await ask(this.claim)
+    } catch (error) {
+      if (!isCompatError(error) || !CLAIM_TAKEN.includes(error.code)) return undefined
+    }
+    return ask(undefined).catch(() => undefined)
+  }
+
+  private async ask(
+    request: HoldRequest,
+    tokens: number,
+    facts: CallFacts,
+  ): Promise<HoldRefusal | undefined> {
+    const { held, limits } = this
+    const { holds, ledger } = this.parts
+    const { holder } = holds
     const result = await ledger.hold(request, this.requestId)
     if (result?.ok !== true) return this.refusal(result, request)
     let states: readonly LimitState[] | undefined
@@ -102,12 +175,12 @@ export class HeldCredit {
       states = result.limits
     }
     if (held === undefined) ledger.holdTaken()
-    this.held = { holdId: request.holdId, amount, tokens: mostTokens, states }
+    this.held = { holdId: request.holdId, amount: request.amount, tokens, states, facts, holder }
     return undefined
   }
 
-  private request(amount: Credits, tokens: number, facts: CallFacts): HoldRequest {
-    const { callId, claim, held, limits, parts } = this
+  private request(amount: Credits, tokens: number, facts: CallFacts, claim: string | undefined): HoldRequest {
+    const { callId, held, limits, parts } = this
     const request: Mutable<HoldRequest> = {
       holdId: holdIdOf(callId, this.asked++),
       account: this.account,

@@ -1,11 +1,13 @@
 import { CompatError } from '../../base/errors.js'
+import { type HoldRefusal, refusedHold } from './credit.js'
 
 const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 
 /** How the router, or the client, ended a call before the provider did. */
 export interface BrokenOff {
   readonly ended: string
-  readonly stoppedBy?: 'deadline' | 'shutdown' | undefined
+  /** A refusal if the hold was lost and could not be taken again. */
+  readonly stoppedBy?: 'deadline' | 'shutdown' | HoldRefusal | undefined
 }
 
 /** The error for a reply that broke off, or was empty, although no provider failed. */
@@ -14,6 +16,10 @@ export function brokenOff({ ended, stoppedBy }: BrokenOff): CompatError {
   const headers = MAY_BE_BILLED
   if (stoppedBy === 'deadline') {
     return new CompatError('provider_timeout', 'The call took longer than a call may take.', { headers })
+  }
+  if (typeof stoppedBy === 'object') {
+    const { code, message } = refusedHold(stoppedBy)
+    return new CompatError(code, `The credit on hold for this call was lost. ${message}`, { headers })
   }
   if (ended === 'left') {
     const message = 'The reply was not read to its end after its client had left.'

@@ -146,3 +146,23 @@ export interface LedgerJob {
   readonly callers: number
   readonly measureMs: number
 }
+
+/** One of several processes on one PostgreSQL ledger. */
+export interface ProcessSetup {
+  readonly dist: string
+  readonly databaseUrl: string
+  readonly schema: string
+  readonly accounts: number
+  readonly callers: number
+}
+
+export interface ProcessJob {
+  readonly warmMs: number
+  readonly measureMs: number
+}
+
+/** In the time that is measured. */
+export interface ProcessResult {
+  readonly pairs: number
+  readonly cpuSeconds: number
+}

@@ -49,7 +49,7 @@ export async function startProgram({
   directory,
   environment,
 }: ProgramOptions): Promise<Program> {
-  const [file, ...rest] = isPinned ? ['taskset', '-c', CORES[core], ...command] : command
+  const [file, ...rest] = isPinned && core !== 'any' ? ['taskset', '-c', CORES[core], ...command] : command
   const child = spawn(file!, rest, {
     ...(directory !== undefined && { cwd: directory }),
     env: { ...process.env, NODE_ENV: 'production', ...environment },

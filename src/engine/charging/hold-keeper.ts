@@ -1,0 +1,114 @@
+import type { EngineOptions } from '../../contracts/engine-options.js'
+import { LazyContext } from '../asking/lazy-context.js'
+import { within } from '../asking/within.js'
+
+/** How often this process looks whether it has stood still. */
+const PULSE_MS = 1_000
+/** Time until a ledger that has failed is asked again. */
+const RETRY_MS = 1_000
+
+/**
+ * Reports to a ledger that several processes share that this one lives, so that its holds are kept. Notices if this process
+ * has stood still, for example in a paused machine: its holds may then be gone, and are taken again before more is sent.
+ *
+ * A ledger that does not answer is asked again, and no call waits for it longer than `storeMs`.
+ */
+export class HoldKeeper {
+  /** The name under which the ledger takes holds. Undefined if it keeps none, or has not answered yet. */
+  holder: string | undefined
+  private firstHolder: string | undefined
+  private silentMs = Infinity
+  /** When the pulse last fired, or the holds were last confirmed. */
+  private awakeAt: number
+  /** When the ledger is asked next. */
+  private dueAt = -Infinity
+  private asking: Promise<void> | undefined
+  private confirming: Promise<void> | undefined
+  private asked = 0
+  private answered = 0
+  private hasEnded = false
+  private cancelTimer = (): void => {}
+
+  /** @param renewAll takes the holds again that are not kept. Must not reject */
+  constructor(
+    private readonly options: Pick<EngineOptions, 'clock' | 'ledger' | 'limits'>,
+    private readonly renewAll: () => Promise<unknown>,
+  ) {
+    this.awakeAt = options.clock.now()
+  }
+
+  /** Does nothing if the ledger keeps no holds. */
+  start(): void {
+    if (typeof this.options.ledger.keepHolds === 'function') this.pulse()
+  }
+
+  /** Returns whether a hold that was asked for under this name is still kept, as far as is known. */
+  isKept(holder: string | undefined): boolean {
+    return (holder ?? this.firstHolder) === this.holder
+  }
+
+  /** Returns whether this process has stood still for so long that its holds must be confirmed before more is sent. */
+  mayBeLost(now: number): boolean {
+    return this.confirming !== undefined || now - this.awakeAt > this.silentMs / 2
+  }
+
+  /** Settles when the holds are known to be kept, were taken again or refused, or the ledger does not answer. */
+  confirm(): Promise<void> {
+    this.awakeAt = this.options.clock.now()
+    this.confirming ??= this.ask().finally(() => {
+      this.confirming = undefined
+    })
+    return this.confirming
+  }
+
+  /** Settled when the ledger is asked nothing more. */
+  async end(): Promise<void> {
+    this.hasEnded = true
+    this.cancelTimer()
+    await this.confirming
+    await this.asking
+  }
+
+  private readonly pulse = (): void => {
+    const now = this.options.clock.now()
+    if (this.mayBeLost(now)) void this.confirm()
+    else if (this.asking === undefined && now >= this.dueAt) {
+      this.asking = this.ask().finally(() => {
+        this.asking = undefined
+      })
+    }
+    this.awakeAt = now
+    this.setTimer()
+  }
+
+  private setTimer(): void {
+    this.cancelTimer()
+    if (this.hasEnded) return
+    const { clock } = this.options
+    const dueMs = this.dueAt - clock.now()
+    this.cancelTimer = clock.after(dueMs > 0 ? Math.min(dueMs, PULSE_MS) : PULSE_MS, this.pulse, 'background')
+  }
+
+  private async ask(): Promise<void> {
+    const { clock, ledger, limits } = this.options
+    const number = ++this.asked
+    const context = new LazyContext('hold-keeper')
+    let nextMs = RETRY_MS
+    try {
+      const { everyMs, holder, silentMs } = await within(clock, limits.storeMs, ledger.keepHolds!(context))
+      nextMs = everyMs
+      // An answer from before this process stood still may come last.
+      if (number > this.answered) {
+        this.answered = number
+        this.firstHolder ??= holder
+        this.holder = holder
+        this.silentMs = silentMs
+      }
+      await this.renewAll()
+    } catch {
+      context.end()
+    }
+    this.dueAt = clock.now() + nextMs
+    this.setTimer()
+  }
+}

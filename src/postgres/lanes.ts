@@ -1,0 +1,186 @@
+import {
+  createGroupCommit,
+  type FaultKind,
+  type GroupCommit,
+  type GroupCommitOptions,
+} from '../sql/group-commit.js'
+import { createGate } from './gate.js'
+
+/** The outcome of a command that had no effect, because another transaction has locked this row. */
+export interface Busy {
+  readonly kind: 'busy'
+  readonly row: string
+  /** Whether many commands of the batch need the row. */
+  readonly isCrowded?: true
+}
+
+export interface LanesOptions<Command, Outcome>
+  extends Pick<GroupCommitOptions<Command, Outcome>, 'conflicts' | 'maxCommands' | 'patienceMs'> {
+  /**
+   * Runs a batch in one transaction, which waits only for the rows in `awaited`. A command that needs another row that is
+   * locked is busy.
+   */
+  readonly apply: (
+    batch: readonly Command[],
+    awaited: readonly string[],
+  ) => Promise<readonly (Outcome | Busy)[]>
+  readonly faultOf: (error: unknown) => FaultKind
+  /** Returns the rows that a command is known to lock, at least one. */
+  readonly rowsOf: (command: Command) => readonly string[]
+}
+
+/** The commands that wait for the same rows. */
+interface Lane<Command, Outcome> {
+  readonly groupCommit: GroupCommit<Command, Outcome>
+  waiting: number
+  /** Whether its last batch was a crowd. Then the lane stays open for a moment. */
+  isCrowded: boolean
+}
+
+/**
+ * Most rows are free again after one batch of another process. Another try costs little beside the other commands of its
+ * batch; a lane costs a batch of its own.
+ */
+const TRIES_WITHOUT_WAIT = 6
+/** So many commands for one row are worth a batch of their own at once, and the next ones for the row, too. */
+const CROWD = 16
+const LINGER_MS = 100
+/** A command that finds another row busy each time then waits for all of them at once. */
+const TRIES_FOR_ONE_ROW = 4
+
+/**
+ * Commits commands in groups, and keeps a locked row from delaying the commands of others. Batches do not wait for rows: a
+ * command whose row is locked is tried again in the next batches, and then waits for the row in a lane of its own, which
+ * later commands for the row join. The lanes take turns on a second connection. A batch of a lane waits for its rows before
+ * it locks any other, so that no batch waits for a row that it does not need.
+ */
+export function createLanes<Command, Outcome extends { readonly kind: string }>({
+  apply,
+  faultOf,
+  rowsOf,
+  conflicts,
+  maxCommands,
+  patienceMs,
+}: LanesOptions<Command, Outcome>): GroupCommit<Command, Outcome> {
+  const limits = { maxCommands, patienceMs, ...(conflicts === undefined ? {} : { conflicts }) }
+  const turns = createGate(1)
+  const lanes = new Map<string, Lane<Command, Outcome | Busy>>()
+  let isClosed = false
+
+  const quick = createGroupCommit<Command, Outcome | Busy>({
+    ...limits,
+    async apply(batch) {
+      try {
+        return markCrowds(await apply(batch, []))
+      } catch (error) {
+        const [only, ...others] = batch
+        if (only === undefined || others.length > 0 || faultOf(error) !== 'locked') throw error
+        return [{ kind: 'busy', row: rowsOf(only)[0]! }]
+      }
+    },
+    // A batch waits for no row that it knows. If it had to wait for something else, one command did.
+    faultOf(error) {
+      const kind = faultOf(error)
+      return kind === 'locked' ? 'one-locked' : kind
+    },
+  })
+
+  function openLane(key: string, rows: readonly string[]): Lane<Command, Outcome | Busy> {
+    const groupCommit = createGroupCommit<Command, Outcome | Busy>({
+      ...limits,
+      apply(batch) {
+        lane.isCrowded = batch.length >= CROWD
+        return apply(batch, rows)
+      },
+      faultOf,
+      takeTurn: turns.enter,
+    })
+    const lane = { groupCommit, waiting: 0, isCrowded: false }
+    lanes.set(key, lane)
+    return lane
+  }
+
+  function closeIfEmpty(key: string, lane: Lane<Command, Outcome | Busy>): void {
+    if (lane.waiting === 0) lanes.delete(key)
+  }
+
+  async function waitFor(
+    rows: readonly string[],
+    command: Command,
+    signal: AbortSignal | undefined,
+  ): Promise<Outcome | Busy> {
+    const key = rows.join('\0')
+    const lane = lanes.get(key) ?? openLane(key, rows)
+    lane.waiting++
+    try {
+      return await lane.groupCommit.add(command, signal)
+    } finally {
+      lane.waiting--
+      if (lane.waiting === 0) {
+        if (lane.isCrowded && !isClosed) setTimeout(closeIfEmpty, LINGER_MS, key, lane).unref()
+        else lanes.delete(key)
+      }
+    }
+  }
+
+  /** Returns the row that others wait for already, if the command needs one. */
+  function findAwaited(command: Command): string | undefined {
+    return lanes.size === 0 ? undefined : rowsOf(command).find((row) => lanes.has(row))
+  }
+
+  /** Returns the outcome, or the row to wait for. */
+  async function tryQuickly(command: Command, signal: AbortSignal | undefined): Promise<Outcome | Busy> {
+    for (let tries = 1; ; tries++) {
+      const outcome = await quick.add(command, signal)
+      if (!isBusy(outcome)) return outcome
+      if (tries === TRIES_WITHOUT_WAIT || outcome.isCrowded || isClosed || lanes.has(outcome.row))
+        return outcome
+    }
+  }
+
+  return {
+    async add(command, signal) {
+      const awaited = findAwaited(command)
+      const first =
+        awaited === undefined || isClosed
+          ? await tryQuickly(command, signal)
+          : await waitFor([awaited], command, signal)
+      if (!isBusy(first)) return first
+      const found = new Set<string>()
+      let { row } = first
+      for (let tries = 1; ; tries++) {
+        found.add(row)
+        const outcome = await waitFor(tries < TRIES_FOR_ONE_ROW ? [row] : [...found].sort(), command, signal)
+        if (!isBusy(outcome)) return outcome
+        row = outcome.row
+      }
+    },
+    async close() {
+      isClosed = true
+      await quick.close()
+      for (const [key, lane] of lanes) closeIfEmpty(key, lane)
+      while (lanes.size > 0) {
+        await Promise.all([...lanes.values()].map(({ groupCommit }) => groupCommit.close()))
+      }
+    },
+  }
+}
+
+function isBusy<Outcome extends { readonly kind: string }>(outcome: Outcome | Busy): outcome is Busy {
+  return outcome.kind === 'busy'
+}
+
+function markCrowds<Outcome extends { readonly kind: string }>(
+  outcomes: readonly (Outcome | Busy)[],
+): readonly (Outcome | Busy)[] {
+  const counts = new Map<string, number>()
+  for (const outcome of outcomes) {
+    if (isBusy(outcome)) counts.set(outcome.row, (counts.get(outcome.row) ?? 0) + 1)
+  }
+  if (![...counts.values()].some((count) => count >= CROWD)) return outcomes
+  return outcomes.map((outcome): Outcome | Busy =>
+    isBusy(outcome) && counts.get(outcome.row)! >= CROWD
+      ? { kind: 'busy', row: outcome.row, isCrowded: true }
+      : outcome,
+  )
+}

@@ -1,0 +1,66 @@
+import { createServer } from 'node:http'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ChatAdapter, ProviderEvent } from '../../src/contracts/index.js'
+import { createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
+import { createPostgresStores } from '../../src/postgres/stores.js'
+import { createSqliteStores } from '../../src/sqlite/stores.js'
+import { listenHttp } from './hosts.js'
+import { createPool } from './postgres.js'
+
+// Runs as a process of its own that is meant to be killed or stopped: a router on a socket, with two models. `fast`
+// answers at once. `slow` sends tokens until the process reads a line, `finish`, from standard input. Writes its port to
+// standard output, and each event of its stores.
+
+export interface RouterStart {
+  readonly engine: 'SQLite' | 'PostgreSQL'
+  /** A file, or the URL of a database. */
+  readonly place: string
+  /** The time between two polls; the real one if it is undefined. */
+  readonly pollMs: number | undefined
+}
+
+const TOKEN_MS = 20
+const start = JSON.parse(process.argv[2]!) as RouterStart
+const write = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
+const options = { onEvent: (event: object) => void write({ event }) }
+const stores =
+  start.engine === 'SQLite'
+    ? createSqliteStores({ file: start.place, ...options }, start.pollMs)
+    : createPostgresStores(createPool(start.place, 6), options, start.pollMs)
+let isFinished = false
+createInterface(process.stdin).on('line', () => {
+  isFinished = true
+})
+
+const choice = (delta: object, finishReason: string | null = null): ProviderEvent => ({
+  type: 'data',
+  bytes: JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] }),
+})
+const USAGE: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 20 } as never }
+const adapter: ChatAdapter = {
+  async chat({ request, signal }, take) {
+    await take([choice({ content: 'Hello' })])
+    while (request.model === 'slow' && !isFinished) {
+      await delay(TOKEN_MS)
+      if (signal.aborted) throw signal.reason
+      await take([choice({ content: ' there' })])
+    }
+    await take([choice({}, 'stop'), USAGE])
+    return { terminated: true }
+  },
+}
+const router = createCompatRouter({
+  stores,
+  catalogue: memoryCatalogue(['fast', 'slow'].map((id) => ({ id, prices: { input: '1', output: '1' } }))),
+  providers: memoryProviders([{ id: 'p', models: { fast: 'fast', slow: 'slow' }, adapter }]),
+  onEvent: (event) => {
+    if (event.type !== 'request-start' && event.type !== 'request-end') write({ event })
+  },
+})
+await stores.ready()
+const host = await listenHttp(
+  createServer((req, res) => router(req, res)),
+  '',
+)
+write({ port: host.port })
