@@ -73,6 +73,12 @@ function Values({ of: { app, values } }: { of: ReviewView }) {
   return (
     <ul>
       {live && <li>becomes live, so that every user can connect it</li>}
+      {live && app !== undefined && (
+        <li>
+          name <code>{app.name ?? 'none'}</code>, site <code>{app.site ?? 'none'}</code>, redirect URIs{' '}
+          <code>{app.redirectUris?.join(', ') ?? 'none'}</code>
+        </li>
+      )}
       {name !== undefined && <Change of="name" from={app?.name} to={name} />}
       {site !== undefined && <Change of="site" from={app?.site} to={site ?? undefined} />}
       {redirectUris !== undefined && (
