@@ -64,6 +64,7 @@ function loginPage(account: string): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Sign in</title>
 <h1>Example host</h1>
 <form method="post"><button>Sign in as ${account}</button></form>

@@ -99,7 +99,14 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
 
   async function ask(visitor: Visitor, text: string): Promise<string> {
     if (visitor.expiresAt - Date.now() < EARLY_MS) {
-      keep(visitor, await oauth.refreshTokenGrant(await discover(), visitor.tokens!.refresh_token!))
+      const refreshed = await oauth
+        .refreshTokenGrant(await discover(), visitor.tokens!.refresh_token!)
+        .catch((error: Error) => error)
+      if (refreshed instanceof Error) {
+        delete visitor.tokens
+        return `Not connected any more: ${refreshed.message}`
+      }
+      keep(visitor, refreshed)
     }
     const response = await fetch(`${hostOrigin}/compat/v1/chat/completions`, {
       method: 'POST',
@@ -109,6 +116,8 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
       },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: text }] }),
     })
+    // The user has disconnected the app: it has to be connected again.
+    if (response.status === 401) delete visitor.tokens
     const body = (await response.json()) as Reply
     if (body.error !== undefined) return `Refused: ${body.error.message}`
     return `${body.choices[0]!.message.content} (cost ${body.usage.cost} credits)`
@@ -157,6 +166,7 @@ function page(visitor: Visitor | undefined): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Notes</title>
 <h1>Notes</h1>
 ${said}

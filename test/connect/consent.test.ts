@@ -313,7 +313,7 @@ describe('a second visit', () => {
     const page = await openPage(agent, authorizeUrl(stage, pkce, parameters))
     expect(page.text).toMatch(/<input id="cap" [^>]*value="3.5"/)
     expect(page.text).toContain('<option value="none" selected>')
-    expect(textOf(page)).toContain('You will be sent to 127.0.0.1 .')
+    expect(textOf(page)).toContain('You will be sent to a program on your own computer, at 127.0.0.1 .')
     expect(page.response.headers.get('content-security-policy')).toContain(
       "form-action 'self' http://127.0.0.1:5005",
     )

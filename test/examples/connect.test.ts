@@ -6,7 +6,7 @@ import { createApp } from '../../examples/server/app.js'
 import { listen, openBrowser, violations } from '../console/browser/visit.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
-it('a user connects the demo app, asks it, sees the cost, and disconnects it', {
+it('a user connects the demo app, asks it, sees the cost, connects it again after an operator has cut it off, and disconnects it', {
   timeout: 120_000,
 }, async () => {
   const { file, remove } = await createTestFile()
@@ -41,6 +41,22 @@ it('a user connects the demo app, asks it, sees the cost, and disconnects it', {
     const cost = await page.getByText(/\(cost [\d.]+ credits\)/).textContent()
     expect(Number(/cost ([\d.]+)/.exec(cost!)![1])).toBeGreaterThan(0)
     expect(new URL(page.url()).origin).toBe(notes)
+
+    const operator = await browser.newPage()
+    await operator.goto(example.signInLink(origin))
+    await operator.getByRole('link', { name: 'Connected apps' }).click()
+    await operator.getByRole('button', { name: 'Disconnect Notes' }).click()
+    await operator.getByRole('button', { name: 'Disconnect it' }).click()
+    await operator.getByText('Disconnected Notes.').waitFor()
+    // It takes up to a second.
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Ask' }).click()
+        return page.getByText('Refused: This credential has been revoked.').count()
+      })
+      .toBe(1)
+    await page.getByRole('button', { name: 'Connect', exact: true }).click()
+    await page.getByRole('button', { name: 'Allow' }).click()
 
     await page.getByRole('button', { name: 'Disconnect' }).click()
     await page.getByRole('button', { name: 'Connect', exact: true }).waitFor()

@@ -85,7 +85,7 @@ ${
   app.site !== undefined &&
   html`<p><a href="${app.site}" rel="noreferrer noopener">${new URL(app.site).host}</a></p>`
 }
-<p>You will be sent to <strong>${shown === '' ? target.hostname : shown}${port}${ascii}</strong>.</p>
+<p>You will be sent to ${isLoopbackRedirect(redirectUri) && html`a program on your own computer, at `}<strong>${shown === '' ? target.hostname : shown}${port}${ascii}</strong>.</p>
 ${app.state === 'test' && html`<p class="muted">Not reviewed by ${host.name}.</p>`}
 </div></div>`
 }

@@ -54,7 +54,7 @@ a { color: var(--accent); }
 .app { display: flex; align-items: flex-start; gap: .75rem; margin-bottom: .75rem; }
 .app img { width: 56px; height: 56px; border-radius: 12px; object-fit: contain; }
 .app p { margin: 0; }
-.hint { margin-top: .25rem; }
+.hint, .error { margin-top: .25rem; }
 footer a { margin-right: 1rem; }
 .muted, .hint { color: var(--muted); font-size: .875rem; }
 .notice { padding: .6rem .8rem; border: 1px solid var(--warn); border-radius: 8px; color: var(--warn); }

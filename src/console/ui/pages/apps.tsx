@@ -26,7 +26,8 @@ export function Apps({ query }: { query: Place['query'] }) {
     if (known === undefined) return
     actions.form({
       title: app === undefined ? 'Register an app' : `Change ${nameOf(app)}`,
-      intro: 'An app acts for accounts that gave it an access token, and earns its markup on their calls.',
+      intro:
+        'An app acts for accounts that have connected it or given it an access token, and earns its markup on their calls.',
       action: app === undefined ? 'Register it' : 'Save',
       fields: [
         ...appFields(app, known),

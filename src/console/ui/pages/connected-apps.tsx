@@ -6,6 +6,7 @@ import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { GrantHistory } from '../parts/grant-history.js'
 import { Markup } from '../parts/markup.js'
 import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
@@ -195,11 +196,10 @@ function State({ of: { endsAt, revokedAt } }: { of: AppGrantView }) {
   return <Badge tone="good">connected</Badge>
 }
 
-/** The devices of a connected app and its history. */
+/** The devices of a connected app and its history, which is read again after each change. */
 function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: DeviceView) => void }) {
-  const history = useLoad('api/grants/history', { grantId: grant.id })
   return (
-    <>
+    <div class="grant-detail">
       <h2>Devices</h2>
       {grant.devices.length === 0 ? (
         <p>No device is connected.</p>
@@ -223,24 +223,8 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
         </ul>
       )}
       <h2>History</h2>
-      <Listing what="the history" loaded={history}>
-        {({ history: events }) => (
-          <ul>
-            {events.map(({ id, at, by, kind, terms }) => (
-              <li key={id}>
-                <Time at={at} />: {kind.replaceAll('-', ' ')} by {by}
-                {terms !== undefined && (
-                  <>
-                    {' '}
-                    <code>{JSON.stringify(terms)}</code>
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
-      </Listing>
-    </>
+      <GrantHistory key={JSON.stringify([grant.cap, grant.devices])} grantId={grant.id} />
+    </div>
   )
 }
 

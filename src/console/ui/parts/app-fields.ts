@@ -14,8 +14,15 @@ type AppFields = Pick<
 export function appFields(app: AppFields | undefined, known: readonly string[]): readonly FieldSpec[] {
   const allowed = app?.allowedModels ?? known
   return [
-    { name: 'id', label: 'Id', isRequired: true, value: app?.id, isFixed: app !== undefined },
-    { name: 'name', label: 'Name', value: app?.name },
+    {
+      name: 'id',
+      label: 'Id',
+      isRequired: true,
+      value: app?.id,
+      isFixed: app !== undefined,
+      hint: 'Its client id for OAuth. It stays as it is.',
+    },
+    { name: 'name', label: 'Name', value: app?.name, hint: 'Users see it when they connect the app.' },
     {
       name: 'markup.basisPoints',
       label: 'Markup, percent of the base',

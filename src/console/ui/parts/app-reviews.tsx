@@ -29,7 +29,7 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
     <Listing what="reviews" loaded={reviews}>
       {({ reviews: rows }) =>
         rows.length > 0 && (
-          <>
+          <section class="reviews">
             <h2>Waiting for review</h2>
             <Table
               caption="Changes that wait for review"
@@ -60,25 +60,23 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
                 </>
               )}
             />
-          </>
+          </section>
         )
       }
     </Listing>
   )
 }
 
-/** Each new value beside the one in force. */
+/** Each new value beside the one in force. Of an app that becomes live, also the values that stay. */
 function Values({ of: { app, values } }: { of: ReviewView }) {
   const { live, logo, name, redirectUris, site } = values
   return (
     <ul>
       {live && <li>becomes live, so that every user can connect it</li>}
-      {live && app !== undefined && (
-        <li>
-          name <code>{app.name ?? 'none'}</code>, site <code>{app.site ?? 'none'}</code>, redirect URIs{' '}
-          <code>{app.redirectUris?.join(', ') ?? 'none'}</code>
-        </li>
-      )}
+      {live && name === undefined && <Kept of="name" is={app?.name} />}
+      {live && site === undefined && <Kept of="site" is={app?.site} />}
+      {live && redirectUris === undefined && <Kept of="redirect URIs" is={app?.redirectUris?.join(', ')} />}
+      {live && logo === undefined && <Kept of="logo" is={app?.logo?.hash} />}
       {name !== undefined && <Change of="name" from={app?.name} to={name} />}
       {site !== undefined && <Change of="site" from={app?.site} to={site ?? undefined} />}
       {redirectUris !== undefined && (
@@ -86,6 +84,14 @@ function Values({ of: { app, values } }: { of: ReviewView }) {
       )}
       {logo !== undefined && <Change of="logo" from={app?.logo?.hash} to={logo ?? undefined} />}
     </ul>
+  )
+}
+
+function Kept(props: { of: string; is: string | undefined }) {
+  return (
+    <li>
+      {props.of}: <code>{props.is ?? 'none'}</code>
+    </li>
   )
 }
 

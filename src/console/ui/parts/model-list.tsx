@@ -1,4 +1,5 @@
-import { Badge } from './basics.js'
+import { Fragment } from 'preact'
+import { Badge, Id } from './basics.js'
 
 const SHOWN_MODELS = 3
 
@@ -8,7 +9,12 @@ export function ModelList({ ids }: { ids: readonly string[] }) {
   const rest = ids.length - SHOWN_MODELS
   return (
     <span title={ids.join(', ')}>
-      {ids.slice(0, SHOWN_MODELS).join(', ')}
+      {ids.slice(0, SHOWN_MODELS).map((id, at) => (
+        <Fragment key={id}>
+          {at > 0 && ', '}
+          <Id of={id} />
+        </Fragment>
+      ))}
       {rest > 0 && ` and ${rest} more`}
     </span>
   )

@@ -1,0 +1,89 @@
+import type { AppBody, CapView, GrantEventView } from '../../protocol/index.js'
+import { useLoad } from '../base/use-load.js'
+import { Time } from './basics.js'
+import { Markup } from './markup.js'
+import { Listing } from './notice.js'
+
+/** The terms of an event. Which of them it has depends on its kind. */
+interface Terms {
+  readonly redirectHost?: string
+  readonly scopes?: readonly string[]
+  readonly models?: readonly string[]
+  readonly markup?: AppBody['markup']
+  /** `null` if the cap was removed. */
+  readonly cap?: CapView | null
+  readonly endsAt?: number
+  readonly connectionId?: string
+  readonly label?: string
+  readonly reason?: string
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  replayed: 'its code or refresh token was used again',
+  revoked: 'the app revoked its token',
+  removed: 'removed by hand',
+}
+
+/** The events of a grant: the terms that its user agreed to, changes of the cap, devices, and who revoked it. */
+export function GrantHistory({ grantId }: { grantId: string }) {
+  const history = useLoad('api/grants/history', { grantId })
+  return (
+    <Listing what="the history" loaded={history}>
+      {({ history: events }) => (
+        <ul class="history">
+          {events.map((event) => (
+            <li key={event.id}>
+              <Time at={event.at} />: {event.kind.replaceAll('-', ' ')} by {event.by}
+              <Facts of={event} among={events} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Listing>
+  )
+}
+
+function Facts({ of: event, among }: { of: GrantEventView; among: readonly GrantEventView[] }) {
+  const terms: Terms | undefined = event.terms
+  if (terms === undefined) return undefined
+  if (terms.markup !== undefined) return <Consent of={terms} markup={terms.markup} />
+  if (terms.cap !== undefined) return <span class="hint">{capText(terms.cap)}</span>
+  return (
+    <span class="hint">
+      {deviceText(terms, among)}
+      {terms.reason !== undefined && `: ${REASONS[terms.reason] ?? terms.reason}`}
+    </span>
+  )
+}
+
+/** The terms that the consent page showed. */
+function Consent({ of: terms, markup }: { of: Terms; markup: AppBody['markup'] }) {
+  const { cap, endsAt, models = [], redirectHost, scopes = [] } = terms
+  return (
+    <span class="hint">
+      adds <Markup of={markup} />, {capText(cap)},{' '}
+      {endsAt === undefined ? (
+        'no end'
+      ) : (
+        <>
+          ends <Time at={endsAt} />
+        </>
+      )}
+      , models {models.join(', ') || 'none'}, scopes {scopes.join(', ')}
+      {redirectHost !== undefined && `, sent to ${redirectHost}`}
+    </span>
+  )
+}
+
+/** Only the event that added a device has its label. */
+function deviceText({ connectionId = '' }: Terms, among: readonly GrantEventView[]): string {
+  const added: Terms | undefined = among.find(
+    ({ kind, terms }) => kind === 'device-added' && terms?.connectionId === connectionId,
+  )?.terms
+  return added?.label ?? `device ${connectionId.slice(0, 8)}`
+}
+
+function capText(cap: CapView | null | undefined): string {
+  if (cap === undefined || cap === null) return 'no cap'
+  return `at most ${cap.amount} per ${cap.per}${cap.zone === undefined ? '' : ` (${cap.zone})`}`
+}
