@@ -9,8 +9,10 @@ import { DEFAULT_LIMITS, errorCodes } from '../src/index.js'
 import { KNOWN_FIELDS } from '../src/protocol/request-fields/known-fields.js'
 import { REFUSED_FIELDS } from '../src/protocol/request-fields/refused-fields.js'
 import type { DurableStores } from '../src/sqlite/index.js'
+import tsup from '../tsup.config.js'
 import { allEndpoints } from './helpers/all-endpoints.js'
 import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './helpers/markdown.js'
+import { adminSignatures, withSignatures } from './package/admin-signatures.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
@@ -57,15 +59,10 @@ describe('the tables of the documents', () => {
   })
 
   it('have the signature of every function of administration', () => {
-    // The report of the public types: npm run api writes it.
-    const report = read('test/package/api/admin.md')
-    const interfaces = report.matchAll(/^interface \w*Admin\b[^{]*\{\n(.*?)^\}/gms)
-    const exported = [...interfaces].map(([, members]) => members!.replace(/^ {4}/gm, '').trim())
-    const [block] = codeBlocks(read('docs/admin.md')).filter(
-      ({ directives }) => directives.check === 'signatures',
-    )
-    const documented = block!.text.replace(/^\/\/.*\n/gm, '')
-    expect(exported.filter((members) => !documented.includes(members))).toEqual([])
+    // If this fails, run npm run api, which writes the reports and this page.
+    const signatures = adminSignatures(read('test/package/api/admin.md'))
+    const page = read('docs/admin.md')
+    expect(page).toBe(withSignatures(page, signatures))
   })
 
   it('have every entry of the package', () => {
@@ -125,6 +122,16 @@ describe('the commands of the documents', () => {
     expect(scripts).toEqual(expect.arrayContaining(['ci', 'start', 'test']))
     const known = ['ci', ...Object.keys(packageJson.scripts)]
     expect(scripts.filter((name) => !known.includes(name))).toEqual([])
+  })
+})
+
+describe('the API on the site', () => {
+  it('has every entry of the package that is a library', () => {
+    const programs = ['cli', 'demo', 'sqlite-worker']
+    const entries = Object.entries((tsup as { entry: Record<string, string> }).entry)
+    const libraries = entries.filter(([name]) => !programs.includes(name)).map(([, file]) => `../${file}`)
+    const { entryPoints } = JSON.parse(read('docs/typedoc.json')) as { entryPoints: string[] }
+    expect(entryPoints.sort()).toEqual(libraries.sort())
   })
 })
 

@@ -85,10 +85,15 @@ const appSchema = z.strictObject({
   owner: nameSchema.optional(),
   state: z.literal('test').optional(),
 })
+/** The consent page shows the ids of models that are not in the catalogue, so an owner must not write sentences. */
+const modelIdSchema = nameSchema.refine(
+  (id) => /^[\x21-\x7e]+$/.test(id),
+  'must be a model id: ASCII without spaces',
+)
 /** Each look-up of a token reads the app, so its owner must not make it large. */
 const ownAppSchema = z.strictObject({
   ...fields,
-  allowedModels: z.array(nameSchema).max(MAX_OWN_MODELS).readonly(),
+  allowedModels: z.array(modelIdSchema).max(MAX_OWN_MODELS).readonly(),
 })
 
 export function readAppRequest(app: AppRequest, rules: AppRules): AppRequest {
@@ -102,18 +107,18 @@ export function readOwnAppRequest(app: OwnAppRequest, rules: AppRules): OwnAppRe
 function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules): Request {
   if (app.markup.flat !== undefined) checkHoldable(parseCredits(app.markup.flat), 'app.markup.flat')
   if (app.suggestedCap !== undefined) checkHoldable(parseCredits(app.suggestedCap), 'app.suggestedCap')
+  if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
+    const { basisPoints, flat = '0' } = rules.maxMarkup
+    throw new RangeError(
+      `app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`,
+    )
+  }
   if (!isConnectable(app)) return app
   const fault = appNameFault(app.name)
   if (fault !== undefined) throw new TypeError(`app.name: ${fault}`)
   const key = appNameKey(app.name!)
   if (rules.reservedNames?.some((name) => appNameKey(name) === key)) {
     throw new TypeError('app.name: is reserved, or looks like a reserved name')
-  }
-  if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
-    const { basisPoints, flat = '0' } = rules.maxMarkup
-    throw new RangeError(
-      `app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`,
-    )
   }
   return app
 }

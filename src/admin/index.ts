@@ -28,8 +28,8 @@ import {
 import { type AccountStatement, readStatement } from './statement.js'
 import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 
-export type { PayerQuery } from '../sql/entries.js'
 export type { HistoryKind } from '../sql/connect-history.js'
+export type { PayerQuery } from '../sql/entries.js'
 export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'

@@ -1,6 +1,7 @@
 import { createIdSource } from '../base/ids.js'
+import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
-import { readText } from '../sql/cells.js'
+import { readText, toTimeCell } from '../sql/cells.js'
 import { OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
@@ -23,7 +24,7 @@ import { deleteOldLogos, insertLogo, removeApp, withFreeName } from './apps.js'
 export interface OwnAppsAdmin {
   /**
    * Registers an app for its owner, in `test`, or changes the owner's app. Of a live app, a new name, another site and
-   * redirect URIs on other hosts wait for review, and everything else applies at once. Returns whether a change waits.
+   * redirect URIs on other hosts or ports wait for review, and everything else applies at once. Returns whether a change waits.
    * Rejects if the app is another's, if the owner has 10 apps, or after 60 changes within an hour.
    */
   putOwnApp(owner: string, app: OwnAppRequest): Promise<{ readonly inReview: boolean }>
@@ -143,10 +144,11 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       }
     }
     return {
-      text: `insert into {app_reviews} (app_id, definition, done_by, at)
+      // No two states of a review have the same time, also within a millisecond.
+      text: `insert into {app_reviews} as r (app_id, definition, done_by, at)
         select ?2, ?3, ?4, ${now} where ${IS_MADE}
         on conflict (app_id) do update set definition = excluded.definition, done_by = excluded.done_by,
-          at = excluded.at`,
+          at = case when excluded.at > r.at then excluded.at else r.at + 1 end`,
       parameters: [editId, appId, JSON.stringify(values), owner],
     }
   }
@@ -155,8 +157,10 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
     await change(
       { owner, appId: app.id, fields: Object.keys(app) },
       {
-        text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}`,
-        parameters: [owner],
+        // The id of a removed app stays with whoever registered it: its calls, edits and limits are found by it.
+        text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}
+          and coalesce((select e.done_by from {app_edits} e where e.app_id = ?2 order by e.id limit 1), ?1) = ?1`,
+        parameters: [owner, app.id],
       },
       (editId) => [
         {
@@ -204,7 +208,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
   /** Runs the statements and ends a review. Returns false, and does nothing, if the review or the app has changed. */
   async function decide(
     row: Row,
-    values: ReviewedValues,
+    { at, values }: Pick<AppReview, 'at' | 'values'>,
     kind: 'review-accepted' | 'review-rejected',
     statements: (editId: string) => readonly Statement[],
   ): Promise<boolean> {
@@ -217,7 +221,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       {
         text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
           select ?3, p.id, ${now}, ?4, ?5, ?6 from {apps} p
-          join {app_reviews} r on r.app_id = p.id and r.definition = ?7
+          join {app_reviews} r on r.app_id = p.id and r.definition = ?7 and r.at = cast(?8 as bigint)
           where p.id = ?1 and p.definition = ?2 returning id`,
         parameters: [
           appId,
@@ -227,6 +231,7 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
           kind,
           JSON.stringify(Object.keys(values)),
           review,
+          toTimeCell(at, 'review.at'),
         ],
       },
       ...statements(editId),
@@ -264,6 +269,8 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
         inReview
           ? putReview(editId, owner, appId, { ...review, logo: hash })
           : updateLogo(editId, appId, hash),
+        // An operator who has seen the app with its earlier logo must see it again.
+        ...(inReview ? [] : [putReview(editId, owner, appId, review)]),
         ...(logo === undefined ? [] : [insertLogo(appId, logo)]),
         deleteOldLogos(appId),
       ])
@@ -294,14 +301,14 @@ export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnA
       return rows.map(readReview).filter(({ appId }) => appIds?.includes(appId) !== false)
     },
 
-    async decideAppReview({ appId, values }, decision) {
+    async decideAppReview({ appId, at, values }, decision) {
       const [row] = await listAppRows(database, { appIds: [parseInput(idSchema, appId, 'review.appId')] })
       if (row === undefined) throw new Refusal('not-found', `There is no app ${JSON.stringify(appId)}`)
       const accepted = decision === 'accept' ? acceptValues(toRequest(readAppRow(row)), values) : undefined
       const isDecided = await (accepted === undefined
-        ? decide(row, values, 'review-rejected', () => [])
+        ? decide(row, { at, values }, 'review-rejected', () => [])
         : withFreeName(database, accepted, () =>
-            decide(row, values, 'review-accepted', (editId) => [
+            decide(row, { at, values }, 'review-accepted', (editId) => [
               updateApp(editId, accepted),
               ...(values.logo === undefined ? [] : [updateLogo(editId, appId, values.logo)]),
               database.change('credentials'),
@@ -368,9 +375,10 @@ function split(
   }
 }
 
+/** Another port can be another's program, except on the user's own machine. */
 function hostOf(uri: string): string {
-  const { protocol, hostname } = new URL(uri)
-  return `${protocol}//${hostname}`
+  const { protocol, host, hostname } = new URL(uri)
+  return `${protocol}//${isLoopbackRedirect(uri) ? hostname : host}`
 }
 
 function acceptValues(present: AppRequest, { name, redirectUris, site, live }: ReviewedValues): AppRequest {

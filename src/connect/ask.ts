@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { formatCredits, parseCredits } from '../base/money.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
-import { type Cap, type ConnectApp, type ConnectGrant, mayConnect } from '../contracts/connect.js'
-import { restartIfOther } from './authorize.js'
+import type { Cap, ConnectApp, ConnectGrant } from '../contracts/connect.js'
+import { findConnectable, restartIfOther } from './authorize.js'
 import { deviceOf } from './device.js'
 import type { ConnectUser, Settings } from './model/options.js'
 import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './model/terms.js'
@@ -45,7 +45,7 @@ export async function ask(services: Services, visit: Visit, id: string): Promise
     (request.params.prompt ?? '').split(' ').includes('consent') ||
     !isCovered(terms, grant, settings)
   if (mustAsk) await showPage(services, visit, asked)
-  else await connect(services, visit, asked, false)
+  else if (await isFirstAnswer(services, visit, asked)) await connect(services, visit, asked, false)
 }
 
 /** `POST /ask/:uid`: the answer. */
@@ -79,12 +79,8 @@ async function findAsked(services: Services, visit: Visit, id: string): Promise<
   const user = await userOrSignIn(services, visit)
   if (user === undefined || (await restartIfOther(services, visit, request, user))) return undefined
   const { client_id: appId = '', redirect_uri: redirectUri = '', scope = '' } = request.params
-  const app = await settings.store.findApp(appId)
-  if (app === undefined || !mayConnect(app, user.account)) {
-    await library.destroyRequest(id)
-    showError(services, visit, 403, 'This app cannot be connected', `${settings.host.name} has suspended it.`)
-    return undefined
-  }
+  const app = await findConnectable(services, visit, request, user)
+  if (app === undefined) return undefined
   const grant = await settings.store.findGrant(user.account, appId)
   // The terms of a grant are those of all its devices, so this one must not take scopes from the others.
   const scopes = new Set([...scope.split(' '), ...(grant?.scopes ?? [])])
@@ -93,7 +89,8 @@ async function findAsked(services: Services, visit: Visit, id: string): Promise<
 
 /** Everything that the answer is about. */
 function shownBy({ app, redirectUri, request, terms, user }: Asked): unknown {
-  return [request.uid, user.account, app.id, nameOf(app), redirectUri, terms]
+  const { id, logo, owner, site, state } = app
+  return [request.uid, user.account, id, nameOf(app), logo?.hash, owner, site, state, redirectUri, terms]
 }
 
 async function showPage(
@@ -151,6 +148,7 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
     })
     return
   }
+  if (!(await isFirstAnswer(services, visit, asked))) return
   const lasts = millisecondsOf(days)
   const consented = await settings.store.consent({
     account: user.account,
@@ -163,6 +161,14 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
   })
   if (consented === undefined) showSuspended(services, visit)
   else await connect(services, visit, asked, true)
+}
+
+/** Of several answers to one page at once, such as of two clicks, only the first one counts: each would add a device. */
+async function isFirstAnswer(services: Services, visit: Visit, { request }: Asked): Promise<boolean> {
+  const consumption = await services.settings.store.consumeOauth('Interaction', request.uid)
+  if (consumption?.first === true) return true
+  showExpired(services, visit)
+  return false
 }
 
 /** Adds a connection to the user's grant, and sends the browser on to the code. */
@@ -194,7 +200,9 @@ async function connect(services: Services, visit: Visit, asked: Asked, wasAsked:
   redirect(visit.req, visit.res, location)
 }
 
-async function deny(services: Services, visit: Visit, { app, user }: Asked): Promise<void> {
+async function deny(services: Services, visit: Visit, asked: Asked): Promise<void> {
+  if (!(await isFirstAnswer(services, visit, asked))) return
+  const { app, user } = asked
   const { library, settings } = services
   const location = await library.finish(visit.req, visit.res, {
     error: 'access_denied',

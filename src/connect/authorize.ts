@@ -82,11 +82,33 @@ export async function resume(services: Services, visit: Visit, id: string): Prom
     return
   }
   if (await restartIfOther(services, visit, request, user)) return
+  if ((await findConnectable(services, visit, request, user)) === undefined) return
   await library.serve(visit.req, visit.res, {
     method: 'GET',
     path: `/authorize/${id}`,
     accept: 'text/html',
   })
+}
+
+/**
+ * Returns the app of an open request, as it is now. If its user can no longer connect it, or it has given up the redirect
+ * URI since the request began, ends the request, shows an error and returns undefined: the code must not go there.
+ */
+export async function findConnectable(
+  services: Services,
+  visit: Visit,
+  { params, uid }: Interaction,
+  user: ConnectUser,
+): Promise<ConnectApp | undefined> {
+  const { library, settings } = services
+  const app = await settings.store.findApp(params.client_id ?? '')
+  const isAllowed = app !== undefined && mayConnect(app, user.account)
+  if (isAllowed && isRegistered(app, params.redirect_uri ?? '')) return app
+  await library.destroyRequest(uid)
+  if (isAllowed) refuseRedirect(services, visit, app)
+  else
+    showError(services, visit, 403, 'This app cannot be connected', `${settings.host.name} has suspended it.`)
+  return undefined
 }
 
 /**
@@ -131,11 +153,17 @@ async function findApp(
     return undefined
   }
   const [asked, ...others] = query.getAll('redirect_uri')
-  const isKnown =
-    asked !== undefined &&
-    others.length === 0 &&
-    app.redirectUris.some((registered) => matchesRedirectUri(registered, asked))
-  if (isKnown) return app
+  if (asked !== undefined && others.length === 0 && isRegistered(app, asked)) return app
+  refuseRedirect(services, visit, app)
+  return undefined
+}
+
+export function isRegistered(app: ConnectApp, redirectUri: string): boolean {
+  return app.redirectUris.some((registered) => matchesRedirectUri(registered, redirectUri))
+}
+
+export function refuseRedirect(services: Services, visit: Visit, app: ConnectApp): void {
+  const { settings } = services
   settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_redirect_uri', appId: app.id })
   showError(
     services,
@@ -145,7 +173,6 @@ async function findApp(
     `${nameOf(app)} wants to send you to an address that it has not registered. For your safety, you stay here.`,
     { code: 'invalid_redirect_uri' },
   )
-  return undefined
 }
 
 function passedParameters(query: URLSearchParams): URLSearchParams {

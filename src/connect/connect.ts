@@ -39,6 +39,7 @@ const ANSWERS_PER_MINUTE = 10
 const CALLS_PER_MINUTE = 60
 const FAILURES_PER_MINUTE = 20
 const OPEN_REQUESTS = 10
+const REQUEST_ID = /^[\w-]+$/
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 const ANYONE = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
 
@@ -125,7 +126,8 @@ export function createConnect(options: ConnectOptions): Connect {
     }
     const parts = await services()
     const [, name = '', id, ...rest] = path.split('/')
-    const isNested = id !== undefined && id !== '' && rest.length === 0
+    // Other ids do not exist, and a login must not be given a path with `..` or `\\` to return to.
+    const isNested = id !== undefined && REQUEST_ID.test(id) && rest.length === 0
     if (method === 'GET' && path === '/authorize') await authorize(parts, visit)
     else if (method === 'GET' && name === 'authorize' && isNested) await resume(parts, visit, id)
     else if (method === 'GET' && name === 'ask' && isNested) await ask(parts, visit, id)

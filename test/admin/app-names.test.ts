@@ -2,12 +2,24 @@ import { describe, expect, it } from 'vitest'
 import { appNameFault, appNameKey } from '../../src/admin/app-names.js'
 
 describe('the name of an app that users can connect', () => {
-  it.each(['Notes', 'Notes 2', 'Bücher & mehr', 'Заметки', '日本語ノート', 'x'.repeat(40)])(
-    '%s is accepted',
-    (name) => {
-      expect(appNameFault(name)).toBeUndefined()
-    },
-  )
+  it.each([
+    'Notes',
+    'Notes 2',
+    'Bücher & mehr',
+    'Заметки',
+    '日本語ノート',
+    '日本語 AI',
+    '한국어 노트',
+    'Σημειώσεις',
+    'ملاحظات',
+    'नोट्स',
+    'โน้ต',
+    'Łódź',
+    '2048',
+    'x'.repeat(40),
+  ])('%s is accepted', (name) => {
+    expect(appNameFault(name)).toBeUndefined()
+  })
 
   it.each([
     ['is missing', undefined],
@@ -24,6 +36,11 @@ describe('the name of an app that users can connect', () => {
     ['is not NFKC', 'Ｎotes'],
     ['has a lone surrogate', 'No\ud800tes'],
     ['has only punctuation', '…!'],
+    ['has a Cyrillic letter among Latin ones', 'Nоtes'],
+    ['has small capitals', 'ᴀᴄᴍᴇ'],
+    ['has letters of phonetics', 'ɑcme'],
+    ['has letters of a script that imitates Latin', 'ᎪᏟᎷᎬ'],
+    ['has marks that cover other lines', `N${'\u0330'.repeat(4)}otes`],
   ])('is refused if it %s', (_, name) => {
     expect(appNameFault(name)).toEqual(expect.any(String))
   })
@@ -36,7 +53,11 @@ describe('the name of an app that users can connect', () => {
     ['Notes', 'N0tes'],
     ['PayPal', 'PayPaI'],
     ['Modern', 'Modem'],
-    ['apple', 'аррӏе'.replace('ӏ', 'l')],
+    ['apple', 'аррӏе'],
+    ['Notes', 'Nøtes'],
+    ['Atlas', 'Atła5'],
+    ['Draft', 'Đraƒŧ'],
+    ['Pilot', 'ƿǀƖoƭ'],
     ['Vivid', 'Vi-v1d'],
   ])('%s looks like %s', (one, other) => {
     expect(appNameKey(one)).toBe(appNameKey(other))

@@ -107,6 +107,10 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.putApp({ ...notes, markup })).rejects.toThrow(
         'app.markup: must be at most 2000 basis points and 0.001 credits per call',
       )
+      // The tokens that an operator has issued for it pay its present markup.
+      await expect(admin.putApp({ ...notes, redirectUris: [], markup })).rejects.toThrow(
+        'app.markup: must be',
+      )
     }
   })
 
@@ -186,6 +190,27 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.askForReview('olga', 'mine')).rejects.toThrow('is live already')
     })
 
+    it('do not become live if they have changed since the operator saw them', async () => {
+      const { stores, admin } = open()
+      await admin.putOwnApp('olga', own)
+      await admin.askForReview('olga', 'mine')
+      const changes = [
+        () => admin.putOwnApp('olga', { ...own, redirectUris: ['https://evil.example/cb'] }),
+        () => admin.putOwnApp('olga', { ...own, name: 'Harmful' }),
+        () => admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1)),
+      ]
+      for (const change of changes) {
+        const [seen] = await admin.listAppReviews()
+        await change()
+        expect((await admin.listAppReviews())[0]?.values).toEqual({ live: true })
+        await expect(admin.decideAppReview(seen!, 'accept')).rejects.toThrow('has changed or was decided')
+        expect((await stores.connect.findApp('mine'))?.state).toBe('test')
+      }
+      const [review] = await admin.listAppReviews()
+      await admin.decideAppReview(review!, 'accept')
+      expect((await stores.connect.findApp('mine'))?.state).toBe('live')
+    })
+
     it('keep the reviewed values in force until an operator accepts the new ones', async () => {
       const { stores, admin } = open()
       await live(admin)
@@ -248,6 +273,8 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.listAppReviews()).toHaveLength(1)
       expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
       expect(await admin.listAppReviews()).toEqual([])
+      const port = { ...own, redirectUris: [...own.redirectUris, 'https://mine.example:8443/cb'] }
+      expect(await admin.putOwnApp('olga', port)).toEqual({ inReview: true })
     })
 
     it('keep what only the operator sets: who earns, and the origins', async () => {
@@ -285,7 +312,13 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.putOwnApp('olga', { ...own, allowedModels: models })).rejects.toThrow(
         'app.allowedModels: must have at most 200 items',
       )
+      await expect(
+        admin.putOwnApp('olga', { ...own, allowedModels: ['Checked and recommended by Acme'] }),
+      ).rejects.toThrow('app.allowedModels.0: must be a model id')
       expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
+      // Its figures and its history are still found by its id.
+      await expect(admin.putOwnApp('mallory', own)).rejects.toThrow('its id is taken')
+      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
     })
 
     it('are at most ten, also if they are registered at once', async () => {

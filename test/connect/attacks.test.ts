@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStage, type Stage, WEB_REDIRECT } from './stage.js'
+import { NOTES, openStage, type Stage, WEB_REDIRECT } from './stage.js'
 import {
   authorizeUrl,
   connectApp,
@@ -107,6 +109,21 @@ describe('an app that changes its terms while the page is open', () => {
     }
   })
 
+  it.each([
+    ['site', { site: 'https://other.example/' }, { site: NOTES.site! }],
+    ['owner', { owner: 'acme' }, { owner: undefined }],
+  ])('must show another %s first', async (_, change, back) => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    await stage.changeApp(change)
+    try {
+      expect((await submit(agent, stage, page)).status).toBe(400)
+      expect(await grantOf(account())).toBeUndefined()
+    } finally {
+      await stage.changeApp(back)
+    }
+  })
+
   it('and one that is suspended cannot be connected', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
@@ -118,6 +135,37 @@ describe('an app that changes its terms while the page is open', () => {
     } finally {
       await stage.admin.resumeApp('notes')
     }
+  })
+})
+
+describe('an app that gives up a redirect URI while the page is open', () => {
+  it('gets no code there, neither before nor after the answer', async () => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const other = newUser()
+    const second = await openPage(other, authorizeUrl(stage, pkce))
+    const answered = await other.visit(second.address, {
+      method: 'POST',
+      headers: { origin: stage.origin },
+      body: form(second),
+    })
+    const { redirectUris } = NOTES
+    await stage.changeApp({ redirectUris: ['https://new.example/cb'] })
+    try {
+      for (const response of [
+        await agent.visit(page.address),
+        await other.visit(answered.headers.get('location')!),
+      ]) {
+        expect([response.status, response.headers.get('location')]).toEqual([400, null])
+        expect(await response.text()).toContain('invalid_redirect_uri')
+      }
+    } finally {
+      await stage.changeApp({ redirectUris: redirectUris! })
+    }
+    // The requests are gone.
+    expect((await agent.visit(page.address)).status).toBe(400)
+    expect((await submit(agent, stage, page)).status).toBe(400)
+    expect(await stage.stores.connect.findGrant(`user${users - 1}`, 'notes')).toBeUndefined()
   })
 })
 
@@ -263,6 +311,14 @@ describe('mix-up, injection and replay', () => {
     const to = new URL(response.headers.get('location')!).searchParams.get('to')!
     expect(to.startsWith('/connect/authorize?')).toBe(true)
     expect(to).not.toMatch(/[\r\n]/)
+    // `fetch` would resolve the dots.
+    for (const id of ['..', '%2e%2e', '\\..\\..\\admin', '.']) {
+      const path = `/connect/authorize/${id}`
+      const reply = await once(request(stage.origin, { path }).end(), 'response')
+      const [{ headers, statusCode }] = reply as [IncomingMessage]
+      reply[0].resume()
+      expect([id, statusCode, headers.location]).toEqual([id, 404, undefined])
+    }
   })
 })
 

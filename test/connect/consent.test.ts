@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { FAST, LOOPBACK_REDIRECT, MARKUP, openStage, SMART, type Stage } from './stage.js'
+import { FAST, LOOPBACK_REDIRECT, MARKUP, NOTES, openStage, SMART, type Stage } from './stage.js'
 import {
   authorizeUrl,
   call,
@@ -81,6 +81,14 @@ describe('the page', () => {
       'referrer-policy': 'same-origin',
       'cache-control': 'no-store',
     })
+  })
+
+  it('names the port if it is not on the user’s own machine', async () => {
+    await stage.changeApp({ redirectUris: [...NOTES.redirectUris!, 'https://notes.example:8443/cb'] })
+    const open = (redirect_uri: string) => openPage(newUser(), authorizeUrl(stage, pkce, { redirect_uri }))
+    expect(textOf(await open('https://notes.example:8443/cb'))).toContain('sent to notes.example:8443 .')
+    expect(textOf(await open('http://127.0.0.1:8443/cb'))).toContain('sent to 127.0.0.1 .')
+    await stage.changeApp({ redirectUris: NOTES.redirectUris! })
   })
 
   it('escapes everything that an app or a user can name', async () => {
@@ -211,6 +219,24 @@ describe('the answer', () => {
     ])
   })
 
+  it('counts once if it is given several times at once', async () => {
+    const agent = newUser()
+    const page = await openPage(agent, authorizeUrl(stage, pkce))
+    const submitted = await Promise.all(
+      ['1', '2', '3', '4'].map((cap) => {
+        const tab = new UserAgent(stage.origin)
+        tab.cookies.push(...agent.cookies)
+        return submit(tab, stage, page, { cap })
+      }),
+    )
+    const codes = submitted.filter(({ headers }) => headers.get('location')?.includes('code='))
+    expect(codes).toHaveLength(1)
+    const [grant] = await stage.admin.listGrants({ account: account() })
+    expect(grant?.devices).toHaveLength(1)
+    const history = await stage.admin.listGrantHistory(grant!.id)
+    expect(history.map(({ kind }) => kind)).toEqual(['device-added', 'connected'])
+  })
+
   it('is refused after 10 in a minute', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
@@ -309,6 +335,23 @@ describe('a second visit', () => {
     await stage.stores.connect.revokeGrant(account(), 'notes', account())
     expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
   })
+})
+
+it('a cap of a month is not filled in as one of a day', async () => {
+  const daily = await openStage({ connect: { cap: { suggested: '5', period: 'day' } } })
+  try {
+    const agent = new UserAgent(daily.origin, 'alice')
+    await connectApp(daily, agent, { answers: { cap: '2' } })
+    const open = () => openPage(agent, authorizeUrl(daily, pkce, { prompt: 'consent' }))
+    expect((await open()).text).toContain('value="2"')
+    const [grant] = await daily.admin.listGrants({ account: 'alice' })
+    await daily.admin.setGrantCap(grant!.id, { amount: '40', per: 'month' })
+    expect((await open()).text).toContain('value="5"')
+    await daily.admin.setGrantCap(grant!.id, { amount: '3', per: 'month' })
+    expect((await open()).text).toContain('value="3"')
+  } finally {
+    await daily.close()
+  }
 })
 
 it('a user may do without a cap if the host allows it, and must not choose an end beyond its limit', async () => {

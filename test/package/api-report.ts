@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { adminSignatures, withSignatures } from './admin-signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const REPORTS = fileURLToPath(new URL('api', import.meta.url))
@@ -122,5 +123,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const old = [...(await readReports()).keys()].filter((name) => !texts.has(name))
   await Promise.all(old.map((name) => rm(join(REPORTS, name))))
   for (const [name, text] of texts) await writeFile(join(REPORTS, name), text)
+  const page = join(ROOT, 'docs', 'admin.md')
+  await writeFile(page, withSignatures(await readFile(page, 'utf8'), adminSignatures(texts.get('admin.md')!)))
   console.log(`${texts.size} reports in test/package/api`)
 }

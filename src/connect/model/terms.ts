@@ -81,10 +81,17 @@ export function exampleOf(models: readonly Model[], markup: Markup): Example | u
   return dearest
 }
 
-/** The cap that the page fills in: the present one, otherwise the smaller of the app's wish and the host's. */
+/**
+ * The cap that the page fills in: the present one, otherwise the smaller of the app's wish and the host's. A cap of a month
+ * is no cap of a day: it would let an app spend thirty times as much, so it only bounds the others.
+ */
 export function suggestedCap(app: ConnectApp, grant: ConnectGrant | undefined, { cap }: Settings): string {
-  if (grant?.cap !== undefined) return formatCredits(grant.cap.amount)
-  if (grant !== undefined && !cap.required) return ''
+  const present = grant?.cap
+  if (present !== undefined && (present.per === cap.period || present.per === 'day')) {
+    return formatCredits(present.amount)
+  }
+  if (grant !== undefined && present === undefined && !cap.required) return ''
   const wish = app.suggestedCap === undefined ? cap.suggested : parseCredits(app.suggestedCap)
-  return formatCredits(least(wish, cap.suggested))
+  const suggested = least(wish, cap.suggested)
+  return formatCredits(present === undefined ? suggested : least(present.amount, suggested))
 }

@@ -73,6 +73,8 @@ export function nameOf({ id, name }: ConnectApp): string {
 function appPart({ mount }: Frame, { host }: Settings, { app, redirectUri }: Question): Html {
   const target = new URL(redirectUri)
   const shown = domainToUnicode(target.hostname)
+  // A program on the user's machine takes any port.
+  const port = target.port === '' || isLoopbackRedirect(redirectUri) ? '' : `:${target.port}`
   const ascii = shown === '' || shown === target.hostname ? '' : ` (${target.hostname})`
   return html`<div class="app">${
     app.logo !== undefined &&
@@ -83,7 +85,7 @@ ${
   app.site !== undefined &&
   html`<p><a href="${app.site}" rel="noreferrer noopener">${new URL(app.site).host}</a></p>`
 }
-<p>You will be sent to ${isLoopbackRedirect(redirectUri) && html`a program on your own computer, at `}<strong>${shown === '' ? target.hostname : shown}${ascii}</strong>.</p>
+<p>You will be sent to ${isLoopbackRedirect(redirectUri) && html`a program on your own computer, at `}<strong>${shown === '' ? target.hostname : shown}${port}${ascii}</strong>.</p>
 ${app.state === 'test' && html`<p class="muted">Not reviewed by ${host.name}.</p>`}
 </div></div>`
 }

@@ -24,7 +24,7 @@ export function OwnApps() {
       title: app === undefined ? 'Publish an app' : `Change ${nameOf(app)}`,
       intro:
         app?.state === 'live'
-          ? 'A new name, another site and redirect URIs on other hosts wait for review. Everything else applies at once. Users pay no more than the markup that they agreed to.'
+          ? 'A new name, another site and redirect URIs on other hosts or ports wait for review. Everything else applies at once. Users pay no more than the markup that they agreed to.'
           : 'The app starts in test: only you and the accounts that you name can connect it, until an operator makes it live.',
       action: app === undefined ? 'Publish it' : 'Save',
       fields: appFields(app, known),
