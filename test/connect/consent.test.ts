@@ -87,7 +87,7 @@ describe('the page', () => {
     await stage.changeApp({ redirectUris: [...NOTES.redirectUris!, 'https://notes.example:8443/cb'] })
     const open = (redirect_uri: string) => openPage(newUser(), authorizeUrl(stage, pkce, { redirect_uri }))
     expect(textOf(await open('https://notes.example:8443/cb'))).toContain('sent to notes.example:8443 .')
-    expect(textOf(await open('http://127.0.0.1:8443/cb'))).toContain('sent to 127.0.0.1 .')
+    expect(textOf(await open('http://127.0.0.1:8443/cb'))).toContain('your own computer, at 127.0.0.1 .')
     await stage.changeApp({ redirectUris: NOTES.redirectUris! })
   })
 
