@@ -147,7 +147,7 @@ describe('the errors of memoryCredentials', () => {
     [
       'a misspelt account',
       { t: { kind: 'api-key', acount: 'a' } },
-      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, limits, label, metadata, allowedModels',
+      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, limits, label, origins, metadata, allowedModels',
     ],
     [
       'a time that is a date',
