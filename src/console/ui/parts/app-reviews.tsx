@@ -26,45 +26,43 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
     })
 
   // The page already says that it loads. A second line would only flash.
-  if (reviews.data === undefined && reviews.problem === undefined) return undefined
+  if (reviews.problem === undefined && (reviews.data?.reviews ?? []).length === 0) return null
   return (
     <Listing what="reviews" loaded={reviews}>
-      {({ reviews: rows }) =>
-        rows.length > 0 && (
-          <section class="reviews">
-            <h2>Waiting for review</h2>
-            <Table
-              caption="Changes that wait for review"
-              rows={rows}
-              keyOf={({ appId }) => appId}
-              columns={[
-                { head: 'App', cell: ({ appId }) => <code>{appId}</code> },
-                { head: 'Owner', cell: ({ by }) => by },
-                { head: 'Asked', cell: ({ at }) => <Time at={at} /> },
-                { head: 'Changes', cell: (review) => <Values of={review} /> },
-              ]}
-              actions={(review) => (
-                <>
-                  <Button
-                    tone="quiet"
-                    onPress={() => decide(review, 'accept')}
-                    of={`the changes of ${review.appId}`}
-                  >
-                    Accept
-                  </Button>
-                  <Button
-                    tone="quiet"
-                    onPress={() => decide(review, 'reject')}
-                    of={`the changes of ${review.appId}`}
-                  >
-                    Reject
-                  </Button>
-                </>
-              )}
-            />
-          </section>
-        )
-      }
+      {({ reviews: rows }) => (
+        <section class="reviews">
+          <h2>Waiting for review</h2>
+          <Table
+            caption="Changes that wait for review"
+            rows={rows}
+            keyOf={({ appId }) => appId}
+            columns={[
+              { head: 'App', cell: ({ appId }) => <code>{appId}</code> },
+              { head: 'Owner', cell: ({ by }) => by },
+              { head: 'Asked', cell: ({ at }) => <Time at={at} /> },
+              { head: 'Changes', cell: (review) => <Values of={review} /> },
+            ]}
+            actions={(review) => (
+              <>
+                <Button
+                  tone="quiet"
+                  onPress={() => decide(review, 'accept')}
+                  of={`the changes of ${review.appId}`}
+                >
+                  Accept
+                </Button>
+                <Button
+                  tone="quiet"
+                  onPress={() => decide(review, 'reject')}
+                  of={`the changes of ${review.appId}`}
+                >
+                  Reject
+                </Button>
+              </>
+            )}
+          />
+        </section>
+      )}
     </Listing>
   )
 }
