@@ -47,7 +47,7 @@ describe('of two operators at the same moment', () => {
 })
 
 describe('an app that users can connect', () => {
-  it('keeps the fields that the console does not show, and is hidden from users while in test', async () => {
+  it('has every field that users who connect it see, and is hidden from users while in test', async () => {
     const app = {
       id: 'connected',
       name: 'Connected',
@@ -66,8 +66,8 @@ describe('an app that users can connect', () => {
         ({ id }) => id === 'connected',
       )
     const was = await list(operator)
-    const { id, name, allowedModels } = app
-    const change = { id, name, allowedModels, markup: { basisPoints: 2 }, account: 'olga', was }
+    expect(was).toEqual(app)
+    const change = { ...app, markup: { basisPoints: 2 }, account: 'olga', was }
     expect((await bench.as(operator).post('api/apps/put', change)).status).toBe(200)
     expect(await bench.admin.listApps({ appIds: ['connected'] })).toEqual([
       { ...app, markup: { basisPoints: 2 }, account: 'olga' },
