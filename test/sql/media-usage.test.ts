@@ -90,8 +90,8 @@ describe.each(engineNames)('audio and image tokens in %s', (name) => {
 
 /** Where the ledger function has the parameters that its first version lacks. */
 const MEDIA_PLACE = 21
-/** Its last parameters, the arrays of limits, were added later still. */
-const LIMIT_ARRAYS = 17
+/** Its last parameters were added later still: 17 arrays of limits, two of rows to wait for, and the process. */
+const LATER_PARAMETERS = 20
 
 describe('a database without the columns of audio and image tokens', () => {
   const entry = `insert into {entries} (at, kind, hold_id, account, credential_id, model, cost, base, markup,
@@ -121,7 +121,7 @@ describe('a database without the columns of audio and image tokens', () => {
     await stores.ready()
     const settlement = toSettleCommand(createSettle('h2', 'alice', 5n))
     const { parameters = [] } = toLedgerBatch([settlement]).statement
-    const earlier = parameters.toSpliced(MEDIA_PLACE, 4).slice(0, -LIMIT_ARRAYS)
+    const earlier = parameters.toSpliced(MEDIA_PLACE, 4).slice(0, -LATER_PARAMETERS)
     const places = earlier.map((_, index) => `?${index + 1}`).join(', ')
     await queries.run({ text: `select * from {apply_ledger_1}(${places})`, parameters: earlier })
     const { entries } = await createAdmin(stores).entries({})
