@@ -38,13 +38,12 @@ export function tableUnder(markdown: string, heading: string): string[][] {
 
 /** The texts between backticks. */
 export function codeSpans(text: string): string[] {
-  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
+  return [...proseOf(text).matchAll(/`([^`]+)`/g)].map((match) => match[1]!)
 }
 
 /** The anchors that GitHub gives to the headings of a file. */
 export function anchors(markdown: string): Set<string> {
-  const prose = markdown.replace(/^```.*?^```$/gms, '')
-  return new Set([...prose.matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1]!)))
+  return new Set([...proseOf(markdown).matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1]!)))
 }
 
 /** Targets of links within the repository. */
@@ -53,4 +52,9 @@ export function relativeLinks(markdown: string): string[] {
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
     .map((match) => match[1]!)
     .filter((link) => !/^https?:/.test(link))
+}
+
+/** The text without its code blocks. */
+function proseOf(markdown: string): string {
+  return markdown.replace(/^```.*?^```$/gms, '')
 }
