@@ -48,8 +48,7 @@ export function anchors(markdown: string): Set<string> {
 
 /** Targets of links within the repository. */
 export function relativeLinks(markdown: string): string[] {
-  const prose = markdown.replace(/^```.*?^```$/gms, '')
-  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
+  return [...proseOf(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
     .map((match) => match[1]!)
     .filter((link) => !/^https?:/.test(link))
 }
