@@ -17,6 +17,8 @@ const QUERIES: Readonly<Record<string, CallQuery>> = {
   'problems of an account': { account: 'account-7', problems: true },
   problems: { problems: true },
   status: { status: 502 },
+  'status of success': { status: 200 },
+  'calls that completed': { outcome: 'completed' },
   code: { outcome: 'rare_error' },
   'code and account': { outcome: 'provider_error', account: 'account-7' },
   time: { from: START + 50_000 * STEP_MS, to: START + 50_100 * STEP_MS },
@@ -25,6 +27,8 @@ const QUERIES: Readonly<Record<string, CallQuery>> = {
   'model of an account that never used it': { account: 'account-3', model: 'acme/model-4' },
   'key of another account': { account: 'account-3', credentialId: 'key-4' },
   'app of an account that has none': { account: 'account-3', appId: 'app-4' },
+  'app and model that never met': { appId: 'app-4', model: 'acme/model-3' },
+  'status that nobody got': { status: 418 },
   request: { requestId: 'request-777' },
 }
 
