@@ -1,14 +1,16 @@
 /**
- * Sells access to models: sign-up, prepaid credits through Stripe, and keys with monthly budgets. Everything is in
- * PostgreSQL, beside the application's own users.
+ * Sells access to models: sign-up, prepaid credits through Stripe, and keys and connected apps with monthly budgets.
+ * Everything is in PostgreSQL, beside the application's own users.
  *
- * Make a `SECRET_KEY` once with `npx compat-router keys generate-secret`. Run it with `DATABASE_URL=postgres://…
- * SECRET_KEY=… OPENAI_API_KEY=sk-… STRIPE_SECRET_KEY=sk_test_… STRIPE_WEBHOOK_SECRET=whsec_… npx tsx examples/saas/app.ts`,
- * and `stripe listen --forward-to localhost:3000/stripe`.
+ * Make a `SECRET_KEY` and a `CONNECT_SECRET` once, each with `npx compat-router keys generate-secret`. Run it with
+ * `DATABASE_URL=postgres://… SECRET_KEY=… CONNECT_SECRET=… OPENAI_API_KEY=sk-… STRIPE_SECRET_KEY=sk_test_…
+ * STRIPE_WEBHOOK_SECRET=whsec_… npx tsx examples/saas/app.ts`, and `stripe listen --forward-to localhost:3000/stripe`.
+ * Users can connect an app after `DATABASE_URL=postgres://… npx compat-router apps add`.
  */
 import type { AddressInfo } from 'node:net'
 import { createCompatRouter, openaiCompatible } from 'compat-router'
 import { createAdmin } from 'compat-router/admin'
+import { createConnect } from 'compat-router/connect'
 import { postgresStores } from 'compat-router/postgres'
 import express, { type ErrorRequestHandler } from 'express'
 import pg from 'pg'
@@ -23,12 +25,17 @@ export interface AppSettings {
   readonly webhookSecret: string
   /** Encrypts the provider's key in the database. 32 bytes as hex. */
   readonly secretKey: string
+  /** Signs the cookies and forms of Connect. */
+  readonly connectSecret: string
+  /** The public address, without a path. */
+  readonly origin: string
   readonly apiKey: string
   readonly baseUrl?: string
 }
 
 export async function createApp(settings: AppSettings) {
-  const { apiKey, baseUrl = 'https://api.openai.com/v1', pool, secretKey, stripe, webhookSecret } = settings
+  const { apiKey, baseUrl = 'https://api.openai.com/v1', connectSecret, origin } = settings
+  const { pool, secretKey, stripe, webhookSecret } = settings
   const stores = postgresStores(pool, {
     adapters: { openai: openaiCompatible },
     secretKeys: [{ id: '1', key: secretKey }],
@@ -50,14 +57,29 @@ export async function createApp(settings: AppSettings) {
   )
   const users = new Users(pool)
   await users.migrate()
-  const router = createCompatRouter({ stores, creditHelp: 'Top up on your keys page.' })
+  const connect = createConnect({
+    url: `${origin}/connect`,
+    router: `${origin}/compat/v1`,
+    stores,
+    authenticate: (req) => users.signedIn(req),
+    signIn: (returnTo) => `/sign-in?to=${encodeURIComponent(returnTo)}`,
+    secrets: [connectSecret],
+    host: { name: 'Acme', credits: 'dollars' },
+    cap: { suggested: '5' },
+  })
+  const { resourceMetadata } = connect
+  const router = createCompatRouter({ stores, resourceMetadata, creditHelp: 'Top up on your keys page.' })
 
   const app = express()
+  app.use(connect)
   app.use('/compat/v1', router)
   // A signature covers the bytes as they came.
   app.post('/stripe', express.raw({ type: 'application/json' }), createWebhook(stripe, webhookSecret, admin))
   app.use(express.urlencoded({ extended: false }))
 
+  app.get('/sign-in', (req, res) => {
+    res.send(signInPage(targetOf(req.query.to)))
+  })
   app.post(['/sign-up', '/sign-in'], async (req, res) => {
     const { email, password } = (req.body ?? {}) as Record<string, unknown>
     const isNew = req.path === '/sign-up'
@@ -74,7 +96,7 @@ export async function createApp(settings: AppSettings) {
     // Does nothing if the account exists. At each sign-in, in case the first time failed half-way.
     await admin.openAccount(accountOf(id))
     await users.signIn(res, id)
-    res.redirect(303, '/keys')
+    res.redirect(303, targetOf(req.query.to))
   })
   app.use('/keys', users.required, createKeysPage(admin))
   app.post('/top-up', users.required, createCheckout(stripe))
@@ -84,12 +106,23 @@ export async function createApp(settings: AppSettings) {
     res.status(500).send('Something went wrong.')
   }
   app.use(failed)
-  return { app, router, stores }
+  return { app, connect, router, stores }
+}
+
+/** A sign-in goes on only to Connect: otherwise it would send users wherever a link says. */
+const targetOf = (to: unknown) => (typeof to === 'string' && to.startsWith('/connect/') ? to : '/keys')
+
+function signInPage(target: string): string {
+  const query = `?to=${encodeURIComponent(target)}`
+  return `<!doctype html><title>Sign in</title><form method="post">
+    <input name="email" type="email" required><input name="password" type="password" minlength="8" required>
+    <button formaction="/sign-in${query}">Sign in</button>
+    <button formaction="/sign-up${query}">Sign up</button></form>`
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { DATABASE_URL, OPENAI_API_KEY, PORT, SECRET_KEY, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } =
-    process.env
+  const { CONNECT_SECRET, DATABASE_URL, OPENAI_API_KEY, PORT = '3000', SECRET_KEY } = process.env
+  const { ORIGIN = `http://127.0.0.1:${PORT}`, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } = process.env
   const pool = new pg.Pool({ connectionString: DATABASE_URL })
   pool.on('error', (error) => console.error(error))
   const { app } = await createApp({
@@ -97,9 +130,11 @@ if (process.argv[1] === import.meta.filename) {
     stripe: new Stripe(STRIPE_SECRET_KEY!),
     webhookSecret: STRIPE_WEBHOOK_SECRET!,
     secretKey: SECRET_KEY!,
+    connectSecret: CONNECT_SECRET!,
+    origin: ORIGIN,
     apiKey: OPENAI_API_KEY!,
   })
-  const server = app.listen(Number(PORT ?? 3000), '127.0.0.1')
+  const server = app.listen(Number(PORT), '127.0.0.1')
   server.once('listening', () => {
     const { port } = server.address() as AddressInfo
     console.log(`curl -i http://127.0.0.1:${port}/sign-up -d email=ann@acme.example -d password=long-enough`)

@@ -6,7 +6,10 @@ const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${c
 const form = (action: string, fields: string, button: string) =>
   `<form method="post" action="${action}">${fields}<button>${button}</button></form>`
 
-/** Shows users their balance and their keys, each with a monthly budget. The account comes from the session alone. */
+/**
+ * Shows users their balance, and their keys and connected apps, each with a monthly budget. The account comes from the session
+ * alone.
+ */
 export function createKeysPage(admin: Admin): express.Router {
   const page = express.Router()
 
@@ -25,11 +28,20 @@ export function createKeysPage(admin: Admin): express.Router {
         <td>$${budget?.used} of $${budget?.amount} this month</td>
         <td>${form(`/keys/${credentialId}/revoke`, '', 'Revoke')}</td></tr>`
     })
+    const grants = toJson(await admin.listGrants({ account, inUse: true }))
+    const apps = grants.map(({ appId, appName = appId, cap, id, spent }) => {
+      const field = `<input name="cap" required value="${cap?.amount ?? ''}">`
+      return `<tr><td>${escaped(appName)}</td>
+        <td>${cap ? `$${spent} of $${cap.amount} this ${cap.per}` : 'No cap'}</td>
+        <td>${form(`/keys/apps/${id}/cap`, field, 'Change')}</td>
+        <td>${form(`/keys/apps/${id}/disconnect`, '', 'Disconnect')}</td></tr>`
+    })
     const balance = toJson(await admin.balance(account))
     res.send(`<!doctype html><title>Keys</title><h1>$${balance?.available}</h1>
       ${form('/top-up', '<input name="dollars" type="number" min="5" max="500" value="10">', 'Top up')}
       <table>${rows.join('')}</table>
-      ${form('/keys', '<input name="label" required><input name="budget" value="5">', 'New key')}`)
+      ${form('/keys', '<input name="label" required><input name="budget" value="5">', 'New key')}
+      <h2>Connected apps</h2><table>${apps.join('')}</table>`)
   })
 
   page.get('/balance', async (_req, res) => {
@@ -63,6 +75,23 @@ export function createKeysPage(admin: Admin): express.Router {
     }
     await admin.revoke(key.credentialId)
     res.redirect(303, '/keys')
+  })
+
+  page.post('/apps/:id/cap', async (req, res) => {
+    const account = res.locals.account as string
+    const { cap } = (req.body ?? {}) as Record<string, string>
+    const [grant] = await admin.listGrants({ account, grantIds: [req.params.id], inUse: true })
+    if (grant === undefined) res.status(404).send('You have no such app.')
+    else if (!cap || !BUDGET_PATTERN.test(cap)) res.status(400).send('A cap is in whole dollars.')
+    else {
+      await admin.setGrantCap(grant.id, { amount: cap, per: 'month' }, { account })
+      res.redirect(303, '/keys')
+    }
+  })
+
+  page.post('/apps/:id/disconnect', async (req, res) => {
+    if (await admin.revokeGrant(req.params.id, { account: res.locals.account })) res.redirect(303, '/keys')
+    else res.status(404).send('You have no such app.')
   })
 
   return page

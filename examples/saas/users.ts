@@ -1,4 +1,5 @@
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { promisify } from 'node:util'
 import type { RequestHandler, Response } from 'express'
 import type pg from 'pg'
@@ -47,18 +48,24 @@ export class Users {
     res.cookie('session', token, { httpOnly: true, sameSite: 'lax', secure: res.req.secure })
   }
 
-  /** Lets only requests of a user pass, and notes the account that pays. */
-  readonly required: RequestHandler = async (req, res, next) => {
-    const [, token = ''] = /(?:^|; )session=([0-9a-f]{64})/.exec(req.headers.cookie ?? '') ?? []
-    const { rows } = await this.pool.query<{ user_id: string }>(
-      'select user_id from sessions where digest = $1',
+  /** Returns the account and the name of the user who has signed in, or undefined. */
+  async signedIn({ headers }: IncomingMessage): Promise<{ account: string; name: string } | undefined> {
+    const [, token = ''] = /(?:^|; )session=([0-9a-f]{64})/.exec(headers.cookie ?? '') ?? []
+    const { rows } = await this.pool.query<{ id: string; email: string }>(
+      'select id, email from users join sessions on user_id = id where digest = $1',
       [digest(token)],
     )
-    if (rows[0] === undefined) {
+    return rows[0] && { account: accountOf(rows[0].id), name: rows[0].email }
+  }
+
+  /** Lets only requests of a user pass, and notes the account that pays. */
+  readonly required: RequestHandler = async (req, res, next) => {
+    const user = await this.signedIn(req)
+    if (user === undefined) {
       res.status(401).send('Sign in first.')
       return
     }
-    res.locals.account = accountOf(rows[0].user_id)
+    res.locals.account = user.account
     next()
   }
 }

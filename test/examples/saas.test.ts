@@ -6,13 +6,16 @@ import OpenAI from 'openai'
 import Stripe from 'stripe'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createApp } from '../../examples/saas/app.js'
+import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { type StandIn, startStandIn } from '../../src/testing/stand-in/stand-in.js'
+import { authorizeUrl, call, createPkce, exchange, submit, UserAgent } from '../connect/user-agent.js'
 import { nanos } from '../helpers/decimals.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { runFile, said, stopped } from './server-program.js'
 
 const WEBHOOK_SECRET = 'whsec_of_the_example'
 const SECRET_KEY = '3'.repeat(64)
+const CONNECT_SECRET = '4'.repeat(64)
 const messages = [{ role: 'user' as const, content: 'Hello' }]
 
 /** The part of Stripe's API that the example calls. */
@@ -44,6 +47,7 @@ class ScriptedStripe {
 
 let database: TestDatabase
 let upstream: StandIn
+let admin: Admin
 let base: string
 let close: () => Promise<void>
 const stripe = new ScriptedStripe()
@@ -58,17 +62,30 @@ beforeAll(async () => {
   upstream = await startStandIn({ models: ['gpt-4o-mini'], tokenDelayMs: 0 })
   database = await createTestDatabase()
   await listen(stripe.server)
-  const { app, router, stores } = await createApp({
+  const server = createServer()
+  base = await listen(server)
+  const { app, connect, router, stores } = await createApp({
     pool: database.pool,
     stripe: stripe.client,
     webhookSecret: WEBHOOK_SECRET,
     secretKey: SECRET_KEY,
+    connectSecret: CONNECT_SECRET,
+    origin: base,
     apiKey: upstream.apiKey,
     baseUrl: upstream.baseUrl,
   })
-  const server = createServer(app)
-  base = await listen(server)
+  server.on('request', app)
+  admin = createAdmin(stores)
+  await admin.putApp({
+    id: 'notes',
+    name: 'Notes <1>',
+    redirectUris: ['https://notes.example/cb'],
+    allowedModels: ['acme/fast'],
+    markup: { basisPoints: 2_000 },
+    account: 'notes-inc',
+  })
   close = async () => {
+    await connect.close()
     await router.close()
     await stores.close()
     server.close()
@@ -88,25 +105,17 @@ afterAll(async () => {
 class Visitor {
   private static count = 0
   readonly email = `user${Visitor.count++}@acme.example`
-  private cookie = ''
+  readonly agent = new UserAgent(base)
 
-  async post(path: string, fields: Record<string, string> = {}): Promise<Response> {
-    const response = await fetch(base + path, {
-      method: 'POST',
-      headers: { cookie: this.cookie },
-      body: new URLSearchParams(fields),
-      redirect: 'manual',
-    })
-    const [set] = response.headers.getSetCookie()
-    if (set !== undefined) this.cookie = set.split(';')[0]!
-    return response
+  post(path: string, fields: Record<string, string> = {}): Promise<Response> {
+    return this.agent.visit(path, { method: 'POST', body: new URLSearchParams(fields) })
   }
 
   async get(path: string): Promise<string> {
-    return (await fetch(base + path, { headers: { cookie: this.cookie } })).text()
+    return (await this.agent.visit(path)).text()
   }
 
-  sign(path: '/sign-up' | '/sign-in', password = 'long enough'): Promise<Response> {
+  sign(path: string, password = 'long enough'): Promise<Response> {
     return this.post(path, { email: this.email, password })
   }
 
@@ -224,6 +233,60 @@ describe('examples/saas', () => {
     expect((await visitor.post('/keys', { label: 'x', budget: '0' })).status).toBe(400)
   })
 
+  it('lets a new user connect an app, pay for its calls, change its cap and disconnect it', async () => {
+    const host = { issuer: `${base}/connect`, origin: base, routerUrl: `${base}/compat/v1` }
+    visitor = new Visitor()
+    const pkce = createPkce()
+    const signIn = await visitor.agent.follow(authorizeUrl(host, pkce))
+    const [, signUp] = /formaction="(\/sign-up[^"]+)"/.exec(await signIn.text())!
+    const { headers } = await visitor.sign(signUp!)
+    const consent = await visitor.agent.follow(headers.get('location')!)
+    const text = await consent.text()
+    expect(text).toContain(visitor.email)
+    const [, seal = ''] = /name="seal" value="([^"]+)"/.exec(text)!
+    const page = { response: consent, address: consent.url, text, seal }
+    const callback = new URL((await submit(visitor.agent, host, page, { cap: '3' })).headers.get('location')!)
+    const exchanged = await exchange(host, { code: callback.searchParams.get('code')!, pkce })
+    const { access_token: token } = (await exchanged.json()) as { access_token: string }
+
+    expect((await call(host, token)).status).toBe(402)
+    await topUp(10)
+    const response = await call(host, token)
+    const { cost } = ((await response.json()) as { usage: { cost: number } }).usage
+    expect(cost).toBeGreaterThan(0)
+    expect(await visitor.balance()).toBe(nanos('10') - nanos(String(cost)))
+    const shown = await visitor.get('/keys')
+    expect(shown).toContain('Notes &#60;1&#62;')
+    expect(shown).toContain(`$${cost} of $3 this month`)
+
+    const [, path] = /"(\/keys\/apps\/[^/]+)\/cap"/.exec(shown)!
+    const other = new Visitor()
+    await other.sign('/sign-up')
+    expect((await other.post(`${path}/cap`, { cap: '9' })).status).toBe(404)
+    expect((await other.post(`${path}/disconnect`)).status).toBe(404)
+    expect((await visitor.post(`${path}/cap`, { cap: '0' })).status).toBe(400)
+    expect((await visitor.post(`${path}/cap`, { cap: '2' })).status).toBe(303)
+    expect(await visitor.get('/keys')).toContain(`$${cost} of $2 this month`)
+    expect((await call(host, token)).status).toBe(200)
+    await admin.setGrantCap(path!.split('/').at(-1)!, null)
+    expect(await visitor.get('/keys')).toContain('No cap')
+
+    expect((await visitor.post(`${path}/disconnect`)).status).toBe(303)
+    await expect.poll(async () => (await call(host, token)).status).toBe(401)
+    expect(await visitor.get('/keys')).not.toContain('Notes')
+  })
+
+  it('sends a user who signs in on to Connect, and nowhere else', async () => {
+    for (const [to, location] of [
+      ['https://evil.example/', '/keys'],
+      ['//evil.example/connect/', '/keys'],
+      ['/connect/authorize?client_id=notes', '/connect/authorize?client_id=notes'],
+    ] as const) {
+      const response = await visitor.sign(`/sign-in?to=${encodeURIComponent(to)}`)
+      expect(response.headers.get('location')).toBe(location)
+    }
+  })
+
   describe('the webhook of Stripe', () => {
     it('posts a payment once, however often and at once it is reported', async () => {
       const number = await visitor.checkout(20)
@@ -318,6 +381,7 @@ describe('examples/saas', () => {
       PORT: '0',
       DATABASE_URL: database.url,
       SECRET_KEY,
+      CONNECT_SECRET,
       OPENAI_API_KEY: upstream.apiKey,
       STRIPE_SECRET_KEY: 'sk_test_1',
       STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
