@@ -18,7 +18,7 @@ import { createSession, type Surroundings } from './session/session.js'
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const program = new Command('compat-router')
     .description(
-      'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is DATABASE_URL (postgres://…) if that is set, otherwise the SQLite file.\nSecrets come from standard input or the environment, never from arguments.',
+      'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is the SQLite file of --file, otherwise DATABASE_URL (postgres://…), otherwise a SQLite file by default.\nSecrets come from standard input or the environment, never from arguments.',
     )
     .option(
       '--file <path>',
@@ -35,7 +35,10 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     .exitOverride()
     .configureOutput({ writeOut: surroundings.write, writeErr: surroundings.writeError })
     .showHelpAfterError()
-  const session = createSession(surroundings, () => program.opts())
+  const session = createSession(surroundings, () => ({
+    ...program.opts(),
+    isFileArgument: program.getOptionValueSource('file') === 'cli',
+  }))
   for (const add of [
     addAccountCommands,
     addCredentialCommands,

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+import { createTestFile } from '../helpers/sqlite.js'
 import { READING } from './reading-commands.js'
 import { runCommand } from './run-command.js'
 
@@ -36,6 +37,14 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
       expect(await made()).toEqual([])
     },
   )
+
+  it('is not used if a file is named, which may belong to another application', async () => {
+    const testFile = await createTestFile()
+    onTestFinished(() => testFile.remove())
+    const { exitCode } = await run(`--file ${testFile.file} accounts open alice`)
+    expect({ exitCode, made: await made() }).toEqual({ exitCode: 0, made: [] })
+    expect((await run(`--file ${testFile.file} accounts list`)).out).toContain('alice')
+  })
 
   it('does not change a schema of another program', async () => {
     await server.pool.query('create schema another; create table another.migrations_of_mine (id int)')

@@ -9,8 +9,10 @@ import { sqliteStores } from '../../sqlite/index.js'
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DatabaseOptions {
-  /** The SQLite file. Used unless the environment names a PostgreSQL server. */
+  /** The SQLite file. Used unless the environment names a PostgreSQL server, or if it is an argument. */
   readonly file: string
+  /** Whether the file is an argument: then it is meant, whichever server the environment names for other programs. */
+  readonly isFileArgument: boolean
   /** The schema on the PostgreSQL server. */
   readonly schema: string
 }
@@ -32,8 +34,9 @@ const PROTOCOLS = ['postgres:', 'postgresql:', 'socket:']
  * without tables. So a mistyped name creates no empty database and changes no other program's database. Opening the
  * database reports any other fault.
  */
-export async function requireDatabase(env: Environment, { file, schema }: DatabaseOptions): Promise<void> {
-  const url = serverUrl(env)
+export async function requireDatabase(env: Environment, options: DatabaseOptions): Promise<void> {
+  const { file, schema } = options
+  const url = serverUrl(env, options)
   if (url === undefined) await requireTablesOfFile(file)
   else await requireTablesOfSchema(url, schema)
 }
@@ -106,7 +109,7 @@ async function hasTablesOfSchema(url: string, schema: string): Promise<boolean> 
 /** Opens the database that the environment and the options name, and migrates it. */
 export async function openDatabase(env: Environment, options: DatabaseOptions): Promise<OpenDatabase> {
   const secretKeys = readSecretKeys(env.COMPAT_ROUTER_SECRET_KEYS)
-  const url = serverUrl(env)
+  const url = serverUrl(env, options)
   const open =
     url === undefined ? openFile(options.file, secretKeys) : await openServer(url, options.schema, secretKeys)
   try {
@@ -119,8 +122,11 @@ export async function openDatabase(env: Environment, options: DatabaseOptions): 
 }
 
 /** Checks the address here, because the package `pg` accepts any text and looks up a host that nobody named. */
-function serverUrl({ DATABASE_URL: url }: Environment): string | undefined {
-  if (url === undefined || url === '') return undefined
+function serverUrl(
+  { DATABASE_URL: url }: Environment,
+  { isFileArgument }: DatabaseOptions,
+): string | undefined {
+  if (isFileArgument || url === undefined || url === '') return undefined
   if (!URL.canParse(url) || !PROTOCOLS.includes(new URL(url).protocol)) {
     throw new TypeError(
       'DATABASE_URL must be the address of a PostgreSQL database, such as postgres://user:password@localhost:5432/credits, with characters other than letters and digits in a password percent-encoded. Unset it to use a SQLite file.',
