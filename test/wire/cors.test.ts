@@ -94,13 +94,16 @@ describe.each(hosts)('CORS on $name', (host) => {
   })
 
   test('nothing is added for a client that is no browser', async () => {
-    const good = await service.post(ask(), { authorization: BY_PAGE.authorization })
-    const bad = await service.post('{', { authorization: BY_PAGE.authorization })
-    for (const { headers } of [good, bad]) {
-      expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
+    for (const [body, status] of [
+      [ask(), 200],
+      ['{', 400],
+    ] as const) {
+      const response = await service.post(body, { authorization: BY_PAGE.authorization })
+      await response.text()
+      expect(response.status).toBe(status)
+      const names = Object.keys(response.headers)
+      expect(names.filter((name) => name.startsWith('access-control-'))).toEqual([])
     }
-    expect([good.status, bad.status]).toEqual([200, 400])
-    await Promise.all([good.text(), bad.text()])
   })
 })
 
