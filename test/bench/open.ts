@@ -50,7 +50,7 @@ const HEAD = [
   'p99',
   'p99.9',
   'CPU µs/call, router',
-  'database',
+  'PostgreSQL',
   'errors',
 ]
 
@@ -180,7 +180,7 @@ function jobFor(
     warmMs: WARM_MS,
     expect: { status: 200, ...((answer.events ?? 0) > 0 && { events: eventsOf(answer) }) },
     processId: target.program.processId,
-    ...(target.database && { database: target.database }),
+    ...(target.serverId !== undefined && { serverId: target.serverId }),
     ...load,
   }
 }

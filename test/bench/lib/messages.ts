@@ -40,15 +40,10 @@ export interface StoredSetup extends RouterSetup {
   readonly names: readonly StoredName[]
 }
 
-/** Where a database uses processor time: threads of the router's process, as folders of `/proc`, or a server. */
-export interface DatabaseParts {
-  readonly threads: readonly string[]
-  readonly serverId?: number
-}
-
 export interface StoredReady {
   readonly port: number
-  readonly databases: Readonly<Partial<Record<StoredName, DatabaseParts>>>
+  /** The process of the PostgreSQL server, if there is one. The threads of SQLite belong to the router's process. */
+  readonly serverId?: number
   /** The API key for each router, if not that of the other systems. */
   readonly tokens: Readonly<Partial<Record<StoredName, string>>>
 }
@@ -105,7 +100,8 @@ export interface OpenJob {
   readonly measureMs: number
   readonly expect: LoadJob['expect']
   readonly processId: number
-  readonly database?: DatabaseParts
+  /** The process of the PostgreSQL server behind the system, if there is one. */
+  readonly serverId?: number
 }
 
 export interface OpenResult {

@@ -141,11 +141,11 @@ export class OpenRun {
   }
 
   #cpu(): { router: number; database: number } {
-    const { database, processId } = this.job
-    const all = cpuSecondsAt(`/proc/${processId}`)
-    const inside = sum(database?.threads ?? [])
-    const server = database?.serverId === undefined ? 0 : sum(familyOf(database.serverId))
-    return { router: all - inside, database: inside + server }
+    const { processId, serverId } = this.job
+    return {
+      router: cpuSecondsAt(`/proc/${processId}`),
+      database: serverId === undefined ? 0 : sum(familyOf(serverId)),
+    }
   }
 }
 

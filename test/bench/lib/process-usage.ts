@@ -7,7 +7,7 @@ export function cpuSecondsOf(processId: number): number {
   return cpuSecondsAt(`/proc/${processId}`)
 }
 
-/** User and system time of a process or of one thread by its folder in `/proc`. NaN if it is gone. */
+/** User and system time of a process by its folder in `/proc`. NaN if it is gone. */
 export function cpuSecondsAt(folder: string): number {
   const stat = readProc(folder, 'stat')
   if (stat === undefined) return Number.NaN
@@ -19,11 +19,6 @@ export function cpuSecondsAt(folder: string): number {
 export function residentBytesOf(processId: number): number {
   const kibibytes = /VmRSS:\s+(\d+)/.exec(readProc(`/proc/${processId}`, 'status') ?? '')?.[1]
   return Number(kibibytes ?? Number.NaN) * 1_024
-}
-
-/** The threads of this process, as folders of `/proc`. */
-export function ownThreads(): string[] {
-  return foldersIn('/proc/self/task').map((thread) => `/proc/${process.pid}/task/${thread}`)
 }
 
 /** A process and its children, as folders of `/proc`. */

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import {
-  type DatabaseParts,
   type RouterSetup,
   STORED_NAMES,
   type StoredName,
@@ -23,7 +22,8 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>
   readonly model: string
   readonly program: Program
-  readonly database?: DatabaseParts
+  /** The process of the PostgreSQL server behind it, if there is one. */
+  readonly serverId?: number
   stop(): Promise<void>
 }
 
@@ -169,8 +169,7 @@ function sharedProcess<Name extends WatchedName | StoredName>(
       running++
       starting ??= startOne(upstream, options)
       const program = await starting
-      const { databases, tokens } = program.ready as Partial<StoredReady>
-      const database = databases?.[name as StoredName]
+      const { serverId, tokens } = program.ready as Partial<StoredReady>
       const token = tokens?.[name as StoredName]
       return {
         name,
@@ -179,11 +178,11 @@ function sharedProcess<Name extends WatchedName | StoredName>(
         headers: authorizationOf(token),
         model: MODEL,
         program,
-        ...(database && { database }),
+        ...(name.startsWith('on-postgres') && serverId !== undefined && { serverId }),
         async stop() {
           if (--running > 0) return
           starting = undefined
-          if (databases !== undefined) await program.ask({ kind: 'close' })
+          if (tokens !== undefined) await program.ask({ kind: 'close' })
           await program.stop()
         },
       }

@@ -12,9 +12,9 @@ import type { CallStore, CompatRouter } from 'compat-router'
 import type { DurableStores } from 'compat-router/sqlite'
 import pg from 'pg'
 import { type PostgresServer, startPostgresServer } from '../../helpers/postgres-server.js'
-import type { DatabaseParts, StoredName, StoredReady, StoredSetup } from '../lib/messages.js'
+import type { StoredName, StoredReady, StoredSetup } from '../lib/messages.js'
 import { MODEL, MOUNT, UPSTREAM_MODEL } from '../lib/names.js'
-import { ownThreads, parentOf } from '../lib/process-usage.js'
+import { parentOf } from '../lib/process-usage.js'
 import { createRouter } from '../lib/router-under-test.js'
 import { readSetup, serve } from '../lib/serve.js'
 
@@ -53,21 +53,14 @@ const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL || server?
 pool.on('error', () => undefined)
 
 const opened: DurableStores[] = []
-const databases: Partial<Record<StoredName, DatabaseParts>> = {}
 const tokens: Partial<Record<StoredName, string>> = {}
 
 async function openStores(name: StoredName): Promise<DurableStores> {
-  const before = new Set(ownThreads())
   const stores = name.startsWith('on-sqlite')
     ? sqliteStores({ file: join(folder, `${name}.db`), ...options })
     : postgresStores(pool, { schema: name.replaceAll('-', '_'), ...options })
   opened.push(stores)
   await stores.ready()
-  const serverId = name.startsWith('on-postgres') ? await findServer() : undefined
-  databases[name] = {
-    threads: ownThreads().filter((thread) => !before.has(thread)),
-    ...(serverId !== undefined && { serverId }),
-  }
   return stores
 }
 
@@ -108,6 +101,8 @@ async function createStored(name: StoredName): Promise<CompatRouter> {
 const routers = new Map<string, CompatRouter>()
 for (const name of setup.names) routers.set(name, await createStored(name))
 
+const serverId = isOnPostgres ? await findServer() : undefined
+
 const listening = createServer((req, res) => {
   const router = routers.get(req.url!.slice(1, req.url!.indexOf('/', 1)))
   if (router === undefined) res.writeHead(404).end()
@@ -126,6 +121,6 @@ async function close(): Promise<void> {
 
 listening.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
   const { port } = listening.address() as AddressInfo
-  const ready: StoredReady = { port, databases, tokens }
+  const ready: StoredReady = { port, tokens, ...(serverId !== undefined && { serverId }) }
   serve<{ kind: 'close' }>(ready, close)
 })
