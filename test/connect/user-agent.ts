@@ -241,6 +241,7 @@ export async function refusedWithinASecond(place: Place, token: string): Promise
     const beganAt = performance.now()
     const { status } = await call(place, token)
     if (status === 401) return
-    if (beganAt - revokedAt >= 1_000) throw new Error(`A call was answered with ${status} a second after the end`)
+    if (beganAt - revokedAt >= 1_000)
+      throw new Error(`A call was answered with ${status} a second after the end`)
   }
 }
