@@ -195,6 +195,7 @@ describe('the command line', () => {
       'error: app.redirectUris.0: ',
     )
 
+    const timeOf = (text: string): string => /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text)![0]
     expect((await run('apps review list')).out).toBe('nothing waits for review\n')
     const stores = sqliteStores({ file: testFile.file })
     const admin = createAdmin(stores)
@@ -203,12 +204,19 @@ describe('the command line', () => {
       ['reject', 'Pad'],
       ['accept', 'Better pad'],
     ]) {
+      await admin.putOwnApp('olga', { ...own, name: 'Pad of pads' })
+      const seen = timeOf((await run('apps review list')).out)
       await admin.putOwnApp('olga', { ...own, name: 'Better pad' })
-      expect((await run('apps review list')).out).toContain('{"name":"Better pad"}')
-      expect((await run(`apps review ${decision} pad`)).exitCode).toBe(0)
+      expect((await run(`apps review ${decision} pad ${seen}`)).said).toBe(
+        'error: The review of the app "pad" has changed or was decided: load it again\n',
+      )
+      const { out } = await run('apps review list')
+      expect(out).toContain('{"name":"Better pad"}')
+      expect((await run(`apps review ${decision} pad ${timeOf(out)}`)).exitCode).toBe(0)
       expect((await stores.connect.findApp('pad'))?.name).toBe(name)
     }
-    expect((await run('apps review accept pad')).said).toBe(
+    expect((await run('apps review accept pad')).said).toContain("missing required argument 'at'")
+    expect((await run('apps review accept pad 2027-01-31')).said).toBe(
       'error: Nothing of the app pad waits for review\n',
     )
 

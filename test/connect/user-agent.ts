@@ -233,3 +233,15 @@ export function call({ routerUrl }: Place, token: string, body: object = {}): Pr
     body: JSON.stringify({ model: 'acme/fast', messages: [{ role: 'user', content: 'Hi' }], ...body }),
   })
 }
+
+/** Calls with a token that has just been revoked until it is refused. No call that begins a second later may be admitted. */
+export async function refusedWithinASecond(place: Place, token: string): Promise<void> {
+  const revokedAt = performance.now()
+  for (;;) {
+    const beganAt = performance.now()
+    const { status } = await call(place, token)
+    if (status === 401) return
+    if (beganAt - revokedAt >= 1_000)
+      throw new Error(`A call was answered with ${status} a second after the end`)
+  }
+}

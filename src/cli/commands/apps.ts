@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { AppRequest, AppRow } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
-import { collect, parseInteger } from '../session/parse.js'
+import { collect, parseInteger, parseTime } from '../session/parse.js'
 import type { Session } from '../session/session.js'
 
 interface AppOptions {
@@ -95,7 +95,7 @@ export function addAppCommands(program: Command, session: Session): void {
 }
 
 function addReviewCommands(apps: Command, session: Session): void {
-  const review = apps.command('review').description('decide on changes that owners want for their live apps')
+  const review = apps.command('review').description('decide on changes that owners want for their apps')
   review
     .command('list')
     .description('list what waits for review')
@@ -118,11 +118,12 @@ function addReviewCommands(apps: Command, session: Session): void {
       .description(
         decision === 'accept' ? 'put the values in force' : 'drop the values, and keep those in force',
       )
-      .action(async (id: string) => {
+      .argument('<at>', 'the time of the review that you have seen, as apps review list shows it', parseTime)
+      .action(async (id: string, at: number) => {
         const admin = await session.admin()
         const [asked] = await admin.listAppReviews({ appIds: [id] })
         if (asked === undefined) throw new Error(`Nothing of the app ${id} waits for review`)
-        await admin.decideAppReview(asked, decision)
+        await admin.decideAppReview({ ...asked, at }, decision)
         session.show(asked, [{ app: id, [`${decision}ed`]: JSON.stringify(asked.values) }])
       })
   }
