@@ -32,6 +32,9 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   const grants = useLoad('api/grants', { ...question, ...(after === undefined ? {} : { after }) })
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(grants.reload)
+  /** To an operator, grants of several accounts to one app look alike without the account. */
+  const titleOf = (grant: AppGrantView): string =>
+    isForOperator ? `${nameOf(grant)} for ${grant.account}` : nameOf(grant)
 
   const changeCap = (grant: AppGrantView): void =>
     actions.form({
@@ -161,15 +164,17 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                 actions={(grant) =>
                   grant.revokedAt === undefined && (
                     <>
-                      <Button tone="quiet" onPress={() => changeCap(grant)} of={`of ${nameOf(grant)}`}>
+                      <Button tone="quiet" onPress={() => changeCap(grant)} of={`of ${titleOf(grant)}`}>
                         Change the cap
                       </Button>
-                      <Button tone="quiet" onPress={() => revoke(grant)} of={nameOf(grant)}>
+                      <Button tone="quiet" onPress={() => revoke(grant)} of={titleOf(grant)}>
                         Disconnect
                       </Button>
                     </>
                   )
                 }
+                detailLabel="Details"
+                nameOf={(grant) => `of ${titleOf(grant)}`}
                 detail={(grant) => <Detail of={grant} onRemove={(device) => removeDevice(grant, device)} />}
               />
               <Pager pages={pages} next={next} />

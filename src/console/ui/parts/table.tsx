@@ -20,6 +20,10 @@ interface TableProps<Row> {
   readonly actions?: (row: Row) => ComponentChildren
   /** More about a row, unfolded below it. */
   readonly detail?: (row: Row) => ComponentChildren
+  /** The label of the button that unfolds it. */
+  readonly detailLabel?: string
+  /** The name of a row, for people who only hear the button. */
+  readonly nameOf?: (row: Row) => string
   /** The row that is unfolded at first. */
   readonly openKey?: string | undefined
 }
@@ -27,7 +31,17 @@ interface TableProps<Row> {
 const PAGE_ROWS = 60
 
 /** Long tables show more on request. On narrow screens each row becomes a card in which each cell shows its column's name. */
-export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, openKey }: TableProps<Row>) {
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  actions,
+  detail,
+  detailLabel = 'Explain',
+  nameOf = keyOf,
+  openKey,
+}: TableProps<Row>) {
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const [shown, setShown] = useState(PAGE_ROWS)
   const body = useRowFocus(rows.map(keyOf))
@@ -76,8 +90,8 @@ export function Table<Row>({ caption, columns, rows, keyOf, actions, detail, ope
                           aria-expanded={isOpen}
                           onClick={() => toggle(key)}
                         >
-                          {isOpen ? 'Hide' : 'Explain'}
-                          <span class="unseen"> {key}</span>
+                          {isOpen ? 'Hide' : detailLabel}
+                          <span class="unseen"> {nameOf(row)}</span>
                         </button>
                       </td>
                     )}
