@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { createIdSource } from '../base/ids.js'
 import type { AppLogo } from '../contracts/index.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
@@ -51,9 +50,7 @@ export interface AppsAdmin {
 
 const EDITS = 100
 
-export function createAppsAdmin(database: SqlDatabase, rules: AppRules): AppsAdmin {
-  const newId = createIdSource()
-
+export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: () => string): AppsAdmin {
   /** Runs a change of one app, which returns its id, and appends it to the app's history if it changed anything. */
   async function changes(id: string, kind: AppEditKind, statements: readonly Statement[]): Promise<boolean> {
     const results = await database.batch([

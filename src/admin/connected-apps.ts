@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { createIdSource } from '../base/ids.js'
 import { formatCredits, parseCredits } from '../base/money.js'
 import type { Cap, CapPeriod, ConnectGrant } from '../contracts/index.js'
 import {
@@ -122,8 +121,7 @@ const querySchema = z.strictObject({
   limit: z.int().min(1).max(MAX_ROWS).optional(),
 })
 
-export function createConnectedAppsAdmin(database: SqlDatabase): ConnectedAppsAdmin {
-  const newId = createIdSource()
+export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => string): ConnectedAppsAdmin {
   const connections = createSqlConnections(database, newId)
 
   /** Returns the grant's account and app if whoever makes the change may see it. */

@@ -1,3 +1,4 @@
+import { createOrderedIdSource } from '../base/ids.js'
 import type { Balance, CallPage, EntryPage, KeptCall } from '../contracts/index.js'
 import { refuseMisspelt } from '../contracts/option-checks.js'
 import { idSchema, parseInput } from '../contracts/schemas.js'
@@ -152,6 +153,7 @@ export function createAdmin(
     )
   }
   const { database, secrets, ledger, adapters } = stores
+  const newHistoryId = createOrderedIdSource()
   const faults = createRouteFaults(database, secrets, adapters)
   const context = { requestId: 'admin', signal: new AbortController().signal }
   return {
@@ -159,9 +161,9 @@ export function createAdmin(
     ...createCredentialsAdmin(database, keysPerAccount),
     ...createSessionsAdmin(database),
     ...createCatalogueAdmin(database),
-    ...createAppsAdmin(database, apps),
-    ...createOwnAppsAdmin(database, apps),
-    ...createConnectedAppsAdmin(database),
+    ...createAppsAdmin(database, apps, newHistoryId),
+    ...createOwnAppsAdmin(database, apps, newHistoryId),
+    ...createConnectedAppsAdmin(database, newHistoryId),
     ...createAppFiguresAdmin(database),
     ...createRoutesAdmin(database, secrets, faults),
     ...faults,

@@ -1,4 +1,3 @@
-import { createIdSource } from '../base/ids.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
@@ -51,8 +50,11 @@ const MAX_APPS = 10
 const MAX_EDITS = 60
 const HOUR_MS = 3_600_000
 
-export function createOwnAppsAdmin(database: SqlDatabase, rules: AppRules): OwnAppsAdmin {
-  const newId = createIdSource()
+export function createOwnAppsAdmin(
+  database: SqlDatabase,
+  rules: AppRules,
+  newId: () => string,
+): OwnAppsAdmin {
   const { now } = database
 
   async function find(owner: string, appId: string): Promise<Row> {

@@ -29,3 +29,16 @@ export function createIdSource(): () => string {
     return id
   }
 }
+
+/**
+ * As {@link createIdSource}, but each id is greater than the one before it, also within a millisecond: for rows of a
+ * history, which are read in the order of their ids.
+ */
+export function createOrderedIdSource(): () => string {
+  const newId = createIdSource()
+  let lastMs = 0
+  return () => {
+    lastMs = Math.max(Date.now(), lastMs + 1)
+    return lastMs.toString(16).padStart(TIME_DIGITS, '0') + newId().slice(TIME_DIGITS)
+  }
+}

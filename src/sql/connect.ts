@@ -1,4 +1,4 @@
-import { createIdSource } from '../base/ids.js'
+import { createOrderedIdSource } from '../base/ids.js'
 import type { ConnectStore } from '../contracts/index.js'
 import { createSqlConnectApps } from './connect-apps.js'
 import { createSqlGrants } from './connect-grants.js'
@@ -9,7 +9,7 @@ import type { SqlDatabase } from './database.js'
 import { createSqlOauth } from './oauth.js'
 
 export function createSqlConnect(database: SqlDatabase): ConnectStore {
-  const newId = createIdSource()
+  const newId = createOrderedIdSource()
   return {
     ...createSqlConnectApps(database),
     ...createSqlGrants(database, newId),

@@ -13,7 +13,7 @@ import { oursTarget } from './targets/ours.js'
 import { PRICES, priceOf } from './usage.js'
 
 const SCENARIOS = scenariosOf(SMALL)
-/** Those whose usage the fake can read. */
+/** The scenarios whose usage the fake can read. */
 const READABLE = SCENARIOS.filter(
   ({ name }) => !name.startsWith('cached') || name.includes('prompt_tokens_details'),
 )
@@ -55,27 +55,27 @@ describe('the benchmark of billing', () => {
   })
 
   it('finds a charge that is one billionth too high', async () => {
-    const outcomes = await runTarget(fakeTarget('rounds-up'), only('nothing happens'))
-    expect(difference(scoreOf(outcomes, 'nothing happens', 'JSON'))).toBe(1n)
+    const outcomes = await runTarget(fakeTarget('rounds-up'), only('without incident'))
+    expect(difference(scoreOf(outcomes, 'without incident', 'JSON'))).toBe(1n)
   })
 
-  it('finds a usage that is not understood', async () => {
+  it('finds a usage that the gateway does not understand', async () => {
     const outcomes = await runTarget(fakeTarget(), only('cachedContentTokenCount'))
     expect(scoreOf(outcomes, 'cachedContentTokenCount')).toMatchObject({ charged: 0n, losses: 1 })
   })
 
   it('finds a call that is charged twice', async () => {
-    const outcomes = await runTarget(fakeTarget('charges-twice'), only('nothing happens'))
-    expect(scoreOf(outcomes, 'nothing happens', 'stream')).toMatchObject({ doubles: 1, losses: 0 })
+    const outcomes = await runTarget(fakeTarget('charges-twice'), only('without incident'))
+    expect(scoreOf(outcomes, 'without incident', 'stream')).toMatchObject({ doubles: 1, losses: 0 })
   })
 
   it('finds a call that is not charged', async () => {
-    const outcomes = await runTarget(fakeTarget('forgets-streams'), only('nothing happens'))
-    expect(scoreOf(outcomes, 'nothing happens', 'stream')).toMatchObject({ doubles: 0, losses: 1 })
-    expect(isExact(scoreOf(outcomes, 'nothing happens', 'JSON'))).toBe(true)
+    const outcomes = await runTarget(fakeTarget('forgets-streams'), only('without incident'))
+    expect(scoreOf(outcomes, 'without incident', 'stream')).toMatchObject({ doubles: 0, losses: 1 })
+    expect(isExact(scoreOf(outcomes, 'without incident', 'JSON'))).toBe(true)
   })
 
-  it('finds calls at once that exceed a limit, unless the target says that they may', async () => {
+  it('finds calls at once that exceed a limit, unless the target announces it', async () => {
     const plant: Plant = 'checks-then-charges'
     const excess = EACH * BigInt(SMALL.crowd - SMALL.fits)
     const outcomes = await runTarget(fakeTarget(plant), only('at once'))
@@ -86,7 +86,7 @@ describe('the benchmark of billing', () => {
       only('on credit'),
     )
     expect(scoreOf(stated, 'on credit')).toMatchObject({ overshoot: 0n })
-    expect(scoreOf(stated, 'on credit').note).toContain('it says that it may: by calls in flight')
+    expect(scoreOf(stated, 'on credit').note).toContain('it announces this: by calls in flight')
   })
 
   it('finds a call that is refused although the limit covers it', async () => {
@@ -105,7 +105,7 @@ describe('the benchmark of billing', () => {
     expect(scoreOf(outcomes, 'kill')).toMatchObject({ losses: 1, doubles: 0 })
   })
 
-  it('does not count a call about which the target says nothing', async () => {
+  it('does not count a call if the target states no policy for it', async () => {
     const target = fakeTarget('charges-twice', { owes: () => ({ unstated: true }) })
     const outcomes = await runTarget(target, only('the client leaves late'))
     expect(isExact(scoreOf(outcomes, 'the client leaves late'))).toBe(true)
@@ -127,7 +127,7 @@ describe('the benchmark of billing', () => {
     )
     expect(outcomes.filter(isOffered)).toEqual([])
     expect(report(target, outcomes)).toContain(
-      '- Not offered, because it has no costs: a call that nothing happens to',
+      '- Not offered, because it has no costs: a call without incident',
     )
   })
 })

@@ -16,7 +16,7 @@ export type Plant =
 
 interface Payer {
   readonly limit: bigint
-  /** What is spent and reserved. */
+  /** The amount spent and reserved. */
   used: bigint
   isRevoked: boolean
 }
@@ -25,7 +25,7 @@ const UNLIMITED = 1n << 62n
 const EACH = priceOf({ prompt: 100, cached: 0, completion: 100 }, PRICES)
 
 const POLICY: Policy = {
-  sources: ['charges what the provider reports, and nothing otherwise'],
+  sources: ['charges the usage that the provider reports, and nothing otherwise'],
   owes: ({ reported }) => ({ usage: reported ?? NOTHING }),
   price: (usage) => priceOf(usage, PRICES),
   revokedWithinMs: 0,

@@ -5,7 +5,7 @@ import { isExact, isOffered } from './score.js'
 import { report } from './table.js'
 import { TARGETS } from './targets/index.js'
 
-const HELP = `Compares what a gateway charges with what is due by its own stated policy.
+const HELP = `Compares the charges of a gateway with the amounts due by its own stated policy.
 
   npm run exactness -- --target ours          the built package, with stores in memory
   npm run exactness -- --target ours-sqlite   the same with a SQLite file, which survives a kill

@@ -14,7 +14,7 @@ const PATIENCE_MS = 10_000
 /** How long a client waits for its first token. Some gateways pass nothing on until a reply is whole. */
 const FIRST_TOKEN_MS = 1_000
 
-/** A running target, and what is in front of it and behind it. */
+/** A running target with its provider. */
 export interface Setting {
   readonly gateway: Gateway
   readonly policy: Policy
@@ -83,7 +83,7 @@ export async function playCall(
     overshoot: 0n,
     falseRefusals: 0,
     note: [
-      'unstated' in owed ? 'the target does not say what is due' : (owed.because ?? ''),
+      'unstated' in owed ? 'not stated by the target' : (owed.because ?? ''),
       hasEnded ? '' : `its client saw no end of the reply in ${PATIENCE_MS / 1_000} s`,
     ]
       .filter((part) => part !== '')

@@ -9,7 +9,7 @@ import type { Gateway } from './target.js'
 import { NOTHING } from './usage.js'
 
 const WHOLE: ReplyPlan = { usage: 'asked', spelling: 'openai', cached: 0, ending: 'whole' }
-/** After this long without an arrival or an answer, a gateway seems to queue its calls, and the provider answers. */
+/** After this time without an arrival or an answer, the provider answers, because the gateway seems to queue its calls. */
 const QUIET_MS = 3_000
 /** How long a call of a crowd may take. Its client leaves then. */
 const CROWD_PATIENCE_MS = 120_000
@@ -57,7 +57,7 @@ export async function playCrowd(
   const overshoot = excess > 0n ? excess : 0n
   const isStated = policy.mayExceedLimits !== undefined && overshoot > 0n
   const notes = [`served ${served} calls of ${calls} for ${fits}`, `statuses ${describe(statuses)}`]
-  if (isStated) notes.push(`it says that it may: ${policy.mayExceedLimits}`)
+  if (isStated) notes.push(`it announces this: ${policy.mayExceedLimits}`)
   return {
     scenario: name,
     mode: 'JSON',
@@ -201,7 +201,7 @@ export async function playKill(
   })
   const isUnstated = 'unstated' in owed
   const dueInFlight = isUnstated ? 0n : policy.price(owed.usage ?? NOTHING) * BigInt(inFlight)
-  // Charges of calls in flight are not counted if the target says nothing about them.
+  // Charges of calls in flight are not counted if the target states no policy for them.
   const counted = isUnstated ? made.filter((charge) => charge === each).slice(0, served) : made
   return {
     scenario: name,
@@ -214,6 +214,6 @@ export async function playKill(
     ),
     overshoot: 0n,
     falseRefusals: answered - served,
-    note: isUnstated ? `the target does not say what calls in flight cost` : (owed.because ?? ''),
+    note: isUnstated ? `cost of calls in flight: not stated by the target` : (owed.because ?? ''),
   }
 }

@@ -15,13 +15,13 @@ export const PROMPT_TOKENS = 100
 export const COMPLETION_TOKENS = 100
 const CHUNKS = 10
 const CHUNK_TOKENS = COMPLETION_TOKENS / CHUNKS
-/** Four bytes a token, as the most common estimate has it. */
+/** Four bytes per token, the most common estimate. */
 const CHUNK = 'one '.repeat(CHUNK_TOKENS)
 /** The number of chunks before a provider dies or truncates. */
 const BROKEN_AFTER = 4
 const LATE_MS = 300
 
-/** One request that arrived, and what the provider bills for it. */
+/** One request that arrived, and its bill. */
 export interface Arrival {
   billed: Usage
   /** The last usage that it reported while the gateway was connected. */

@@ -92,7 +92,7 @@ export function scenariosOf(sizes: Sizes): readonly Scenario[] {
   const { answered, crowd, fits, inFlight, revocationMs } = sizes
   const many = crowd.toLocaleString('en')
   return [
-    call('a call that nothing happens to'),
+    call('a call without incident'),
     call('the client does not ask for the usage of its stream', {
       modes: ['stream'],
       asksForUsage: false,

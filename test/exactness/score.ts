@@ -1,15 +1,15 @@
 import type { Mode } from './scenarios.js'
 
-/** What a scenario has shown. Amounts are in billionths of the target's currency. */
+/** The result of a scenario. Amounts are in billionths of the target's currency. */
 export interface Score {
   readonly scenario: string
   readonly mode: Mode
-  /** What the provider bills, at the target's prices. */
+  /** The provider's bill, at the target's prices. */
   readonly billed: bigint
-  /** Undefined if the target does not say what it owes. */
+  /** Undefined if the target states no policy for the call. */
   readonly due: bigint | undefined
   readonly charged: bigint
-  /** The amount by which calls at once, or calls after a revocation, exceeded what the target allows. */
+  /** The amount by which calls at once, or calls after a revocation, exceeded the limit of the target. */
   readonly overshoot: bigint
   readonly doubles: number
   readonly losses: number
@@ -29,7 +29,7 @@ export function isOffered(outcome: Outcome): outcome is Score {
   return !('missing' in outcome)
 }
 
-/** The excess of the charges over the amount due. 0 if the target does not say what it owes. */
+/** The excess of the charges over the amount due. 0 if the target states no policy for the call. */
 export function difference({ charged, due }: Pick<Score, 'charged' | 'due'>): bigint {
   return due === undefined ? 0n : charged - due
 }
@@ -40,7 +40,7 @@ export function isExact(score: Score): boolean {
   return difference(score) === 0n && overshoot === 0n && doubles + losses + falseRefusals === 0
 }
 
-/** Compares the charges of calls with the amount due for all of them, which is `each` for one call. */
+/** Compares the charges of calls with the amount due for all of them. */
 export function compareCharges(
   charges: readonly bigint[],
   due: bigint | undefined,

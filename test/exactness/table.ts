@@ -34,7 +34,7 @@ export function report({ name, policy, settings, version }: Target, outcomes: re
     ...(scores.length === 0 ? [] : [table(scores), '']),
     ...notOffered(outcomes),
     '',
-    `${outcomes.length} results: ${exact} with 0 in every column, of which ${unstated} are by no stated policy; ${scores.length - exact} not; ${missing} not offered.`,
+    `${outcomes.length} results: ${exact} with 0 in every column (${unstated} of them without a stated policy), ${scores.length - exact} with another number, ${missing} not offered.`,
   ].join('\n')
 }
 

@@ -19,7 +19,7 @@ export interface Upstream {
   readonly port: number
 }
 
-/** A running target. A method is absent if the target does not offer the thing. */
+/** A running target. A method is absent if the target does not offer it. */
 export interface Gateway {
   /** The URL of chat completions. It may change with a restart. */
   readonly url: string
@@ -49,7 +49,7 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
-/** What happened to one call, as far as a policy may depend on it. */
+/** The facts about one call on which a policy may depend. */
 export interface CallFacts {
   readonly mode: Mode
   readonly ending: 'finished' | 'client left' | 'provider failed' | 'gateway killed'
@@ -60,36 +60,36 @@ export interface CallFacts {
   readonly spelling: Spelling
   /** Whether the provider reports the usage of this call if it is asked. */
   readonly reportsOnRequest: boolean
-  /** What the provider bills. */
+  /** The usage that the provider bills. */
   readonly billed: Usage
   readonly promptText: string
   /** The output that the provider has sent. */
   readonly sentText: string
 }
 
-/** The amount that a target owes for a call by its own words. */
+/** The amount due for a call by the documentation of the target. */
 export type Owed =
   | { readonly usage: Usage; readonly because?: string }
-  /** The target says nothing about such a call. Whatever it charges is printed, and not counted. */
+  /** The target states no policy for such a call. Its charge is printed, but not counted. */
   | { readonly unstated: true }
 
-/** The rules by which a target says that it charges. */
+/** The stated rules by which a target charges. */
 export interface Policy {
-  /** Its own words, and where they are. */
+  /** The statements in its documentation, and their places. */
   readonly sources: readonly string[]
   owes(call: CallFacts): Owed
   price(usage: Usage): bigint
-  /** Set if the target says that calls at once may exceed a limit. The excess is printed, and not counted. */
+  /** Set if the target announces that calls at once may exceed a limit. The excess is printed, but not counted. */
   readonly mayExceedLimits?: string
   /** The longest time from a revocation to the first refusal. Undefined if the target states none. */
   readonly revokedWithinMs?: number
-  /** How long the target says that a record may wait in memory before it is stored. */
+  /** The time that a record may wait in memory before it is stored, as the target states. */
   readonly storedWithinMs: number
 }
 
 /**
- * The policy of a target that says that it records the cost of every call from the usage that its provider reports, and
- * says nothing about calls without such a report. `spellings` are those of the kind of provider that it is set up with.
+ * The policy of a target that promises to record the cost of every call from the usage that its provider reports, and states
+ * nothing for calls without such a report. `spellings` are those of the kind of provider that it is set up with.
  */
 export function owesReports(spellings: readonly Spelling[]): Policy['owes'] {
   return ({ billed, ending, reported, reportsOnRequest, spelling }) => {

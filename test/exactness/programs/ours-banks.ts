@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CredentialStore, LedgerReader, LedgerStore } from 'compat-router'
 
-/** The stores of a router, and what an operator does with them. Amounts are decimal strings of credits. */
+/** The stores of a router, and the operations of its host. Amounts are decimal strings of credits. */
 export interface Bank {
   readonly credentials: CredentialStore
   readonly ledger: LedgerStore

@@ -1,6 +1,6 @@
 /**
- * Preloaded before a peer that cannot be told where its provider or its price list is: connections to these hosts go to a
- * plain port of this machine instead. `EXACTNESS_REDIRECT` is JSON, from host names to ports.
+ * Preloaded before a peer that has no setting for the address of its provider or price list: connections to these hosts go
+ * to a plain port of this machine instead. `EXACTNESS_REDIRECT` is JSON, from host names to ports.
  */
 import http from 'node:http'
 import https from 'node:https'

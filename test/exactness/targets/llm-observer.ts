@@ -39,15 +39,15 @@ export async function llmObserverTarget(): Promise<Target> {
       'README, "Quick start": its server with default options; provider openai, model gpt-4o from its own price list',
       'a global monthly budget with its kill switch, a safety buffer of 0.000001 and the default estimate of 3 output tokens a prompt token',
       'connections to api.openai.com go to the scripted provider, because its address cannot be set',
-      'not more than 100 calls at once, and a minute of rest before them: its rate limit is 100 calls a minute',
-      '@anthropic-ai/sdk 1.14.0 beside it: it does not start without this package, which it does not declare',
+      'at most 100 calls at once, after a minute without calls: its rate limit is 100 calls a minute',
+      '@anthropic-ai/sdk 1.14.0 is installed too: it does not start without this package, which it does not declare',
     ],
     policy: {
       sources: [
         'README, "How it works": every proxied request is intercepted, logged, costed',
         'README, "Budget guard": when spend hits the limit, the proxy can hard-block new requests',
         'README of the repository, "Pre-Estimation": requests are estimated before execution to prevent budget overshoot',
-        'a prompt costs the same whether it was cached or not: its prices have no other',
+        'a cached prompt costs as much as any other: its price list has no price for cached tokens',
       ],
       owes: owesReports(['openai']),
       price: ({ completion, prompt }) => priceOf({ prompt, cached: 0, completion }, PRICES),

@@ -24,7 +24,7 @@ const POLICY: Policy = {
   storedWithinMs: 0,
 }
 
-/** The rows of the truth table that a default router comes to. */
+/** The rows of the truth table that apply to a router with default options. */
 function owes({ ending, promptText, reported, sentText }: CallFacts): Owed {
   switch (ending) {
     case 'gateway killed':
