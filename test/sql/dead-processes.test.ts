@@ -11,9 +11,9 @@ import { startPostgresServer } from '../helpers/postgres-server.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { type RouterProcess, startRouter } from '../helpers/start-router.js'
 
-/** With `KILL_ROUNDS`, so many rounds with the real times. Otherwise a few, with shorter ones. */
+/** With `KILL_ROUNDS`, so many rounds with the real times. Otherwise one, with shorter ones. */
 const isReal = process.env.KILL_ROUNDS !== undefined
-const rounds = Number(process.env.KILL_ROUNDS ?? 2)
+const rounds = Number(process.env.KILL_ROUNDS ?? 1)
 const POLL_MS = isReal ? 5_000 : 400
 const DEADLINE_MS = 12 * POLL_MS
 /** A busy machine may be late by this much in a test with short times. */
