@@ -8,7 +8,7 @@ import { arrayOf, type FunctionVersion, noAwaited } from './ledger-parameters.js
  * Overdue holds count as held here; if credit is lacking, the holds are checked again one by one.
  */
 function takeGroups(version: FunctionVersion): string {
-  const { hasLimits, hasProcess, hasLanes } = version
+  const { hasLimits, hasLanes } = version
   const andWithin = hasLimits ? 'and v_within[g.place]' : ''
   return `if cardinality(p_group_accounts) > 0 then
       begin
@@ -25,10 +25,10 @@ function takeGroups(version: FunctionVersion): string {
         );
         foreach v_place in array v_places loop v_covered[v_place] := true; end loop;
         ${hasLimits ? countGroups(version) : ''}
-        insert into {holds} (id, account, amount, state, expires_at, facts${hasLimits ? ', limits' : ''}${hasProcess ? ', process' : ''})
+        insert into {holds} (id, account, amount, state, expires_at, facts${hasLimits ? ', limits' : ''}${hasLanes ? ', process' : ''})
         select h.id, h.account, h.amount, ${HOLD_STATE.open}, v_now + h.ttl, h.facts
           ${hasLimits ? ", format(nullif(h.parts, ''), variadic v_limit_starts[h.first_limit:h.last_limit])" : ''}
-          ${hasProcess ? ', p_process' : ''}
+          ${hasLanes ? ', p_process' : ''}
         from unnest(p_holds, p_hold_accounts, p_amounts, p_ttls, v_facts, p_hold_groups${hasLimits ? ', p_first_limits, p_last_limits, v_parts' : ''})
           h(id, account, amount, ttl, facts, place${hasLimits ? ', first_limit, last_limit, parts' : ''})
         where v_covered[h.place];
@@ -66,19 +66,18 @@ const TAKE_WITHOUT_LIMITS = `select t.kind, t.posted, t.available, t.entry_id in
       from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
         p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place]) t;`
 
-function takeWithLimits({ hasProcess, hasLanes }: FunctionVersion): string {
-  const takeHold = hasLanes ? 'take_hold_4' : hasProcess ? 'take_hold_3' : 'take_hold_2'
+function takeWithLimits({ hasLanes }: FunctionVersion): string {
   return `v_first := p_first_limits[v_place];
       v_last := p_last_limits[v_place];
       select t.kind, t.posted, t.available, t.entry_id, t.counts, t.limit_starts, t.limit_lefts, t.limit_resets
       into kind, posted, available, entry_id, counts, v_new_starts, v_new_lefts, v_new_resets
-      from {${takeHold}}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
+      from {${hasLanes ? 'take_hold_3' : 'take_hold_2'}}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
         p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place],
         array(select p_buckets[l.place] from unnest(p_limit_buckets[v_first:v_last]) l(place)),
         p_limit_units[v_first:v_last], p_limits[v_first:v_last], p_limit_amounts[v_first:v_last],
         array(select v_starts[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
         array(select v_ends[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
-        nullif(v_parts[v_place], '')${hasProcess ? ', p_process' : ''}) t;
+        nullif(v_parts[v_place], '')${hasLanes ? ', p_process' : ''}) t;
       if kind = 'granted' and v_first <= v_last then
         v_limit_starts[v_first:v_last] := v_new_starts;
         v_limit_lefts[v_first:v_last] := v_new_lefts;

@@ -88,7 +88,7 @@ function release(version: FunctionVersion): string {
  * - `v_busy_releases`, `v_busy_settlements`: the numbers of commands that were taken out of the batch.
  */
 function applyLedgerFunction(name: string, version: FunctionVersion, settings: string): string {
-  const { hasLimits, hasProcess, hasLanes } = version
+  const { hasLimits, hasLanes } = version
   return `create function {${name}}(
   ${declaredParameters(version)}
 ) returns table (kind text, place bigint, posted bigint, available numeric, entry_id bigint${hasLimits ? ', counts bigint[]' : ''}${hasLanes ? ', awaited text' : ''})
@@ -115,7 +115,7 @@ declare
   ${hasLanes ? LANE_VARIABLES : ''}
 begin
   ${DURABLE}
-  ${hasProcess ? LOCK_PROCESS : ''}
+  ${hasLanes ? LOCK_PROCESS : ''}
   ${hasLanes ? LOCK_FREE_ROWS : LOCK_ACCOUNTS}
   ${hasLimits && !hasLanes ? LOCK_BUCKETS : ''}
   v_now := ${NOW};
@@ -149,7 +149,7 @@ const LIMIT_VARIABLES = `v_buckets text[];
 /** The function of the first version. Earlier releases that run beside this one still call it. */
 export const applyLedger1Function = applyLedgerFunction(
   'apply_ledger_1',
-  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false, hasProcess: false, hasLanes: false },
+  { entryColumns: FIRST_ENTRY_COLUMNS, hasLimits: false, hasLanes: false },
   SETTINGS,
 )
 
@@ -159,21 +159,14 @@ const PATIENT_SETTINGS = `${SETTINGS}
 /** Also writes the counts of audio and image tokens. */
 export const applyLedger2Function = applyLedgerFunction(
   'apply_ledger_2',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: false, hasProcess: false, hasLanes: false },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: false, hasLanes: false },
   PATIENT_SETTINGS,
 )
 
 /** Also keeps limits. */
 export const applyLedger3Function = applyLedgerFunction(
   'apply_ledger_3',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: false, hasLanes: false },
-  PATIENT_SETTINGS,
-)
-
-/** Also notes which process takes a hold. */
-export const applyLedger4Function = applyLedgerFunction(
-  'apply_ledger_4',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: true, hasLanes: false },
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasLanes: false },
   PATIENT_SETTINGS,
 )
 
@@ -181,9 +174,9 @@ export const applyLedger4Function = applyLedgerFunction(
 const LANE_SETTINGS = `${SETTINGS}
   set lock_timeout = '250ms'`
 
-/** Also leaves out commands whose rows are busy, and adds earnings to slots. */
-export const applyLedger5Function = applyLedgerFunction(
-  'apply_ledger_5',
-  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasProcess: true, hasLanes: true },
+/** Also notes which process takes a hold, leaves out commands whose rows are busy, and adds earnings to slots. */
+export const applyLedger4Function = applyLedgerFunction(
+  'apply_ledger_4',
+  { entryColumns: ENTRY_COLUMNS, hasLimits: true, hasLanes: true },
   LANE_SETTINGS,
 )

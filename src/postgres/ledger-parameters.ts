@@ -90,23 +90,17 @@ export type LedgerParameter = keyof typeof LEDGER_PARAMETERS
 const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 
 /**
- * The version of a ledger function: the columns of entries that it writes, whether it knows limits and processes, and whether
- * it leaves out commands whose rows are busy and adds earnings to slots.
+ * The version of a ledger function: the columns of entries that it writes, whether it knows limits, and whether it knows
+ * processes, leaves out commands whose rows are busy and adds earnings to slots.
  */
 export interface FunctionVersion {
   readonly entryColumns: readonly EntryColumn[]
   readonly hasLimits: boolean
-  readonly hasProcess: boolean
   readonly hasLanes: boolean
 }
 
 /** Returns SQL that declares the parameters of a function. */
-export function declaredParameters({
-  entryColumns,
-  hasLimits,
-  hasProcess,
-  hasLanes,
-}: FunctionVersion): string {
+export function declaredParameters({ entryColumns, hasLimits, hasLanes }: FunctionVersion): string {
   const written: readonly string[] = entryColumns
   const arrays = NAMES.filter((name) => !(name in ENTRY_COLUMN_TYPES) || written.includes(name))
     .filter((name) => hasLimits || !(name in LIMIT_PARAMETERS))
@@ -115,7 +109,7 @@ export function declaredParameters({
       const type = LEDGER_PARAMETERS[name]
       return `p_${name} ${type === 'json' ? 'text' : `${type}[]`}`
     })
-  return [...arrays, ...(hasProcess ? ['p_process text'] : [])].join(',\n  ')
+  return [...arrays, ...(hasLanes ? ['p_process text'] : [])].join(',\n  ')
 }
 
 /** SQL for the last columns of a function's row that has no counts of limits. */

@@ -23,16 +23,10 @@ import {
   applyLedger2Function,
   applyLedger3Function,
   applyLedger4Function,
-  applyLedger5Function,
 } from './ledger-function.js'
 import { earnedTable } from './ledger-function-lanes.js'
 import type { Queries } from './query.js'
-import {
-  takeHold1Function,
-  takeHold2Function,
-  takeHold3Function,
-  takeHold4Function,
-} from './take-hold-function.js'
+import { takeHold1Function, takeHold2Function, takeHold3Function } from './take-hold-function.js'
 
 /** Adds the size of a reply's body to its account's total, and subtracts it again. */
 const countReplyFunction = `create function {count_reply_1}() returns trigger
@@ -114,15 +108,15 @@ export const postgresMigrations: readonly Migration[] = [
   {
     version: 9,
     name: 'processes',
-    statements: [...processTables(WORDS), takeHold3Function, applyLedger4Function, clearProcessFunction],
+    statements: [...processTables(WORDS), clearProcessFunction],
   },
   {
     version: 10,
     name: 'settlement lanes',
     statements: [
       earnedTable,
-      takeHold4Function,
-      applyLedger5Function,
+      takeHold3Function,
+      applyLedger4Function,
       expireFreeHoldsFunction,
       `alter function {expire_holds_1} set lock_timeout = '1s'`,
     ],

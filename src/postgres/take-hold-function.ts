@@ -9,10 +9,10 @@ const { open, released, settled } = HOLD_STATE
  * the time until its period ends, and 1 if only held amounts are in the way. If it grants the hold, it returns the answer
  * for each limit.
  */
-function takeHold(name: string, hasLimits: boolean, hasProcess: boolean, hasSlots: boolean): string {
+function takeHold(name: string, hasLimits: boolean, hasLanes: boolean): string {
   const noCounts = hasLimits ? ', null::bigint[], null::bigint[], null::bigint[], null::bigint[]' : ''
   return `create function {${name}}(
-  p_id text, p_account text, p_amount bigint, p_now bigint, p_ttl bigint, p_claim text, p_replaces text, p_facts text${hasLimits ? LIMIT_PARAMETERS : ''}${hasProcess ? ', p_process text' : ''}
+  p_id text, p_account text, p_amount bigint, p_now bigint, p_ttl bigint, p_claim text, p_replaces text, p_facts text${hasLimits ? LIMIT_PARAMETERS : ''}${hasLanes ? ', p_process text' : ''}
 ) returns table (kind text, posted bigint, available numeric, entry_id bigint${hasLimits ? LIMIT_RESULTS : ''})
 language plpgsql
 as $function$
@@ -23,7 +23,7 @@ declare
   v_holder {holds}%rowtype;
   v_claim text := p_claim;
   v_freed bigint := 0;
-  v_posted ${hasSlots ? 'numeric' : 'bigint'} := 0;
+  v_posted ${hasLanes ? 'numeric' : 'bigint'} := 0;
   v_held bigint := 0;
   v_available numeric;
   v_overdue numeric;
@@ -68,7 +68,7 @@ begin
     end if;
   end if;
 
-  select ${hasSlots ? `a.posted + ${earnedBy('a.id')}` : 'a.posted'}, a.held into v_posted, v_held from {accounts} a where a.id = p_account;
+  select ${hasLanes ? `a.posted + ${earnedBy('a.id')}` : 'a.posted'}, a.held into v_posted, v_held from {accounts} a where a.id = p_account;
   v_posted := coalesce(v_posted, 0);
   v_available := v_posted::numeric - coalesce(v_held, 0) + v_freed;
   if p_amount > 0 and v_available < p_amount then
@@ -76,7 +76,7 @@ begin
     where h.state = ${open} and h.account = p_account and h.expires_at <= p_now;
     v_available := v_available + v_overdue;
     if v_available < p_amount then
-      return query select 'insufficient'::text, v_posted${hasSlots ? '::bigint' : ''}, v_available, null::bigint${noCounts};
+      return query select 'insufficient'::text, v_posted${hasLanes ? '::bigint' : ''}, v_available, null::bigint${noCounts};
       return;
     end if;
   end if;
@@ -98,8 +98,8 @@ begin
     update {accounts} set held = held - v_old.amount where id = v_old.account;
   end if;
   ${hasLimits ? COUNT_LIMITS : ''}
-  insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts${hasLimits ? ', limits' : ''}${hasProcess ? ', process' : ''})
-  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts${hasLimits ? ', format(p_parts, variadic v_froms)' : ''}${hasProcess ? ', p_process' : ''});
+  insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts${hasLimits ? ', limits' : ''}${hasLanes ? ', process' : ''})
+  values (p_id, p_account, p_amount, ${open}, p_now + p_ttl, v_claim, p_replaces, p_facts${hasLimits ? ', format(p_parts, variadic v_froms)' : ''}${hasLanes ? ', p_process' : ''});
   update {accounts} set held = held + p_amount where id = p_account and p_amount > 0;
   return query select 'granted'::text, null::bigint, null::numeric, null::bigint${hasLimits ? ', null::bigint[], v_froms, v_lefts, v_resets' : ''};
 end
@@ -213,13 +213,10 @@ const COUNT_LIMITS = `if v_old.limits is not null then
   end loop;`
 
 /** The function of the first version. Earlier releases that run beside this one still call it. */
-export const takeHold1Function = takeHold('take_hold_1', false, false, false)
+export const takeHold1Function = takeHold('take_hold_1', false, false)
 
 /** Also tests limits. */
-export const takeHold2Function = takeHold('take_hold_2', true, false, false)
+export const takeHold2Function = takeHold('take_hold_2', true, false)
 
-/** Also notes which process takes the hold. */
-export const takeHold3Function = takeHold('take_hold_3', true, true, false)
-
-/** Also counts earnings in slots. */
-export const takeHold4Function = takeHold('take_hold_4', true, true, true)
+/** Also notes which process takes the hold, and counts earnings in slots. */
+export const takeHold3Function = takeHold('take_hold_3', true, true)

@@ -163,7 +163,7 @@ describe('a PostgreSQL store in trouble', () => {
     const stores = postgresStores(pool, { schema: 'hasty' })
     await stores.ready()
     const other = await connectTo(database)
-    await other.query('alter function hasty.apply_ledger_5 set lock_timeout = 0')
+    await other.query('alter function hasty.apply_ledger_4 set lock_timeout = 0')
     await other.query("begin; update hasty.accounts set posted = posted where id = 'bob'")
     const waits = Promise.allSettled([stores.ledger.hold(createHold('bob', 1n), context)])
     const goesOn = await Promise.allSettled([stores.ledger.hold(createHold('alice', 1n), context)])
