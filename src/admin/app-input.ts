@@ -8,6 +8,7 @@ import {
   labelSchema,
   markupSchema,
   nameSchema,
+  originsSchema,
   parseInput,
   textsSchema,
 } from '../contracts/schemas.js'
@@ -56,13 +57,6 @@ const redirectUriSchema = z.string().superRefine((uri, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
 
-const originSchema = z
-  .string()
-  .refine(
-    (origin) => URL.canParse(origin) && new URL(origin).origin === origin && /^https?:/.test(origin),
-    "must be an origin, such as 'https://notes.example'",
-  )
-
 const siteSchema = z
   .string()
   .max(MAX_URL_CHARS)
@@ -81,7 +75,7 @@ const fields = {
 const appSchema = z.strictObject({
   ...fields,
   account: nameSchema.optional(),
-  origins: z.array(originSchema).readonly().optional(),
+  origins: originsSchema.optional(),
   owner: nameSchema.optional(),
   state: z.literal('test').optional(),
 })

@@ -9,11 +9,13 @@ import type { Interaction } from './oidc-provider.js'
 import { nameOf } from './pages/consent-page.js'
 import { redirect } from './requests.js'
 import {
+  clientAddressOf,
   findUser,
   mayGoOn,
   type Services,
   showError,
   showExpired,
+  signIn,
   userOrSignIn,
   type Visit,
 } from './services.js'
@@ -39,24 +41,29 @@ const PASSED: readonly string[] = [
 export async function authorize(services: Services, visit: Visit): Promise<void> {
   const { limits, library, settings } = services
   const query = new URLSearchParams(visit.query)
+  const user = await findUser(services, visit)
+  const [limit, key] =
+    user === undefined
+      ? [limits.strangers, clientAddressOf(settings, visit.req)]
+      : [limits.authorize, user.account]
+  if (!mayGoOn(services, visit, 'authorize', limit, key)) return
   const app = await findApp(services, visit, query)
   if (app === undefined) return
   const isSilent = query.get('prompt') === 'none'
-  const user = isSilent ? await findUser(services, visit) : await userOrSignIn(services, visit)
-  if (user === undefined && !isSilent) return
-  if (user !== undefined) {
-    if (!mayGoOn(services, visit, 'authorize', limits.authorize, user.account)) return
-    if (!mayConnect(app, user.account)) {
-      showError(
-        services,
-        visit,
-        403,
-        `${nameOf(app)} cannot be connected`,
-        `${settings.host.name} has not yet opened it to everyone.`,
-        { code: 'access_denied' },
-      )
-      return
-    }
+  if (user === undefined && !isSilent) {
+    signIn(services, visit)
+    return
+  }
+  if (user !== undefined && !mayConnect(app, user.account)) {
+    showError(
+      services,
+      visit,
+      403,
+      `${nameOf(app)} cannot be connected`,
+      `${settings.host.name} has not yet opened it to everyone.`,
+      { code: 'access_denied' },
+    )
+    return
   }
   const passed = passedParameters(query)
   if (user !== undefined) {

@@ -35,6 +35,7 @@ export interface Connect {
 const SWEEP_MS = 60_000
 const SWEPT_ROWS = 500
 const AUTHORIZATIONS_PER_MINUTE = 30
+const STRANGERS_PER_MINUTE = 60
 const ANSWERS_PER_MINUTE = 10
 const CALLS_PER_MINUTE = 60
 const FAILURES_PER_MINUTE = 20
@@ -58,6 +59,7 @@ export function createConnect(options: ConnectOptions): Connect {
   const now = (): number => performance.now()
   const limits = {
     authorize: new RateLimit(AUTHORIZATIONS_PER_MINUTE, now),
+    strangers: new RateLimit(STRANGERS_PER_MINUTE, now),
     answers: new RateLimit(ANSWERS_PER_MINUTE, now),
     calls: new RateLimit(CALLS_PER_MINUTE, now),
     failures: new RateLimit(FAILURES_PER_MINUTE, now),

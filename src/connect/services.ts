@@ -19,6 +19,8 @@ export interface Services {
 /** All of them count in this process. */
 export interface RateLimits {
   readonly authorize: RateLimit
+  /** Authorizations by nobody who is signed in, by address. */
+  readonly strangers: RateLimit
   readonly answers: RateLimit
   /** By app and address. */
   readonly calls: RateLimit
@@ -62,15 +64,22 @@ export function showExpired(services: Services, visit: Visit): void {
 export async function userOrSignIn(services: Services, visit: Visit): Promise<ConnectUser | undefined> {
   const user = await findUser(services, visit)
   if (user !== undefined) return user
-  const { addresses, settings } = services
-  const here = addresses.mount + visit.path + visit.query
   if (visit.req.method === 'POST') {
-    const text = `You are no longer signed in to ${settings.host.name}. Nothing was changed.`
+    const text = `You are no longer signed in to ${services.settings.host.name}. Nothing was changed.`
     showError(services, visit, 401, 'You have signed out', text, {
-      link: { to: here, text: 'Sign in again' },
+      link: { to: addressOf(services, visit), text: 'Sign in again' },
     })
-  } else redirect(visit.req, visit.res, settings.signIn(here))
+  } else signIn(services, visit)
   return undefined
+}
+
+/** Sends the browser to the host's login, and from there back here. */
+export function signIn(services: Services, visit: Visit): void {
+  redirect(visit.req, visit.res, services.settings.signIn(addressOf(services, visit)))
+}
+
+function addressOf({ addresses }: Services, { path, query }: Visit): string {
+  return addresses.mount + path + query
 }
 
 /** Returns the user who has signed in to the host. Throws a `TypeError` if the host returns anything else. */
@@ -83,15 +92,20 @@ export async function findUser({ settings }: Services, { req }: Visit): Promise<
   return user
 }
 
+/** Returns the address of a client: that of the socket, unless the host knows better. */
+export function clientAddressOf({ clientAddress }: Settings, req: IncomingMessage): string {
+  return clientAddress?.(req) ?? req.socket.remoteAddress ?? ''
+}
+
 /** Counts a request of a person, and shows an error if there were too many. Returns whether it may go on. */
 export function mayGoOn(
   services: Services,
   visit: Visit,
   where: 'authorize' | 'ask',
   limit: RateLimit,
-  account: string,
+  key: string,
 ): boolean {
-  const wait = limit.take(account)
+  const wait = limit.take(key)
   if (wait === undefined) return true
   services.settings.emit({ type: 'connect-rate-limited', where })
   visit.res.setHeader('retry-after', String(wait))

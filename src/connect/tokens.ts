@@ -1,5 +1,5 @@
 import { type ConnectRequest, readForm, sendJson } from './requests.js'
-import { refuseJson, type Services, type Visit } from './services.js'
+import { clientAddressOf, refuseJson, type Services, type Visit } from './services.js'
 
 export type TokenEndpoint = 'token' | 'revoke' | 'introspect'
 
@@ -21,7 +21,7 @@ export async function callTokenEndpoint(
     refuseJson(visit, 400, 'invalid_request', type)
     return
   }
-  const address = settings.clientAddress?.(req) ?? req.socket.remoteAddress ?? ''
+  const address = clientAddressOf(settings, req)
   const app = form.get('client_id') ?? basicUser(req.headers.authorization)
   const wait = limits.failures.waitOf(address) ?? limits.calls.take(`${app.slice(0, 200)} ${address}`)
   if (wait !== undefined) {

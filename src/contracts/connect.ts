@@ -88,7 +88,8 @@ export interface ConnectGrants {
   findGrant(account: string, appId: string): Promise<ConnectGrant | undefined>
   /**
    * Stores the answer of a user who agreed, in one transaction: creates the live grant, or replaces the scopes, models,
-   * markup, end and cap of the existing one, which keeps its id, and appends the terms to the history. Ends nothing.
+   * markup, end and cap of the existing one, which keeps its id, and appends the terms to the history. If that one had
+   * ended, its connections and sessions stay ended; otherwise they go on.
    * Returns undefined, and changes nothing, if the app does not exist or is suspended, or if the account is suspended.
    */
   consent(consent: Consent): Promise<{ readonly grantId: string } | undefined>

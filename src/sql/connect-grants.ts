@@ -16,6 +16,10 @@ export interface Terms {
 
 const LIVE_GRANT = `c.account = ?1 and c.app_id = ?2 and c.source = 'connect' and c.revoked_at is null`
 
+/** SQL that is true if an account can consent to the app `p`. */
+const MAY_CONSENT = `p.id = ?2 and p.suspended_at is null
+  and not exists (select 1 from {accounts} a where a.id = ?1 and a.suspended_at is not null)`
+
 export function createSqlGrants(database: SqlDatabase, newId: () => string): ConnectGrants {
   return {
     async findGrant(account, appId) {
@@ -31,9 +35,9 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
       const { account, appId, cap } = consent
       const grantId = newId()
       const consentId = newId()
-      const lock = lockApp(database, appId)
+      const before = [...lockApp(database, appId), ...endDevices(database, consent)]
       const results = await database.batch([
-        ...lock,
+        ...before,
         putGrant(database, consent, grantId, consentId),
         appendHistory(
           database,
@@ -48,7 +52,7 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
         // The sessions of a grant take its terms.
         database.changeEach('credentials', withSessions(consented(account, appId, consentId))),
       ])
-      const [grant] = results[lock.length]!
+      const [grant] = results[before.length]!
       return grant === undefined ? undefined : { grantId: readText(grant, 'id') }
     },
 
@@ -126,6 +130,24 @@ function consented(account: string, appId: string, consentId: string): Statement
   }
 }
 
+/** Ends the devices and sessions of a grant that has ended: a new consent is for the device at hand, and revives no others. */
+function endDevices({ now }: SqlDatabase, { account, appId }: Consent): readonly Statement[] {
+  const ended = `select c.id from {credentials} c join {apps} p on p.id = c.app_id
+    where ${LIVE_GRANT} and c.ends_at <= ${now} and ${MAY_CONSENT}`
+  const parameters = [account, appId]
+  return [
+    {
+      text: `update {connections} set ended_at = ${now}, reason = 'unused'
+        where ended_at is null and credential_id in (${ended})`,
+      parameters,
+    },
+    {
+      text: `update {credentials} set revoked_at = ${now} where revoked_at is null and parent_id in (${ended})`,
+      parameters,
+    },
+  ]
+}
+
 function putGrant(
   { now }: SqlDatabase,
   { account, appId, scopes, models, markup, endsAt }: Consent,
@@ -137,8 +159,7 @@ function putGrant(
     text: `insert into {credentials}
         (id, kind, source, account, app_id, scopes, terms, ends_at, consent_id, created_at)
       select ?3, 'access-token', 'connect', ?1, p.id, ?4, ?5, cast(?6 as bigint), ?7, ${now} from {apps} p
-      where p.id = ?2 and p.suspended_at is null
-        and not exists (select 1 from {accounts} a where a.id = ?1 and a.suspended_at is not null)
+      where ${MAY_CONSENT}
       on conflict (account, app_id) where source = 'connect' and revoked_at is null
       do update set scopes = excluded.scopes, terms = excluded.terms, ends_at = excluded.ends_at,
         consent_id = excluded.consent_id

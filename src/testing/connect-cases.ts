@@ -213,9 +213,31 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
     assert.equal(await bench.store.findToken(token), undefined)
     assert.equal(await bench.store.findConnection('phone'), undefined)
     assert.equal(await bench.add('alice', 'notes', 'tablet'), false)
-    await bench.grant('alice', 'notes')
-    assert.ok((await bench.resolve(token)).ok)
   }),
+  connectCase(
+    'connect-end-renewed',
+    'a consent after the end of a grant keeps its id and revives none of its devices',
+    async (bench) => {
+      const id = await bench.grant('alice', 'notes')
+      const before = await bench.device('alice', 'notes', 'phone')
+      await bench.grant('alice', 'notes', { endsAt: bench.now + HOUR_MS })
+      assert.ok((await bench.resolve(before.token)).ok)
+      await bench.grant('alice', 'notes', { endsAt: bench.now - 1_000 })
+      await bench.suspendApp('notes')
+      assert.equal(await bench.store.consent(bench.consentOf('alice', 'notes')), undefined)
+      await bench.resumeApp('notes')
+      assert.equal(refusalOf(await bench.resolve(before.token)), 'expired')
+      assert.equal(await bench.grant('alice', 'notes'), id)
+      assert.ok((await bench.resolve((await bench.device('alice', 'notes', 'laptop')).token)).ok)
+      const late = bench.tokenOf('phone')
+      await bench.store.saveToken(late)
+      for (const { token } of [before, late]) {
+        assert.equal(refusalOf(await bench.resolve(token)), 'revoked')
+        assert.equal(await bench.store.findToken(token), undefined)
+      }
+      assert.equal(await bench.store.findConnection('phone'), undefined)
+    },
+  ),
   connectCase(
     'connect-revoke',
     'a revoked grant refuses all its tokens, and a new one revives none',

@@ -70,6 +70,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       [{ site: 'javascript:alert(1)' }, 'app.site: must be an https address'],
       [{ suggestedCap: '-1' }, 'app.suggestedCap: '],
       [{ origins: ['https://notes.example/'] }, 'app.origins.0: must be an origin'],
+      [{ origins: ['http://notes.example'] }, 'app.origins.0: must be an origin'],
       [{ testers: Array.from({ length: 11 }, (_, index) => `t${index}`) }, 'app.testers: '],
       [{ name: undefined } as never, 'app.name: is missing'],
       [{ name: 'x'.repeat(41) }, 'app.name: must have 1 to 40 characters'],

@@ -157,6 +157,19 @@ describe.each(engineNames)('sessions on %s', (name) => {
     })
   })
 
+  it('stay ended after the end of their grant, although the user consents again', async () => {
+    const { admin, resolve, stores } = open()
+    await connectNotes(stores)
+    const session = await admin.issueSession({ ...REQUEST, app: 'notes' })
+    await connectNotes(stores, { endsAt: Date.now() - 1_000 })
+    expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'expired' })
+    await connectNotes(stores)
+    expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'revoked' })
+    await expect(admin.refreshSession(session.credentialId)).rejects.toThrow('is revoked')
+    const { credentialId } = await admin.resumeSession({ ...REQUEST, app: 'notes' })
+    expect(credentialId).not.toBe(session.credentialId)
+  })
+
   it('need a live grant if they have an app', async () => {
     const { admin, stores } = open()
     const app = { ...REQUEST, app: 'notes' }

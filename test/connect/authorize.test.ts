@@ -222,3 +222,29 @@ describe('a request', () => {
     expect((await newUser().visit(authorizeUrl(stage, pkce))).status).toBe(303)
   })
 })
+
+it('requests of nobody who is signed in are refused after 60 in a minute, for their address alone', async () => {
+  const limited = await openStage({
+    connect: { clientAddress: ({ headers }) => String(headers['x-test-address']) },
+  })
+  try {
+    const visit = async (agent: UserAgent, address: string, client = 'notes') => {
+      const headers = { 'x-test-address': address }
+      const response = await agent.visit(authorizeUrl(limited, pkce, { client_id: client }), { headers })
+      await response.arrayBuffer()
+      return response.status
+    }
+    const stranger = new UserAgent(limited.origin)
+    for (let visits = 0; visits < 60; visits++) {
+      expect(await visit(stranger, '10.0.0.1', visits < 30 ? 'notes' : 'nobody')).toBe(
+        visits < 30 ? 303 : 400,
+      )
+    }
+    expect(await visit(stranger, '10.0.0.1')).toBe(429)
+    expect(limited.events.at(-1)).toEqual({ type: 'connect-rate-limited', where: 'authorize' })
+    expect(await visit(stranger, '10.0.0.2')).toBe(303)
+    expect(await visit(new UserAgent(limited.origin, 'alice'), '10.0.0.1')).toBe(303)
+  } finally {
+    await limited.close()
+  }
+})
