@@ -2,9 +2,14 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatCredits } from '../../../src/index.js'
 import { connectOnce, NOTES } from '../../helpers/connect-once.js'
-import { pngOf } from '../../helpers/pictures.js'
 import { FAST } from './stage.js'
 import { openVisit, streamOf, type Visit, violations } from './visit.js'
+
+/** A whole PNG picture of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
 
 let visit: Visit
 let tokenOfAlice: string
@@ -20,6 +25,7 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
+const widthOf = (image: unknown): number => (image as { readonly naturalWidth: number }).naturalWidth
 const dialog = (page: Page, name: string | RegExp): Locator => page.getByRole('dialog', { name })
 const message = (page: Page, text: string) => page.locator('.message', { hasText: text }).waitFor()
 
@@ -107,7 +113,7 @@ describe('an account that publishes', { timeout: 120_000 }, () => {
     await row.getByRole('button', { name: 'Logo of Quill' }).click()
     await dialog(page, 'Logo of Quill')
       .getByLabel('Picture')
-      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(pngOf(16, 16)) })
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: PIXEL })
     await dialog(page, 'Logo of Quill').getByRole('button', { name: 'Save' }).click()
     await message(page, 'Saved the logo.')
     expect((await admin.listApps({ appIds: ['quill'] }))[0]!.logo?.type).toBe('image/png')
@@ -121,6 +127,8 @@ describe('an account that publishes', { timeout: 120_000 }, () => {
     const decision = dialog(operator, 'Accept the changes of quill?')
     await decision.getByText('name: Quill').waitFor()
     await decision.getByText('redirect URIs: https://quill.example/cb').waitFor()
+    const logo = decision.getByRole('img', { name: /^Logo/ })
+    await expect.poll(() => logo.evaluate(widthOf)).toBe(1)
     await decision.getByRole('button', { name: 'Accept them' }).click()
     await message(operator, 'Accepted the changes of quill.')
     expect(await violations(operator)).toEqual([])
