@@ -219,11 +219,9 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
                   , used <Time at={device.usedAt} />
                 </>
               )}{' '}
-              {grant.revokedAt === undefined && (
-                <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
-                  Remove
-                </Button>
-              )}
+              <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
+                Remove
+              </Button>
             </li>
           ))}
         </ul>
