@@ -10,6 +10,7 @@ import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { GrantHistory } from '../parts/grant-history.js'
 import { Markup } from '../parts/markup.js'
 import { ModelList } from '../parts/model-list.js'
+import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { optional } from '../parts/read-values.js'
@@ -138,12 +139,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                 columns={[
                   {
                     head: 'App',
-                    cell: (grant) => (
-                      <>
-                        {grant.appName !== undefined && <span>{grant.appName} </span>}
-                        <code>{grant.appId}</code>
-                      </>
-                    ),
+                    cell: ({ appId, appName }) => <NamedId of={{ id: appId, name: appName }} />,
                   },
                   ...(isForOperator
                     ? [{ head: 'Account', cell: (grant: AppGrantView) => grant.account }]
