@@ -11,7 +11,8 @@ import { hear } from '../helpers/hear.js'
 import { context } from '../helpers/ledger-requests.js'
 import { connectTo, createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
-type Listener = Parameters<PostgresClient['on']>[1]
+// biome-ignore lint/suspicious/noExplicitAny: the listeners of all events
+type Listener = (message: any) => void
 type Events = Parameters<NonNullable<PostgresStoresOptions['onEvent']>>[0][]
 
 /** A pool behind a pooler that gives no notifications to its clients, or refuses to send them, while a test wants that. */
