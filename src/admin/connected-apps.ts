@@ -30,6 +30,7 @@ export interface GrantRow extends ConnectGrant {
   /** The minute of the last call with it that was kept. Absent if there is none. */
   readonly lastUsedAt?: number
   readonly revokedAt?: number
+  /** None if the grant is revoked or has ended. */
   readonly devices: readonly DeviceRow[]
 }
 
@@ -123,6 +124,7 @@ const querySchema = z.strictObject({
 
 export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => string): ConnectedAppsAdmin {
   const connections = createSqlConnections(database, newId)
+  const isInUse = `c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`
 
   /** Returns the grant's account and app if whoever makes the change may see it. */
   async function find(grantId: string, change: GrantChange | undefined) {
@@ -156,10 +158,11 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
 
   async function devicesOf(grantIds: readonly string[]): Promise<ReadonlyMap<string, readonly DeviceRow[]>> {
     const { conditions, parameters, addOneOf, where } = createConditions()
-    addOneOf('credential_id', grantIds)
-    conditions.push('ended_at is null')
+    addOneOf('n.credential_id', grantIds)
+    conditions.push('n.ended_at is null', isInUse)
     const rows = await database.all({
-      text: `select * from {connections} ${where()} order by created_at desc, id`,
+      text: `select n.* from {connections} n join {credentials} c on c.id = n.credential_id
+        ${where()} order by n.created_at desc, n.id`,
       parameters,
     })
     return groupDevices(rows)
@@ -180,9 +183,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
       if (grantIds !== undefined) addOneOf('c.id', grantIds)
-      if (inUse === true) {
-        conditions.push(`c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`)
-      }
+      if (inUse === true) conditions.push(isInUse)
       if (after !== undefined) add((value) => `c.id < ${value}`, after)
       parameters.push(BigInt(limit))
       const rows = await database.all({

@@ -13,7 +13,7 @@ import type { Endpoint, EndpointRequest, Services } from './serving/endpoint.js'
 import { createEventLog } from './serving/event-log.js'
 import { HttpError, notFound, toHttpError } from './serving/http-error.js'
 import { type ObservedRouter, ObservedRouters } from './serving/observed-routers.js'
-import { send, sendCsv, sendError, sendJson } from './serving/reply.js'
+import { send, sendCsv, sendError, sendJson, sendPicture } from './serving/reply.js'
 import { type Authorise, type ConsoleViewer, isPublisher, readViewer } from './serving/viewer.js'
 
 export interface ConsoleOptions {
@@ -99,6 +99,7 @@ export function createConsole(options: ConsoleOptions): Console {
     try {
       const reply = await endpoint.answer(request, servicesOf(viewer))
       if ('csv' in reply) await sendCsv(res, reply.csv)
+      else if ('picture' in reply) sendPicture(res, reply.picture)
       else sendJson(res, 200, reply)
     } catch (error) {
       // A download that the client aborted is not a fault.

@@ -212,6 +212,21 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect((await admin.listGrants({ account: 'alice' }))[0]?.devices).toMatchObject([{ label: 'laptop' }])
   })
 
+  it('have no device once they have ended, until they are renewed, or are revoked', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({})
+    await addDevice(stores, 'phone')
+    const devices = async () =>
+      (await admin.listGrants({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
+    expect(await devices()).toEqual(['phone'])
+    await consent({ endsAt: Date.now() - HOUR_MS })
+    expect(await devices()).toEqual([])
+    await consent({})
+    expect(await devices()).toEqual(['phone'])
+    await admin.revokeGrant(grantId)
+    expect(await devices()).toEqual([])
+  })
+
   it('are nobody else’s to see or change', async () => {
     const { admin, consent } = await open()
     const { grantId } = await consent({})

@@ -1,15 +1,12 @@
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { build } from 'tsup'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { sessionHandler } from '../../src/admin/index.js'
 import { FAST, openStage, type Stage } from '../console/browser/stage.js'
 import { askDatabases } from '../helpers/ask-databases.js'
+import { bundleForBrowser } from '../helpers/bundle-for-browser.js'
 import { launchChromium } from '../helpers/chromium.js'
 import { createDeferred } from '../helpers/deferred.js'
 import {
@@ -30,7 +27,6 @@ const COST = 4_500n
 
 type Kit = { kit: typeof kit }
 
-let workspace: string
 let browser: Browser
 let upstream: ScriptedUpstream
 let stage: Stage
@@ -62,21 +58,6 @@ async function openSite(hostname: string): Promise<Site> {
   return { server, origin: `http://${hostname}:${(server.address() as AddressInfo).port}` }
 }
 
-async function bundle(): Promise<Buffer> {
-  await build({
-    config: false,
-    silent: true,
-    entry: { kit: 'test/browser/kit.ts' },
-    outDir: workspace,
-    clean: false,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    noExternal: [/./],
-  })
-  return readFile(join(workspace, 'kit.js'))
-}
-
 async function visit({ origin }: Site): Promise<Page> {
   const context = await browser.newContext()
   await context.addCookies([{ name: 'user', value: 'alice', url: app.origin }])
@@ -87,8 +68,7 @@ async function visit({ origin }: Site): Promise<Page> {
 }
 
 beforeAll(async () => {
-  workspace = await mkdtemp(join(tmpdir(), 'compat-router-pages-'))
-  script = await bundle()
+  script = await bundleForBrowser('test/browser/kit.ts')
   upstream = await startScriptedUpstream()
   stage = await openStage({ baseUrl: upstream.baseUrl, apiKey: 'sk-upstream' })
   app = await openSite('127.0.0.1')
@@ -110,7 +90,6 @@ afterAll(async () => {
   }
   await stage?.close()
   await upstream?.close()
-  await rm(workspace, { recursive: true, force: true })
 })
 
 beforeEach(async () => {

@@ -1,9 +1,10 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type BrowserSessionOptions, browserSession } from '../../src/browser/index.js'
 import { CompatError } from '../../src/index.js'
 import { errorReply } from '../../src/protocol/error-body.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { json, startServer } from '../identity/issuer.js'
 
 const NOW = Date.UTC(2026, 2, 31)
@@ -227,22 +228,14 @@ describe('a host that gives no token', () => {
 
   test('late, after `forget`, gives no token to later calls', async () => {
     const { call, host, session } = await open()
-    const waiting: ((headers: IncomingHttpHeaders) => void)[] = []
-    let asked!: () => void
-    const arrived = new Promise<void>((resolve) => {
-      asked = resolve
-    })
-    host.answer = (req, res) => {
-      waiting.push(() => json(res, { token: 'of-before', expires_in: 900 }))
-      asked()
-      return req
-    }
+    const asked = createDeferred<ServerResponse>()
+    host.answer = (_, res) => asked.resolve(res)
     const early = call()
-    await arrived
+    const before = await asked.promise
     session.forget()
     host.answer = (_, res) => json(res, { token: 'of-after', expires_in: 900 })
     expect(await call()).toBe('Bearer of-after')
-    waiting[0]!({})
+    json(before, { token: 'of-before', expires_in: 900 })
     await early
     expect(await call()).toBe('Bearer of-after')
   })

@@ -9,6 +9,7 @@ import type {
   LiveReply,
   SpendReply,
 } from '../../src/console/protocol/index.js'
+import { pngOf } from '../helpers/pictures.js'
 import {
   type Answer,
   alice,
@@ -32,6 +33,8 @@ interface Row {
 interface Ids {
   readonly grantId: Readonly<Record<string, string>>
   readonly review: Record<string, unknown>
+  /** The hash of the logo of the app in review. */
+  readonly logo: string
   readonly credentialId: Readonly<Record<string, string>>
   /** Of a charge. */
   readonly entryId: Readonly<Record<string, string>>
@@ -92,6 +95,10 @@ const rows: Readonly<Record<string, Row>> = {
   'POST apps/logo': { user: 'never', ask: () => ({ id: app.id, logo: null }) },
   'POST apps/remove': { user: 'never', ask: () => ({ id: app.id }) },
   'GET app-reviews': { user: 'never' },
+  'GET app-reviews/logo': {
+    user: 'never',
+    ask: (_, { review, logo }) => ({ appId: review.appId, hash: logo }),
+  },
   'POST app-reviews/decide': { user: 'never', ask: (_, { review }) => ({ review, decision: 'accept' }) },
   'GET own-apps': { user: 'publisher' },
   'POST own-apps/put': { user: 'publisher', ask: () => ({ ...ownApp, ...connectable, name: 'Own' }) },
@@ -159,7 +166,7 @@ beforeAll(async () => {
       bob: await connect('bob'),
       nobody: 'no-such-grant',
     },
-    review: await askForReview(),
+    ...(await askForReview()),
     entryId: { alice: await chargeOf('alice'), bob: await chargeOf('bob'), nobody: '0' },
   }
   const ofBob = credentials.filter((row) => row.account === 'bob')
@@ -183,15 +190,17 @@ async function connect(who: string): Promise<string> {
   return granted!.grantId
 }
 
-async function askForReview(): Promise<Record<string, unknown>> {
+async function askForReview(): Promise<Pick<Ids, 'review' | 'logo'>> {
   await bench.admin.putOwnApp('bob', {
     ...ownApp,
     id: 'bobbin',
     name: 'Bobbin',
     redirectUris: ['https://bobbin.example/cb'],
   })
+  await bench.admin.putOwnAppLogo('bob', 'bobbin', pngOf(16, 16))
   await bench.admin.askForReview('bob', 'bobbin')
-  return { ...(await bench.admin.listAppReviews())[0]! }
+  const [app] = await bench.admin.listApps({ appIds: ['bobbin'] })
+  return { review: { ...(await bench.admin.listAppReviews())[0]! }, logo: app!.logo!.hash }
 }
 
 function send(visitor: Visitor, name: string, ask: Record<string, unknown> = {}): Promise<Answer> {
@@ -224,8 +233,11 @@ describe('the table of permissions', () => {
       }
     })
 
-    it(`${row.user === 'publisher' ? 'is refused to an operator, who has no account' : 'answers an operator about any account'}`, async () => {
-      const status = row.user === 'publisher' ? 403 : 200
+    const [answersOperator, status] =
+      row.user === 'publisher'
+        ? (['is refused to an operator, who has no account', 403] as const)
+        : (['answers an operator about any account', 200] as const)
+    it(answersOperator, async () => {
       expect((await send(bench.as(operator), name, ask('bob'))).status).toBe(status)
       // The test above revoked the credential, so its owner cannot revoke it again.
       if (name.endsWith('revoke'))

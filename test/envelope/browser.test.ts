@@ -1,13 +1,10 @@
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { askDatabases } from '../helpers/ask-databases.js'
+import { bundleForBrowser } from '../helpers/bundle-for-browser.js'
 import { launchChromium } from '../helpers/chromium.js'
 import { CURVES, outcome, PROVIDER_KEY, published, RIGHT } from './fixtures.js'
 
@@ -19,14 +16,12 @@ const PAGE = `<!doctype html>
 
 type SealingPage = typeof import('../../src/envelope/seal.js')
 
-let workspace: string
 let browser: Browser
 let server: Server
 let page: Page
 
 beforeAll(async () => {
-  workspace = await mkdtemp(join(tmpdir(), 'compat-router-browser-'))
-  const module = await bundle()
+  const module = await bundleForBrowser('src/envelope/seal.ts')
   server = createServer((request, response) => {
     const isModule = request.url === '/seal.js'
     response.setHeader('content-type', isModule ? 'text/javascript' : 'text/html')
@@ -43,24 +38,7 @@ afterAll(async () => {
   await browser?.close()
   server?.closeAllConnections()
   server?.close()
-  await rm(workspace, { recursive: true, force: true })
 })
-
-/** Bundles the module into one file for a browser. Fails if any import needs Node. */
-async function bundle(): Promise<Buffer> {
-  await build({
-    config: false,
-    silent: true,
-    entry: { seal: 'src/envelope/seal.ts' },
-    outDir: workspace,
-    clean: false,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    noExternal: [/./],
-  })
-  return readFile(join(workspace, 'seal.js'))
-}
 
 describe('sealProviderKey in a browser', () => {
   it.each(CURVES)('seals an envelope on %s that Node opens', async (curve) => {

@@ -3,7 +3,16 @@ import type { Admin, AppReview, AppRow, OwnAppRequest } from '../../admin/index.
 import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import type { OwnAppReply, OwnAppsReply, OwnAppView, ReviewsReply } from '../protocol/index.js'
-import { done, type Endpoint, type EndpointRequest, emptySchema, get, post } from '../serving/endpoint.js'
+import {
+  done,
+  type Endpoint,
+  type EndpointRequest,
+  emptySchema,
+  get,
+  type PictureReply,
+  post,
+} from '../serving/endpoint.js'
+import { notFound } from '../serving/http-error.js'
 import { accountOf } from '../serving/viewer.js'
 
 const idBody = z.strictObject({ id: nameSchema })
@@ -57,6 +66,16 @@ export const ownAppEndpoints: readonly Endpoint[] = [
       }),
     }
   }),
+  get(
+    'app-reviews/logo',
+    'operator',
+    z.strictObject({ appId: nameSchema, hash: nameSchema }),
+    async ({ appId, hash }, _, { admin }): Promise<PictureReply> => {
+      const picture = await admin.findAppLogo(appId, hash)
+      if (picture === undefined) throw notFound(`The app ${JSON.stringify(appId)} has no such logo`, 'hash')
+      return { picture }
+    },
+  ),
   post(
     'app-reviews/decide',
     'operator',

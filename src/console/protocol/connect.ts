@@ -126,7 +126,13 @@ export interface ReviewView {
   readonly app?: AppView
 }
 
-/** `null` stands for removing the value. */
+/** A logo of an app, in force or in review. */
+export interface ReviewLogoQuery {
+  readonly appId: string
+  readonly hash: string
+}
+
+/** `null` removes the value. */
 export interface ReviewedView {
   readonly name?: string
   readonly redirectUris?: readonly string[]

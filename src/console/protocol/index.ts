@@ -37,6 +37,7 @@
  * | POST `api/apps/logo` | operator | `LogoBody` | `DoneReply` |
  * | POST `api/apps/remove` | operator | `IdBody` | `DoneReply` |
  * | GET `api/app-reviews` | operator | | `ReviewsReply` |
+ * | GET `api/app-reviews/logo` | operator | `ReviewLogoQuery` | a picture |
  * | POST `api/app-reviews/decide` | operator | `DecideBody` | `DoneReply` |
  * | GET `api/own-apps` | users who publish | | `OwnAppsReply` |
  * | POST `api/own-apps/put` | users who publish | `OwnAppBody` | `OwnAppReply` |

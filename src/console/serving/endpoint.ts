@@ -36,7 +36,7 @@ export interface Endpoint {
    * anything is read.
    */
   readonly who: 'operator' | 'publisher' | 'both'
-  answer(request: EndpointRequest, services: Services): Promise<object | CsvReply>
+  answer(request: EndpointRequest, services: Services): Promise<object | CsvReply | PictureReply>
 }
 
 /** A file instead of JSON. */
@@ -44,12 +44,21 @@ export interface CsvReply {
   readonly csv: FileReply
 }
 
+/** A picture instead of JSON. */
+export interface PictureReply {
+  readonly picture: { readonly type: string; readonly bytes: Uint8Array }
+}
+
 /** An endpoint that reads. */
 export function get<Query extends object>(
   path: string,
   who: Endpoint['who'],
   schema: z.ZodType<Query>,
-  answer: (query: Query, request: EndpointRequest, services: Services) => Promise<object | CsvReply>,
+  answer: (
+    query: Query,
+    request: EndpointRequest,
+    services: Services,
+  ) => Promise<object | CsvReply | PictureReply>,
 ): Endpoint {
   return {
     method: 'GET',

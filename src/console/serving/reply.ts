@@ -34,7 +34,7 @@ export function send(
   res: ServerResponse,
   status: number,
   headers: Headers,
-  body: string | Buffer = '',
+  body: string | Uint8Array = '',
   isHead = false,
 ): void {
   if (res.headersSent || res.writableEnded || res.destroyed) return
@@ -53,6 +53,13 @@ export function sendJson(res: ServerResponse, status: number, body: object, head
     { 'content-type': JSON_TYPE, 'cache-control': 'no-store', ...headers },
     JSON.stringify(body),
   )
+}
+
+export function sendPicture(
+  res: ServerResponse,
+  { type, bytes }: { readonly type: string; readonly bytes: Uint8Array },
+): void {
+  send(res, 200, { 'content-type': type, 'cache-control': 'no-store' }, bytes)
 }
 
 export function sendError(res: ServerResponse, { status, message, field, headers }: HttpError): void {

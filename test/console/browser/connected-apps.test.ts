@@ -1,24 +1,47 @@
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatCredits } from '../../../src/index.js'
 import { connectOnce, NOTES } from '../../helpers/connect-once.js'
-import { pngOf } from '../../helpers/pictures.js'
+import { FAST } from './stage.js'
 import { openVisit, streamOf, type Visit, violations } from './visit.js'
 
+/** A whole PNG picture of one pixel. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
 let visit: Visit
+let tokenOfAlice: string
 
 beforeAll(async () => {
   visit = await openVisit()
   visit.upstream.script(streamOf(['All ', 'is well.']))
   const { admin, stores } = visit.stage
   await admin.putApp(NOTES)
-  await connectOnce(stores.connect, 'alice')
+  tokenOfAlice = await connectOnce(stores.connect, 'alice')
   await connectOnce(stores.connect, 'bob')
 }, 180_000)
 
 afterAll(() => visit?.close())
 
+const widthOf = (image: unknown): number => (image as { readonly naturalWidth: number }).naturalWidth
 const dialog = (page: Page, name: string | RegExp): Locator => page.getByRole('dialog', { name })
 const message = (page: Page, text: string) => page.locator('.message', { hasText: text }).waitFor()
+
+/** Makes a call that is charged. */
+async function callAs(token: string): Promise<void> {
+  const response = await fetch(`${visit.stage.origin}/compat/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: FAST,
+      stream: true,
+      messages: [{ role: 'user', content: 'How is everything?' }],
+    }),
+  })
+  expect(await response.text()).toContain('is well.')
+}
 
 describe('a user', { timeout: 120_000 }, () => {
   it('sees the apps that it connected, changes a cap, and disconnects one', async () => {
@@ -45,6 +68,15 @@ describe('a user', { timeout: 120_000 }, () => {
     await row.getByText('of 7.5 this month').waitFor()
     await page.getByText('cap changed by alice').waitFor()
     await page.getByText('at most 7.5 per month', { exact: true }).waitFor()
+    await callAs(tokenOfAlice)
+    const spend = () => admin.spend({ by: 'key', account: 'alice' })
+    await expect.poll(spend).toHaveLength(1)
+    const [spent] = await spend()
+    await row.getByRole('button', { name: 'Change the cap of Notes' }).click()
+    await dialog(page, 'Cap of Notes').getByLabel('At most, credits').fill('')
+    await dialog(page, 'Cap of Notes').getByRole('button', { name: 'Save' }).click()
+    await message(page, 'Notes has no cap now.')
+    await row.getByText(`${formatCredits(spent!.cost)} in all, no cap`).waitFor()
     await page.getByRole('button', { name: /^Remove device/ }).click()
     await dialog(page, /^Remove device/)
       .getByRole('button', { name: 'Remove it' })
@@ -81,7 +113,7 @@ describe('an account that publishes', { timeout: 120_000 }, () => {
     await row.getByRole('button', { name: 'Logo of Quill' }).click()
     await dialog(page, 'Logo of Quill')
       .getByLabel('Picture')
-      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(pngOf(16, 16)) })
+      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: PIXEL })
     await dialog(page, 'Logo of Quill').getByRole('button', { name: 'Save' }).click()
     await message(page, 'Saved the logo.')
     expect((await admin.listApps({ appIds: ['quill'] }))[0]!.logo?.type).toBe('image/png')
@@ -95,6 +127,8 @@ describe('an account that publishes', { timeout: 120_000 }, () => {
     const decision = dialog(operator, 'Accept the changes of quill?')
     await decision.getByText('name: Quill').waitFor()
     await decision.getByText('redirect URIs: https://quill.example/cb').waitFor()
+    const logo = decision.getByRole('img', { name: /^Logo/ })
+    await expect.poll(() => logo.evaluate(widthOf)).toBe(1)
     await decision.getByRole('button', { name: 'Accept them' }).click()
     await message(operator, 'Accepted the changes of quill.')
     expect(await violations(operator)).toEqual([])

@@ -4,12 +4,13 @@ import { percentOf } from '../base/format.js'
 import { hrefOf, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { appFields, LOGO_FIELD, readAppFields, readLogo } from '../parts/app-fields.js'
+import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { AppReviews } from '../parts/app-reviews.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
+import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
@@ -70,15 +71,12 @@ export function Apps({ query }: { query: Place['query'] }) {
   }
 
   const setLogo = (app: AppView): void =>
-    actions.form({
-      title: `Logo of ${nameOf(app)}`,
-      action: 'Save',
-      fields: [LOGO_FIELD],
-      run: async (values) => {
-        await write('api/apps/logo', { id: app.id, logo: await readLogo(values) })
+    actions.form(
+      logoForm(nameOf(app), async (logo) => {
+        await write('api/apps/logo', { id: app.id, logo })
         return `Saved the logo of ${nameOf(app)}.`
-      },
-    })
+      }),
+    )
 
   const remove = (app: AppView): void =>
     actions.confirm({
@@ -149,15 +147,7 @@ export function Apps({ query }: { query: Place['query'] }) {
               rows={found}
               keyOf={({ id }) => id}
               columns={[
-                {
-                  head: 'App',
-                  cell: ({ id, name }) => (
-                    <>
-                      {name !== undefined && <span>{name} </span>}
-                      <code>{id}</code>
-                    </>
-                  ),
-                },
+                { head: 'App', cell: (app) => <NamedId of={app} /> },
                 {
                   head: 'Markup',
                   isNumber: true,

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { AppGrantView, DeviceView } from '../../protocol/index.js'
 import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
@@ -9,11 +10,13 @@ import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { GrantHistory } from '../parts/grant-history.js'
 import { Markup } from '../parts/markup.js'
 import { ModelList } from '../parts/model-list.js'
+import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { needed, optional } from '../parts/read-values.js'
+import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { useKeySpend } from '../parts/use-key-spend.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'Connected' },
@@ -30,6 +33,8 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   const pages = usePages(JSON.stringify(question))
   const { after } = pages
   const grants = useLoad('api/grants', { ...question, ...(after === undefined ? {} : { after }) })
+  const uncapped = grants.data?.grants.filter(({ cap }) => cap === undefined) ?? []
+  const spend = useKeySpend(uncapped.map(({ id }) => id))
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(grants.reload)
   /** To an operator, grants of several accounts to one app look alike without the account. */
@@ -65,15 +70,11 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
         },
       ],
       run: async (values) => {
-        const hasCap = values.text('amount') !== undefined
-        const { zone } = optional(values, 'zone')
-        const cap = {
-          amount: hasCap ? needed(values, 'amount') : '',
-          per: PERIODS.find((per) => per === values.text('per'))!,
-          ...(zone === undefined ? {} : { zone }),
-        }
-        await write('api/grants/cap', { grantId: grant.id, cap: hasCap ? cap : null })
-        return hasCap ? `Saved the cap of ${nameOf(grant)}.` : `${nameOf(grant)} has no cap now.`
+        const amount = values.text('amount')
+        const per = PERIODS.find((one) => one === values.text('per'))!
+        const cap = amount === undefined ? null : { amount, per, ...optional(values, 'zone') }
+        await write('api/grants/cap', { grantId: grant.id, cap })
+        return cap !== null ? `Saved the cap of ${nameOf(grant)}.` : `${nameOf(grant)} has no cap now.`
       },
     })
 
@@ -138,19 +139,14 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                 columns={[
                   {
                     head: 'App',
-                    cell: (grant) => (
-                      <>
-                        {grant.appName !== undefined && <span>{grant.appName} </span>}
-                        <code>{grant.appId}</code>
-                      </>
-                    ),
+                    cell: ({ appId, appName }) => <NamedId of={{ id: appId, name: appName }} />,
                   },
                   ...(isForOperator
                     ? [{ head: 'Account', cell: (grant: AppGrantView) => grant.account }]
                     : []),
                   { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
                   { head: 'Models', cell: ({ models }) => <ModelList ids={models} /> },
-                  { head: 'Spent', cell: (grant) => <Spent of={grant} /> },
+                  { head: 'Spent', cell: (grant) => <Spent of={grant} inAll={spend(grant.id)} /> },
                   {
                     head: 'Last used',
                     cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={lastUsedAt} />),
@@ -186,8 +182,9 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   )
 }
 
-function Spent({ of: { cap, spent } }: { of: AppGrantView }) {
-  if (cap === undefined) return <>no cap</>
+/** The spend in the period of the cap. Without a cap, the spend since the app was connected. */
+function Spent({ of: { cap, spent }, inAll }: { of: AppGrantView; inAll: ComponentChildren }) {
+  if (cap === undefined) return <>{inAll} in all, no cap</>
   return (
     <>
       <Amount value={spent ?? '0'} /> of {cap.amount} this {cap.per}
@@ -218,11 +215,9 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
                   , used <Time at={device.usedAt} />
                 </>
               )}{' '}
-              {grant.revokedAt === undefined && (
-                <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
-                  Remove
-                </Button>
-              )}
+              <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
+                Remove
+              </Button>
             </li>
           ))}
         </ul>

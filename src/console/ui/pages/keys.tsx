@@ -4,7 +4,6 @@ import { nameWithId } from '../base/format.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
@@ -15,6 +14,7 @@ import { Pager, usePages } from '../parts/pager.js'
 import { dayEnd, needed, optional, present } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { useKeySpend } from '../parts/use-key-spend.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },
@@ -36,10 +36,7 @@ export function Keys({ query }: { query: Place['query'] }) {
   const pages = usePages(JSON.stringify(question))
   const { after } = pages
   const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
-  const ids = keys.data?.credentials.map(({ credentialId }) => credentialId).join(',') ?? ''
-  const spend = useLoad('api/credentials/spend', { ids }, { isOff: ids === '' })
-  // The sums take longer than the list, and come later.
-  const costs = spend.data && new Map(spend.data.spend.map(({ cost, credentialId }) => [credentialId, cost]))
+  const spend = useKeySpend(keys.data?.credentials.map(({ credentialId }) => credentialId) ?? [])
   const apps = useLoad('api/apps', {})
   const models = useLoad('api/models', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
@@ -214,20 +211,7 @@ export function Keys({ query }: { query: Place['query'] }) {
                     head: 'Last used',
                     cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={lastUsedAt} />),
                   },
-                  {
-                    head: 'Spent',
-                    isNumber: true,
-                    cell: ({ credentialId }) =>
-                      costs === undefined ? (
-                        spend.problem === undefined ? (
-                          '…'
-                        ) : (
-                          '–'
-                        )
-                      ) : (
-                        <Amount value={costs.get(credentialId) ?? '0'} />
-                      ),
-                  },
+                  { head: 'Spent', isNumber: true, cell: ({ credentialId }) => spend(credentialId) },
                   { head: 'State', cell: (key) => <State of={key} /> },
                   {
                     head: 'Limits',

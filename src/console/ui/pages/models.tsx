@@ -6,6 +6,7 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
+import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
@@ -133,15 +134,7 @@ export function Models({ query }: { query: Place['query'] }) {
               rows={found}
               keyOf={({ id }) => id}
               columns={[
-                {
-                  head: 'Model',
-                  cell: ({ id, name }) => (
-                    <>
-                      {name !== undefined && <span>{name} </span>}
-                      <code>{id}</code>
-                    </>
-                  ),
-                },
+                { head: 'Model', cell: (model) => <NamedId of={model} /> },
                 {
                   head: 'Input',
                   isNumber: true,

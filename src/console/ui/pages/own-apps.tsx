@@ -3,10 +3,11 @@ import { write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
-import { appFields, LOGO_FIELD, readAppFields, readLogo } from '../parts/app-fields.js'
+import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Markup } from '../parts/markup.js'
 import { ModelList } from '../parts/model-list.js'
+import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
@@ -36,15 +37,12 @@ export function OwnApps() {
   }
 
   const setLogo = (app: OwnAppView): void =>
-    actions.form({
-      title: `Logo of ${nameOf(app)}`,
-      action: 'Save',
-      fields: [LOGO_FIELD],
-      run: async (values) => {
-        const { inReview } = await write('api/own-apps/logo', { id: app.id, logo: await readLogo(values) })
+    actions.form(
+      logoForm(nameOf(app), async (logo) => {
+        const { inReview } = await write('api/own-apps/logo', { id: app.id, logo })
         return inReview ? 'Saved. The logo waits for review.' : 'Saved the logo.'
-      },
-    })
+      }),
+    )
 
   const askForReview = (app: OwnAppView): void =>
     actions.confirm({
@@ -93,15 +91,7 @@ export function OwnApps() {
               rows={ownApps}
               keyOf={({ id }) => id}
               columns={[
-                {
-                  head: 'App',
-                  cell: ({ id, name }) => (
-                    <>
-                      {name !== undefined && <span>{name} </span>}
-                      <code>{id}</code>
-                    </>
-                  ),
-                },
+                { head: 'App', cell: (app) => <NamedId of={app} /> },
                 { head: 'State', cell: (app) => <State of={app} /> },
                 { head: 'Users', isNumber: true, cell: ({ users }) => formatCount(users) },
                 { head: 'Calls', isNumber: true, cell: ({ calls }) => formatCount(calls) },

@@ -83,7 +83,7 @@ export function readAppFields(values: Values): AppFields {
   }
 }
 
-export const LOGO_FIELD: FieldSpec = {
+const LOGO_FIELD: FieldSpec = {
   name: 'logo',
   label: 'Picture',
   kind: 'file',
@@ -91,8 +91,17 @@ export const LOGO_FIELD: FieldSpec = {
   hint: 'PNG, JPEG or WebP, at most 32 KiB and 512 pixels. Without one, the present logo is removed.',
 }
 
-/** The chosen picture in base64, or null if none was chosen. */
-export async function readLogo(values: Values): Promise<string | null> {
+/** The form for the logo of an app. `save` gets the picture in base64, or null if none was chosen, and returns the announcement. */
+export function logoForm(name: string, save: (logo: string | null) => Promise<string>) {
+  return {
+    title: `Logo of ${name}`,
+    action: 'Save',
+    fields: [LOGO_FIELD],
+    run: async (values: Values) => save(await readLogo(values)),
+  }
+}
+
+async function readLogo(values: Values): Promise<string | null> {
   const file = values.file('logo')
   if (file === undefined) return null
   const bytes = new Uint8Array(await file.arrayBuffer())

@@ -1,5 +1,6 @@
+import type { VNode } from 'preact'
 import type { ReviewView } from '../../protocol/index.js'
-import { write } from '../base/api.js'
+import { pathOf, write } from '../base/api.js'
 import { useLoad } from '../base/use-load.js'
 import { Button, Time } from './basics.js'
 import { Listing } from './notice.js'
@@ -14,14 +15,15 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
     onDecided()
   })
 
-  const decide = ({ app, ...review }: ReviewView, decision: 'accept' | 'reject'): void =>
+  const decide = (shown: ReviewView, decision: 'accept' | 'reject'): void =>
     actions.confirm({
-      title: `${decision === 'accept' ? 'Accept' : 'Reject'} the changes of ${review.appId}?`,
-      intro: <Values of={{ ...review, ...(app === undefined ? {} : { app }) }} />,
+      title: `${decision === 'accept' ? 'Accept' : 'Reject'} the changes of ${shown.appId}?`,
+      intro: <Values of={shown} />,
       action: decision === 'accept' ? 'Accept them' : 'Reject them',
       run: async () => {
+        const { app: _, ...review } = shown
         await write('api/app-reviews/decide', { review, decision })
-        return `${decision === 'accept' ? 'Accepted' : 'Rejected'} the changes of ${review.appId}.`
+        return `${decision === 'accept' ? 'Accepted' : 'Rejected'} the changes of ${shown.appId}.`
       },
     })
 
@@ -68,7 +70,7 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
 }
 
 /** Each new value beside the one in force. Of an app that becomes live, also the values that stay. */
-function Values({ of: { app, values } }: { of: ReviewView }) {
+function Values({ of: { app, appId, values } }: { of: ReviewView }) {
   const { live, logo, name, redirectUris, site } = values
   return (
     <ul>
@@ -76,29 +78,50 @@ function Values({ of: { app, values } }: { of: ReviewView }) {
       {live && name === undefined && <Kept of="name" is={app?.name} />}
       {live && site === undefined && <Kept of="site" is={app?.site} />}
       {live && redirectUris === undefined && <Kept of="redirect URIs" is={app?.redirectUris?.join(', ')} />}
-      {live && logo === undefined && <Kept of="logo" is={app?.logo?.hash} />}
+      {live && logo === undefined && <Kept of="logo" is={logoOf(appId, app?.logo?.hash)} />}
       {name !== undefined && <Change of="name" from={app?.name} to={name} />}
       {site !== undefined && <Change of="site" from={app?.site} to={site ?? undefined} />}
       {redirectUris !== undefined && (
         <Change of="redirect URIs" from={app?.redirectUris?.join(', ')} to={redirectUris.join(', ')} />
       )}
-      {logo !== undefined && <Change of="logo" from={app?.logo?.hash} to={logo ?? undefined} />}
+      {logo !== undefined && (
+        <Change of="logo" from={logoOf(appId, app?.logo?.hash)} to={logoOf(appId, logo ?? undefined)} />
+      )}
     </ul>
   )
 }
 
-function Kept(props: { of: string; is: string | undefined }) {
+/** The picture of a logo; undefined if there is none. */
+function logoOf(appId: string, hash: string | undefined): VNode | undefined {
+  if (hash === undefined) return undefined
+  return (
+    <img
+      class="logo"
+      src={pathOf('api/app-reviews/logo', { appId, hash })}
+      alt={`Logo ${hash.slice(0, 8)}`}
+    />
+  )
+}
+
+/** A text, or a picture. */
+type Shown = string | VNode | undefined
+
+function Kept(props: { of: string; is: Shown }) {
   return (
     <li>
-      {props.of}: <code>{props.is ?? 'none'}</code>
+      {props.of}: <Value is={props.is} />
     </li>
   )
 }
 
-function Change(props: { of: string; from: string | undefined; to: string | undefined }) {
+function Change(props: { of: string; from: Shown; to: Shown }) {
   return (
     <li>
-      {props.of}: <code>{props.to ?? 'none'}</code> in place of <code>{props.from ?? 'none'}</code>
+      {props.of}: <Value is={props.to} /> in place of <Value is={props.from} />
     </li>
   )
+}
+
+function Value({ is }: { is: Shown }) {
+  return typeof is === 'object' ? is : <code>{is ?? 'none'}</code>
 }
