@@ -674,7 +674,7 @@ describe('the code blocks of the documents', () => {
       expect(await (await ask('', 'ben')).json()).toEqual([])
     })
 
-    it('connect an app in 20 lines of a host and 15 of the app', async () => {
+    it('connect an app to a host, with an OAuth client of npm', async () => {
       await importBlock('connect-app')
       const origin = `http://127.0.0.1:${await freePort()}`
       vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
