@@ -13,7 +13,7 @@ import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { type Admin, createAdmin, type RouteRequest } from '../src/admin/index.js'
+import { type Admin, createAdmin, type ModelRequest, type RouteRequest } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
@@ -512,6 +512,20 @@ describe('the code blocks of the documents', () => {
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       })
+
+    it('have models and routes that the stores accept', async () => {
+      const shown = (name: string) =>
+        blocks.filter(({ directives }) => directives.check === name).map(({ text }) => JSON.parse(text))
+      for (const model of shown('models').flat() as ModelRequest[]) {
+        expect(await admin.putModel(model)).toBe(true)
+        await admin.removeModel(model.id)
+      }
+      for (const route of shown('route') as RouteRequest[]) {
+        const id = `${route.id}-as-shown`
+        expect(await admin.putRoute({ ...route, id, secret: upstreamKey })).toBe(true)
+        await admin.removeRoute(id)
+      }
+    })
 
     it('open an account at sign-up, with a key that works and one welcome', async () => {
       const base = await serve('users')
