@@ -13,7 +13,7 @@ import Stripe from 'stripe'
 import ts from 'typescript'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
 import packageJson from '../package.json' with { type: 'json' }
-import { type Admin, createAdmin, type RouteRequest } from '../src/admin/index.js'
+import { type Admin, createAdmin, type ModelRequest, type RouteRequest } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
 import {
   createCompatRouter,
@@ -26,10 +26,10 @@ import {
 import type { DurableStores } from '../src/sqlite/index.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { type StandIn, startStandIn } from '../src/testing/stand-in/stand-in.js'
-import { freePort } from './connect/host-process.js'
 import { openPage, submit, UserAgent } from './connect/user-agent.js'
 import { askDatabases } from './helpers/ask-databases.js'
 import { type ConnectProxy, startConnectProxy } from './helpers/connect-proxy.js'
+import { freePort } from './helpers/free-port.js'
 import { type CodeBlock, codeBlocks, codeSpans, tableUnder } from './helpers/markdown.js'
 import { createTestDatabase } from './helpers/postgres.js'
 import { claims, json, newKey, sign, startKeySet, startServer } from './identity/issuer.js'
@@ -513,6 +513,20 @@ describe('the code blocks of the documents', () => {
         body: JSON.stringify(body),
       })
 
+    it('have models and routes that the stores accept', async () => {
+      const shown = (name: string) =>
+        blocks.filter(({ directives }) => directives.check === name).map(({ text }) => JSON.parse(text))
+      for (const model of shown('models').flat() as ModelRequest[]) {
+        expect(await admin.putModel(model)).toBe(true)
+        await admin.removeModel(model.id)
+      }
+      for (const route of shown('route') as RouteRequest[]) {
+        const id = `${route.id}-as-shown`
+        expect(await admin.putRoute({ ...route, id, secret: upstreamKey })).toBe(true)
+        await admin.removeRoute(id)
+      }
+    })
+
     it('open an account at sign-up, with a key that works and one welcome', async () => {
       const base = await serve('users')
       const signUp = async () => (await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).json()
@@ -674,7 +688,7 @@ describe('the code blocks of the documents', () => {
       expect(await (await ask('', 'ben')).json()).toEqual([])
     })
 
-    it('connect an app in 20 lines of a host and 15 of the app', async () => {
+    it('connect an app to a host, with an OAuth client of npm', async () => {
       await importBlock('connect-app')
       const origin = `http://127.0.0.1:${await freePort()}`
       vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))

@@ -9,9 +9,7 @@ const pages = fileURLToPath(new URL('pages', import.meta.url))
 const titleOf = (name: string) => /^# (.+)$/m.exec(readFileSync(`${pages}/${name}.md`, 'utf8'))?.[1] ?? name
 const plain = (title: string) => title.replaceAll('`', '')
 const itemsOf = (names: readonly string[]) =>
-  names
-    .filter((name) => existsSync(`${pages}/${name}.md`))
-    .map((name) => ({ text: plain(titleOf(name)), link: `/${name}` }))
+  names.map((name) => ({ text: plain(titleOf(name)), link: `/${name}` }))
 
 const apiPages = existsSync(`${pages}/api`)
   ? readdirSync(`${pages}/api`).filter((name) => name.endsWith('.md') && name !== 'index.md')

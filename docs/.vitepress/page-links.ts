@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path/posix'
 
-const FENCE = /^```[^\n]*\n.*?^```$/gms
+const FENCE = /^( *)```[^\n]*\n.*?^\1```$/gms
 /** A link or a picture. The text may contain a picture, but no other link. */
 const LINK = /(!?)\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g
 const EXAMPLES = 'examples'
@@ -12,7 +12,7 @@ const EXAMPLES = 'examples'
 export function forSite(markdown: string, file: string, known: ReadonlyMap<string, string>): string {
   const fences: string[] = []
   const prose = markdown.replace(FENCE, (fence) => {
-    fences.push(fence.replace(/^```(\w*)[^\n]*/, '```$1'))
+    fences.push(fence.replace(/^( *```\w*)[^\n]*/, '$1'))
     return `\0${fences.length - 1}\0`
   })
   const linked = prose.replace(LINK, (link, picture: string, text: string, target: string) => {

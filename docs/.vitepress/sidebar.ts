@@ -1,6 +1,6 @@
 export interface Group {
   readonly text: string
-  /** Names of pages without `.md`. A page that does not exist is left out. */
+  /** Names of pages without `.md`. */
   readonly pages: readonly string[]
 }
 

@@ -14,11 +14,7 @@ export async function writeTwins(pages: string, output: string): Promise<void> {
   }
   const read = (name: string) => readFile(join(pages, `${name}.md`), 'utf8')
   const start = await read('index')
-  const groups = GROUPS.map(({ text, pages }) => ({
-    text,
-    pages: pages.filter((name) => names.includes(`${name}.md`)),
-  }))
-  const sections = groups.map(async ({ text, pages }) => {
+  const sections = GROUPS.map(async ({ text, pages }) => {
     const lines = pages.map(async (name) => `- [${titleOf(await read(name))}](/${name}.md)`)
     return `## ${text}\n\n${(await Promise.all(lines)).join('\n')}`
   })
@@ -27,7 +23,7 @@ export async function writeTwins(pages: string, output: string): Promise<void> {
     join(output, 'llms.txt'),
     `# compat-router\n\n> ${lead}\n\n${(await Promise.all(sections)).join('\n\n')}\n\n## API\n\n- [Every exported name](/api/index.md)\n`,
   )
-  const texts = await Promise.all(groups.flatMap(({ pages }) => pages).map(read))
+  const texts = await Promise.all(GROUPS.flatMap(({ pages }) => pages).map(read))
   await writeFile(join(output, 'llms-full.txt'), [start, ...texts].join('\n\n---\n\n'))
 }
 

@@ -7,6 +7,7 @@ import {
   labelSchema,
   nameSchema,
   parseInput,
+  scopesSchema,
   textsSchema,
   timeSchema,
 } from '../contracts/schemas.js'
@@ -98,7 +99,7 @@ const reissueSchema = z.strictObject({
   scopes: textsSchema.optional(),
   was: z.custom<CredentialRow>().optional(),
 })
-const accessTokenSchema = z.strictObject({ ...bearerFields, appId: nameSchema, scopes: textsSchema })
+const accessTokenSchema = z.strictObject({ ...bearerFields, appId: nameSchema, scopes: scopesSchema })
 
 export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: number): CredentialsAdmin {
   const newId = createIdSource()

@@ -26,7 +26,7 @@ export function refuseUnknown(given: unknown, names: readonly string[], what: st
 }
 
 /** Whether two names have the same letters except for one, in any order and case. */
-function resembles(one: string, other: string): boolean {
+export function resembles(one: string, other: string): boolean {
   const missing = (from: string, letters: string): number => {
     let left = letters.toLowerCase()
     for (const letter of from.toLowerCase()) left = left.replace(letter, '')

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
+import { resembles } from './option-checks.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
@@ -71,6 +72,22 @@ export const listSchema = z.array(z.unknown())
 export const idSchema = z.string()
 
 export const textsSchema = z.array(z.string()).readonly()
+
+/** The scopes that requests need. A host may have others of its own. */
+const SCOPES = ['models.run', 'credits.read']
+
+const lettersOf = (text: string): string => text.replaceAll(/\P{L}/gu, '')
+
+/** Refuses a misspelt scope of the router: each call of the token would be refused. */
+export const scopesSchema = z
+  .array(
+    z.string().superRefine((scope, context) => {
+      if (SCOPES.includes(scope)) return
+      const meant = SCOPES.find((known) => resembles(lettersOf(scope), lettersOf(known)))
+      if (meant !== undefined) context.addIssue(`is not a scope of the router; did you mean "${meant}"?`)
+    }),
+  )
+  .readonly()
 
 const ORIGIN = "an origin, https or on loopback, as browsers send it, such as 'https://notes.example'"
 

@@ -19,6 +19,7 @@ import {
   nameSchema,
   originsSchema,
   parseInput,
+  scopesSchema,
   textsSchema,
 } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
@@ -174,7 +175,7 @@ const credentialSchema = z.discriminatedUnion('kind', [
     kind: z.literal('access-token'),
     ...bearerFields,
     app: appSchema,
-    scopes: textsSchema,
+    scopes: scopesSchema,
   }),
 ])
 

@@ -265,7 +265,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     await expect(admin.setGrantCap(grantId, null)).rejects.toThrow('is revoked')
   })
 
-  it('can be revoked as any credential, and cannot be reissued', async () => {
+  it('can be revoked like a key, and cannot be reissued', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})
     await addDevice(stores, 'phone')

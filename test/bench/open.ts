@@ -137,15 +137,15 @@ async function main(): Promise<void> {
     }
     for (const answer of answers) {
       for (const rate of rates) {
-        const of: Row[] = []
+        const atRate: Row[] = []
         for (const { name, target } of targets) {
           const job = jobFor(target, ANSWERS[answer]!, { rate, connections, measureMs })
-          of.push({ answer, rate, system: name, result: await run(openLoad, job) })
+          atRate.push({ answer, rate, system: name, result: await run(openLoad, job) })
           say(`  ${answer}, ${rate}/s: ${name}`)
         }
-        rows.push(...of)
-        process.stdout.write(`### ${titleOf(answer)}, ${rate} a second\n\n${tableOf(of)}\n\n`)
-        const isLost = of.some(({ result }) => result.replies < result.arrived * REACHED)
+        rows.push(...atRate)
+        process.stdout.write(`### ${titleOf(answer)}, ${rate} a second\n\n${tableOf(atRate)}\n\n`)
+        const isLost = atRate.some(({ result }) => result.replies < result.arrived * REACHED)
         if (isLost) process.stdout.write('Not every system kept up at this rate.\n\n')
       }
     }

@@ -88,7 +88,7 @@ async function measure(bench: Bench, accounts: number, processes: number): Promi
   }
 }
 
-/** Measures the server's processor time, and samples what its transactions wait for. */
+/** Measures the server's processor time, and samples the locks that its transactions wait for. */
 async function watch(
   client: pg.Client,
   { warmMs, measureMs }: ProcessJob,
@@ -124,7 +124,7 @@ function cpuSecondsBy(server: number, own: number): ReadonlyMap<string, number> 
   return new Map(known.filter(([, seconds]) => !Number.isNaN(seconds)))
 }
 
-/** Every settlement adds up to zero, so the sum of all balances stays. Earlier releases have no slots. */
+/** Every settlement adds up to zero, so the sum of all balances does not change. Earlier releases have no slots. */
 async function checkBalances(client: pg.Client, expected: bigint): Promise<void> {
   const sumOf = async (table: string, column: string) => {
     const { rows } = await client.query(`select coalesce(sum(${column}), 0) as sum from ${SCHEMA}.${table}`)

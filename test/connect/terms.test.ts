@@ -4,10 +4,11 @@ import { postgresStores } from '../../src/postgres/index.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { engineNames } from '../helpers/engines.js'
+import { freePort } from '../helpers/free-port.js'
 import { createTestDatabase } from '../helpers/postgres.js'
 import { type ScriptedReply, sse, startScriptedUpstream, textChunk } from '../helpers/scripted-upstream.js'
 import { createTestFile } from '../helpers/sqlite.js'
-import { freePort, startHost } from './host-process.js'
+import { startHost } from './host-process.js'
 import { FAST, furnish, MARKUP, NOTES, openStage, SMART, type Stage, USAGE } from './stage.js'
 import {
   authorizeUrl,

@@ -2,7 +2,6 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -111,16 +110,6 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-export async function findPort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('The server has no port.')
-  return address.port
 }
 
 /** Asks for a value until it has not changed for this long: some peers record a call after they have answered it. */

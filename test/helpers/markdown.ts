@@ -1,7 +1,8 @@
 import { slug } from '../../docs/.vitepress/slug.js'
 
 /**
- * A fenced block of a Markdown file. `` ```ts run=mount with=options `` has the directives `run` and `with`.
+ * A fenced block of a Markdown file, also one inside a list. `` ```ts run=mount with=options `` has the directives `run`
+ * and `with`.
  */
 export interface CodeBlock {
   readonly language: string
@@ -11,13 +12,16 @@ export interface CodeBlock {
   readonly line: number
 }
 
+const FENCED = /^( *)```([^\n]*)\n(.*?)^\1```$/gms
+
 export function codeBlocks(markdown: string): CodeBlock[] {
-  return [...markdown.matchAll(/^```([^\n]*)\n(.*?)^```$/gms)].map((match) => {
-    const [language = '', ...directives] = match[1]!.split(' ')
+  return [...markdown.matchAll(FENCED)].map((match) => {
+    const [, indent, head, text] = match
+    const [language = '', ...directives] = head!.split(' ')
     return {
       language,
       directives: Object.fromEntries(directives.map((directive) => directive.split('='))),
-      text: match[2]!,
+      text: text!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
       line: markdown.slice(0, match.index).split('\n').length,
     }
   })
@@ -55,5 +59,5 @@ export function relativeLinks(markdown: string): string[] {
 
 /** The text without its code blocks. */
 function proseOf(markdown: string): string {
-  return markdown.replace(/^```.*?^```$/gms, '')
+  return markdown.replace(FENCED, '')
 }

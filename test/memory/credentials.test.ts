@@ -50,6 +50,18 @@ describe('memoryCredentials', () => {
     refused([{ ...limit, per: 'hour' }], 'credential.limits.0.zone: is only for limits per day or month')
   })
 
+  it.each([
+    ['model.run', 'models.run'],
+    ['Models.Run', 'models.run'],
+    ['models:run', 'models.run'],
+    ['credits.reads', 'credits.read'],
+  ])('refuses the misspelt scope %s, and keeps scopes of the host', (scope, meant) => {
+    expect(() => memoryCredentials({ 'at-1': { ...access, scopes: ['profile', scope] } })).toThrow(
+      `scopes.1: is not a scope of the router; did you mean "${meant}"?`,
+    )
+    memoryCredentials({ 'at-1': { ...access, scopes: ['profile', 'models.list'] } })
+  })
+
   it('works without credentials', () => {
     expect(memoryCredentials().resolve('sk-demo', context)).toEqual({ ok: false, reason: 'unknown' })
   })

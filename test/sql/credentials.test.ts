@@ -90,6 +90,9 @@ describe.each(engineNames)('credentials in %s', (name) => {
     await expect(admin.issueAccessToken({ account: 'bob', appId: 'nobody', scopes: [] })).rejects.toThrow(
       'There is no app "nobody"',
     )
+    await expect(
+      admin.issueAccessToken({ account: 'bob', appId: 'writer', scopes: ['model.run'] }),
+    ).rejects.toThrow('scopes.0: is not a scope of the router; did you mean "models.run"?')
   })
 
   it('reissues a key under the same id and ends its earlier token', async () => {

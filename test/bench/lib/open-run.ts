@@ -11,7 +11,7 @@ const MOST_WAITING = 20_000
 
 /**
  * Requests that arrive on a schedule and wait for no reply. The time of each counts from its arrival on the schedule, so
- * a system that stalls is charged for every request that it kept waiting.
+ * a pause of the system counts for every request that had to wait.
  */
 export class OpenRun {
   readonly #request: Buffer

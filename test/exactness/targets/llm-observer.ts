@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askJson, findPort, installPeer, startPeer, untilQuiet } from '../peers.js'
+import { freePort } from '../../helpers/free-port.js'
+import { askJson, installPeer, startPeer, untilQuiet } from '../peers.js'
 import { PROMPT } from '../provider.js'
 import { type Gateway, owesReports, type Target, type Upstream } from '../target.js'
 import { PRICES, priceOf, roundedNanos } from '../usage.js'
@@ -59,8 +60,8 @@ export async function llmObserverTarget(): Promise<Target> {
 
 async function startObserver(directory: string, upstream: Upstream): Promise<Gateway> {
   const home = await mkdtemp(join(tmpdir(), 'compat-router-exactness-home-'))
-  const proxyPort = await findPort()
-  const dashboardPort = await findPort()
+  const proxyPort = await freePort()
+  const dashboardPort = await freePort()
   const dashboard = `http://127.0.0.1:${dashboardPort}/api`
   const start = () =>
     startPeer({

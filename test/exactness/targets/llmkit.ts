@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findPort, installPeer } from '../peers.js'
+import { freePort } from '../../helpers/free-port.js'
+import { installPeer } from '../peers.js'
 import type { CallFacts, Gateway, Owed, Target, Upstream } from '../target.js'
 import { PRICES, priceOf, roundedNanos } from '../usage.js'
 
@@ -50,7 +51,7 @@ function owes({ reported, spelling }: CallFacts): Owed {
 
 async function startLlmkit(directory: string, upstream: Upstream): Promise<Gateway> {
   const home = await mkdtemp(join(tmpdir(), 'compat-router-exactness-home-'))
-  const port = await findPort()
+  const port = await freePort()
   const made: bigint[] = []
   let child = await wrapCommand(directory, home, port, upstream.port)
   const end = async (): Promise<void> => {

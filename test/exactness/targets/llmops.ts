@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { freePort } from '../../helpers/free-port.js'
 import { type PostgresServer, startPostgresServer } from '../../helpers/postgres-server.js'
-import { findPort, installPeer, type PeerProcess, startPeer, untilQuiet } from '../peers.js'
+import { installPeer, type PeerProcess, startPeer, untilQuiet } from '../peers.js'
 import type { LlmopsSetup } from '../programs/llmops-host.js'
 import { type Gateway, owesReports, type Target, type Upstream } from '../target.js'
 import { PRICES, priceOf } from '../usage.js'
@@ -59,7 +60,7 @@ async function startLlmops(directory: string, upstream: Upstream): Promise<Gatew
   const pool = new pg.Pool({ connectionString: database.url() })
   // The database may close an idle connection when it stops.
   pool.on('error', () => undefined)
-  const port = await findPort()
+  const port = await freePort()
   const start = () =>
     startHost({ directory, port, database: database.url(), upstream: upstream.baseUrl }, home, prices.port)
   let peer = await start()

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findPort, installPeer, startPeer } from '../peers.js'
+import { freePort } from '../../helpers/free-port.js'
+import { installPeer, startPeer } from '../peers.js'
 import type { Gateway, Target, Upstream } from '../target.js'
 import { PRICES, priceOf } from '../usage.js'
 
@@ -39,7 +40,7 @@ export async function portkeyTarget(): Promise<Target> {
 }
 
 async function startPortkey(directory: string, upstream: Upstream): Promise<Gateway> {
-  const port = await findPort()
+  const port = await freePort()
   const home = await mkdtemp(join(tmpdir(), 'compat-router-exactness-home-'))
   const peer = await startPeer({
     command: ['node_modules/@portkey-ai/gateway/build/start-server.js', '--headless', `--port=${port}`],
