@@ -5,8 +5,9 @@ import { createConsole } from 'compat-router/console'
 import { expect, it, onTestFinished } from 'vitest'
 import { isOpen, listen, openBrowser } from '../console/browser/visit.js'
 import { createDeferred } from '../helpers/deferred.js'
+import { freePort } from '../helpers/free-port.js'
 import { type ScriptedReply, sse, textChunk } from '../helpers/scripted-upstream.js'
-import { freePort, startHost } from './host-process.js'
+import { startHost } from './host-process.js'
 import { openStage, type Stage, USAGE } from './stage.js'
 import {
   authorizeUrl,
