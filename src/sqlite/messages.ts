@@ -26,7 +26,8 @@ export type Question =
 export interface InsertQuestion {
   readonly kind: 'insert'
   readonly text: string
-  readonly rows: readonly (readonly Parameter[])[]
+  /** For each parameter of the statement, its cell in each row. */
+  readonly columns: readonly (readonly Parameter[])[]
 }
 
 /** The worker's answer to each kind of question. */

@@ -6,6 +6,7 @@ import type {
   AnswerMessage,
   Answers,
   FaultCells,
+  InsertQuestion,
   Question,
   QuestionMessage,
   WorkerStart,
@@ -50,16 +51,21 @@ function createAnswers(): (question: Question) => Answers[keyof Answers] {
       case 'batch':
         return connection.batch(question.statements)
       case 'insert':
-        connection.transaction(() => {
-          const insert = connection.prepare(question.text)
-          for (const row of question.rows) insert.run(row)
-        })
+        insertRows(connection, question)
         return null
       case 'close':
         connection.close()
         return null
     }
   }
+}
+
+function insertRows(connection: Connection, { columns, text }: InsertQuestion): void {
+  connection.transaction(() => {
+    const insert = connection.prepare(text)
+    const rows = columns[0]!.length
+    for (let row = 0; row < rows; row++) insert.run(columns.map((cells) => cells[row]))
+  })
 }
 
 function toFaultCells(error: unknown): FaultCells {
