@@ -1,4 +1,5 @@
 import type { CallsConnection } from '../sql/calls.js'
+import { packColumn } from './messages.js'
 import type { WorkerClient } from './worker-client.js'
 
 /** Writes calls in a thread of their own. */
@@ -10,7 +11,7 @@ export function createCallsConnection(worker: WorkerClient): CallsConnection {
       await worker.ask({
         kind: 'insert',
         text: `insert into {${table}} as known (${names.join(', ')}) values (${values.join(', ')}) ${onConflict}`,
-        columns,
+        columns: columns.map(packColumn),
       })
     },
     async run(statement) {

@@ -2,14 +2,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.js'
 import { expireHolds } from './hold-rows.js'
 import { createLedgerTransaction } from './ledger-transaction.js'
-import type {
-  AnswerMessage,
-  Answers,
-  FaultCells,
-  InsertQuestion,
-  Question,
-  QuestionMessage,
-  WorkerStart,
+import {
+  type AnswerMessage,
+  type Answers,
+  type FaultCells,
+  type InsertQuestion,
+  type Question,
+  type QuestionMessage,
+  unpackColumn,
+  type WorkerStart,
 } from './messages.js'
 import { migrate } from './migrations.js'
 
@@ -60,11 +61,12 @@ function createAnswers(): (question: Question) => Answers[keyof Answers] {
   }
 }
 
-function insertRows(connection: Connection, { columns, text }: InsertQuestion): void {
+function insertRows(connection: Connection, question: InsertQuestion): void {
+  const columns = question.columns.map(unpackColumn)
   connection.transaction(() => {
-    const insert = connection.prepare(text)
-    const rows = columns[0]!.length
-    for (let row = 0; row < rows; row++) insert.run(columns.map((cells) => cells[row]))
+    const insert = connection.prepare(question.text)
+    const count = columns[0]!.length
+    for (let row = 0; row < count; row++) insert.run(columns.map((cells) => cells[row]))
   })
 }
 
