@@ -38,7 +38,7 @@ export async function runOperation(
     const body = await inFlight.interruptible(call.readBody(principal.account))
     const read = operation.read(body, call.headers)
     const asked = sessionFromHeader(read, call.headers)
-    log.ask(asked.model)
+    log.askedModel = asked.model
     const model = await findModel(asked.model, context, options)
     checkOperation(operation, model)
     authoriseModel(principal, model.id, asked.own)
