@@ -270,7 +270,7 @@ export const PLANTS: readonly Plant[] = [
         (original) =>
           function (this: Attempt, now) {
             const { interrupt, options } = this as unknown as AttemptInside
-            if (options.client.gone) interrupt.call(this, { why: 'left' })
+            if (options.client.left) interrupt.call(this, { why: 'left' })
             return original.call(this, now)
           },
       ),

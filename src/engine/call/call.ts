@@ -150,7 +150,7 @@ export class Call implements LiveCall {
           continue
         }
         if (this.isShuttingDown) throw shuttingDown()
-        const nobodyWaits = this.client.gone && claim === undefined
+        const nobodyWaits = this.client.left && claim === undefined
         if (nobodyWaits) break
         // The route may have come into trouble while the hold was taken.
         if (visit?.isProbe === false) {
