@@ -12,14 +12,14 @@ const OVERDRAFT_BROKEN = 'must answer with the overdraft as bigint, 0n where the
 
 /** Asks the ledger to post a charge, and checks its answer. */
 export class ChargeRequest implements LedgerRequest<SettleResult> {
+  readonly settles: string
+
   constructor(
     readonly requestId: string,
     private readonly request: SettleRequest,
     private readonly options: Pick<EngineOptions, 'emit' | 'ledger'>,
-  ) {}
-
-  get settles(): string {
-    return this.request.holdId
+  ) {
+    this.settles = request.holdId
   }
 
   ask(context: LazyContext): Awaitable<SettleResult> {

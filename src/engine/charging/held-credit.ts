@@ -117,7 +117,7 @@ export class HeldCredit {
     let refusal: HoldRefusal | undefined
     this.isAsking = true
     try {
-      refusal = await this.ask(this.request(amount, mostTokens, facts, this.claim), mostTokens, facts)
+      refusal = await this.ask(amount, mostTokens, facts, this.claim)
     } finally {
       this.isAsking = false
     }
@@ -149,24 +149,33 @@ export class HeldCredit {
   }
 
   private async askAgain({ amount, facts, tokens }: Held): Promise<HoldRefusal | undefined> {
-    const ask = (claim: string | undefined) =>
-      this.ask(this.request(amount, tokens, facts, claim), tokens, facts)
     try {
-      return await ask(this.claim)
+      return await this.ask(amount, tokens, facts, this.claim)
     } catch (error) {
       if (!isCompatError(error) || !CLAIM_TAKEN.includes(error.code)) return undefined
     }
-    return ask(undefined).catch(() => undefined)
+    return this.ask(amount, tokens, facts, undefined).catch(() => undefined)
   }
 
   private async ask(
-    request: HoldRequest,
+    amount: Credits,
     tokens: number,
     facts: CallFacts,
+    claim: string | undefined,
   ): Promise<HoldRefusal | undefined> {
     const { held, limits } = this
-    const { holds, ledger } = this.parts
+    const { holds, ledger, options } = this.parts
     const { holder } = holds
+    const request: Mutable<HoldRequest> = {
+      holdId: holdIdOf(this.callId, this.asked++),
+      account: this.account,
+      amount,
+      ttlMs: holdMs(options.limits),
+      facts,
+    }
+    if (claim !== undefined) request.claim = claim
+    if (held !== undefined) request.replaces = held.holdId
+    if (limits !== undefined) request.limits = limits.forHold(amount, tokens)
     const result = await ledger.hold(request, this.requestId)
     if (result?.ok !== true) return this.refusal(result, request)
     let states: readonly LimitState[] | undefined
@@ -175,23 +184,8 @@ export class HeldCredit {
       states = result.limits
     }
     if (held === undefined) ledger.holdTaken()
-    this.held = { holdId: request.holdId, amount: request.amount, tokens, states, facts, holder }
+    this.held = { holdId: request.holdId, amount, tokens, states, facts, holder }
     return undefined
-  }
-
-  private request(amount: Credits, tokens: number, facts: CallFacts, claim: string | undefined): HoldRequest {
-    const { callId, held, limits, parts } = this
-    const request: Mutable<HoldRequest> = {
-      holdId: holdIdOf(callId, this.asked++),
-      account: this.account,
-      amount,
-      ttlMs: holdMs(parts.options.limits),
-      facts,
-    }
-    if (claim !== undefined) request.claim = claim
-    if (held !== undefined) request.replaces = held.holdId
-    if (limits !== undefined) request.limits = limits.forHold(amount, tokens)
-    return request
   }
 
   /** Hands the hold over to the settlement of a charge. Returns its id, and what the charge uses of the caller's limits. */

@@ -1,5 +1,3 @@
-import type { CompatError } from '../../base/errors.js'
-import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
   CallFacts,
@@ -39,21 +37,16 @@ export class LedgerClient {
    * Asks for a hold, once. If there is no answer, the hold is released, since it may have been taken, and the result is a
    * 503. Call {@link holdTaken} for a granted hold.
    */
-  hold(request: HoldRequest, requestId: string): Awaitable<HoldResult> {
+  async hold(request: HoldRequest, requestId: string): Promise<HoldResult> {
     const { clock, ledger, limits } = this.options
     const context = new LazyContext(requestId)
-    const failed = (error: unknown): CompatError => {
+    try {
+      return await within(clock, limits.storeMs, ledger.hold(request, context))
+    } catch (error) {
       context.end()
       void this.free(request, requestId, this.ended)
-      return reportUnavailable('ledger', this.options, requestId, error)
+      throw reportUnavailable('ledger', this.options, requestId, error)
     }
-    let answer: Awaitable<HoldResult>
-    try {
-      answer = ledger.hold(request, context)
-    } catch (error) {
-      throw failed(error)
-    }
-    return within(clock, limits.storeMs, answer, failed)
   }
 
   /** Counts the first hold of a call. */
@@ -66,7 +59,7 @@ export class LedgerClient {
    *
    * @returns the usable part of the ledger's answer, or undefined if there is none within `settleWaitMs`
    */
-  settle(request: SettleRequest, requestId: string): Awaitable<SettleResult | undefined> {
+  settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
     this.settling.set(request.holdId, request)
     return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
   }
@@ -100,7 +93,7 @@ export class LedgerClient {
     { holdId, account }: ReleaseRequest,
     requestId: string,
     ended: (request: LedgerRequest<unknown>) => void,
-  ): Awaitable<unknown> {
+  ): Promise<unknown> {
     const { emit, ledger } = this.options
     const request: LedgerRequest<unknown> = {
       requestId,
@@ -113,7 +106,7 @@ export class LedgerClient {
   private run<T>(
     request: LedgerRequest<T>,
     ended: (request: LedgerRequest<unknown>) => void,
-  ): Awaitable<T | undefined> {
+  ): Promise<T | undefined> {
     this.underWay++
     return new LedgerRetry(this.options, request, ended).start()
   }
