@@ -11,7 +11,7 @@ import { sessionFromHeader } from '../admission/session-header.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
-import { findRoutes } from '../routing/find-routes.js'
+import { chooseRoutes, findRoutes } from '../routing/route-choice.js'
 import { type AdmittedCall, callFacts } from './admitted-call.js'
 import { Call } from './call.js'
 import type { EngineParts } from './parts.js'
@@ -56,10 +56,11 @@ export async function runOperation(
       })
       if (plan.leftOut !== undefined) reportLeftOut(plan.leftOut, asked.model, call.requestId, parts)
       const { account } = principal
-      const { routes, explanation } = await findRoutes(
-        { operation, asked, model, plan, account },
-        context,
-        parts,
+      const registered = await findRoutes(model, context, options)
+      const { routes, explanation } = chooseRoutes(
+        { operation, asked, model, plan, account, routes: registered, spreadKey: options.newId },
+        parts.health,
+        parts.readPrices,
       )
       log.routing = explanation
       const envelope = asked.own.providerKey
