@@ -38,6 +38,7 @@ export class HttpCall implements IncomingCall {
   #collector: BodyCollector | undefined
   #receivedBytes = 0
   #isAbandoned = false
+  readonly headers: IncomingMessage['headers']
   /** Whether the page that sent the request may read the reply, even if it is no error. */
   isOriginAllowed = false
 
@@ -45,14 +46,12 @@ export class HttpCall implements IncomingCall {
     readonly requestId: string,
     private readonly req: HostRequest,
     private readonly settings: CallSettings,
-  ) {}
+  ) {
+    this.headers = req.headers
+  }
 
   get query(): string {
     return queryOf(this.req.url ?? '')
-  }
-
-  get headers(): IncomingMessage['headers'] {
-    return this.req.headers
   }
 
   // Counts the raw headers, because Node keeps only the first line in `headers`.

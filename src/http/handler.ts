@@ -78,19 +78,17 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
 
   function answer(req: HostRequest, res: ServerResponse, path: string | undefined): void {
     const match = path === undefined ? undefined : paths.find(path)
+    const method = req.method === 'HEAD' ? 'GET' : req.method
+    const endpoint = match?.endpoints.find((candidate) => candidate.method === method)
+    const isPublic = endpoint?.isPublic === true
     const requestId = requestIdOf(req, res, options.newId)
     const call = new HttpCall(requestId.id, req, settings)
-    const isPublic = match?.endpoints.every((endpoint) => endpoint.isPublic === true) ?? false
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic, match?.endpoints[0]?.errors)
     if (match === undefined) {
       if (path !== undefined && basePath === '') reportMount(req, path)
       reply.sendError(notFound(req, path))
-      return
-    }
-    const method = req.method === 'HEAD' ? 'GET' : req.method
-    const endpoint = match.endpoints.find((candidate) => candidate.method === method)
-    if (endpoint === undefined) refuseMethod(req, res, match.endpoints, reply)
-    else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
+    } else if (endpoint === undefined) refuseMethod(req, res, match.endpoints, reply)
+    else run(endpoint, match.parameter, call, reply, res)
   }
 
   function notFound(req: HostRequest, path: string | undefined): CompatError {
@@ -108,7 +106,13 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
 
   const ended = (): void => turns.leave()
 
-  function run(work: () => Promise<void>, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
+  function run(
+    endpoint: Endpoint,
+    parameter: string,
+    call: HttpCall,
+    reply: HttpReply,
+    res: ServerResponse,
+  ): void {
     const failed = (error: unknown): void => {
       ended()
       onFault('http endpoint', error, call.requestId)
@@ -121,7 +125,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     const begin = (): void => {
       try {
-        work().then(ended, failed)
+        endpoint.answer(call, reply, parameter).then(ended, failed)
       } catch (error) {
         failed(error)
       }
@@ -131,7 +135,8 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     else begin()
   }
 
-  return (req, res, next) => {
+  // Hosts see its name, for example in the traces of Express.
+  const router: HttpHandler = (req, res, next) => {
     const path = pathUnder(basePath, pathOf(req.url ?? ''))
     if (path === undefined && next !== undefined) {
       if (isStripped(req, basePath)) options.onStripped?.()
@@ -148,6 +153,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
       res.destroy()
     }
   }
+  return router
 }
 
 /** Frameworks pass their own request and response to a router that is mounted as one of their handlers. */
