@@ -79,7 +79,7 @@ export function createEngine(given: EngineOptions): Engine {
     boundedPlan: { ...options, neverOverdraw: true, counter: options.replyCounter },
     ledger: new LedgerClient(options),
     holds: new HoldKeeper(options, () => inFlight.renewHolds()),
-    lookUps: new LookUps(options.limits.lookUps),
+    lookUps: new LookUps(options),
     inFlight,
     idempotency: new Idempotency({ inFlight, options }),
     watchdog: new Watchdog(options.clock),

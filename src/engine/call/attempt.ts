@@ -1,4 +1,4 @@
-import { type CompatError, isProviderError, ProviderError } from '../../base/errors.js'
+import { type CompatError, isProviderError, isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { Credits } from '../../base/money.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Reply } from '../../contracts/operation.js'
@@ -16,7 +16,6 @@ import { type HoldRefusal, refusalCode } from '../failures/credit.js'
 import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
 import type { CallResult, RouteVisit } from '../routing/route-health.js'
 import type { AdmittedCall } from './admitted-call.js'
-import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import type { ClientReply } from './client-reply.js'
 import type { EngineParts } from './parts.js'
 import type { Watched } from './watchdog.js'
@@ -36,6 +35,27 @@ export interface AttemptOptions {
   readonly created: number
   /** When the whole call must be over. */
   readonly deadlineAt: number
+}
+
+/** Why the router itself ended an attempt. */
+export type Interruption =
+  | { readonly why: 'left' | 'deadline' | 'shutdown' | 'cut' }
+  | { readonly why: 'broken'; readonly error: ProviderError }
+  | { readonly why: 'refused'; readonly refusal: HoldRefusal }
+
+interface HowItEnded {
+  readonly ended: CallEnd['ended']
+  /** Set if `ended` is `broken`, or `stopped` because of the reply's length. */
+  readonly failure?: ProviderError | undefined
+  /** Set if `ended` is `stopped` for another reason. */
+  readonly stoppedBy?: 'deadline' | 'shutdown' | HoldRefusal | undefined
+}
+
+interface AttemptEnd extends HowItEnded {
+  /** Whether the provider stated the end of its reply, before any interruption. */
+  readonly terminated: boolean
+  readonly firstTokenMs: number | undefined
+  readonly durationMs: number
 }
 
 const MAX_NAME_CHARS = 64
@@ -325,15 +345,39 @@ export class Attempt implements Watched {
 
   /** Returns how the attempt ended, once the choices of a reply that counts have been ended too. */
   private conclude(terminated: boolean, failed: ProviderError | undefined): HowItEnded {
-    const { interruption, reply } = this
-    const how = howItEnded({ interruption, terminated, failed, finished: reply.finished })
+    const how = this.howItEnded(terminated, failed)
     if (how.ended !== 'finished' && how.ended !== 'cut') return how
     try {
-      reply.endChoices(how.ended === 'cut' ? 'length' : 'stop')
+      this.reply.endChoices(how.ended === 'cut' ? 'length' : 'stop')
       this.openUnreadable()
       return how
     } catch (error) {
       return { ended: 'broken', failure: this.readError(error) }
+    }
+  }
+
+  /** Decides how the attempt ended if several things apply: first an error in the stream, then a proper end, then the rest. */
+  private howItEnded(terminated: boolean, failed: ProviderError | undefined): HowItEnded {
+    const { interruption } = this
+    const failure = interruption?.why === 'broken' ? interruption.error : failed
+    if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
+    if (terminated || this.reply.finished) return { ended: 'finished' }
+    // A client can ask for a reply as long as this: without a charge, all that it has got of it would be free.
+    if (failure !== undefined && isReplyTooLong(failure)) return { ended: 'stopped', failure }
+    if (failure !== undefined) return { ended: 'broken', failure }
+    switch (interruption?.why) {
+      case 'left':
+      case 'cut':
+        return { ended: interruption.why }
+      case 'deadline':
+      case 'shutdown':
+        return { ended: 'stopped', stoppedBy: interruption.why }
+      case 'refused':
+        return { ended: 'stopped', stoppedBy: interruption.refusal }
+    }
+    return {
+      ended: 'broken',
+      failure: new ProviderError('cut-short', 'The provider closed its reply before the end.'),
     }
   }
 

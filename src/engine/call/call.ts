@@ -162,7 +162,6 @@ export class Call implements LiveCall {
           }
         }
         attempts++
-        this.showLimits()
         attempt = this.begin(route, visit, quoted, facts)
         this.last = attempt
         this.attempt = attempt
@@ -186,15 +185,6 @@ export class Call implements LiveCall {
     if (refusal !== undefined || !holds.mayBeLost(options.clock.now())) return refusal
     await holds.confirm()
     return this.credit.secure(quoted, facts)
-  }
-
-  /** Adds the headers with the rest of the caller's limits after this hold to the reply. */
-  private showLimits(): void {
-    const { limits } = this.call.caller
-    const { states } = this.credit
-    if (limits === undefined || states === undefined) return
-    this.limitHeaders = limits.headers(states)
-    if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
   }
 
   private reportRefusal(route: Route, refusal: HoldRefusal): void {
@@ -242,6 +232,8 @@ export class Call implements LiveCall {
 
   private begin(route: Route, visit: RouteVisit | undefined, quoted: Quote, facts: CallFacts): Attempt {
     const { clock, limits } = this.parts.options
+    this.limitHeaders = this.credit.limitHeaders()
+    if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
     if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
     return new Attempt({
       parts: this.parts,

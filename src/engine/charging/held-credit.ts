@@ -92,9 +92,10 @@ export class HeldCredit {
     return this.held?.amount ?? 0n
   }
 
-  /** The caller's limits as the ledger last counted them. Undefined without limits or a hold. */
-  get states(): readonly LimitState[] | undefined {
-    return this.held?.states
+  /** Returns headers with the rest of the caller's own limits after the hold. Undefined if there are none to show. */
+  limitHeaders(): Readonly<Record<string, string>> | undefined {
+    const states = this.held?.states
+    return states === undefined ? undefined : this.limits?.headers(states)
   }
 
   /**

@@ -1,5 +1,4 @@
-import type { Credits } from '../../base/money.js'
-import { ceilDiv, roundUpTo, roundUpToWire, wireStep } from '../../base/money.js'
+import { type Credits, ceilDiv, roundUpToWire } from '../../base/money.js'
 import {
   type ByokFee,
   type MarkupTerms,
@@ -103,7 +102,7 @@ function fromListPrice(list: bigint, { byokFee: fee, markup }: Terms): PricedUsa
   const marked = exact * (BASIS + markup.basisPoints) + markup.flat * MARKED_UNIT
   const cost = roundUpToWire(ceilDiv(marked, MARKED_UNIT))
   // A base of more places than the cost would leave a markup that no JSON number carries.
-  const base = roundUpTo(wireStep(cost), ceilDiv(exact, UNIT))
+  const base = roundUpToWire(ceilDiv(exact, UNIT), cost)
   return { cost, base, markup: cost - base }
 }
 

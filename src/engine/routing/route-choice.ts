@@ -48,19 +48,12 @@ export function chooseRoutes(
   const { asked, model } = call
   const { providerKey, routing } = asked.own
   const excluded: { routeId: string; why: string }[] = []
-  const keep: Keep = (routes, why, wanted) => {
-    let kept: Route[] | undefined
-    for (let position = 0; position < routes.length; position++) {
-      const route = routes[position]!
-      if (wanted(route)) {
-        kept?.push(route)
-        continue
-      }
-      kept ??= routes.slice(0, position)
-      excluded.push({ routeId: route.id, why })
-    }
-    return kept ?? routes
-  }
+  const keep: Keep = (routes, why, wanted) =>
+    routes.filter((route) => {
+      const isWanted = wanted(route)
+      if (!isWanted) excluded.push({ routeId: route.id, why })
+      return isWanted
+    })
   const onlyFirst = (routes: readonly Route[], why: string): readonly Route[] =>
     keep(routes, why, (route) => route === routes[0])
   const explain = (
