@@ -7,7 +7,7 @@ import type { Limits } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
-import { type CallSettings, type HostRequest, HttpCall } from './call.js'
+import { type CallTools, type HostRequest, HttpCall } from './call.js'
 import { preflightHeaders } from './cors.js'
 import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
@@ -58,21 +58,13 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
       // The error cannot be reported any more, and a throw from here would end the host's process.
     }
   }
-  const { fastPaths, isClosing, turns } = options
-  const { clientStallMs } = options.limits
-  const tools: ReplyTools = {
-    clientStallMs,
-    sockets: new SocketWatch(),
-    fastPaths,
-    isClosing,
-    resourceMetadata: options.resourceMetadata,
+  const { turns } = options
+  const tools: CallTools & ReplyTools = {
+    ...options,
     onFault,
-  }
-  const settings: CallSettings = {
-    limits: options.limits,
-    clock: options.clock,
+    resourceMetadata: options.resourceMetadata,
+    sockets: new SocketWatch(),
     budget: new BodyBudget(options.limits.bodyBytesInFlight),
-    onBodyConsumed: options.onBodyConsumed,
   }
   const paths = new PathTable(endpoints)
 
@@ -82,7 +74,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     const endpoint = match?.endpoints.find((candidate) => candidate.method === method)
     const isPublic = endpoint?.isPublic === true
     const requestId = requestIdOf(req, res, options.newId)
-    const call = new HttpCall(requestId.id, req, settings)
+    const call = new HttpCall(requestId.id, req, tools)
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic, match?.endpoints[0]?.errors)
     if (match === undefined) {
       if (path !== undefined && basePath === '') reportMount(req, path)

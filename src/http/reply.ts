@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
+import type { Limits } from '../contracts/limits.js'
 import type { ReplyWriter } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
@@ -18,9 +19,9 @@ const HTTP2_INTERNAL_ERROR = 2
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
+/** The parts that all replies of one handler share. */
 export interface ReplyTools {
-  /** How long a client may accept no bytes of the rest of a reply. */
-  readonly clientStallMs: number
+  readonly limits: Limits
   readonly sockets: SocketWatch
   /** Whether a chunk may bypass `res.write`. */
   readonly fastPaths: boolean
@@ -214,7 +215,7 @@ export class HttpReply implements ReplyWriter {
     if (this.#isHttp2) {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()
-    dropIfStalled(res, this.tools.clientStallMs, this.#isHttp2)
+    dropIfStalled(res, this.tools.limits.clientStallMs, this.#isHttp2)
     // Until this reply is sent, the replies before it must not end the connection.
     if (this.#watched !== undefined) res.once('finish', () => this.#release())
   }

@@ -23,7 +23,6 @@ export class InFlight {
   private readonly waiting: (() => void)[] = []
   private closed = false
   private stopping = false
-
   private readonly limit: number
 
   constructor({ inFlight, inFlightPerAccount, inFlightPerCredential }: Limits) {

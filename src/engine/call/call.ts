@@ -104,7 +104,7 @@ export class Call implements LiveCall {
   private async fail(caught: unknown): Promise<void> {
     try {
       // Whatever happened, a hold ends in exactly one of settlement and release.
-      if (this.credit.isRenewing) await this.credit.renew()
+      if (this.credit.renewing !== undefined) await this.credit.renewing
       await this.credit.release()
       if (!this.client.open) throw withHeaders(caught, this.limitHeaders)
       if (!isCompatError(caught)) {
@@ -283,7 +283,7 @@ export class Call implements LiveCall {
 
   /** Decides what is due, settles or releases it, and then answers the client. */
   private async conclude(last: Attempt): Promise<void> {
-    if (this.credit.isRenewing) await this.credit.renew()
+    if (this.credit.renewing !== undefined) await this.credit.renewing
     const { log, requestId } = this.call
     const { end, facts, quote, reply } = last
     const decided = outcome(last.callEnd())

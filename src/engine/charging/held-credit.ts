@@ -74,8 +74,11 @@ export class HeldCredit {
   /** How many holds this call has asked for. */
   private asked = 0
   private isAsking = false
-  /** Settles when the hold that is not kept was asked for again. Never rejects. */
-  private renewing: Promise<HoldRefusal | undefined> | undefined
+  /**
+   * Set while a hold that is not kept is asked for again. Never rejects. Wait for it before {@link handOver} and
+   * {@link release}.
+   */
+  renewing: Promise<HoldRefusal | undefined> | undefined
 
   constructor(
     private readonly parts: HoldParts,
@@ -142,11 +145,6 @@ export class HeldCredit {
       this.renewing = undefined
     })
     return this.renewing
-  }
-
-  /** Whether the hold is being taken again. Wait for {@link renew} before {@link handOver} and {@link release}. */
-  get isRenewing(): boolean {
-    return this.renewing !== undefined
   }
 
   private async askAgain({ amount, facts, tokens }: Held): Promise<HoldRefusal | undefined> {
