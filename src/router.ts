@@ -64,7 +64,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     newId,
     turns: new TurnGate(usesFastPath('turns')),
     fastPaths: usesFastPath('chunks'),
-    isClosing: () => engine.isClosing,
+    isClosing: engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),
     onStripped() {

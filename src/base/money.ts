@@ -67,3 +67,9 @@ export function roundUpToWire(amount: Credits, whole = amount): Credits {
 export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator
 }
+
+export function largest(first: Credits, ...others: readonly Credits[]): Credits {
+  let most = first
+  for (const other of others) if (other > most) most = other
+  return most
+}

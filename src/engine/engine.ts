@@ -58,7 +58,7 @@ export interface Engine {
   readonly inFlight: number
   readonly openHolds: number
   /** Whether {@link close} was called. */
-  readonly isClosing: boolean
+  isClosing(): boolean
   calls(): readonly CallInFlight[]
   routes(): readonly RouteHealth[]
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
@@ -197,9 +197,7 @@ export function createEngine(given: EngineOptions): Engine {
       return parts.ledger.openHolds
     },
 
-    get isClosing() {
-      return closing !== undefined
-    },
+    isClosing: () => closing !== undefined,
 
     calls: () => calls.items.map((log) => log.soFar()).sort((one, other) => other.startedAt - one.startedAt),
 

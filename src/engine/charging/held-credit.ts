@@ -1,5 +1,5 @@
 import { type ErrorCode, isCompatError } from '../../base/errors.js'
-import { type Credits, MAX_CREDITS } from '../../base/money.js'
+import { type Credits, largest, MAX_CREDITS } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
@@ -115,7 +115,7 @@ export class HeldCredit {
     const isEnough = held !== undefined && need.hold <= held.amount && tokens <= held.tokens
     if (isEnough && holds.isKept(held.holder)) return undefined
     if (need.hold > MAX_CREDITS) return { reason: 'insufficient', amount: need.hold, balance: undefined }
-    const amount = larger(need.hold, this.amount)
+    const amount = largest(need.hold, this.amount)
     const mostTokens = Math.max(tokens, held?.tokens ?? 0)
     const { holder } = holds
     let refusal: HoldRefusal | undefined
@@ -270,8 +270,4 @@ export class HeldCredit {
   private faulty(why: string): Error {
     return reportUnavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
   }
-}
-
-function larger(one: Credits, other: Credits): Credits {
-  return one > other ? one : other
 }

@@ -1,4 +1,4 @@
-import { type Credits, ceilDiv, roundUpToWire } from '../../base/money.js'
+import { type Credits, ceilDiv, largest, roundUpToWire } from '../../base/money.js'
 import {
   type ByokFee,
   type MarkupTerms,
@@ -124,19 +124,13 @@ export function dearestCost(
     const list =
       row.request * TOKENS_PER_PRICE +
       BigInt(promptTokens) * dearestInput(row, hasMedia) +
-      BigInt(outputTokens) * max(row.output, row.reasoning, row.audioOutput ?? 0n, row.imageOutput ?? 0n)
+      BigInt(outputTokens) * largest(row.output, row.reasoning, row.audioOutput ?? 0n, row.imageOutput ?? 0n)
     if (list > dearest) dearest = list
   }
   return fromListPrice(dearest, terms).cost
 }
 
 function dearestInput(row: PriceRow, hasMedia: boolean): Credits {
-  const text = max(row.input, row.cachedInput, row.cacheWrite)
-  return hasMedia ? max(text, row.audioInput ?? 0n, row.imageInput ?? 0n) : text
-}
-
-function max(first: Credits, ...others: readonly Credits[]): Credits {
-  let most = first
-  for (const other of others) if (other > most) most = other
-  return most
+  const text = largest(row.input, row.cachedInput, row.cacheWrite)
+  return hasMedia ? largest(text, row.audioInput ?? 0n, row.imageInput ?? 0n) : text
 }
