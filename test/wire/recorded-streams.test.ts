@@ -8,7 +8,7 @@ import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
 import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
-import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
+import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { readBody, readStream } from './client-schemas.js'
 import { type Recording, recordings } from './recordings.js'
 import { ask, MODEL, WireService } from './service.js'
@@ -18,7 +18,7 @@ const EVENT_BYTES = 1_048_576
 function readerOf({ kind }: Recording): ReplyReader {
   if (kind === 'anthropic') return createReader(EVENT_BYTES)
   const unlisted = kind === 'gemini' ? 'output' : undefined
-  return createReplyReader(
+  return new ReplyReader(
     EVENT_BYTES,
     new ReplyReading(usesFastPath('lines'), unlisted, new ProviderReasoning()),
   )
