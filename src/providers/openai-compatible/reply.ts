@@ -1,14 +1,32 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { isObject, type JsonObject, saysNothing } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject, saysNothing } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
+import type { ReasoningField } from './history.js'
 import { isPlainLine } from './plain-line.js'
-import type { ProviderReasoning } from './reasoning-field.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
+
+/**
+ * The field in which a provider sends reasoning. It wants the reasoning of earlier replies in the same field, but clients
+ * send it back in the one that they read. Learned from the members of its replies, which no caller can name.
+ */
+export class ProviderReasoning {
+  field: ReasoningField | undefined
+
+  /** Learns from the parsed choices of a reply. If they have both fields, either is fine. */
+  learn(choices: unknown): void {
+    if (!Array.isArray(choices)) return
+    for (const choice of choices) {
+      const said = isObject(choice) ? (choice.delta ?? choice.message) : undefined
+      if (!isObject(said) || isText(said.reasoning) === isText(said.reasoning_content)) continue
+      this.field = isText(said.reasoning) ? 'reasoning' : 'reasoning_content'
+    }
+  }
+}
 
 /** Reasoning comes first in a reply, so only the first plain events of a stream are searched for it. */
 const SEARCHED_EVENTS = 8

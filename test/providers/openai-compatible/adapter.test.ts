@@ -5,8 +5,7 @@ import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
 } from '../../../src/providers/openai-compatible/index.js'
-import { ProviderReasoning } from '../../../src/providers/openai-compatible/reasoning-field.js'
-import { ReplyReading } from '../../../src/providers/openai-compatible/reply.js'
+import { ProviderReasoning, ReplyReading } from '../../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../../src/providers/reply-reader.js'
 import {
   answerEvents,
