@@ -128,32 +128,43 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     return lanes.size === 0 ? undefined : rowsOf(command).find((row) => lanes.has(row))
   }
 
-  /** Returns the outcome, or the row to wait for. */
-  async function tryQuickly(command: Command, signal: AbortSignal | undefined): Promise<Outcome | Busy> {
+  /** Tries again if the outcome is a busy row. Returns the outcome, or the row to wait for. */
+  async function retry(
+    command: Command,
+    signal: AbortSignal | undefined,
+    first: Busy,
+  ): Promise<Outcome | Busy> {
+    let outcome: Outcome | Busy = first
+    for (let tries = 1; isBusy(outcome) && tries < TRIES_WITHOUT_WAIT; tries++) {
+      if (outcome.isCrowded || isClosed || lanes.has(outcome.row)) break
+      outcome = await quick.add(command, signal)
+    }
+    return outcome
+  }
+
+  /** Waits in a lane for the row that was busy, and for any other row that is busy then. */
+  async function waitLong(command: Command, signal: AbortSignal | undefined, first: Busy): Promise<Outcome> {
+    const found = new Set<string>()
+    let { row } = first
     for (let tries = 1; ; tries++) {
-      const outcome = await quick.add(command, signal)
+      found.add(row)
+      const outcome = await waitFor(tries < TRIES_FOR_ONE_ROW ? [row] : [...found].sort(), command, signal)
       if (!isBusy(outcome)) return outcome
-      if (tries === TRIES_WITHOUT_WAIT || outcome.isCrowded || isClosed || lanes.has(outcome.row))
-        return outcome
+      row = outcome.row
     }
   }
 
   return {
     async add(command, signal) {
-      const awaited = findAwaited(command)
-      const first =
-        awaited === undefined || isClosed
-          ? await tryQuickly(command, signal)
-          : await waitFor([awaited], command, signal)
-      if (!isBusy(first)) return first
-      const found = new Set<string>()
-      let { row } = first
-      for (let tries = 1; ; tries++) {
-        found.add(row)
-        const outcome = await waitFor(tries < TRIES_FOR_ONE_ROW ? [row] : [...found].sort(), command, signal)
-        if (!isBusy(outcome)) return outcome
-        row = outcome.row
+      const awaited = isClosed ? undefined : findAwaited(command)
+      if (awaited !== undefined) {
+        const outcome = await waitFor([awaited], command, signal)
+        return isBusy(outcome) ? waitLong(command, signal, outcome) : outcome
       }
+      const first = await quick.add(command, signal)
+      if (!isBusy(first)) return first
+      const outcome = await retry(command, signal, first)
+      return isBusy(outcome) ? waitLong(command, signal, outcome) : outcome
     },
     async close() {
       isClosed = true
@@ -173,6 +184,7 @@ function isBusy<Outcome extends { readonly kind: string }>(outcome: Outcome | Bu
 function markCrowds<Outcome extends { readonly kind: string }>(
   outcomes: readonly (Outcome | Busy)[],
 ): readonly (Outcome | Busy)[] {
+  if (!outcomes.some(isBusy)) return outcomes
   const counts = new Map<string, number>()
   for (const outcome of outcomes) {
     if (isBusy(outcome)) counts.set(outcome.row, (counts.get(outcome.row) ?? 0) + 1)

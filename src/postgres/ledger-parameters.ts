@@ -60,7 +60,7 @@ const LEDGER_PARAMETERS = {
   // Paying accounts, each once, with the place of one of their settlements.
   payers: 'text',
   payer_places: 'bigint',
-  // Accounts that only earn, each once. They are created if they do not exist.
+  // Accounts that earn, each once. They are created if they do not exist.
   creditors: 'text',
   // Postings, with the place of their settlement.
   posting_settlements: 'int',
