@@ -64,9 +64,11 @@ const LEAVE_OUT_SETTLEMENT = `continue when p_hold_id[place] is null;
 /** The other holds of its group are taken one by one, since the group's total includes it. */
 const LEAVE_OUT_HOLD = `continue when p_holds[place] is null;
       p_holds[place] := null;
-      p_replaces[place] := null;
+      if p_replaces[place] is not null then p_replaces[place] := null; end if;
       if p_hold_groups[place] > 0 then p_group_totals[p_hold_groups[place]] := null; end if;
-      for v_place in p_first_limits[place] .. p_last_limits[place] loop p_limit_amounts[v_place] := 0; end loop;
+      for v_place in coalesce(p_first_limits[place], 1) .. coalesce(p_last_limits[place], 0) loop
+        p_limit_amounts[v_place] := 0;
+      end loop;
       ${answerBusy('hold')}`
 
 const LEAVE_OUT_BUSY_ACCOUNTS = `if cardinality(v_busy_accounts) > 0 then
@@ -175,26 +177,24 @@ export const MOVE_CREDITS = `if cardinality(p_creditors) > 0 then
       while not pg_try_advisory_xact_lock(hashtext('{earned}'), v_slot) loop v_slot := v_slot + 1; end loop;
     end if;
     with moved as materialized (
-      select p.account, sum(p.amount) filter (where p.amount < 0) as spent,
-        sum(p.amount) filter (where p.amount > 0) as earned
-      from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
-      where v_entries[p.settlement] is not null group by p.account
+      select x.account, sum(x.spent) as spent, sum(x.freed) as freed, sum(x.earned) as earned from (
+        select p.account, case when p.amount < 0 then p.amount end as spent, 0::bigint as freed,
+          case when p.amount > 0 then p.amount end as earned
+        from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
+        where v_entries[p.settlement] is not null
+        union all
+        select o.account, 0::bigint, o.amount, null::bigint from unnest(v_open_accounts, v_open_amounts) o(account, amount)
+        union all
+        select s.id, 0::bigint, 0::bigint, null::bigint from unnest(p_payers) s(id) where s.id <> all (v_busy_accounts)
+      ) x group by x.account
     ), filled as (
       insert into {earned} as e (account, slot, amount)
-      select m.account, v_slot, m.earned::bigint from moved m where m.earned > 0 order by m.account
+      select m.account, v_slot, m.earned::bigint from moved m where m.earned is not null
       on conflict (account, slot) do update set amount = e.amount + excluded.amount
       returning e.account, e.amount
     ), changed as (
-      update {accounts} a set posted = a.posted + d.spent, held = a.held - d.freed
-      from (
-        select x.account, sum(x.spent)::bigint as spent, sum(x.freed)::bigint as freed from (
-          select m.account, m.spent::bigint as spent, 0::bigint as freed from moved m where m.spent < 0
-          union all
-          select o.account, 0::bigint, o.amount from unnest(v_open_accounts, v_open_amounts) o(account, amount)
-          union all
-          select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id) where s.id <> all (v_busy_accounts)
-        ) x group by x.account
-      ) d where a.id = d.account
+      update {accounts} a set posted = a.posted + m.spent::bigint, held = a.held - m.freed::bigint
+      from moved m where a.id = m.account and m.spent is not null
       returning a.id, a.posted
     )
     select array(select c.id from changed c where c.posted < 0), exists (
