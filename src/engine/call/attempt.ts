@@ -72,7 +72,7 @@ export class Attempt implements Watched {
   readonly facts: CallFacts
   readonly reply: Reply
   /** Set once {@link run} is over, as are the next two. */
-  end!: AttemptEnd
+  private result: AttemptEnd | undefined
   private failure: ProviderFailure | undefined
   /** What the attempt says about the route. Undefined if it says nothing. */
   health: CallResult | undefined
@@ -112,7 +112,7 @@ export class Attempt implements Watched {
     this.lastTokenAt = this.lastByteAt
   }
 
-  /** Calls the provider. Settles when its reply has ended, or was interrupted, and {@link end} is known. */
+  /** Calls the provider. Settles when its reply has ended, or was interrupted, and its {@link result} is known. */
   run(): Promise<void> {
     const { call, client, parts, route } = this.options
     const { asked, log, operation, plan, providerKey, requestId } = call
@@ -211,8 +211,8 @@ export class Attempt implements Watched {
   /** Reports the result to the log. Call it once, when {@link run} is over. */
   report(): void {
     if (this.reply.mends !== undefined) this.reportMends(this.reply.mends)
-    if (this.end === undefined) return
-    const { ended, stoppedBy } = this.end
+    if (this.result === undefined) return
+    const { ended, stoppedBy } = this.result
     const { failure } = this
     const { unreadable } = this.reply
     const routeId = this.route.id
@@ -263,6 +263,11 @@ export class Attempt implements Watched {
   /** The error for the client if the reply is one. */
   get error(): CompatError {
     return this.failure === undefined ? brokenOff(this.end) : this.failure.error
+  }
+
+  private get end(): AttemptEnd {
+    if (this.result === undefined) throw new Error('The attempt has not ended.')
+    return this.result
   }
 
   /** Accepts the events of one network read. The adapter reads no more until a promise that this returns settles. */
@@ -334,7 +339,7 @@ export class Attempt implements Watched {
         durationMs: this.options.parts.options.clock.now() - this.startedAt,
       }
       this.failure = this.readFailure(end)
-      this.end = end
+      this.result = end
       // Now, because it calls the host's tokenizer, which must not throw after the settlement.
       this.health = this.readHealth()
       running.resolve()
