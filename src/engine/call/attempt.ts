@@ -265,7 +265,7 @@ export class Attempt implements Watched {
     return this.failure === undefined ? brokenOff(this.end) : this.failure.error
   }
 
-  private get end(): AttemptEnd {
+  get end(): AttemptEnd {
     if (this.result === undefined) throw new Error('The attempt has not ended.')
     return this.result
   }
