@@ -96,10 +96,9 @@ export function withDigits(value: JsonObject): JsonObject {
   return JSON.parse(text, revive)
 }
 
-/** Returns the JSON text of a value, in which schemas and arguments have the digits of their own text. */
+/** Returns the JSON text of a request, in which schemas and arguments have the digits of their own text. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
-  const exact = exactDataOf(value)
-  if (exact.length === 0) return JSON.stringify(value)
+  if (!DATA_PLACES.some((place) => hasText(value, place, 0))) return JSON.stringify(value)
   const texts: string[] = []
   const unique = mark()
   const json = JSON.stringify(value, (_key, member: unknown) => {
@@ -109,39 +108,13 @@ export function writeExactly(value: JsonObject, mark: () => string): string {
   return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)
 }
 
-/** Returns the schemas and arguments with a stored text in a request of any of OpenAI's or Anthropic's shapes. */
-function exactDataOf({
-  messages,
-  tools,
-  functions,
-  response_format: format,
-  output_config: output,
-  text,
-}: JsonObject): unknown[] {
-  const found: unknown[] = []
-  const add = (holder: unknown, ...names: readonly string[]): void => {
-    for (const name of names) {
-      const schema = isObject(holder) ? holder[name] : undefined
-      if (isObject(schema) && TEXT in schema) found.push(schema)
-    }
-  }
-  for (const tool of [...listOf(tools), ...listOf(functions)]) {
-    add(tool, 'parameters', 'input_schema')
-    add(isObject(tool) ? tool.function : undefined, 'parameters')
-  }
-  add(format, 'schema')
-  add(isObject(format) ? format.json_schema : undefined, 'schema')
-  add(isObject(output) ? output.format : undefined, 'schema')
-  add(isObject(text) ? text.format : undefined, 'schema')
-  for (const message of listOf(messages)) {
-    const content = isObject(message) && message.role === 'assistant' ? message.content : undefined
-    for (const block of listOf(content)) add(block, 'input')
-  }
-  return found
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
+/** Whether a stored text is found on a path, from the given step on. */
+function hasText(value: unknown, place: readonly string[], from: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const step = place[from]
+  if (step === undefined) return TEXT in value
+  if (step !== '*') return hasText((value as JsonObject)[step], place, from + 1)
+  return Array.isArray(value) && value.some((item) => hasText(item, place, from + 1))
 }
 
 function keepText(value: object, text: string): void {

@@ -66,11 +66,6 @@ export function readFinishReason(native: unknown): string | undefined {
   return isText(native) && (KNOWN.has(native) || !NOT_YET.has(normalised(native))) ? native : undefined
 }
 
-/** Whether a provider's own finish reason is in the table exactly as it is written. */
-export function isKnownReason(native: string): boolean {
-  return KNOWN.has(native)
-}
-
 /** Whether a finish reason has no meaning that the router knows. */
 export function isUnknownReason(native: string): boolean {
   return knownReason(native) === undefined && !isFailureReason(native) && !isDroppedOutput(native)

@@ -8,7 +8,7 @@ import { textOfMessages } from './sent-text.js'
 
 /** Shorter bodies need only a few searches in their text, and cannot have too many values. */
 const LONG_BYTES = 2 * 1024
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 
 /**
  * Parses a request body. Throws a `CompatError`: `invalid_json` if it is not JSON in UTF-8, `invalid_request` if it is not
@@ -20,7 +20,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 export function parseJsonBody(bytes: Uint8Array): RequestBody {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
-  const isMarked = BYTE_ORDER_MARK.every((byte, index) => given[index] === byte)
+  const isMarked = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
   const body = isMarked ? given.subarray(BYTE_ORDER_MARK.length) : given
   return body.length < LONG_BYTES ? parseShort(body) : parseLong(body)
 }

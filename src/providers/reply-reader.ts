@@ -3,16 +3,6 @@ import type { ProviderEvent } from '../contracts/providers.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
 
-/** Turns the body of a successful reply into events. It should throw only `ProviderError`s. */
-export interface ReplyReader {
-  /** Whether the reply itself has begun. Blank lines that keep a connection alive do not count. */
-  readonly hasBegun: boolean
-  /** Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider is done. */
-  read(bytes: Buffer, events: ProviderEvent[]): boolean
-  /** Called when the body has ended as announced. Returns `true` if the provider was done. */
-  end(events: ProviderEvent[]): boolean
-}
-
 /** Describes how a provider's replies are read. */
 export interface ReplyFormat {
   /** Reads one event of a stream, in latin1. Returns `true` if it is the last: nothing after it is read. */
@@ -31,15 +21,11 @@ const MARK_BYTES = 3
 const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 
 /**
- * Reads a reply as JSON or as a stream, regardless of the request: a body whose first visible character is `{` is one
- * JSON document, a body that begins like a field or a comment is a stream of events. Content types are ignored, since
- * many are wrong. `eventBytes` is the maximum length of an event in a stream.
+ * Turns the body of a successful reply into events. Reads it as JSON or as a stream, regardless of the request: a body
+ * whose first visible character is `{` is one JSON document, a body that begins like a field or a comment is a stream of
+ * events. Content types are ignored, since many are wrong. Throws only `ProviderError`s, if its format does.
  */
-export function createReplyReader(eventBytes: number, format: ReplyFormat): ReplyReader {
-  return new EitherReader(eventBytes, format)
-}
-
-class EitherReader implements ReplyReader {
+export class ReplyReader {
   #stream: SseReader | undefined
   #body: GatheredBytes | undefined
   /** The beginning of a byte order mark that was split between two reads. */
@@ -47,15 +33,18 @@ class EitherReader implements ReplyReader {
   #done = false
   #sink: ProviderEvent[] = []
 
+  /** @param eventBytes the maximum length of an event in a stream */
   constructor(
     private readonly eventBytes: number,
     private readonly format: ReplyFormat,
   ) {}
 
+  /** Whether the reply itself has begun. Blank lines that keep a connection alive do not count. */
   get hasBegun(): boolean {
     return this.#stream !== undefined || this.#body !== undefined
   }
 
+  /** Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider is done. */
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
     if (this.#body !== undefined) this.#body.add(bytes)
@@ -67,6 +56,7 @@ class EitherReader implements ReplyReader {
     return this.#done
   }
 
+  /** Called when the body has ended as announced. Returns `true` if the provider was done. */
   end(events: ProviderEvent[]): boolean {
     if (this.#stream !== undefined) {
       this.#sink = events

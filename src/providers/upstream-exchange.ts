@@ -10,10 +10,9 @@ import {
   readContentEncoding,
 } from './content-encoding.js'
 import { HandOver } from './hand-over.js'
-import { valuesOf } from './header-values.js'
-import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import type { Connection, ConnectionDispatch } from './upstream-connection.js'
 import { connectionError, isLostConnection, statusError } from './upstream-errors.js'
+import type { HeaderList, UpstreamRequest } from './upstream-request.js'
 
 const ERROR_BODY_BYTES = 64 * 1024
 /** The time limit for the body of an error, whose status already says enough. */
@@ -64,20 +63,20 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #waiting = false
   /** Ends a body if the rest of it is not needed. */
   #bodyTimer: NodeJS.Timeout | undefined
-  readonly #onAbort = (): void => this.#giveUp(abortedError(this.#call.signal.reason))
-  readonly #call: UpstreamCall
+  readonly #onAbort = (): void => this.#giveUp(abortedError(this.#request.call.signal.reason))
+  readonly #request: UpstreamRequest
   readonly #turns: TurnGate
   readonly #handOver: HandOver
   readonly #resolve: (result: { terminated: boolean }) => void
   readonly #reject: (error: unknown) => void
 
   constructor(
-    call: UpstreamCall,
+    request: UpstreamRequest,
     turns: TurnGate,
     resolve: (result: { terminated: boolean }) => void,
     reject: (error: unknown) => void,
   ) {
-    this.#call = call
+    this.#request = request
     this.#turns = turns
     this.#handOver = new HandOver(turns, () => this.#deliver())
     this.#resolve = resolve
@@ -86,12 +85,12 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   start(sender: Sender, path: string, headers: HeaderList): void {
     this.#turns.enter()
-    this.#call.signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#request.call.signal.addEventListener('abort', this.#onAbort, { once: true })
     const options: ConnectionDispatch = {
       path,
       method: 'POST',
       headers,
-      body: this.#call.body,
+      body: this.#request.body,
       headersTimeout: 0,
       bodyTimeout: 0,
       onConnection: (connection) => {
@@ -140,8 +139,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   /** A reply in one body may take as long as the call: bytes that keep its connection alive do not begin it. */
   #reportProgress(): void {
-    const { reader, stream } = this.#call
-    if (stream || reader.hasBegun) this.#handOver.soon()
+    const { call, reader } = this.#request
+    if (call.stream || reader.hasBegun) this.#handOver.soon()
   }
 
   onData(bytes: Buffer): true {
@@ -176,9 +175,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       if (this.#bytes >= ERROR_BODY_BYTES) this.#fail(this.#statusError(this.#errorReply))
       return
     }
-    const { reader, limits } = this.#call
-    if (this.#bytes > limits.replyBytes) {
-      this.#fail(replyTooLong(limits.replyBytes))
+    const { call, reader } = this.#request
+    if (this.#bytes > call.limits.replyBytes) {
+      this.#fail(replyTooLong(call.limits.replyBytes))
       return
     }
     try {
@@ -211,7 +210,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #endBody(): void {
     if (this.#state !== 'open') return
     try {
-      this.#terminated = this.#call.reader.end(this.#events)
+      this.#terminated = this.#request.reader.end(this.#events)
       this.#state = 'done'
     } catch (error) {
       this.#fail(asProviderError(error))
@@ -237,16 +236,6 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       this.#errorReply === undefined
         ? connectionError(error, unsent === undefined)
         : this.#statusError(this.#errorReply),
-    )
-  }
-
-  /** Rejects the call without dispatching it. */
-  refuse(closed: boolean): void {
-    this.#state = 'settled'
-    this.#reject(
-      closed
-        ? new ProviderError('unreachable', 'The adapter has been closed.')
-        : abortedError(this.#call.signal.reason),
     )
   }
 
@@ -281,7 +270,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     let waiting: void | Promise<void>
     try {
-      waiting = this.#call.take(events.length === 0 ? NO_EVENTS : events)
+      waiting = this.#request.take(events.length === 0 ? NO_EVENTS : events)
     } catch (error) {
       this.#giveUp(error)
       return
@@ -338,7 +327,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#bodyTimer)
     this.#decoder?.close()
     this.#turns.leave()
-    this.#call.signal.removeEventListener('abort', this.#onAbort)
+    this.#request.call.signal.removeEventListener('abort', this.#onAbort)
     return true
   }
 }
@@ -347,11 +336,24 @@ function mended(kind: string, dropped?: string): ProviderEvent {
   return dropped === undefined ? { type: 'mended', kind } : { type: 'mended', kind, dropped }
 }
 
-function abortedError(cause: unknown): ProviderError {
+/** Returns the error of a call that was aborted for this reason. */
+export function abortedError(cause: unknown): ProviderError {
   return new ProviderError('cut-short', 'The call was aborted.', { cause })
 }
 
 function asProviderError(error: unknown): ProviderError {
   if (isProviderError(error)) return error
   return new ProviderError('invalid-response', 'The reply could not be read.', { cause: error })
+}
+
+/** Returns the values of one header from a list of alternating names and values. */
+function valuesOf(name: string, headers: readonly Buffer[]): string[] {
+  const values: string[] = []
+  for (let index = 0; index < headers.length; index += 2) {
+    const found = headers[index]!
+    if (found.length === name.length && found.toString('latin1').toLowerCase() === name) {
+      values.push(headers[index + 1]!.toString('latin1'))
+    }
+  }
+  return values
 }

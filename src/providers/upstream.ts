@@ -1,20 +1,21 @@
 import { buildConnector, Pool } from 'undici'
+import { ProviderError } from '../base/errors.js'
 import { usesFastPath } from '../base/fast-paths.js'
 import { TurnGate } from '../base/turn-gate.js'
 import { DispatcherOfHost, type HostDispatcher, requireDispatcher } from './dispatcher.js'
 import { credentialsIn, hideCredentials, isCredentialHeader } from './hide-credentials.js'
-import type { HeaderList, UpstreamCall } from './upstream-call.js'
 import { UpstreamConnection } from './upstream-connection.js'
-import { UpstreamExchange } from './upstream-exchange.js'
+import { abortedError, UpstreamExchange } from './upstream-exchange.js'
+import type { HeaderList, UpstreamRequest } from './upstream-request.js'
 
 /** A provider's HTTP server, and the connections kept open to it. */
 export interface Upstream {
   /**
    * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises. Rejects with a `ProviderError` if
-   * anything goes wrong on the way; credentials are hidden in the provider's text. Errors that `prepare` and `take`
-   * throw are passed on unchanged.
+   * anything goes wrong on the way; credentials are hidden in the provider's text. Errors that `take` throws are passed
+   * on unchanged.
    */
-  post(prepare: () => UpstreamCall): Promise<{ terminated: boolean }>
+  post(request: UpstreamRequest): Promise<{ terminated: boolean }>
   /** Closes idle connections at once, and the others when their calls end. */
   close(): Promise<void>
 }
@@ -63,31 +64,33 @@ export function createUpstream(
     })
   }
 
-  const headersOf = ({ headers, onCallersKey, stream, trace }: UpstreamCall): HeaderList => {
+  const send = (request: UpstreamRequest, resolve: Resolve, reject: (error: unknown) => void): void => {
+    const { auth, limits, signal, stream, trace } = request.call
+    if (closing !== undefined) {
+      reject(new ProviderError('unreachable', 'The adapter has been closed.'))
+      return
+    }
+    if (signal.aborted) {
+      reject(abortedError(signal.reason))
+      return
+    }
+    const onCallersKey = auth.kind === 'byok'
     const always =
       trace === undefined && !onCallersKey
         ? lists[stream ? 'stream' : 'body']
         : headersFor({ ...(onCallersKey ? sharedWithCallers : fixed), ...trace }, stream)
-    return [...always, ...headers]
-  }
-
-  const send = (call: UpstreamCall, resolve: Resolve, reject: (error: unknown) => void): void => {
-    const headers = headersOf(call)
-    const exchange = new UpstreamExchange(call, turns, resolve, (failure) => {
-      const other = call.instead?.(failure)
+    const headers = [...always, ...request.headers]
+    const exchange = new UpstreamExchange(request, turns, resolve, (failure) => {
+      const other = request.instead?.(failure)
       if (other === undefined) reject(hideCredentials(failure, credentialsIn(headers)))
       else send(other, resolve, reject)
     })
-    if (call.signal.aborted || closing !== undefined) {
-      exchange.refuse(closing !== undefined)
-      return
-    }
-    if (ofHost === undefined) pool ??= openPool(call.limits.connectMs)
-    exchange.start(ofHost ?? pool!, basePath + call.endpoint, headers)
+    if (ofHost === undefined) pool ??= openPool(limits.connectMs)
+    exchange.start(ofHost ?? pool!, basePath + request.endpoint, headers)
   }
 
   return {
-    post: (prepare) => new Promise((resolve, reject) => send(prepare(), resolve, reject)),
+    post: (request) => new Promise((resolve, reject) => send(request, resolve, reject)),
     close() {
       closing ??= pool?.close() ?? Promise.resolve()
       return closing

@@ -19,13 +19,15 @@ export function orderChoices(choices: readonly unknown[], n: number, losses: Los
     return [joinChoices(objects, losses), ...choices.filter((choice) => !isObject(choice))]
   }
   if (objects.length < choices.length || choices.length > n) return choices
-  const isClear = new Set(objects.map(({ index }) => index)).size === objects.length
-  if (isClear && objects.every(({ index }) => isWithin(index, n))) return choices
+  const indexes = new Set<number>()
+  for (const { index } of objects) if (isIndex(index, n)) indexes.add(index)
+  if (indexes.size === objects.length) return choices
   return objects.map((choice, position) => renumbered(choice, position, losses))
 }
 
-function isWithin(index: unknown, n: number): boolean {
-  return Number.isInteger(index) && (index as number) >= 0 && (index as number) < n
+/** Whether a value is the index of one of `n` choices. */
+export function isIndex(value: unknown, n: number): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < n
 }
 
 function renumbered(choice: JsonObject, index: number, losses: Losses): JsonObject {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Model, Route } from '../../src/contracts/index.js'
 import { outputBounds } from '../../src/operations/chat/output-bounds.js'
-import { upstreamRequest } from '../../src/operations/chat/upstream-request.js'
+import { upstreamRequest } from '../../src/operations/chat/route-request.js'
 import type { ChatRequest } from '../../src/protocol/chat-request.js'
 
 const BY_DEFAULT = 4_096

@@ -9,7 +9,7 @@ import {
 } from '../../src/engine/admission/parameters.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
-import { routeParameters } from '../../src/operations/chat/route-parameters.js'
+import { routeParameters } from '../../src/operations/chat/route-request.js'
 
 const MESSAGES = [{ role: 'user', content: 'x' }]
 

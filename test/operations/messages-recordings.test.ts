@@ -6,9 +6,8 @@ import { MessagesPlan } from '../../src/operations/messages/plan.js'
 import { readRequest } from '../../src/operations/messages/request/read-request.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createNativeReader } from '../../src/providers/anthropic/native-reader.js'
-import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
-import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
-import { createReplyReader } from '../../src/providers/reply-reader.js'
+import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
+import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { frames, richStream } from '../providers/anthropic/replies.js'
 import { recordings } from '../wire/recordings.js'
@@ -55,7 +54,7 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
   const reader =
     kind === 'anthropic'
       ? createNativeReader(EVENT_BYTES)
-      : createReplyReader(EVENT_BYTES, new ReplyReading(splice, undefined, new ProviderReasoning()))
+      : new ReplyReader(EVENT_BYTES, new ReplyReading(splice, undefined, new ProviderReasoning()))
   let sent = ''
   for (const piece of pieces) {
     const events: ProviderEvent[] = []

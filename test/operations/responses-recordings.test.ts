@@ -6,10 +6,9 @@ import { createResponses } from '../../src/operations/responses/index.js'
 import { DEFAULT_LIMITS } from '../../src/options.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
-import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
-import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
+import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { createResponsesReader } from '../../src/providers/openai-compatible/responses-reply.js'
-import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
+import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { readResponseStream } from '../helpers/response-events.js'
 import { recordings } from '../wire/recordings.js'
 import { MODEL } from '../wire/service.js'
@@ -144,7 +143,7 @@ const all: readonly Played[] = [
     reader: () => {
       if (kind === 'anthropic') return createReader(EVENT_BYTES)
       const unlisted = kind === 'gemini' ? 'output' : undefined
-      return createReplyReader(EVENT_BYTES, new ReplyReading(false, unlisted, new ProviderReasoning()))
+      return new ReplyReader(EVENT_BYTES, new ReplyReading(false, unlisted, new ProviderReasoning()))
     },
   })),
 ]

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { BodyBudget } from '../../src/http/body-budget.js'
 import { BodyCollector } from '../../src/http/collect-body.js'
-import { createReplyReader } from '../../src/providers/reply-reader.js'
+import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { LIMITS, ManualClock } from '../http/fixture.js'
 
 const TEXT = `{"text":"${'Grüße '.repeat(200)}"}`
@@ -29,7 +29,7 @@ describe('a body that arrives byte by byte keeps none of its first pieces', () =
     const { pieces, forgetFirst } = inBytes(TEXT)
     const events: ProviderEvent[] = []
     const read: string[] = []
-    const reader = createReplyReader(1_000, {
+    const reader = new ReplyReader(1_000, {
       fastPaths: true,
       onEvent: () => false,
       onBody: (json) => void read.push(json.toString()),

@@ -6,9 +6,8 @@ import type { ProviderEvent } from '../../src/index.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
-import { ProviderReasoning } from '../../src/providers/openai-compatible/reasoning-field.js'
-import { ReplyReading } from '../../src/providers/openai-compatible/reply.js'
-import { createReplyReader, type ReplyReader } from '../../src/providers/reply-reader.js'
+import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
+import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { readBody, readStream } from './client-schemas.js'
 import { type Recording, recordings } from './recordings.js'
 import { ask, MODEL, WireService } from './service.js'
@@ -18,7 +17,7 @@ const EVENT_BYTES = 1_048_576
 function readerOf({ kind }: Recording): ReplyReader {
   if (kind === 'anthropic') return createReader(EVENT_BYTES)
   const unlisted = kind === 'gemini' ? 'output' : undefined
-  return createReplyReader(
+  return new ReplyReader(
     EVENT_BYTES,
     new ReplyReading(usesFastPath('lines'), unlisted, new ProviderReasoning()),
   )

@@ -6,13 +6,13 @@ import { isOutputBound, type OutputBounds, outputBounds } from './output-bounds.
 import { estimatePrompt, predictedTokens } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatReply } from './reply/chat-reply.js'
-import { routeParameters } from './route-parameters.js'
-import { upstreamRequest } from './upstream-request.js'
+import { routeParameters, upstreamRequest } from './route-request.js'
 
 const OUTPUT_FIELDS = ['max_completion_tokens', 'max_tokens'] as const
 
 /** The plan of one chat completion with one model. */
 export class ChatPlan implements Plan {
+  readonly choices: number
   readonly outputTokens: number
   private readonly bounds: OutputBounds
   /** The tokens of a predicted output, for each choice. */
@@ -28,16 +28,13 @@ export class ChatPlan implements Plan {
     const { forward, n } = asked
     this.bounds = outputBounds(forward, model, options.limits, options.neverOverdraw)
     this.predicted = predictedTokens(forward, options)
+    this.choices = n
     this.outputTokens = (this.bounds.tokens + this.bounds.thinking + this.predicted) * n
   }
 
   get input(): InputEstimate {
     this.estimate ??= estimatePrompt(this.asked.forward, this.model, this.options)
     return this.estimate
-  }
-
-  get choices(): number {
-    return this.asked.n
   }
 
   shortened(outputTokens: number): string | undefined {

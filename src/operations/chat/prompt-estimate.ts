@@ -71,20 +71,16 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
         // Whatever type the client gives it, or none.
         addMedia({ ...(image as JsonObject), type: 'image_url' }, `messages.${position}.images.${at}`, sums)
       }
-    } else if (field !== 'cache_control' && field !== 'is_error' && !repeats(message, field)) {
-      addValue(value, true, sums)
-    }
+    } else if (field === 'reasoning_content') {
+      // The router sends reasoning under two names, and clients send both back.
+      if (value !== message.reasoning) addValue(value, true, sums)
+    } else if (field !== 'cache_control' && field !== 'is_error') addValue(value, true, sums)
   }
 }
 
 function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
   if (typeof value === 'string') sums.text(value, isCharged)
   else sums.json(value, isCharged)
-}
-
-/** The router sends reasoning under two names, and clients send both back. */
-function repeats(message: ChatMessage, field: string): boolean {
-  return field === 'reasoning_content' && message.reasoning_content === message.reasoning
 }
 
 function addPart(part: unknown, place: string, sums: Sums): void {

@@ -27,13 +27,9 @@ const SPELLINGS = spellingsOf(OUTLINE_NAMES)
  */
 export function parseChatRequest(body: JsonObject, sentText?: SentText): ParsedChatRequest {
   const request = openRequest(body, SPELLINGS)
-  const { keys, reading } = request
+  const { reading } = request
   const messages = readMessages(body.messages, reading)
-  const parameters = readParameters(
-    body,
-    keys.filter((key) => !NOT_PARAMETERS.has(key)),
-    reading,
-  )
+  const parameters = readParameters(body, request, NOT_PARAMETERS)
   const { leftOut, model, own, unlisted } = closeRequest(request)
   return {
     model,

@@ -32,7 +32,7 @@ export function openRequest(
   }
   refuseFields(keys, spellings, refused)
   const reading = new RequestReading()
-  return { keys, reading, outline: readOutline(body, keys, reading) }
+  return { keys, reading, outline: readOutline(body, reading) }
 }
 
 /** The part of a request that all operations have. */
@@ -50,7 +50,12 @@ export interface CommonRequest {
 export function closeRequest({ outline, reading }: OpenRequest): CommonRequest {
   if (outline === undefined || reading.faults.list.length > 0) throw reading.faults.error(OUTLINE_CODES)
   const { unlisted, leftOut } = reading
-  return { model: outline.model, own: ownFields(outline), unlisted, leftOut: [...leftOut] }
+  return {
+    model: outline.model,
+    own: ownFields(outline),
+    unlisted: [...unlisted.values()],
+    leftOut: [...leftOut],
+  }
 }
 
 /** Returns the fields that an operation does not know. They reach a provider only if the host names them. */

@@ -185,12 +185,8 @@ export const OUTLINE_CODES = [
 ] as const satisfies readonly (readonly [string, ErrorCode])[]
 
 /** Reads the model and the router's own fields. If any is invalid, adds faults to `reading` and returns undefined. */
-export function readOutline(
-  body: JsonObject,
-  keys: readonly string[],
-  reading: RequestReading,
-): RequestOutline | undefined {
-  const outline = plainOutline(body, keys) ?? outlineSchema.safeParse(body)
+export function readOutline(body: JsonObject, reading: RequestReading): RequestOutline | undefined {
+  const outline = outlineSchema.safeParse(body)
   if (outline.success) {
     if (!isModelKey(outline.data.model)) throw modelNotFound(outline.data.model)
     return outline.data
@@ -199,20 +195,9 @@ export function readOutline(
   return undefined
 }
 
-/** A shortcut for most requests, which have only a model. */
-function plainOutline(
-  { model }: JsonObject,
-  keys: readonly string[],
-): { success: true; data: RequestOutline } | undefined {
-  if (typeof model !== 'string' || model === '') return undefined
-  for (const key of keys) {
-    if (key !== 'model' && OUTLINE_NAMES.has(key)) return undefined
-  }
-  return { success: true, data: { model } }
-}
-
-/** Throws 400 if only one of `provider` and `provider_key` is present. */
-function checkPin({ provider, provider_key: providerKey }: RequestOutline): void {
+/** Returns the router's own fields. Throws 400 if only one of `provider` and `provider_key` is present. */
+export function ownFields(outline: RequestOutline): OwnFields {
+  const { provider, provider_key: providerKey } = outline
   if (provider !== undefined && providerKey === undefined) {
     throw new CompatError(
       'invalid_request',
@@ -227,15 +212,10 @@ function checkPin({ provider, provider_key: providerKey }: RequestOutline): void
       { param: 'provider' },
     )
   }
-}
-
-/** Returns the router's own fields. Throws 400 if only one of `provider` and `provider_key` is present. */
-export function ownFields(outline: RequestOutline): OwnFields {
-  checkPin(outline)
   return {
     sessionId: outline.session_id,
-    provider: outline.provider,
-    providerKey: outline.provider_key,
+    provider,
+    providerKey,
     routing: outline.routing == null ? undefined : routingPreferences(outline.routing),
     appId: outline.app_id ?? undefined,
     action: outline.action,

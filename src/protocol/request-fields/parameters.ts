@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../json-values.js'
 import { KNOWN_FIELDS, type KnownField } from './known-fields.js'
+import type { OpenRequest } from './open-request.js'
 import { OMITTED, type RequestReading } from './reading.js'
 import { REFUSED_FIELDS, Spellings } from './refused-fields.js'
 
@@ -9,18 +10,18 @@ export function spellingsOf(own: Iterable<string>): Spellings {
 }
 
 /**
- * Reads the optional fields for providers. The host must name unknown fields. Null counts as absent, and so do `{}` and
- * `[]` in a known field.
+ * Reads the optional fields for providers, which are all but those that are read `elsewhere`. The host must name unknown
+ * fields. Null counts as absent, and so do `{}` and `[]` in a known field.
  */
 export function readParameters(
   body: JsonObject,
-  names: readonly string[],
-  reading: RequestReading,
+  { keys, reading }: OpenRequest,
+  elsewhere: ReadonlySet<string>,
 ): JsonObject {
   const sent: JsonObject = {}
-  for (const name of names) {
+  for (const name of keys) {
     const value = body[name]
-    if (value === null || value === undefined) continue
+    if (elsewhere.has(name) || value === null || value === undefined) continue
     const field = KNOWN_FIELDS.get(name)
     if (field === undefined) {
       reading.mustBeNamed(name, name)

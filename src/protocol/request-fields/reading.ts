@@ -16,18 +16,15 @@ const SHOWN_CHARS = 64
 /** Notes from reading a request: its faults, the parameters that a host must name, and the members that were left out. */
 export class RequestReading {
   readonly faults = new RequestFaults()
-  private readonly named = new Map<string, Unlisted>()
+  /** The parameters that the host must name, by their name. */
+  readonly unlisted = new Map<string, Unlisted>()
   /** The paths of members that the router does not know, without positions, such as `messages.parsed_text`. */
   readonly leftOut = new Set<string>()
   /** Whether a prompt cache mark was seen. */
   marksCache = false
 
-  get unlisted(): readonly Unlisted[] {
-    return [...this.named.values()]
-  }
-
   mustBeNamed(name: string, param: string): void {
-    if (!this.named.has(name)) this.named.set(name, { name, param })
+    if (!this.unlisted.has(name)) this.unlisted.set(name, { name, param })
   }
 
   leaveOut(place: string, member: string): void {

@@ -8,7 +8,7 @@ import { isSecret } from '../../protocol/secret-search.js'
 import type { HostDispatcher } from '../dispatcher.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream } from '../upstream.js'
-import type { HeaderList, UpstreamCall } from '../upstream-call.js'
+import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import { countBody, nativeBody } from './native-body.js'
 import { createCountReader, createNativeReader } from './native-reader.js'
 import { createReader } from './reader.js'
@@ -75,7 +75,7 @@ export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
   /** The headers of a call: a feature of the caller's is added to those of the host. */
-  const headersOf = ({ auth }: AnyCall, ofCaller: readonly string[] = []): HeaderList => {
+  const headersOf = ({ auth }: Pick<ProviderCall, 'auth'>, ofCaller: readonly string[] = []): HeaderList => {
     const list = ['anthropic-version', version]
     const names = [...new Set([...betas, ...ofCaller])]
     if (names.length > 0) list.push(BETA, names.join(','))
@@ -84,11 +84,17 @@ export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
     return list
   }
 
-  const prepare = (call: ProviderCall, take: UpstreamCall['take'], thinking: SentThinking): UpstreamCall => ({
-    ...common(call, take),
+  const prepare = (
+    call: ProviderCall,
+    take: UpstreamRequest['take'],
+    thinking: SentThinking,
+  ): UpstreamRequest => ({
+    call,
+    endpoint: ENDPOINT,
     headers: headersOf(call),
     body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
     reader: createReader(call.limits.eventBytes),
+    take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)
       return other === undefined ? undefined : prepare(call, take, other)
@@ -97,50 +103,42 @@ export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
 
   const prepareNative = (
     call: ProviderCall<MessagesRequest>,
-    take: UpstreamCall['take'],
+    take: UpstreamRequest['take'],
     thinking: SentThinking,
-  ): UpstreamCall => ({
-    ...common(call, take),
+  ): UpstreamRequest => ({
+    call,
+    endpoint: ENDPOINT,
     headers: headersOf(call, call.request.betas),
     body: writeExactly(nativeBody(call.request, call.stream, thinking), randomUUID),
     reader: createNativeReader(call.limits.eventBytes),
+    take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)
       return other === undefined ? undefined : prepareNative(call, take, other)
     },
   })
 
-  const prepareCount = (call: ProviderCall<MessagesRequest>, take: UpstreamCall['take']): UpstreamCall => ({
-    ...common(call, take),
+  const prepareCount = (
+    call: ProviderCall<MessagesRequest>,
+    take: UpstreamRequest['take'],
+  ): UpstreamRequest => ({
+    call,
     endpoint: COUNT_ENDPOINT,
     headers: headersOf(call, call.request.betas),
     body: writeExactly(countBody(call.request), randomUUID),
     reader: createCountReader(call.limits.eventBytes),
+    take,
   })
 
   return {
-    chat: (call, take) => upstream.post(() => prepare(call, take, ALL_THINKING)),
-    messages: (call, take) => upstream.post(() => prepareNative(call, take, ALL_THINKING)),
-    countMessageTokens: (call, take) => upstream.post(() => prepareCount(call, take)),
+    chat: async (call, take) => upstream.post(prepare(call, take, ALL_THINKING)),
+    messages: async (call, take) => upstream.post(prepareNative(call, take, ALL_THINKING)),
+    countMessageTokens: async (call, take) => upstream.post(prepareCount(call, take)),
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
     needsBound: true,
     close: () => upstream.close(),
-  }
-}
-
-type AnyCall = Pick<ProviderCall, 'auth' | 'stream' | 'limits' | 'signal' | 'trace'>
-
-function common(call: AnyCall, take: UpstreamCall['take']) {
-  return {
-    endpoint: ENDPOINT,
-    onCallersKey: call.auth.kind === 'byok',
-    stream: call.stream,
-    limits: call.limits,
-    signal: call.signal,
-    trace: call.trace,
-    take,
   }
 }
 

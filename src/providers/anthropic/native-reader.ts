@@ -4,7 +4,7 @@ import type { ProviderEvent } from '../../contracts/index.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
-import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { ReplyReader } from '../reply-reader.js'
 import { unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
 import { createUsageReader, type UsageReader } from './usage.js'
@@ -15,7 +15,7 @@ const DELTA = '{"type":"content_block_delta",'
 /** Returns a reader that passes on one reply of the Messages API in the terms of the API. */
 export function createNativeReader(eventBytes: number): ReplyReader {
   const usage = createUsageReader()
-  return createReplyReader(eventBytes, {
+  return new ReplyReader(eventBytes, {
     fastPaths: usesFastPath('lines'),
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
@@ -70,7 +70,7 @@ function addUsage(given: unknown, usage: UsageReader, events: ProviderEvent[]): 
 /** Returns a reader for the answer to a request that counts tokens. */
 export function createCountReader(eventBytes: number): ReplyReader {
   const wrong = () => new ProviderError('invalid-response', 'The answer is not a count of tokens.')
-  return createReplyReader(eventBytes, {
+  return new ReplyReader(eventBytes, {
     fastPaths: false,
     onEvent() {
       throw wrong()

@@ -1,7 +1,7 @@
 import { usesFastPath } from '../../base/fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
-import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { ReplyReader } from '../reply-reader.js'
 import { readOrPassOver, unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
 import { readMessage } from './message.js'
@@ -10,7 +10,7 @@ import { createStreamReader } from './stream.js'
 /** Returns a reader for one reply of the Messages API, streamed or whole. */
 export function createReader(eventBytes: number): ReplyReader {
   const stream = createStreamReader()
-  return createReplyReader(eventBytes, {
+  return new ReplyReader(eventBytes, {
     fastPaths: usesFastPath('lines'),
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))

@@ -1,17 +1,11 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { UsageReport } from '../../protocol/usage.js'
 import { parseProviderObject } from '../provider-json.js'
 import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
 import { readUsage } from './usage.js'
-
-/** The request is posted unchanged: the operation has already removed everything that is not for providers. */
-export function buildEmbeddingsBody(request: EmbeddingRequest): string {
-  return JSON.stringify(request)
-}
 
 export const embeddingsFormat: ReplyFormat = {
   fastPaths: false,

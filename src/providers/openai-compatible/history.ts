@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
-import type { ReasoningField } from './reasoning-field.js'
+
+export type ReasoningField = 'reasoning' | 'reasoning_content'
 
 /** The form in which a provider gets the messages of a conversation. */
 export interface HistoryForm {

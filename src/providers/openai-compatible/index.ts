@@ -8,15 +8,14 @@ import type {
 } from '../../contracts/providers.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
-import { createReplyReader } from '../reply-reader.js'
+import { ReplyReader } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'
-import type { HeaderList, UpstreamCall } from '../upstream-call.js'
-import { buildEmbeddingsBody, embeddingsFormat } from './embeddings.js'
-import type { HistoryForm } from './history.js'
+import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
+import { embeddingsFormat } from './embeddings.js'
+import type { HistoryForm, ReasoningField } from './history.js'
 import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
-import { ProviderReasoning, type ReasoningField } from './reasoning-field.js'
-import { ReplyReading } from './reply.js'
+import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
 import { createResponsesReader } from './responses-reply.js'
 import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
@@ -132,16 +131,16 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     return auth.secret ? credential(auth.secret.reveal()) : ownCredential
   }
 
-  const prepare = (call: ProviderCall, take: UpstreamCall['take'], history: HistoryForm): UpstreamCall => ({
+  const prepare = (
+    call: ProviderCall,
+    take: UpstreamRequest['take'],
+    history: HistoryForm,
+  ): UpstreamRequest => ({
+    call,
     endpoint: CHAT,
     headers: credentialOf(call),
-    onCallersKey: call.auth.kind === 'byok',
-    stream: call.stream,
-    limits: call.limits,
-    signal: call.signal,
-    trace: call.trace,
     body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history }, call.sentText),
-    reader: createReplyReader(
+    reader: new ReplyReader(
       call.limits.eventBytes,
       new ReplyReading(fastPaths, unlistedTokens, providerReasoning),
     ),
@@ -154,48 +153,41 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
 
   const prepareResponse = (
     call: ProviderCall<ResponsesRequest>,
-    take: UpstreamCall['take'],
+    take: UpstreamRequest['take'],
     withReasoning: boolean,
-  ): UpstreamCall => ({
+  ): UpstreamRequest => ({
+    call,
     endpoint: RESPONSES,
     headers: credentialOf(call),
-    onCallersKey: call.auth.kind === 'byok',
-    stream: call.stream,
-    limits: call.limits,
-    signal: call.signal,
-    trace: call.trace,
     body: buildResponsesBody(call.request, call.stream, withReasoning),
     reader: createResponsesReader(call.limits.eventBytes, unlistedTokens),
     take,
     instead: (failure) =>
       withReasoning && rejectsReasoning(failure, call) ? prepareResponse(call, take, false) : undefined,
   })
-  const respond = (call: ProviderCall<ResponsesRequest>, take: UpstreamCall['take']) =>
-    upstream.post(() => prepareResponse(call, take, reasoningHistory !== false))
+  const respond = async (call: ProviderCall<ResponsesRequest>, take: UpstreamRequest['take']) =>
+    upstream.post(prepareResponse(call, take, reasoningHistory !== false))
 
   return {
     ...(api === 'responses' && { responses: respond }),
     async chat(call, take) {
       if (api === 'responses') return respond({ ...call, request: toResponsesRequest(call.request) }, take)
       try {
-        return await upstream.post(() => prepare(call, take, currentForm()))
+        return await upstream.post(prepare(call, take, currentForm()))
       } catch (failure) {
         throw call.stream && streamUsage ? hintAtUsage(failure) : failure
       }
     },
-    embeddings: (call, take) =>
-      upstream.post(() => ({
+    embeddings: async (call, take) =>
+      upstream.post({
+        call,
         endpoint: EMBEDDINGS,
         headers: credentialOf(call),
-        onCallersKey: call.auth.kind === 'byok',
-        stream: false,
-        limits: call.limits,
-        signal: call.signal,
-        trace: call.trace,
-        body: buildEmbeddingsBody(call.request),
-        reader: createReplyReader(call.limits.eventBytes, embeddingsFormat),
+        // The operation has already removed everything that is not for providers.
+        body: JSON.stringify(call.request),
+        reader: new ReplyReader(call.limits.eventBytes, embeddingsFormat),
         take,
-      })),
+      }),
     ...(outputBound !== undefined && { outputBound }),
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),

@@ -1,87 +1,100 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { isObject, type JsonObject, saysNothing } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject, saysNothing } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
 import { parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import type { ReplyFormat } from '../reply-reader.js'
 import { frameError } from '../upstream-errors.js'
+import type { ReasoningField } from './history.js'
 import { isPlainLine } from './plain-line.js'
-import { type ProviderReasoning, ReasoningSearch } from './reasoning-field.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
+
+/**
+ * The field in which a provider sends reasoning. It wants the reasoning of earlier replies in the same field, but clients
+ * send it back in the one that they read. Learned from the members of its replies, which no caller can name.
+ */
+export class ProviderReasoning {
+  field: ReasoningField | undefined
+
+  /** Learns from the parsed choices of a reply. If they have both fields, either is fine. */
+  learn(choices: unknown): void {
+    if (!Array.isArray(choices)) return
+    for (const choice of choices) {
+      const said = isObject(choice) ? (choice.delta ?? choice.message) : undefined
+      if (!isObject(said) || isText(said.reasoning) === isText(said.reasoning_content)) continue
+      this.field = isText(said.reasoning) ? 'reasoning' : 'reasoning_content'
+    }
+  }
+}
+
+/** Reasoning comes first in a reply, so only the first plain events of a stream are searched for it. */
+const SEARCHED_EVENTS = 8
 
 /** Reads one reply, as a stream or in one body. */
 export class ReplyReading implements ReplyFormat {
-  readonly search: ReasoningSearch
+  private searched = 0
 
   constructor(
     readonly fastPaths: boolean,
-    readonly unlistedTokens: UnlistedTokens,
-    readonly reasoning: ProviderReasoning,
-  ) {
-    this.search = new ReasoningSearch(reasoning)
-  }
+    private readonly unlistedTokens: UnlistedTokens,
+    private readonly reasoning: ProviderReasoning,
+  ) {}
 
+  /** Returns `true` for `[DONE]`. */
   onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean {
-    return readEvent(data, type, events, this)
+    if (data.startsWith('[DONE]')) return true
+    if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
+    if (isPlainLine(data)) {
+      if (this.searched < SEARCHED_EVENTS) this.searchReasoning(data)
+      events.push({ type: 'data', bytes: data })
+      return false
+    }
+    // Vertex AI keeps streams of its partners' models alive with comments sent as data.
+    if (data.trim() === '' || data.startsWith(':')) return false
+    for (const reply of readFrame(fromLatin1(data), type, events)) {
+      this.reasoning.learn(reply.choices)
+      this.readChunk(reply, events)
+    }
+    return false
   }
 
   onBody(json: Buffer, events: ProviderEvent[]): void {
-    readBody(json, events, this)
-  }
-}
-
-/** Reads one event of a stream. Returns `true` for `[DONE]`. */
-function readEvent(
-  data: string,
-  type: string | undefined,
-  events: ProviderEvent[],
-  { reasoning, search, unlistedTokens }: ReplyReading,
-): boolean {
-  if (data.startsWith('[DONE]')) return true
-  if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
-  if (isPlainLine(data)) {
-    search.search(data)
-    events.push({ type: 'data', bytes: data })
-    return false
-  }
-  // Vertex AI keeps streams of its partners' models alive with comments sent as data.
-  if (data.trim() === '' || data.startsWith(':')) return false
-  for (const reply of readFrame(fromLatin1(data), type, events)) {
-    reasoning.learn(reply.choices)
-    readChunk(reply, events, unlistedTokens)
-  }
-  return false
-}
-
-function readChunk(reply: JsonObject, events: ProviderEvent[], unlistedTokens: UnlistedTokens): void {
-  const report = readUsage(usageOf(reply), unlistedTokens)
-  const failure = failureIn(reply)
-  if (failure !== undefined) {
+    const reply = parseProviderObject(json.toString())
+    const failure = failureIn(reply)
+    if (failure !== undefined) throw failure
+    const { choices } = reply
+    if (!Array.isArray(choices)) throw noList()
+    this.reasoning.learn(choices)
+    const report = readUsage(usageOf(reply), this.unlistedTokens)
+    events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
     if (report !== undefined) events.push({ type: 'usage', usage: report })
-    throw failure
   }
-  const { choices } = reply
-  const isList = Array.isArray(choices)
-  if (isList || saysNothing(choices)) {
-    events.push({ type: 'chunk', chunk: withLabels(reply, isList ? choices.map(withoutUsage) : undefined) })
-    if (!isList && choices !== undefined && choices !== null) events.push(CHOICE_SKIPPED)
-  }
-  if (report !== undefined) events.push({ type: 'usage', usage: report })
-  if (!isList && !saysNothing(choices)) throw noList()
-}
 
-/** Reads a reply in one body. */
-function readBody(json: Buffer, events: ProviderEvent[], { reasoning, unlistedTokens }: ReplyReading): void {
-  const reply = parseProviderObject(json.toString())
-  const failure = failureIn(reply)
-  if (failure !== undefined) throw failure
-  const { choices } = reply
-  if (!Array.isArray(choices)) throw noList()
-  reasoning.learn(choices)
-  const report = readUsage(usageOf(reply), unlistedTokens)
-  events.push({ type: 'completion', completion: withLabels(reply, choices.map(withoutUsage)) })
-  if (report !== undefined) events.push({ type: 'usage', usage: report })
+  /** Parses a plain event only if it may contain reasoning. */
+  private searchReasoning(data: string): void {
+    this.searched++
+    if (!data.includes('"reasoning')) return
+    const chunk = parseLoosely(data)
+    if (isObject(chunk)) this.reasoning.learn(chunk.choices)
+  }
+
+  private readChunk(reply: JsonObject, events: ProviderEvent[]): void {
+    const report = readUsage(usageOf(reply), this.unlistedTokens)
+    const failure = failureIn(reply)
+    if (failure !== undefined) {
+      if (report !== undefined) events.push({ type: 'usage', usage: report })
+      throw failure
+    }
+    const { choices } = reply
+    const isList = Array.isArray(choices)
+    if (isList || saysNothing(choices)) {
+      events.push({ type: 'chunk', chunk: withLabels(reply, isList ? choices.map(withoutUsage) : undefined) })
+      if (!isList && choices !== undefined && choices !== null) events.push(CHOICE_SKIPPED)
+    }
+    if (report !== undefined) events.push({ type: 'usage', usage: report })
+    if (!isList && !saysNothing(choices)) throw noList()
+  }
 }
 
 const CHOICE_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'choice-skipped' })

@@ -5,7 +5,7 @@ import { fromLatin1 } from '../../protocol/latin1.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
 import { urlCitation } from '../../protocol/url-citation.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
-import { createReplyReader, type ReplyReader } from '../reply-reader.js'
+import { ReplyReader } from '../reply-reader.js'
 import { readOrPassOver, UnreadableContent, unreadable } from '../unreadable.js'
 import { frameError } from '../upstream-errors.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
@@ -13,7 +13,7 @@ import { readUsage, type UnlistedTokens } from './usage.js'
 /** Returns a reader for one reply of the Responses API, streamed or whole. */
 export function createResponsesReader(eventBytes: number, unlistedTokens: UnlistedTokens): ReplyReader {
   const stream = new ResponseReader(unlistedTokens)
-  return createReplyReader(eventBytes, {
+  return new ReplyReader(eventBytes, {
     fastPaths: false,
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))

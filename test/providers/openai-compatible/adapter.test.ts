@@ -5,9 +5,8 @@ import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
 } from '../../../src/providers/openai-compatible/index.js'
-import { ProviderReasoning } from '../../../src/providers/openai-compatible/reasoning-field.js'
-import { ReplyReading } from '../../../src/providers/openai-compatible/reply.js'
-import { createReplyReader } from '../../../src/providers/reply-reader.js'
+import { ProviderReasoning, ReplyReading } from '../../../src/providers/openai-compatible/reply.js'
+import { ReplyReader } from '../../../src/providers/reply-reader.js'
 import {
   answerEvents,
   answerJson,
@@ -387,7 +386,7 @@ describe('a reply', () => {
     )
     const read = (pieces: Buffer[]) => {
       const events: ProviderEvent[] = []
-      const reader = createReplyReader(10_000, new ReplyReading(true, undefined, new ProviderReasoning()))
+      const reader = new ReplyReader(10_000, new ReplyReading(true, undefined, new ProviderReasoning()))
       for (const piece of pieces) reader.read(piece, events)
       return { events, done: reader.end(events) }
     }

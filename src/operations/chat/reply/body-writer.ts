@@ -6,14 +6,6 @@ import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 import { completeDetails } from './complete-details.js'
 
-/** The fields of a provider's top level that a reply has too. */
-export interface WrittenLabels {
-  readonly system_fingerprint: string | undefined
-  readonly service_tier: string | undefined
-  /** Lists that are passed on as they came. */
-  readonly kept: JsonObject | undefined
-}
-
 /** Writes a client's JSON reply, as latin1, from a provider's body or from the choices of its stream. */
 export class BodyWriter {
   /** The choices as {@link write} returned them, before anything was charged for them. */
@@ -50,18 +42,10 @@ export class BodyWriter {
   }
 
   /** Returns the reply. Its choices must have ended. */
-  body({ id, created, model }: ReplyTop, labels: WrittenLabels, charge: WireCharge): string {
-    const { kept, system_fingerprint, service_tier } = labels
-    const json = JSON.stringify({
-      id,
-      object: 'chat.completion',
-      created,
-      model,
-      system_fingerprint: system_fingerprint ?? null,
-      service_tier,
-      ...kept,
-    })
-    const top = toLatin1(json)
+  body({ id, created, model }: ReplyTop, labels: JsonObject, charge: WireCharge): string {
+    const top = toLatin1(
+      JSON.stringify(Object.assign({ id, object: 'chat.completion', created, model }, labels)),
+    )
     return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`
   }
 

@@ -7,8 +7,7 @@ import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../prot
 import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
-import { ChoiceList } from '../../../replies/choice-list.js'
-import type { ChoiceStream } from '../../../replies/choice-stream.js'
+import { ChoiceStream } from '../../../replies/choice-stream.js'
 import { eachText, hasToken, invalidReply, withoutDepths } from '../../../replies/delta.js'
 import { LostPieces } from '../../../replies/lost-pieces.js'
 import { parseEvent, saysFailure } from '../../../replies/parse-event.js'
@@ -66,7 +65,8 @@ export class ChatReply implements Reply {
   private templateChoice: ChoiceStream | undefined
   /** For a JSON reply. */
   private readonly bodyWriter: BodyWriter
-  private readonly choices: ChoiceList
+  /** In the order in which they began. */
+  private readonly choices: ChoiceStream[] = []
   private cameWhole = false
   /** Whether the provider has reported output tokens. */
   private hasCountedOutput = false
@@ -87,11 +87,6 @@ export class ChatReply implements Reply {
     const { model, stream } = asked
     this.top = { id, created, model }
     this.lost = new LostPieces(counter)
-    this.choices = new ChoiceList({
-      counter,
-      newToolCallId: this.newToolCallId,
-      losses: this.lost,
-    })
     this.chunkWriter = stream ? writers.stream(this.top) : undefined
     this.bodyWriter = writers.body()
     this.splicer = stream && splice && writers === CHAT_WRITERS ? new Splicer() : undefined
@@ -113,17 +108,18 @@ export class ChatReply implements Reply {
   get finished(): boolean {
     if (this.lostItsEnd) return false
     if (this.cameWhole) return true
-    return this.choices.haveFinished
+    for (const choice of this.choices) if (!choice.hasFinished) return false
+    return this.choices.length > 0
   }
 
   get finishReason(): FinishReason | undefined {
     if (this.failure !== undefined) return undefined
-    return this.choices.all[0]?.finishReason
+    return this.choices[0]?.finishReason
   }
 
   get nativeFinishReason(): string | undefined {
     const failed = this.failure instanceof ChoiceFailure ? this.failure.nativeFinishReason : undefined
-    return failed ?? this.choices.all[0]?.nativeFinishReason
+    return failed ?? this.choices[0]?.nativeFinishReason
   }
 
   get upstreamId(): string | undefined {
@@ -135,7 +131,7 @@ export class ChatReply implements Reply {
   }
 
   get gaveReason(): boolean {
-    return this.choices.all.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
+    return this.choices.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
 
   /**
@@ -167,7 +163,9 @@ export class ChatReply implements Reply {
   }
 
   completionAtLeast(maxTokensPerChoice: number): number {
-    return this.choices.tokensAtLeast(maxTokensPerChoice) + this.lost.tokensAtLeast()
+    let tokens = this.lost.tokensAtLeast()
+    for (const { tally } of this.choices) tokens += Math.min(tally.atLeast(), maxTokensPerChoice)
+    return tokens
   }
 
   discard(): void {
@@ -179,11 +177,11 @@ export class ChatReply implements Reply {
   endChoices(reason: 'stop' | 'length'): void {
     if (reason === 'stop') this.refuseUnknownEnd()
     if (this.bodyWriter.isWhole) return
-    if (this.choices.all.length === 0) this.choices.at(0)
+    if (this.choices.length === 0) this.choiceAt(0)
     const labels = this.labels.forEnd
-    for (const choice of this.choices.all) this.pending += this.write(choice.end(reason), labels)
+    for (const choice of this.choices) this.pending += this.write(choice.end(reason), labels)
     if (this.chunkWriter !== undefined) return
-    this.bodyWriter.endChoices((index) => this.choices.at(index).lostToolCalls)
+    this.bodyWriter.endChoices((index) => this.choiceAt(index).lostToolCalls)
   }
 
   /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
@@ -204,10 +202,19 @@ export class ChatReply implements Reply {
   /** An unknown reason is a normal end only of a reply that said something, or whose provider counted output. */
   private refuseUnknownEnd(): void {
     if (this.tokenEvents > 0 || this.hasCountedOutput) return
-    const unknown = this.choices.unknownReason
-    if (unknown === undefined) return
-    this.failure = endedWithoutOutput(unknown)
+    const reasons = this.choices.map(({ unknownReason }) => unknownReason)
+    const [first] = reasons
+    if (first === undefined || reasons.includes(undefined)) return
+    this.failure = endedWithoutOutput(first)
     throw this.failure
+  }
+
+  /** Returns the choice with this index, and begins it if it is new. */
+  private choiceAt(index: number): ChoiceStream {
+    for (const choice of this.choices) if (choice.index === index) return choice
+    const choice = new ChoiceStream(index, this.parts.counter.tally(), this.newToolCallId, this.lost)
+    this.choices.push(choice)
+    return choice
   }
 
   private takeEvent(event: ProviderEvent): string {
@@ -252,7 +259,7 @@ export class ChatReply implements Reply {
     const isPlain = !wasWaiting && this.lost.mendCount === mendCount
     if (sent !== '' && isPlain && splicer?.learn(bytes, chunk, sent) === true) {
       const [choice] = chunk.choices as { index?: unknown }[]
-      this.templateChoice = this.choices.at(choiceIndex(choice?.index, 0, this.asked.n) ?? 0)
+      this.templateChoice = this.choiceAt(choiceIndex(choice?.index, 0, this.asked.n) ?? 0)
     }
     return sent
   }
@@ -300,7 +307,7 @@ export class ChatReply implements Reply {
         this.lose(isObject(raw) ? OUT_OF_RANGE : 'a choice is not an object', saidIn(raw))
         continue
       }
-      const choice = this.choices.at(index)
+      const choice = this.choiceAt(index)
       const lane = this.asked.n === 1 ? this.laneOf(raw.index, position) : 0
       const { sent: shaped, token } = choice.take(raw, lane)
       if (token) this.sawToken()
@@ -341,7 +348,7 @@ export class ChatReply implements Reply {
     nameReasoning(choices, this.asked.reasoningName)
     this.bodyWriter.takeWhole(choices)
     for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
-      const choice = this.choices.at(index)
+      const choice = this.choiceAt(index)
       choice.takeEnd(reason, native)
       if (hasToken(message)) this.sawToken()
       eachText(message, (text) => choice.tally.add(text))

@@ -1,6 +1,5 @@
 import { isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
-import type { WrittenLabels } from './body-writer.js'
 
 /** Lists beside the choices that belong to the reply, such as the sources of a search. Passed on as they come. */
 const KEPT = new Set(
@@ -58,11 +57,9 @@ export class ReplyLabels {
     return { system_fingerprint: this.fingerprint, service_tier: this.serviceTier }
   }
 
-  get forBody(): WrittenLabels {
-    return {
-      system_fingerprint: this.fingerprint,
-      service_tier: this.serviceTier,
-      kept: this.kept,
-    }
+  /** For a JSON reply. */
+  get forBody(): JsonObject {
+    const { fingerprint = null, kept, serviceTier } = this
+    return Object.assign({ system_fingerprint: fingerprint, service_tier: serviceTier }, kept)
   }
 }

@@ -2,7 +2,6 @@ import {
   type FinishReason,
   finishReasonFor,
   isDroppedOutput,
-  isKnownReason,
   mapFinishReason,
   ownFinishReason,
   readFinishReason,
@@ -19,7 +18,7 @@ import {
   mendText,
   withoutDepths,
 } from '../../../replies/delta.js'
-import { orderChoices } from '../../../replies/joined-choices.js'
+import { isIndex, orderChoices } from '../../../replies/joined-choices.js'
 import { dropOddLogprobs } from '../../../replies/log-probabilities.js'
 import type { Losses } from '../../../replies/losses.js'
 import type { MendKind } from '../../../replies/mends.js'
@@ -46,7 +45,10 @@ class GatheredLosses implements Losses {
   }
 }
 
-/** Returns the readable choices of a JSON reply and the unreadable pieces. Throws a `ProviderError` if it has no choices. */
+/**
+ * Returns the readable choices of a JSON reply, in the order of their indexes and in the shape that every client reads, and
+ * the unreadable pieces. Throws a `ProviderError` if it has no choices.
+ */
 export function readChoices(
   completion: JsonObject,
   n: number,
@@ -57,8 +59,21 @@ export function readChoices(
   const given = completion.choices
   if (!Array.isArray(given)) throw invalidReply('choices is not a list')
   const shallow = isTooDeep(completion) ? withoutDepths(given, losses) : given
-  const ordered = orderChoices(shallow, n, losses)
-  return { choices: mendChoices(ordered, { n, newToolCallId, losses }), lost: losses.pieces }
+  const choices: WholeChoice[] = []
+  for (const [position, choice] of orderChoices(shallow, n, losses).entries()) {
+    if (!isObject(choice)) {
+      if (saysNothing(choice)) losses.mend('choice-skipped')
+      else losses.add('a choice is not an object', choice)
+      continue
+    }
+    const index = choiceIndex(choice.index, position, n)
+    if (index === undefined) losses.add(OUT_OF_RANGE, saidIn(choice))
+    else if (choices.some((other) => other.index === index))
+      losses.add('two choices have the same index', saidIn(choice))
+    else choices.push(mendChoice(choice, index, newToolCallId, losses))
+  }
+  choices.sort((one, other) => one.index - other.index)
+  return { choices, lost: losses.pieces }
 }
 
 export const OUT_OF_RANGE = 'a choice has an index that was not requested'
@@ -66,36 +81,6 @@ export const OUT_OF_RANGE = 'a choice has an index that was not requested'
 /** Returns the output in a choice of any shape. */
 export function saidIn(choice: unknown): unknown {
   return isObject(choice) ? (choice.message ?? choice.delta) : choice
-}
-
-interface MendOptions {
-  /** The number of choices requested. */
-  readonly n: number
-  readonly newToolCallId: () => string
-  readonly losses: Losses
-}
-
-/** Normalises the choices of a JSON reply to the shape that every client reads, in the order of their indexes. */
-function mendChoices(choices: readonly unknown[], options: MendOptions): WholeChoice[] {
-  const { losses, n } = options
-  const mended: WholeChoice[] = []
-  for (let position = 0; position < choices.length; position++) {
-    const choice: unknown = choices[position]
-    if (!isObject(choice) && saysNothing(choice)) {
-      losses.mend('choice-skipped')
-      continue
-    }
-    if (!isObject(choice)) {
-      losses.add('a choice is not an object', choice)
-      continue
-    }
-    const index = choiceIndex(choice.index, position, n)
-    if (index === undefined) losses.add(OUT_OF_RANGE, saidIn(choice))
-    else if (mended.some((other) => other.index === index))
-      losses.add('two choices have the same index', saidIn(choice))
-    else mended.push(mendChoice(choice, index, options))
-  }
-  return mended.sort((one, other) => one.index - other.index)
 }
 
 /** A choice of a JSON reply. */
@@ -114,8 +99,7 @@ export interface WholeChoice extends JsonObject {
 export function choiceIndex(index: unknown, position: number, n: number): number | undefined {
   if (n === 1) return 0
   const given = typeof index === 'string' && index !== '' ? Number(index) : (index ?? position)
-  const isOne = typeof given === 'number' && Number.isInteger(given) && given >= 0 && given < n
-  return isOne ? given : undefined
+  return isIndex(given, n) ? given : undefined
 }
 
 /**
@@ -140,7 +124,12 @@ export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   })
 }
 
-function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }: MendOptions): WholeChoice {
+function mendChoice(
+  choice: JsonObject,
+  index: number,
+  newToolCallId: () => string,
+  losses: Losses,
+): WholeChoice {
   const { delta, message: given, ...rest } = choice
   refuseFailed(choice)
   dropOddLogprobs(rest, losses)
@@ -162,11 +151,10 @@ function mendChoice(choice: JsonObject, index: number, { losses, newToolCallId }
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
   if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
-  const shown = reason === undefined ? undefined : shownFinishReason(choice, reason)
   return Object.assign({}, rest, {
     index,
     message,
     finish_reason: finishReasonFor(mapped, calls.length > 0, rawCalls !== undefined),
-    native_finish_reason: shown === undefined || isKnownReason(shown) ? shown : cleanLabel(shown),
+    native_finish_reason: reason === undefined ? undefined : cleanLabel(shownFinishReason(choice, reason)),
   })
 }

@@ -3,7 +3,7 @@ import { isObject, isText, type JsonObject } from '../../../protocol/json-values
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
-import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
+import { BodyWriter } from '../../chat/reply/body-writer.js'
 import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
 import { markDetails } from '../reasoning/thoughts.js'
 import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
@@ -18,7 +18,7 @@ export class ChoiceBodyWriter extends BodyWriter {
     super()
   }
 
-  override body(top: ReplyTop, _labels: WrittenLabels, charge: WireCharge): string {
+  override body(top: ReplyTop, _labels: JsonObject, charge: WireCharge): string {
     return writeMessage(top, this.choices ?? '[]', this.stop, charge)
   }
 

@@ -2,7 +2,7 @@ import type { Model } from '../../../contracts/catalogue.js'
 import type { Route } from '../../../contracts/providers.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
-import { pricesCacheWrites, withoutMarks } from '../../chat/cache-marks.js'
+import { pricesCacheWrites, withoutMarks } from '../../chat/route-request.js'
 import { readThought, type Thinker } from '../reasoning/thoughts.js'
 import { isThinking, signatureOf } from './blocks.js'
 import { type ReplaceMark, replaceMarks } from './nested-marks.js'
@@ -52,8 +52,8 @@ export function nativeRequest(
     }
   }
   if (!namesReasoning(model, route)) request = withoutHints(request)
-  const paysForWrites = onCallersKey || pricesCacheWrites(route.prices ?? model.prices)
-  return marksCache && !paysForWrites ? withoutAnyMarks(request) : request
+  if (!marksCache || onCallersKey || pricesCacheWrites(route.prices ?? model.prices)) return request
+  return withoutAnyMarks(request)
 }
 
 /** Removes the settings by which a model decides about reasoning itself. */

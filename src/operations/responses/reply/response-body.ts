@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
-import { BodyWriter, type WrittenLabels } from '../../chat/reply/body-writer.js'
+import { BodyWriter } from '../../chat/reply/body-writer.js'
 import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
 import { OutputItems } from './output-items.js'
 import { type AboutResponse, responseObject, responseUsage } from './response-object.js'
@@ -35,7 +35,7 @@ export class ResponseBody extends BodyWriter {
     this.choices = this.writeSafely(items.without(lostToolCalls(0)))
   }
 
-  override body(_top: ReplyTop, _labels: WrittenLabels, charge: WireCharge): string {
+  override body(_top: ReplyTop, _labels: JsonObject, charge: WireCharge): string {
     this.items?.keep()
     const { reason } = this
     const status = reason === undefined ? 'completed' : 'incomplete'

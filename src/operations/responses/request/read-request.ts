@@ -91,6 +91,8 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 ])
 const SPELLINGS = new Spellings([...OUTLINE_NAMES, ...SHARED_FIELDS, ...FIELDS, ...REFUSED.keys()])
 
+const NOT_PARAMETERS: ReadonlySet<string> = new Set([...OUTLINE_NAMES, ...FIELDS, '__proto__'])
+
 const EFFORT = /^[a-z]{1,16}$/
 const MAX_INCLUDED = 64
 
@@ -101,9 +103,8 @@ const MAX_INCLUDED = 64
 export function parseResponseRequest(body: JsonObject): AskedResponse {
   refuseState(body)
   const request = openRequest(body, SPELLINGS, REFUSED)
-  const { keys, reading } = request
-  const names = keys.filter((key) => !OUTLINE_NAMES.has(key) && !FIELDS.has(key) && key !== '__proto__')
-  const parameters = readParameters(body, names, reading)
+  const { reading } = request
+  const parameters = readParameters(body, request, NOT_PARAMETERS)
   const input = readInput(body.input, reading)
   const givenTools = readTools(body.tools, reading)
   const toolChoice = readToolChoice(body.tool_choice, reading)

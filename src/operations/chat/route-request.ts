@@ -1,0 +1,139 @@
+import type { Model, Prices } from '../../contracts/catalogue.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { isNeutral } from '../../protocol/request-fields/known-fields.js'
+import { isOutputBound, type OutputBounds } from './output-bounds.js'
+import type { ParsedChatRequest } from './read-request.js'
+
+/**
+ * Returns the request with the parameters that a route accepts. `reasoning` and `reasoning_effort` get the name in its
+ * list. Parameters that are not in its list and have no effect are removed, and so are prompt cache marks if nobody
+ * would pay for the cache write.
+ */
+export function routeParameters(
+  { forward, marksCache }: Pick<ParsedChatRequest, 'forward' | 'marksCache'>,
+  model: Model,
+  route: Route,
+  onCallersKey: boolean,
+): ChatRequest {
+  const supported = route.supportedParameters ?? model.supportedParameters
+  const listed = supported === undefined ? forward : withListed(forward, supported)
+  if (!marksCache || onCallersKey || pricesCacheWrites(route.prices ?? model.prices)) return listed
+  return withoutCacheMarks(listed)
+}
+
+const KEPT = new Set(['model', 'messages', 'stream', 'user'])
+
+function withListed(forward: ChatRequest, supported: readonly string[]): ChatRequest {
+  const left: JsonObject = {}
+  let isChanged = false
+  for (const field of Object.keys(forward)) {
+    if (KEPT.has(field) || supported.includes(field) || !isNeutral(field, forward[field])) {
+      left[field] = forward[field]
+    } else isChanged = true
+  }
+  const renamed = renameReasoning(left, supported)
+  return renamed || isChanged ? (left as ChatRequest) : forward
+}
+
+/** Returns whether anything was renamed. A budget in tokens is not an effort, and keeps the client's name. */
+function renameReasoning(request: JsonObject, supported: readonly string[]): boolean {
+  const takesObject = supported.includes('reasoning')
+  const takesEffort = supported.includes('reasoning_effort')
+  if (takesObject === takesEffort) return false
+  const { reasoning, reasoning_effort: effort } = request
+  if (takesObject && effort !== undefined) {
+    delete request.reasoning_effort
+    request.reasoning = { effort, ...(isObject(reasoning) && reasoning) }
+    return true
+  }
+  if (!takesEffort || !isObject(reasoning) || reasoning.max_tokens !== undefined) return false
+  const asked = reasoning.enabled === false ? 'none' : (reasoning.effort ?? effort)
+  if (typeof asked !== 'string') return false
+  delete request.reasoning
+  request.reasoning_effort = asked
+  return true
+}
+
+/** Whether every row of some prices has a price of cache writes. */
+export function pricesCacheWrites(prices: Prices | undefined): boolean {
+  if (prices === undefined) return false
+  return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)
+}
+
+/** Removes the marks of the request, its messages, their parts and its tools. */
+function withoutCacheMarks({ cache_control: _, ...request }: ChatRequest): ChatRequest {
+  return {
+    ...request,
+    messages: withoutMarks(request.messages) as ChatMessage[],
+    ...(Array.isArray(request.tools) && { tools: withoutMarks(request.tools) }),
+  } as ChatRequest
+}
+
+/** Removes the prompt cache marks of items, such as messages or tools, and of the parts of their content. */
+export function withoutMarks(items: readonly unknown[]): unknown[] {
+  return items.map((item) => {
+    if (!isObject(item)) return item
+    const { cache_control: _, ...unmarked } = item
+    return Array.isArray(item.content) ? { ...unmarked, content: withoutMarks(item.content) } : unmarked
+  })
+}
+
+const BOUNDS = ['max_completion_tokens', 'max_tokens'] as const
+
+/** Returns the request with the provider's name of the model, and for no more output than the hold covers. */
+export function upstreamRequest(
+  forward: ChatRequest,
+  model: Model,
+  route: Route,
+  bounds: OutputBounds,
+): ChatRequest {
+  // Spreading a client's object takes several times as long, because each may have a different shape.
+  const request: ChatRequest = Object.assign({}, forward, { model: route.upstreamModel })
+  if (bounds.isSent) setBound(request, model, route, bounds.tokens)
+  else if (route.adapter.needsBound === true) {
+    // All that is on hold, because the API counts thinking in the output limit.
+    const tokens = Math.min(bounds.tokens + bounds.thinking, model.maxOutputTokens ?? Infinity)
+    setBound(request, model, route, tokens)
+  }
+  clampThinking(request, bounds.thinking)
+  return request
+}
+
+/** Sets the output limit in the field that the route accepts. If that is unknown, uses the client's fields. */
+function setBound(
+  request: ChatRequest,
+  model: Model,
+  { adapter, supportedParameters }: Route,
+  tokens: number,
+): void {
+  const supported = supportedParameters ?? model.supportedParameters
+  const listed = BOUNDS.filter((field) => supported?.includes(field))
+  const taken = listed.length === 1 ? listed[0] : adapter.outputBound
+  const named = BOUNDS.filter((field) => isOutputBound(request[field]))
+  if (taken === undefined && named.length > 0) {
+    for (const field of named) request[field] = Math.min(request[field] as number, tokens)
+    return
+  }
+  for (const field of BOUNDS) delete request[field]
+  request[taken ?? listed[0] ?? 'max_tokens'] = tokens
+}
+
+const BUDGETS = [
+  ['reasoning', 'max_tokens'],
+  ['thinking', 'budget_tokens'],
+  ['chat_template_kwargs', 'thinking_budget'],
+] as const
+
+function clampThinking(request: ChatRequest, most: number): void {
+  if (isOutputBound(request.thinking_budget))
+    request.thinking_budget = Math.min(request.thinking_budget, most)
+  for (const [field, member] of BUDGETS) {
+    const settings = request[field]
+    const budget = isObject(settings) ? settings[member] : undefined
+    if (isOutputBound(budget) && budget > most) {
+      request[field] = { ...(settings as JsonObject), [member]: most }
+    }
+  }
+}

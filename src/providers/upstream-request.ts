@@ -1,0 +1,22 @@
+import type { ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import type { ReplyReader } from './reply-reader.js'
+
+/** One POST to a provider. */
+export interface UpstreamRequest {
+  /** With a caller's credential, the host's credentials in the fixed headers are not sent. */
+  readonly call: Pick<ProviderCall, 'auth' | 'stream' | 'limits' | 'signal' | 'trace'>
+  /** One of the upstream's endpoints, appended to its base URL. */
+  readonly endpoint: string
+  /** Those of this request, with its credential. Fixed headers are added; none of these may be among them. */
+  readonly headers: Readonly<HeaderList>
+  /** JSON text, or its bytes. */
+  readonly body: string | Buffer
+  /** Must be new for each request. */
+  readonly reader: ReplyReader
+  readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
+  /** Returns the request to send instead after this failure, or undefined if the failure stands. Must not throw. */
+  readonly instead?: ((failure: unknown) => UpstreamRequest | undefined) | undefined
+}
+
+/** Alternating names and values, the form in which undici accepts headers fastest. */
+export type HeaderList = string[]
