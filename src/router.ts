@@ -64,7 +64,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     newId,
     turns: new TurnGate(usesFastPath('turns')),
     fastPaths: usesFastPath('chunks'),
-    isClosing: () => engine.isClosing,
+    isClosing: engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),
     onStripped() {
@@ -93,9 +93,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
       }),
   })
   // HTTP/2 requests and responses have every member that is used here, although Node's types do not say so.
-  const router = ((req: IncomingMessage, res: ServerResponse, next) =>
-    handler(req, res, next)) as CompatRouter
-  return Object.defineProperties(router, {
+  return Object.defineProperties(handler as CompatRouter, {
     inFlight: { get: () => engine.inFlight },
     openHolds: { get: () => engine.openHolds },
     calls: { value: engine.calls },

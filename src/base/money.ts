@@ -53,25 +53,23 @@ export function creditsToNumber(amount: Credits): number {
 const WIRE_EXACT_BELOW = 10n ** 15n
 const WIRE_DIGITS = 15
 
-/** Rounds up to an exact JSON number: 15 significant digits from 1,000,000 credits on, unchanged below. */
-export function roundUpToWire(amount: Credits): Credits {
-  return roundUpTo(wireStep(amount), amount)
-}
-
 /**
- * Returns the last place of an amount that a JSON number represents: 1 below 1,000,000 credits, otherwise the place of
- * its 15th digit. Parts that add up to an amount are also exact if they end at the same place.
+ * Rounds up to an exact JSON number: unchanged below 1,000,000 credits, otherwise 15 significant digits. With `whole`, to
+ * the last place that `whole` has after it was rounded: parts of one amount are exact if they end at the same place.
  */
-export function wireStep(amount: Credits): Credits {
-  return amount < WIRE_EXACT_BELOW ? 1n : 10n ** BigInt(amount.toString().length - WIRE_DIGITS)
-}
-
-/** Rounds an amount of zero or more up to a multiple of `step`. */
-export function roundUpTo(step: Credits, amount: Credits): Credits {
-  return step === 1n ? amount : ceilDiv(amount, step) * step
+export function roundUpToWire(amount: Credits, whole = amount): Credits {
+  if (whole < WIRE_EXACT_BELOW) return amount
+  const step = 10n ** BigInt(whole.toString().length - WIRE_DIGITS)
+  return ceilDiv(amount, step) * step
 }
 
 /** Divides and rounds up. The numerator must be zero or more. */
 export function ceilDiv(numerator: bigint, denominator: bigint): bigint {
   return (numerator + denominator - 1n) / denominator
+}
+
+export function largest(first: Credits, ...others: readonly Credits[]): Credits {
+  let most = first
+  for (const other of others) if (other > most) most = other
+  return most
 }

@@ -27,7 +27,6 @@ import { startSweeper } from './charging/sweeper.js'
 import { CallLog } from './events/call-log.js'
 import { CallRecorder } from './events/call-recorder.js'
 import { eventError } from './events/event-error.js'
-import { Explanations } from './events/explanations.js'
 import { FirstTimes } from './events/first-times.js'
 import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
@@ -59,7 +58,7 @@ export interface Engine {
   readonly inFlight: number
   readonly openHolds: number
   /** Whether {@link close} was called. */
-  readonly isClosing: boolean
+  isClosing(): boolean
   calls(): readonly CallInFlight[]
   routes(): readonly RouteHealth[]
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
@@ -80,7 +79,7 @@ export function createEngine(given: EngineOptions): Engine {
     boundedPlan: { ...options, neverOverdraw: true, counter: options.replyCounter },
     ledger: new LedgerClient(options),
     holds: new HoldKeeper(options, () => inFlight.renewHolds()),
-    lookUps: new LookUps(options.limits.lookUps),
+    lookUps: new LookUps(options),
     inFlight,
     idempotency: new Idempotency({ inFlight, options }),
     watchdog: new Watchdog(options.clock),
@@ -90,7 +89,6 @@ export function createEngine(given: EngineOptions): Engine {
     firstTimes: new FirstTimes(),
   }
   const calls = new UnorderedList<CallLog>()
-  const explanations = new Explanations()
   const recorder = new CallRecorder(options)
   const endDroppedWatch = options.calls.watchDropped?.(({ count, error }) => {
     options.emit({ type: 'calls-dropped', count, ...(error !== undefined && { error: eventError(error) }) })
@@ -110,7 +108,7 @@ export function createEngine(given: EngineOptions): Engine {
   ): Promise<void> {
     const { requestId } = call
     const trace = options.traceContext === undefined ? undefined : readTraceContext(call.headers)
-    const log = new CallLog(requestId, name, options, explanations, recorder, trace)
+    const log = new CallLog(requestId, name, options, recorder, trace)
     if (isCharged) calls.add(log)
     const context = new LazyContext(requestId)
     writer.onLeave(() => context.end())
@@ -199,9 +197,7 @@ export function createEngine(given: EngineOptions): Engine {
       return parts.ledger.openHolds
     },
 
-    get isClosing() {
-      return closing !== undefined
-    },
+    isClosing: () => closing !== undefined,
 
     calls: () => calls.items.map((log) => log.soFar()).sort((one, other) => other.startedAt - one.startedAt),
 

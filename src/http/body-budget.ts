@@ -34,7 +34,7 @@ export class BodyBudget {
     const change = (bytes: number): void => {
       taken += bytes
       this.#bytes += bytes
-      const ofAccount = this.#of(account) + bytes
+      const ofAccount = (this.#accounts.get(account) ?? 0) + bytes
       if (ofAccount === 0) this.#accounts.delete(account)
       else this.#accounts.set(account, ofAccount)
     }
@@ -48,15 +48,12 @@ export class BodyBudget {
     }
   }
 
-  #of(account: string): number {
-    return this.#accounts.get(account) ?? 0
-  }
-
   #refusal(bytes: number, account: string, takenByBody: number): CompatError | undefined {
     const left = this.limitBytes - this.#bytes - bytes
     if (left < 0) return tooManyBytes()
     const isOnlyBody = this.#bytes === takenByBody
-    const isFair = (this.#of(account) + bytes) * PARTS_LEFT <= left
+    const ofAccount = this.#accounts.get(account) ?? 0
+    const isFair = (ofAccount + bytes) * PARTS_LEFT <= left
     return isOnlyBody || isFair ? undefined : tooManyBytesOfAccount()
   }
 }

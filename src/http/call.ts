@@ -21,8 +21,8 @@ export type HostRequest = IncomingMessage & {
   originalUrl?: unknown
 }
 
-/** The settings that all calls of one handler share. */
-export interface CallSettings {
+/** The parts that all calls of one handler share. */
+export interface CallTools {
   readonly limits: Limits
   readonly clock: Clock
   readonly budget: BodyBudget
@@ -38,21 +38,20 @@ export class HttpCall implements IncomingCall {
   #collector: BodyCollector | undefined
   #receivedBytes = 0
   #isAbandoned = false
+  readonly headers: IncomingMessage['headers']
   /** Whether the page that sent the request may read the reply, even if it is no error. */
   isOriginAllowed = false
 
   constructor(
     readonly requestId: string,
     private readonly req: HostRequest,
-    private readonly settings: CallSettings,
-  ) {}
+    private readonly tools: CallTools,
+  ) {
+    this.headers = req.headers
+  }
 
   get query(): string {
     return queryOf(this.req.url ?? '')
-  }
-
-  get headers(): IncomingMessage['headers'] {
-    return this.req.headers
   }
 
   // Counts the raw headers, because Node keeps only the first line in `headers`.
@@ -88,7 +87,7 @@ export class HttpCall implements IncomingCall {
     checkBodyType(req.headers, !isUnread)
     if (!isUnread) return this.#takeParsed()
 
-    const { limits, budget } = this.settings
+    const { limits, budget } = this.tools
     const declared = declaredBytes(req)
     if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
     const arrived = declared === undefined ? undefined : this.#readArrived(declared)
@@ -99,7 +98,7 @@ export class HttpCall implements IncomingCall {
     // Only received bytes count: a declared length uses no memory, and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
-    this.#collector = new BodyCollector(req, declared, limits, this.settings.clock, share)
+    this.#collector = new BodyCollector(req, declared, limits, this.tools.clock, share)
     return this.#collect(this.#collector, share)
   }
 
@@ -157,16 +156,16 @@ export class HttpCall implements IncomingCall {
   }
 
   #takeParsed(): RequestBody {
-    const { req, settings } = this
+    const { req, tools } = this
     const isHalfRead = req._body !== true && !req.readableEnded
     const body = isHalfRead ? undefined : req.body
     if (typeof body === 'string' || body instanceof Uint8Array) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      if (bytes.length > settings.limits.bodyBytes) throw tooLarge(settings.limits.bodyBytes)
+      if (bytes.length > tools.limits.bodyBytes) throw tooLarge(tools.limits.bodyBytes)
       return parseBytes(bytes)
     }
     if (body === undefined || (body === null && !mayBeNull(req))) {
-      settings.onBodyConsumed(this.requestId)
+      tools.onBodyConsumed(this.requestId)
       throw asCompatError(new Error('Another middleware has consumed the request body.'))
     }
     return { value: checkJsonValue(body) }

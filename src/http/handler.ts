@@ -7,7 +7,7 @@ import type { Limits } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
-import { type CallSettings, type HostRequest, HttpCall } from './call.js'
+import { type CallTools, type HostRequest, HttpCall } from './call.js'
 import { preflightHeaders } from './cors.js'
 import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
@@ -58,39 +58,29 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
       // The error cannot be reported any more, and a throw from here would end the host's process.
     }
   }
-  const { fastPaths, isClosing, turns } = options
-  const { clientStallMs } = options.limits
-  const tools: ReplyTools = {
-    clientStallMs,
-    sockets: new SocketWatch(),
-    fastPaths,
-    isClosing,
-    resourceMetadata: options.resourceMetadata,
+  const { turns } = options
+  const tools: CallTools & ReplyTools = {
+    ...options,
     onFault,
-  }
-  const settings: CallSettings = {
-    limits: options.limits,
-    clock: options.clock,
+    resourceMetadata: options.resourceMetadata,
+    sockets: new SocketWatch(),
     budget: new BodyBudget(options.limits.bodyBytesInFlight),
-    onBodyConsumed: options.onBodyConsumed,
   }
   const paths = new PathTable(endpoints)
 
   function answer(req: HostRequest, res: ServerResponse, path: string | undefined): void {
     const match = path === undefined ? undefined : paths.find(path)
+    const method = req.method === 'HEAD' ? 'GET' : req.method
+    const endpoint = match?.endpoints.find((candidate) => candidate.method === method)
+    const isPublic = endpoint?.isPublic === true
     const requestId = requestIdOf(req, res, options.newId)
-    const call = new HttpCall(requestId.id, req, settings)
-    const isPublic = match?.endpoints.every((endpoint) => endpoint.isPublic === true) ?? false
+    const call = new HttpCall(requestId.id, req, tools)
     const reply = new HttpReply(req, res, requestId, call, tools, isPublic, match?.endpoints[0]?.errors)
     if (match === undefined) {
       if (path !== undefined && basePath === '') reportMount(req, path)
       reply.sendError(notFound(req, path))
-      return
-    }
-    const method = req.method === 'HEAD' ? 'GET' : req.method
-    const endpoint = match.endpoints.find((candidate) => candidate.method === method)
-    if (endpoint === undefined) refuseMethod(req, res, match.endpoints, reply)
-    else run(() => endpoint.answer(call, reply, match.parameter), call, reply, res)
+    } else if (endpoint === undefined) refuseMethod(req, res, match.endpoints, reply)
+    else run(endpoint, match.parameter, call, reply, res)
   }
 
   function notFound(req: HostRequest, path: string | undefined): CompatError {
@@ -108,7 +98,13 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
 
   const ended = (): void => turns.leave()
 
-  function run(work: () => Promise<void>, call: HttpCall, reply: HttpReply, res: ServerResponse): void {
+  function run(
+    endpoint: Endpoint,
+    parameter: string,
+    call: HttpCall,
+    reply: HttpReply,
+    res: ServerResponse,
+  ): void {
     const failed = (error: unknown): void => {
       ended()
       onFault('http endpoint', error, call.requestId)
@@ -121,7 +117,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     }
     const begin = (): void => {
       try {
-        work().then(ended, failed)
+        endpoint.answer(call, reply, parameter).then(ended, failed)
       } catch (error) {
         failed(error)
       }
@@ -131,7 +127,8 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
     else begin()
   }
 
-  return (req, res, next) => {
+  // Hosts see its name, for example in the traces of Express.
+  const router: HttpHandler = (req, res, next) => {
     const path = pathUnder(basePath, pathOf(req.url ?? ''))
     if (path === undefined && next !== undefined) {
       if (isStripped(req, basePath)) options.onStripped?.()
@@ -148,6 +145,7 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
       res.destroy()
     }
   }
+  return router
 }
 
 /** Frameworks pass their own request and response to a router that is mounted as one of their handlers. */

@@ -2,12 +2,12 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
+import type { Limits } from '../contracts/limits.js'
 import type { ReplyWriter } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
 import { ANY_ORIGIN, letRead } from './cors.js'
-import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
 import { writeChunk } from './write-chunk.js'
@@ -15,12 +15,13 @@ import { writeChunk } from './write-chunk.js'
 const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
 const FIRST_ERROR = 400
+const HTTP2_INTERNAL_ERROR = 2
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
+/** The parts that all replies of one handler share. */
 export interface ReplyTools {
-  /** How long a client may accept no bytes of the rest of a reply. */
-  readonly clientStallMs: number
+  readonly limits: Limits
   readonly sockets: SocketWatch
   /** Whether a chunk may bypass `res.write`. */
   readonly fastPaths: boolean
@@ -44,6 +45,7 @@ export class HttpReply implements ReplyWriter {
   #resume: (() => void) | undefined
   #hearsDrain = false
   #watched: Socket | undefined
+  readonly #isHttp2: boolean
 
   /** `isPublic`: any cache may keep a success. `errors`: OpenAI's shape if undefined. */
   constructor(
@@ -55,6 +57,7 @@ export class HttpReply implements ReplyWriter {
     private readonly isPublic: boolean,
     private readonly errors: ErrorStyle | undefined,
   ) {
+    this.#isHttp2 = req.httpVersionMajor === 2
     res.on('close', this.#leave)
     if (res.socket === null) {
       this.#watched = req.socket
@@ -160,10 +163,6 @@ export class HttpReply implements ReplyWriter {
     else if (this.#phase === 'stream') this.drop()
   }
 
-  get #isHttp2(): boolean {
-    return this.req.httpVersionMajor === 2
-  }
-
   #mayBegin(): boolean {
     if (this.#left || this.#phase !== 'waiting') return false
     if (!isAnswered(this.res)) return true
@@ -179,13 +178,11 @@ export class HttpReply implements ReplyWriter {
       if (status >= FIRST_ERROR) letRead(headers, this.res, ANY_ORIGIN)
       else if (this.call.isOriginAllowed) letRead(headers, this.res, origin)
     }
-    if (!this.#isHttp2 && (this.call.mustClose || this.#endsConnection)) headers.connection = 'close'
+    const { isClosing, sockets } = this.tools
+    // When a reply ends its connection, Node drops the pipelined requests behind it. So only the last reply may end it.
+    const endsConnection = isClosing() && sockets.isLast(this.req.socket, this.#leave)
+    if (!this.#isHttp2 && (this.call.mustClose || endsConnection)) headers.connection = 'close'
     this.res.writeHead(status, headers)
-  }
-
-  /** When a reply ends its connection, Node drops the pipelined requests behind it. So only the last reply may end it. */
-  get #endsConnection(): boolean {
-    return this.tools.isClosing() && this.tools.sockets.isLast(this.req.socket, this.#leave)
   }
 
   #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void {
@@ -218,7 +215,7 @@ export class HttpReply implements ReplyWriter {
     if (this.#isHttp2) {
       if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
     } else if (!mustClose) call.discardRest()
-    dropIfStalled(res, this.tools.clientStallMs, this.#isHttp2)
+    dropIfStalled(res, this.tools.limits.clientStallMs, this.#isHttp2)
     // Until this reply is sent, the replies before it must not end the connection.
     if (this.#watched !== undefined) res.once('finish', () => this.#release())
   }
@@ -275,4 +272,29 @@ function isAnswered(res: ServerResponse): boolean {
 
 function uncork(socket: Socket): void {
   socket.uncork()
+}
+
+/**
+ * Drops a client that accepts no bytes for `stallMs` after the whole answer has been written. From then on nobody else
+ * watches it. Node's own timers observe progress. For HTTP/1 it is the socket's timer, after which Node destroys the
+ * socket.
+ */
+function dropIfStalled(res: ServerResponse, stallMs: number, isHttp2: boolean): void {
+  if (isHttp2) {
+    const { stream } = res as unknown as Http2ServerResponse
+    if (stream?.writableLength) stream.setTimeout(stallMs, () => stream.close(HTTP2_INTERNAL_ERROR))
+  } else if (res.writableLength > 0) {
+    if (res.socket === null) res.once('socket', (socket: Socket) => limitSilence(res, socket, stallMs))
+    else limitSilence(res, res.socket, stallMs)
+  }
+}
+
+function limitSilence(res: ServerResponse, socket: Socket, stallMs: number): void {
+  // If a test injected the request, the socket may be any stream.
+  if (typeof socket.setTimeout !== 'function') return
+  const before = socket.timeout ?? 0
+  if (before > 0 && before <= stallMs) return
+  socket.setTimeout(stallMs)
+  // Runs before Node's own listener, which sets the timeout of an idle connection or sends the next answer.
+  res.prependOnceListener('finish', () => socket.setTimeout(before))
 }

@@ -112,7 +112,7 @@ export function memoryLedger(
   /** Frees what an open hold has reserved. */
   function free({ account, amount, limits }: OpenHold): void {
     accountOf(account).held -= amount
-    if (limits.length > 0) giveBack(bucketRows, limits)
+    giveBack(bucketRows, limits)
   }
 
   function expireNow(): number {
@@ -163,24 +163,18 @@ export function memoryLedger(
     const available = posted - (account?.held ?? 0n) + freed
     if (amount > 0n && available < amount) return { ok: false, reason: 'insufficient', posted, available }
     const own = replaced?.limits ?? NO_LIMITS
-    const tested =
-      request.limits === undefined ? undefined : testLimits(bucketRows, request.limits, own, now, noneOverdue)
-    if (tested?.ok === false) return tested
-    const grants = tested?.grants ?? []
-    const opened = openHold(
-      request,
-      claim,
-      now,
-      grants.map(({ part }) => part),
-    )
+    const tested = testLimits(bucketRows, request.limits ?? [], own, now, noneOverdue)
+    if (!tested.ok) return tested
+    const parts = tested.grants.map(({ part }) => part)
+    const opened = openHold(request, claim, now, parts)
     if (replaced !== undefined) {
       accountOf(replaced.account).held -= replaced.amount
       holds.release(replaced)
     }
-    takeLimits(bucketRows, grants, own)
+    takeLimits(bucketRows, tested.grants, own)
     accountOf(name).held += amount
     holds.add(opened)
-    return granted(request, opened.limits, now)
+    return granted(request, parts, now)
   }
 
   function granted({ limits }: HoldRequest, parts: readonly LimitUse[], now: number): HoldResult {

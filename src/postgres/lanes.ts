@@ -42,6 +42,11 @@ interface Lane<Command, Outcome> {
  * batch; a lane costs a batch of its own.
  */
 const TRIES_WITHOUT_WAIT = 6
+/**
+ * The pause before another try. Without it, the few commands that are left of a batch would be tried again in small batches
+ * of their own, while the other process still works on the batch that has their rows.
+ */
+const PAUSE_MS = 5
 /** So many commands for one row are worth a batch of their own at once, and the next ones for the row, too. */
 const CROWD = 16
 const LINGER_MS = 100
@@ -66,6 +71,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
   const turns = createGate(1)
   const lanes = new Map<string, Lane<Command, Outcome | Busy>>()
   let isClosed = false
+  let pause: { readonly end: Promise<void>; readonly finish: () => void } | undefined
 
   const quick = createGroupCommit<Command, Outcome | Busy>({
     ...limits,
@@ -128,35 +134,59 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     return lanes.size === 0 ? undefined : rowsOf(command).find((row) => lanes.has(row))
   }
 
-  /** Returns the outcome, or the row to wait for. */
-  async function tryQuickly(command: Command, signal: AbortSignal | undefined): Promise<Outcome | Busy> {
+  /** Resolves at the end of the pause that all busy commands share, or when the lanes are closed. */
+  function waitForTry(): Promise<void> {
+    pause ??= startPause(() => {
+      pause = undefined
+    })
+    return pause.end
+  }
+
+  /** Tries again if the outcome is a busy row. Returns the outcome, or the row to wait for. */
+  async function retry(
+    command: Command,
+    signal: AbortSignal | undefined,
+    first: Busy,
+  ): Promise<Outcome | Busy> {
+    let outcome: Outcome | Busy = first
+    for (let tries = 1; isBusy(outcome) && tries < TRIES_WITHOUT_WAIT; tries++) {
+      if (outcome.isCrowded || isClosed || lanes.has(outcome.row)) break
+      await waitForTry()
+      if (isClosed) break
+      outcome = await quick.add(command, signal)
+    }
+    return outcome
+  }
+
+  /** Waits in a lane for the row that was busy, and for any other row that is busy then. */
+  async function waitLong(command: Command, signal: AbortSignal | undefined, first: Busy): Promise<Outcome> {
+    const found = new Set<string>()
+    let { row } = first
     for (let tries = 1; ; tries++) {
-      const outcome = await quick.add(command, signal)
+      found.add(row)
+      const outcome = await waitFor(tries < TRIES_FOR_ONE_ROW ? [row] : [...found].sort(), command, signal)
       if (!isBusy(outcome)) return outcome
-      if (tries === TRIES_WITHOUT_WAIT || outcome.isCrowded || isClosed || lanes.has(outcome.row))
-        return outcome
+      row = outcome.row
     }
   }
 
   return {
     async add(command, signal) {
-      const awaited = findAwaited(command)
-      const first =
-        awaited === undefined || isClosed
-          ? await tryQuickly(command, signal)
-          : await waitFor([awaited], command, signal)
-      if (!isBusy(first)) return first
-      const found = new Set<string>()
-      let { row } = first
-      for (let tries = 1; ; tries++) {
-        found.add(row)
-        const outcome = await waitFor(tries < TRIES_FOR_ONE_ROW ? [row] : [...found].sort(), command, signal)
-        if (!isBusy(outcome)) return outcome
-        row = outcome.row
+      const awaited = isClosed ? undefined : findAwaited(command)
+      if (awaited !== undefined) {
+        const outcome = await waitFor([awaited], command, signal)
+        return isBusy(outcome) ? waitLong(command, signal, outcome) : outcome
       }
+      const first = await quick.add(command, signal)
+      if (!isBusy(first)) return first
+      const outcome = await retry(command, signal, first)
+      return isBusy(outcome) ? waitLong(command, signal, outcome) : outcome
     },
     async close() {
       isClosed = true
+      pause?.finish()
+      // Within this turn of the event loop, the commands whose pause has ended open their lanes.
+      await new Promise<void>((resolve) => setImmediate(resolve))
       await quick.close()
       for (const [key, lane] of lanes) closeIfEmpty(key, lane)
       while (lanes.size > 0) {
@@ -166,6 +196,19 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
   }
 }
 
+function startPause(onEnd: () => void): { readonly end: Promise<void>; readonly finish: () => void } {
+  let finish = onEnd
+  const end = new Promise<void>((resolve) => {
+    const timer = setTimeout(() => finish(), PAUSE_MS)
+    finish = () => {
+      clearTimeout(timer)
+      onEnd()
+      resolve()
+    }
+  })
+  return { end, finish }
+}
+
 function isBusy<Outcome extends { readonly kind: string }>(outcome: Outcome | Busy): outcome is Busy {
   return outcome.kind === 'busy'
 }
@@ -173,6 +216,7 @@ function isBusy<Outcome extends { readonly kind: string }>(outcome: Outcome | Bu
 function markCrowds<Outcome extends { readonly kind: string }>(
   outcomes: readonly (Outcome | Busy)[],
 ): readonly (Outcome | Busy)[] {
+  if (!outcomes.some(isBusy)) return outcomes
   const counts = new Map<string, number>()
   for (const outcome of outcomes) {
     if (isBusy(outcome)) counts.set(outcome.row, (counts.get(outcome.row) ?? 0) + 1)

@@ -81,7 +81,12 @@ function toStatement(
   postings.sort((first, second) =>
     first.account < second.account ? -1 : Number(first.account > second.account),
   )
-  const accounts = new Set([...releases, ...settlements, ...holds].flatMap(payersOf))
+  const accounts = new Set<string>()
+  const creditors = new Set<string>()
+  for (const { account } of releases) accounts.add(account)
+  for (const { account } of settlements) accounts.add(account)
+  for (const { account } of holds) accounts.add(account)
+  for (const { account, amount } of postings) (amount < 0n ? accounts : creditors).add(account)
   const groups = groupHolds(holds)
   return {
     text: CALL,
@@ -94,7 +99,7 @@ function toStatement(
         ...toEntryArrays(settlements),
         payers: [...payers.keys()],
         payer_places: [...payers.values()],
-        creditors: distinct(postings).filter((account) => !accounts.has(account)),
+        creditors: [...creditors],
         posting_settlements: postings.map((posting) => posting.settlement),
         posting_accounts: postings.map((posting) => posting.account),
         posting_amounts: postings.map((posting) => posting.amount),
@@ -119,10 +124,6 @@ function toStatement(
 
 function namesOf(kind: string, rows: readonly string[]): readonly string[] {
   return rows.filter((row) => row.startsWith(kind)).map((row) => row.slice(kind.length))
-}
-
-function distinct(named: readonly { readonly account: string }[]): readonly string[] {
-  return [...new Set(named.map(({ account }) => account))]
 }
 
 function toEntryArrays(settlements: readonly SettleCommand[]): Record<EntryColumn, readonly Parameter[]> {

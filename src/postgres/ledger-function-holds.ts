@@ -67,8 +67,8 @@ const TAKE_WITHOUT_LIMITS = `select t.kind, t.posted, t.available, t.entry_id in
         p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place]) t;`
 
 function takeWithLimits({ hasLanes }: FunctionVersion): string {
-  return `v_first := p_first_limits[v_place];
-      v_last := p_last_limits[v_place];
+  return `v_first := ${hasLanes ? 'coalesce(p_first_limits[v_place], 1)' : 'p_first_limits[v_place]'};
+      v_last := ${hasLanes ? 'coalesce(p_last_limits[v_place], 0)' : 'p_last_limits[v_place]'};
       select t.kind, t.posted, t.available, t.entry_id, t.counts, t.limit_starts, t.limit_lefts, t.limit_resets
       into kind, posted, available, entry_id, counts, v_new_starts, v_new_lefts, v_new_resets
       from {${hasLanes ? 'take_hold_3' : 'take_hold_2'}}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],

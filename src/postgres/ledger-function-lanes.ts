@@ -27,13 +27,16 @@ const LOCK_ACCOUNTS = `v_locked := array(
     v_busy_accounts := array(select a.id from {accounts} a where a.id = any (v_absent));
     v_absent := array(select unnest(v_absent) except select unnest(v_busy_accounts));
   end if;
-  insert into {accounts} (id, created_at)
-  select p.id, ${NOW} from (
-    select unnest(p_creditors) as id
-    union select p.account from unnest(p_posting_accounts) p(account) where p.account = any (v_absent)
-  ) p
-  where not exists (select from {accounts} a where a.id = p.id)
-  order by 1 on conflict do nothing;
+  if cardinality(p_creditors) > 0 or cardinality(v_absent) > 0 then
+    insert into {accounts} (id, created_at)
+    select p.id, ${NOW} from (
+      select unnest(p_creditors) as id
+      union select p.account from unnest(p_posting_accounts) p(account)
+      where cardinality(v_absent) > 0 and p.account = any (v_absent)
+    ) p
+    where not exists (select from {accounts} a where a.id = p.id)
+    order by 1 on conflict do nothing;
+  end if;
   if cardinality(v_absent) > 0 then
     v_locked := array(select a.id from {accounts} a where a.id = any (v_absent) for no key update skip locked);
     v_busy_accounts := v_busy_accounts || array(
@@ -61,9 +64,11 @@ const LEAVE_OUT_SETTLEMENT = `continue when p_hold_id[place] is null;
 /** The other holds of its group are taken one by one, since the group's total includes it. */
 const LEAVE_OUT_HOLD = `continue when p_holds[place] is null;
       p_holds[place] := null;
-      p_replaces[place] := null;
+      if p_replaces[place] is not null then p_replaces[place] := null; end if;
       if p_hold_groups[place] > 0 then p_group_totals[p_hold_groups[place]] := null; end if;
-      for v_place in p_first_limits[place] .. p_last_limits[place] loop p_limit_amounts[v_place] := 0; end loop;
+      for v_place in coalesce(p_first_limits[place], 1) .. coalesce(p_last_limits[place], 0) loop
+        p_limit_amounts[v_place] := 0;
+      end loop;
       ${answerBusy('hold')}`
 
 const LEAVE_OUT_BUSY_ACCOUNTS = `if cardinality(v_busy_accounts) > 0 then
@@ -147,7 +152,7 @@ export const LOCK_FREE_ROWS = `${AWAIT_ROWS}
   ${LEAVE_OUT_BUSY_BUCKETS}
   awaited := null;`
 
-/** Variables of {@link LOCK_FREE_ROWS} and {@link EARN}. */
+/** Variables of {@link LOCK_FREE_ROWS} and {@link MOVE_CREDITS}. */
 export const LANE_VARIABLES = `v_locked text[];
   v_absent text[] := '{}';
   v_busy_accounts text[] := '{}';
@@ -155,10 +160,8 @@ export const LANE_VARIABLES = `v_locked text[];
   v_busy_releases bigint := 0;
   v_busy_settlements bigint := 0;
   v_slot int := 0;
+  v_overdrawn text[];
   v_is_large boolean;`
-
-const EARNED_POSTINGS = `unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
-      where p.amount > 0 and v_entries[p.settlement] is not null`
 
 /** Below these amounts, a balance with a thousand slots is within 64 bits. */
 const LARGE_SLOT = 2n ** 52n
@@ -166,28 +169,50 @@ const LARGE_BALANCE = 2n ** 62n
 const MAX_BALANCE = 2n ** 63n - 1n
 
 /**
- * Adds credits that are earned to the first slot that no other batch uses, so that no two batches wait for the same row.
- * There are as many slots as there were batches at once.
+ * Changes the row of each account once, by all its debits and freed holds. Payers are included with zero, so that each is
+ * read. Credits that are earned go to the first slot that no other batch uses, so that no two batches wait for the same row.
+ * There are as many slots as there were batches at once. Only payers whose row is below zero may be below zero.
  */
-export const EARN = `if exists (select from ${EARNED_POSTINGS}) then
+export const MOVE_CREDITS = `if cardinality(p_creditors) > 0 then
       while not pg_try_advisory_xact_lock(hashtext('{earned}'), v_slot) loop v_slot := v_slot + 1; end loop;
-      with changed as (
-        insert into {earned} as e (account, slot, amount)
-        select p.account, v_slot, sum(p.amount)::bigint from ${EARNED_POSTINGS}
-        group by p.account order by p.account
-        on conflict (account, slot) do update set amount = e.amount + excluded.amount
-        returning e.account, e.amount
-      )
-      select exists (
-        select from changed c join {accounts} a on a.id = c.account
-        where c.amount > ${LARGE_SLOT} or a.posted > ${LARGE_BALANCE}
-      ) into v_is_large;
-      if v_is_large and exists (
-        select from (select distinct p.account from ${EARNED_POSTINGS}) p join {accounts} a on a.id = p.account
-        where a.posted + (select sum(e.amount) from {earned} e where e.account = a.id) > ${MAX_BALANCE}
-      ) then
-        raise exception 'A balance would exceed 64 bits' using errcode = 'numeric_value_out_of_range';
-      end if;
+    end if;
+    with moved as materialized (
+      select x.account, sum(x.spent) as spent, sum(x.freed) as freed, sum(x.earned) as earned from (
+        select p.account, case when p.amount < 0 then p.amount end as spent, 0::bigint as freed,
+          case when p.amount > 0 then p.amount end as earned
+        from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
+        where v_entries[p.settlement] is not null
+        union all
+        select o.account, 0::bigint, o.amount, null::bigint from unnest(v_open_accounts, v_open_amounts) o(account, amount)
+        union all
+        select s.id, 0::bigint, 0::bigint, null::bigint from unnest(p_payers) s(id) where s.id <> all (v_busy_accounts)
+      ) x group by x.account
+    ), filled as (
+      insert into {earned} as e (account, slot, amount)
+      select m.account, v_slot, m.earned::bigint from moved m where m.earned is not null
+      on conflict (account, slot) do update set amount = e.amount + excluded.amount
+      returning e.account, e.amount
+    ), changed as (
+      update {accounts} a set posted = a.posted + m.spent::bigint, held = a.held - m.freed::bigint
+      from moved m where a.id = m.account and m.spent is not null
+      returning a.id, a.posted
+    )
+    select array(select c.id from changed c where c.posted < 0), exists (
+      select from filled f join {accounts} a on a.id = f.account
+      where f.amount > ${LARGE_SLOT} or a.posted > ${LARGE_BALANCE}
+    ) into v_overdrawn, v_is_large;
+    if v_is_large and exists (
+      select from unnest(p_creditors) p(id) join {accounts} a on a.id = p.id
+      where a.posted + ${earnedBy('p.id')} > ${MAX_BALANCE}
+    ) then
+      raise exception 'A balance would exceed 64 bits' using errcode = 'numeric_value_out_of_range';
+    end if;
+    if cardinality(v_overdrawn) > 0 then
+      return query
+        select 'balance'::text, s.place, b.posted, null::numeric, null::bigint, null::bigint[], null::text
+        from (
+          select a.id, (a.posted + ${earnedBy('a.id')})::bigint as posted from {accounts} a where a.id = any (v_overdrawn)
+        ) b join unnest(p_payers, p_payer_places) s(id, place) on s.id = b.id where b.posted < 0;
     end if;`
 
 /** SQL for what an account has earned in slots. Its other earnings are in its row. */
@@ -195,7 +220,7 @@ export function earnedBy(account: string): string {
   return `(select coalesce(sum(e.amount), 0) from {earned} e where e.account = ${account})`
 }
 
-/** The table of {@link EARN}. Its rows change in place many times a second. */
+/** The table of slots, see {@link MOVE_CREDITS}. Its rows change in place many times a second. */
 export const earnedTable = `create table {earned} (
     account text collate "C" not null,
     slot int not null,

@@ -1,6 +1,6 @@
 import type { EntryColumn } from '../sql/entry-rows.js'
 import { HOLD_STATE, hasClaim } from '../sql/hold-states.js'
-import { EARN, earnedBy } from './ledger-function-lanes.js'
+import { MOVE_CREDITS } from './ledger-function-lanes.js'
 import { SETTLE_BUCKETS } from './ledger-function-limits.js'
 import { arrayOf, type FunctionVersion, noCounts } from './ledger-parameters.js'
 
@@ -112,7 +112,6 @@ function answer(version: FunctionVersion): string {
 
 /** Changes each account once, by all its postings and freed holds. Payers are included with zero, so that each is read. */
 function changeBalances(version: FunctionVersion): string {
-  const { hasLanes } = version
   return `return query
       with changed as (
         update {accounts} a set posted = a.posted + d.posted, held = a.held - d.freed
@@ -120,23 +119,18 @@ function changeBalances(version: FunctionVersion): string {
           select x.account, sum(x.posted)::bigint as posted, sum(x.freed)::bigint as freed from (
             select p.account, p.amount as posted, 0::bigint as freed
             from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
-            where v_entries[p.settlement] is not null${hasLanes ? ' and p.amount < 0' : ''}
+            where v_entries[p.settlement] is not null
             union all
             select o.account, 0::bigint, o.amount from unnest(v_open_accounts, v_open_amounts) o(account, amount)
             union all
-            select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id)${hasLanes ? ' where s.id <> all (v_busy_accounts)' : ''}
+            select s.id, 0::bigint, 0::bigint from unnest(p_payers) s(id)
           ) x group by x.account
         ) d where a.id = d.account
         returning a.id, a.posted
       )
       select 'balance'::text, s.place, c.posted, null::numeric, null::bigint${noCounts(version)}
-      from ${hasLanes ? WITH_EARNINGS : 'changed c'} join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
+      from changed c join unnest(p_payers, p_payer_places) s(id, place) on s.id = c.id where c.posted < 0;`
 }
-
-/** Only payers whose row is below zero may be below zero. */
-const WITH_EARNINGS = `(
-        select c.id, (c.posted + ${earnedBy('c.id')})::bigint as posted from changed c where c.posted < 0
-      ) c`
 
 /** Returns the step of a ledger function that runs a batch's settlements. */
 export function settle(version: FunctionVersion): string {
@@ -152,11 +146,6 @@ export function settle(version: FunctionVersion): string {
     ${version.hasLimits ? SETTLE_BUCKETS : ''}
 
     ${answer(version)}
-    ${
-      version.hasLanes
-        ? `${EARN}
-    `
-        : ''
-    }${changeBalances(version)}
+    ${version.hasLanes ? MOVE_CREDITS : changeBalances(version)}
   end if;`
 }

@@ -6,7 +6,8 @@ import { fromLines, toArray, toLines } from './arrays.js'
 const LIMIT_PARAMETERS = {
   // Buckets of limits: those of the holds and the settlements, each once.
   buckets: 'text',
-  // For each hold, the places of the first and the last of its limits. The first is greater if it has none.
+  // For each hold, the places of the first and the last of its limits. The first is greater if it has none. Empty if no
+  // hold has any, as are their parts.
   first_limits: 'int',
   last_limits: 'int',
   // For each hold, the parts of buckets that it will account for, with %s for the beginning of each period.
@@ -43,7 +44,8 @@ export type LimitParameter = keyof typeof LIMIT_PARAMETERS
  * so any change of a name, a type or the order needs a migration that creates a function with another name.
  *
  * The arrays of one group have an element for each of the same things, in the same order. A place in an array counts from
- * 1, as in SQL.
+ * 1, as in SQL. An array of nothing but nulls is passed empty, which costs less and reads the same: a missing element is
+ * null, and `unnest` fills the shorter arrays up with nulls.
  */
 const LEDGER_PARAMETERS = {
   // The accounts to lock, each once: those of releases and holds, and those that pay.
@@ -60,7 +62,7 @@ const LEDGER_PARAMETERS = {
   // Paying accounts, each once, with the place of one of their settlements.
   payers: 'text',
   payer_places: 'bigint',
-  // Accounts that only earn, each once. They are created if they do not exist.
+  // Accounts that earn, each once. They are created if they do not exist.
   creditors: 'text',
   // Postings, with the place of their settlement.
   posting_settlements: 'int',
@@ -137,7 +139,8 @@ export function toLedgerParameters(
 ): readonly Parameter[] {
   const parameters: Parameter[] = NAMES.map((name) => {
     const cells = arrays[name]
-    return LEDGER_PARAMETERS[name] === 'json' ? toLines(cells) : toArray(cells)
+    if (LEDGER_PARAMETERS[name] === 'json') return toLines(cells)
+    return cells.every((cell) => cell === null) ? '{}' : toArray(cells)
   })
   parameters.push(process ?? null)
   return parameters

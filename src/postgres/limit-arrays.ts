@@ -53,8 +53,12 @@ export function toLimitArrays(
   const periods = windows.values.flatMap((periods, index) =>
     periods.map(([start, end]) => ({ place: index + 1, start, end })),
   )
+  const hasLimits = arrays.limits.length > 0
   return {
     ...arrays,
+    first_limits: hasLimits ? arrays.first_limits : [],
+    last_limits: hasLimits ? arrays.last_limits : [],
+    limit_parts: hasLimits ? arrays.limit_parts : [],
     buckets: buckets.values,
     period_windows: periods.map(({ place }) => place),
     period_starts: periods.map(({ start }) => start),

@@ -1,8 +1,11 @@
 import { isProblem, ownerOfCall } from '../contracts/calls.js'
 import type { CallFacts, Charge, KeptCall } from '../contracts/index.js'
-import { readBigint, readJson, readNumber, readOptionalText, readText, toTimeCell } from './cells.js'
+import { checkTime, readBigint, readJson, readNumber, readOptionalText, readText } from './cells.js'
 import type { Parameter, Row } from './database.js'
 import { checkOptionalText, checkText } from './text.js'
+
+/** `json` is text that `JSON.stringify` has written, so it is one line. */
+export type ColumnType = 'text' | 'bigint' | 'json'
 
 /** The columns of a kept call and their types, except `seq`, which the database sets. */
 export const CALL_COLUMNS = {
@@ -17,8 +20,8 @@ export const CALL_COLUMNS = {
   credential_id: 'text',
   app_id: 'text',
   model: 'text',
-  details: 'text',
-} as const satisfies Readonly<Record<string, 'text' | 'bigint'>>
+  details: 'json',
+} as const satisfies Readonly<Record<string, ColumnType>>
 
 type OwnColumns = 'id' | 'requestId' | 'at' | 'operation' | 'status' | 'outcome'
 type OwnerColumns = 'account' | 'credentialId' | 'appId'
@@ -71,11 +74,11 @@ export function toCallCells(call: KeptCall): readonly Parameter[] {
   return [
     checkText(call.id, 'id'),
     checkText(call.requestId, 'requestId'),
-    toTimeCell(call.at, 'at'),
+    checkTime(call.at, 'at'),
     checkText(call.operation, 'operation'),
-    BigInt(call.status),
+    call.status,
     checkText(call.outcome, 'outcome'),
-    isProblem(call) ? 1n : 0n,
+    isProblem(call) ? 1 : 0,
     checkOptionalText(owner?.account, 'account'),
     checkOptionalText(owner?.credentialId, 'credentialId'),
     checkOptionalText(owner?.appId, 'appId'),

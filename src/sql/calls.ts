@@ -1,9 +1,9 @@
-import { ownerOfCall } from '../contracts/calls.js'
-import type { CallStore, DroppedCalls, KeptCall } from '../contracts/index.js'
-import { CALL_COLUMNS, toCallCells } from './call-rows.js'
+import type { CallStore, DroppedCalls } from '../contracts/index.js'
+import { CALL_COLUMNS, type ColumnType, toCallCells } from './call-rows.js'
 import type { Parameter, SqlDatabase, Statement } from './database.js'
-import { createGroupCommit, type FaultKind } from './group-commit.js'
+import type { FaultKind } from './group-commit.js'
 import { findCall, readCalls } from './read-calls.js'
+import { WaitingCalls } from './waiting-calls.js'
 import { callHost } from './watchers.js'
 
 /** The connection on which calls are written. No money waits for it. */
@@ -17,10 +17,11 @@ export interface CallsConnection {
 /** Rows to insert into a table. In `onConflict`, the table is called `known`. */
 export interface Insertion {
   readonly table: string
-  readonly columns: Readonly<Record<string, 'text' | 'bigint'>>
+  /** By the names of the columns. */
+  readonly types: Readonly<Record<string, ColumnType>>
   readonly onConflict: string
-  /** A cell for each column, in the same order. */
-  readonly rows: readonly (readonly Parameter[])[]
+  /** Of each column, in the same order, the cells of all rows. */
+  readonly columns: readonly (readonly Parameter[])[]
 }
 
 export interface SqlCallsOptions {
@@ -38,19 +39,16 @@ export interface SqlCalls extends CallStore {
   close(): Promise<void>
 }
 
-interface Waiting {
-  readonly call: KeptCall
-  readonly cells: readonly Parameter[]
-}
-
 /** How many calls may wait to be written. Further ones are dropped. */
 const MAX_WAITING = 10_000
-/** Calls are gathered for this long before they are written. */
+/** Calls are gathered for this long before they are written, unless they fill a transaction earlier. */
 const GATHER_MS = 100
 /** A pause after each transaction, in which others get the lock of a file. */
 const PAUSE_MS = 5
-/** How long a call is retried if the database fails. */
+/** How long a call is retried if the database fails, and the pauses between the tries. */
 const PATIENCE_MS = 10_000
+const FIRST_RETRY_MS = 20
+const LONGEST_RETRY_MS = 1_000
 const CLOSE_MS = 5_000
 /** Drops are reported at most this often. */
 const REPORT_MS = 5_000
@@ -68,49 +66,72 @@ const UNAUTHENTICATED_STATUS = 401
  */
 export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
   const { connection, database, keepMs, maxRows } = options
-  /** Calls that are not written yet, by their ids. */
-  const waiting = new Map<string, KeptCall>()
+  /** Also the calls that are being written. */
+  const waiting = WaitingCalls.none()
   const uses = createUses(connection)
   const drops = createDrops()
-  const writes = createGroupCommit<Waiting, undefined>({
-    apply: write,
-    faultOf: options.faultOf,
-    maxCommands: maxRows,
-    patienceMs: PATIENCE_MS,
-  })
-  let gathered: Waiting[] = []
   let gathering: NodeJS.Timeout | undefined
+  let writing: Promise<void> | undefined
   let pruning: NodeJS.Timeout | undefined
   let isPruning = false
   let closesBy = Infinity
 
-  async function write(batch: readonly Waiting[]): Promise<readonly undefined[]> {
-    if (performance.now() > closesBy) throw new Error('The store was closed before all calls were written')
-    await connection.insert({
-      table: 'calls',
-      columns: CALL_COLUMNS,
-      onConflict: 'on conflict (id) do nothing',
-      rows: batch.map(({ cells }) => cells),
-    })
-    await uses.write(batch.map(({ call }) => call))
-    await pause(PAUSE_MS)
-    return batch.map(() => undefined)
+  function isClosing(): boolean {
+    return closesBy !== Infinity
   }
 
   function flush(): void {
+    clearTimeout(gathering)
     gathering = undefined
-    const batch = gathered
-    gathered = []
-    for (const item of batch) {
-      const { id } = item.call
-      writes.add(item).then(
-        () => waiting.delete(id),
-        (error: unknown) => {
-          waiting.delete(id)
-          drops.add(error)
-        },
-      )
+    writing ??= writeAll()
+  }
+
+  /** Leaves a few calls until there are more. */
+  async function writeAll(): Promise<void> {
+    do {
+      const batch = waiting.slice(0, maxRows)
+      await write(batch)
+      waiting.removeFirst(batch.size)
+      await pause(PAUSE_MS)
+    } while (waiting.size >= maxRows || (isClosing() && waiting.size > 0))
+    writing = undefined
+    if (waiting.size > 0) gathering ??= setTimeout(flush, GATHER_MS)
+  }
+
+  /** Writes calls in one transaction. If one of them makes it fail, writes each half, until that call fails alone. */
+  async function write(batch: WaitingCalls): Promise<void> {
+    let left = batch
+    let retryMs = FIRST_RETRY_MS
+    while (left.size > 0) {
+      try {
+        await insert(left)
+        return
+      } catch (error) {
+        const kind = options.faultOf(error)
+        if (kind === 'one-command' && left.size > 1) {
+          const middle = left.size >> 1
+          await write(left.slice(0, middle))
+          return write(left.slice(middle))
+        }
+        const isPatient = kind === 'transient' && !isClosing()
+        const lost = isPatient ? left.countBefore(performance.now() - PATIENCE_MS) : left.size
+        drops.add(lost, error)
+        left = left.slice(lost)
+        if (left.size > 0) await pause(retryMs)
+        retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS)
+      }
     }
+  }
+
+  async function insert(calls: WaitingCalls): Promise<void> {
+    if (performance.now() > closesBy) throw new Error('The store was closed before all calls were written')
+    await connection.insert({
+      table: 'calls',
+      types: CALL_COLUMNS,
+      onConflict: 'on conflict (id) do nothing',
+      columns: calls.columns,
+    })
+    await uses.write(calls)
   }
 
   async function prune(): Promise<void> {
@@ -123,7 +144,7 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
             (select seq from {calls} where at < ?1 order by at, seq limit ${PRUNE_ROWS}) returning seq`,
           parameters: [BigInt(Date.now() - keepMs)],
         })
-        if (count < PRUNE_ROWS || closesBy !== Infinity) return
+        if (count < PRUNE_ROWS || isClosing()) return
         await pause(PAUSE_MS)
       }
     } catch {
@@ -135,70 +156,57 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
 
   return {
     record(call) {
-      if (waiting.size >= MAX_WAITING || closesBy !== Infinity) {
-        drops.add(undefined)
+      if (waiting.size >= MAX_WAITING || isClosing()) {
+        drops.add(1)
         return
       }
       let cells: readonly Parameter[]
       try {
         cells = toCallCells(call)
       } catch (error) {
-        drops.add(error)
+        drops.add(1, error)
         return
       }
-      waiting.set(call.id, call)
-      gathered.push({ call, cells })
-      gathering ??= setTimeout(flush, GATHER_MS)
+      waiting.add(cells, performance.now())
+      if (waiting.size >= maxRows) flush()
+      else gathering ??= setTimeout(flush, GATHER_MS)
       pruning ??= setInterval(() => void prune(), Math.min(PRUNE_MS, keepMs)).unref()
     },
-    async find(account, id) {
-      const isOwn = (call: KeptCall): boolean =>
-        account === undefined || ownerOfCall(call)?.account === account
-      const unwritten = waiting.get(id)
-      if (unwritten !== undefined && isOwn(unwritten)) return unwritten
-      let newest: KeptCall | undefined
-      for (const call of waiting.values()) {
-        if (call.requestId === id && isOwn(call) && !(newest !== undefined && newest.at > call.at))
-          newest = call
-      }
-      return newest ?? findCall(database, account, id)
-    },
+    find: async (account, id) => waiting.find(account, id) ?? findCall(database, account, id),
     list: async (query) => readCalls(database, query),
     watchDropped: drops.watch,
     async close() {
-      if (closesBy === Infinity) closesBy = performance.now() + CLOSE_MS
-      clearTimeout(gathering)
+      if (!isClosing()) closesBy = performance.now() + CLOSE_MS
       clearInterval(pruning)
       flush()
-      await writes.close()
+      await writing
       drops.report()
     },
   }
 }
 
 /** Writes the minute of each credential's last use. */
-function createUses(connection: CallsConnection): { write(calls: readonly KeptCall[]): Promise<void> } {
+function createUses(connection: CallsConnection): { write(calls: WaitingCalls): Promise<void> } {
   const written = new Map<string, number>()
   return {
     async write(calls) {
       const latest = new Map<string, number>()
-      for (const call of calls) {
-        const credentialId = ownerOfCall(call)?.credentialId
-        if (credentialId === undefined || call.status === UNAUTHENTICATED_STATUS) continue
-        const minute = Math.floor(call.at / MINUTE_MS) * MINUTE_MS
+      const [times, statuses] = [calls.cellsOf('at'), calls.cellsOf('status')]
+      for (const [row, credentialId] of calls.cellsOf('credential_id').entries()) {
+        if (typeof credentialId !== 'string' || statuses[row] === UNAUTHENTICATED_STATUS) continue
+        const minute = Math.floor(Number(times[row]) / MINUTE_MS) * MINUTE_MS
         const known = latest.get(credentialId) ?? written.get(credentialId) ?? -Infinity
         if (minute > known) latest.set(credentialId, minute)
       }
       if (latest.size === 0) return
+      // In one order, since processes that lock rows in different orders may wait for each other.
+      const ids = [...latest.keys()].sort()
       await connection.insert({
         table: 'credential_uses',
-        columns: { credential_id: 'text', last_used_at: 'bigint' },
+        types: { credential_id: 'text', last_used_at: 'bigint' },
         onConflict: `on conflict (credential_id) do update set last_used_at = excluded.last_used_at
           where known.last_used_at < excluded.last_used_at`,
-        // In one order, since processes that lock rows in different orders may wait for each other.
-        rows: [...latest]
-          .sort(([one], [other]) => (one < other ? -1 : 1))
-          .map(([id, at]) => [id, BigInt(at)]),
+        columns: [ids, ids.map((id) => latest.get(id)!)],
       })
       if (written.size + latest.size > MAX_USES) written.clear()
       for (const [id, minute] of latest) written.set(id, minute)
@@ -226,8 +234,9 @@ function createDrops() {
 
   return {
     report,
-    add(error: unknown): void {
-      count++
+    add(dropped: number, error?: unknown): void {
+      if (dropped === 0) return
+      count += dropped
       if (error !== undefined) lastError = error
       reporting ??= setTimeout(report, REPORT_MS).unref()
     },

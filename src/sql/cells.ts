@@ -46,9 +46,14 @@ export function toJsonCell(value: unknown): string | null {
 
 /** Returns milliseconds as an integer cell, rounded up. Throws a `TypeError` if the value is not a valid time. */
 export function toTimeCell(value: number, name: string): bigint {
+  return BigInt(checkTime(value, name))
+}
+
+/** As {@link toTimeCell}, but returns a number. */
+export function checkTime(value: number, name: string): number {
   const time = Math.ceil(value)
   if (!Number.isSafeInteger(time)) throw new TypeError(`${name} must be milliseconds since the Unix epoch`)
-  return BigInt(time)
+  return time
 }
 
 const INTEGER_PATTERN = /^-?\d+$/

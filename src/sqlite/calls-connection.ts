@@ -1,16 +1,17 @@
 import type { CallsConnection } from '../sql/calls.js'
+import { packColumn } from './messages.js'
 import type { WorkerClient } from './worker-client.js'
 
 /** Writes calls in a thread of their own. */
 export function createCallsConnection(worker: WorkerClient): CallsConnection {
   return {
-    async insert({ table, columns, onConflict, rows }) {
-      const names = Object.keys(columns)
+    async insert({ table, types, onConflict, columns }) {
+      const names = Object.keys(types)
       const values = names.map((_, index) => `?${index + 1}`)
       await worker.ask({
         kind: 'insert',
         text: `insert into {${table}} as known (${names.join(', ')}) values (${values.join(', ')}) ${onConflict}`,
-        rows,
+        columns: columns.map(packColumn),
       })
     },
     async run(statement) {

@@ -26,7 +26,21 @@ export type Question =
 export interface InsertQuestion {
   readonly kind: 'insert'
   readonly text: string
-  readonly rows: readonly (readonly Parameter[])[]
+  readonly columns: readonly InsertColumn[]
+}
+
+/** For one parameter of a statement, its cell in each row. A thread sends one long text faster than many short ones. */
+export type InsertColumn = readonly Parameter[] | string
+
+/** No text that is stored contains this. */
+const SEPARATOR = '\0'
+
+export function packColumn(cells: readonly Parameter[]): InsertColumn {
+  return cells.every((cell) => typeof cell === 'string') ? cells.join(SEPARATOR) : cells
+}
+
+export function unpackColumn(column: InsertColumn): readonly Parameter[] {
+  return typeof column === 'string' ? column.split(SEPARATOR) : column
 }
 
 /** The worker's answer to each kind of question. */

@@ -2,13 +2,15 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { type Connection, openConnection } from './connection.js'
 import { expireHolds } from './hold-rows.js'
 import { createLedgerTransaction } from './ledger-transaction.js'
-import type {
-  AnswerMessage,
-  Answers,
-  FaultCells,
-  Question,
-  QuestionMessage,
-  WorkerStart,
+import {
+  type AnswerMessage,
+  type Answers,
+  type FaultCells,
+  type InsertQuestion,
+  type Question,
+  type QuestionMessage,
+  unpackColumn,
+  type WorkerStart,
 } from './messages.js'
 import { migrate } from './migrations.js'
 
@@ -50,16 +52,22 @@ function createAnswers(): (question: Question) => Answers[keyof Answers] {
       case 'batch':
         return connection.batch(question.statements)
       case 'insert':
-        connection.transaction(() => {
-          const insert = connection.prepare(question.text)
-          for (const row of question.rows) insert.run(row)
-        })
+        insertRows(connection, question)
         return null
       case 'close':
         connection.close()
         return null
     }
   }
+}
+
+function insertRows(connection: Connection, question: InsertQuestion): void {
+  const columns = question.columns.map(unpackColumn)
+  connection.transaction(() => {
+    const insert = connection.prepare(question.text)
+    const count = columns[0]!.length
+    for (let row = 0; row < count; row++) insert.run(columns.map((cells) => cells[row]))
+  })
 }
 
 function toFaultCells(error: unknown): FaultCells {

@@ -122,7 +122,7 @@ describe('a request to the ledger', () => {
     expect([asked, told, options.clock.pending]).toEqual([2, ['ended', 'posted'], 0])
   })
 
-  it('is abandoned at once if a store throws synchronously and no time is left for another try', () => {
+  it('is abandoned at once if a store throws synchronously and no time is left for another try', async () => {
     const options = { clock: createSteppedClock(), limits: { ...DEFAULT_LIMITS, settleMs: 50 } }
     const told: string[] = []
     const request = {
@@ -132,15 +132,17 @@ describe('a request to the ledger', () => {
       },
       gaveUp: (error: unknown) => told.push(`gave up: ${(error as Error).message}`),
     }
-    expect(new LedgerRetry(options, request, () => told.push('ended')).start()).toBeUndefined()
+    const answer = new LedgerRetry(options, request, () => told.push('ended')).start()
     expect([told, options.clock.pending]).toEqual([['gave up: lost', 'ended'], 0])
+    expect(await answer).toBeUndefined()
   })
 
-  it('gets the answer of a synchronous store at once, and ends', () => {
+  it('gets the answer of a synchronous store at once, and ends', async () => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: string[] = []
     const request = { requestId: 'one', ask: () => 'posted', gaveUp: () => told.push('gave up') }
-    expect(new LedgerRetry(options, request, () => told.push('ended')).start()).toBe('posted')
+    const answer = new LedgerRetry(options, request, () => told.push('ended')).start()
     expect([told, options.clock.pending]).toEqual([['ended'], 0])
+    expect(await answer).toBe('posted')
   })
 })

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { setImmediate } from 'node:timers/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Busy, createLanes } from '../../src/postgres/lanes.js'
 import { createDeferred } from '../helpers/deferred.js'
 
@@ -65,6 +66,10 @@ function createBench({ patienceMs = 10_000 } = {}) {
 const isDone = (...ids: number[]) => ids.map((id) => ({ kind: 'done', id }))
 
 describe('lanes', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   it('run the others at once, and the calls for a locked row together when it is free', async () => {
     const { add, lock, free, batches } = createBench()
     lock('a')
@@ -85,6 +90,20 @@ describe('lanes', () => {
     ])
     expect(await add(7, 'a')).toEqual(isDone(7)[0])
     expect(batches.at(-1)).toEqual({ ids: [7], awaited: [] })
+  })
+
+  it('pause before they try a busy row again, while others run', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { add, lock, free, batches } = createBench()
+    lock('a', 'b')
+    const busy = [add(1, 'a'), add(2, 'b')]
+    for (let turn = 0; turn < 10; turn++) await setImmediate()
+    expect(await add(3, 'c')).toEqual(isDone(3)[0])
+    free('a')
+    free('b')
+    vi.advanceTimersByTime(5)
+    expect(await Promise.all(busy)).toEqual(isDone(1, 2))
+    expect(batches.map(({ ids }) => ids)).toEqual([[1, 2], [3], [1, 2]])
   })
 
   it('do not wait for a row that is free again', async () => {
@@ -186,5 +205,21 @@ describe('lanes', () => {
     free('a')
     expect(await waiting).toEqual(isDone(1)[0])
     await closed
+  })
+
+  it('run the calls that pause when they close', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { lanes, add, lock, free, batches } = createBench()
+    lock('a')
+    const paused = add(1, 'a')
+    for (let turn = 0; turn < 10; turn++) await setImmediate()
+    free('a')
+    await lanes.close()
+    expect(await paused).toEqual(isDone(1)[0])
+    expect(batches).toEqual([
+      { ids: [1], awaited: [] },
+      { ids: [1], awaited: ['a'] },
+    ])
+    await expect(add(2, 'b')).rejects.toThrow('closed')
   })
 })

@@ -4,8 +4,7 @@ import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import type { LedgerStore } from '../../src/contracts/ledger.js'
 import type { ChatAdapter, Route } from '../../src/contracts/providers.js'
-import { Attempt } from '../../src/engine/call/attempt.js'
-import type { Interruption } from '../../src/engine/call/attempt-end.js'
+import { Attempt, type Interruption } from '../../src/engine/call/attempt.js'
 import { ClientReply } from '../../src/engine/call/client-reply.js'
 import { CallerLimits } from '../../src/engine/charging/caller-limits.js'
 import { HeldCredit } from '../../src/engine/charging/held-credit.js'
@@ -270,7 +269,7 @@ export const PLANTS: readonly Plant[] = [
         (original) =>
           function (this: Attempt, now) {
             const { interrupt, options } = this as unknown as AttemptInside
-            if (options.client.gone) interrupt.call(this, { why: 'left' })
+            if (options.client.left) interrupt.call(this, { why: 'left' })
             return original.call(this, now)
           },
       ),

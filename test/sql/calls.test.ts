@@ -4,6 +4,7 @@ import type { DroppedCalls, KeptCall } from '../../src/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { type CallsConnection, createSqlCalls } from '../../src/sql/calls.js'
 import type { SqlDatabase } from '../../src/sql/database.js'
+import type { FaultKind } from '../../src/sql/group-commit.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { openConnection } from '../../src/sqlite/connection.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
@@ -211,18 +212,23 @@ describe('a call takes no longer', () => {
 describe('a database that cannot keep up', () => {
   const database = { all: async () => [] } as unknown as SqlDatabase
 
-  it('gets at most 10,000 calls, and one report says how many others were dropped', async () => {
-    const written = createDeferred()
-    const connection: CallsConnection = { insert: () => written.promise, run: async () => 0 }
+  /** Calls on a connection that writes with this function. */
+  function openCalls(insert: CallsConnection['insert'], faultOf: () => FaultKind = () => 'permanent') {
     const calls = createSqlCalls({
       database,
-      connection,
-      faultOf: () => 'permanent',
+      connection: { insert, run: async () => 0 },
+      faultOf,
       keepMs: MINUTE_MS,
       maxRows: 100,
     })
     const reports: DroppedCalls[] = []
-    calls.watchDropped!((dropped) => reports.push(dropped))
+    const end = calls.watchDropped!((dropped) => reports.push(dropped))
+    return { calls, reports, end }
+  }
+
+  it('gets at most 10,000 calls, and one report says how many others were dropped', async () => {
+    const written = createDeferred()
+    const { calls, reports } = openCalls(() => written.promise)
     for (let index = 0; index < 10_250; index++) calls.record(failedCall(`call-${index}`))
     await expect.poll(() => reports, { timeout: 10_000 }).toEqual([{ count: 250 }])
     expect(await calls.find(undefined, 'call-9999')).toBeDefined()
@@ -233,24 +239,61 @@ describe('a database that cannot keep up', () => {
   }, 20_000)
 
   it('and has failed loses its calls, with one report of its error', async () => {
-    const connection: CallsConnection = {
-      insert: async () => {
-        throw new Error('the disk is full')
-      },
-      run: async () => 0,
-    }
-    const calls = createSqlCalls({
-      database,
-      connection,
-      faultOf: () => 'permanent',
-      keepMs: MINUTE_MS,
-      maxRows: 100,
+    const { calls, end, reports } = openCalls(async () => {
+      throw new Error('the disk is full')
     })
-    const reports: DroppedCalls[] = []
-    const end = calls.watchDropped!((dropped) => reports.push(dropped))
     for (let index = 0; index < 300; index++) calls.record(failedCall(`call-${index}`))
     await calls.close()
     expect(reports).toEqual([{ count: 300, error: new Error('the disk is full') }])
     end()
+  })
+  it('gets the calls again that a passing fault has kept from it, with those that came meanwhile', async () => {
+    const batches: string[][] = []
+    const failed = createDeferred()
+    const { calls, reports } = openCalls(
+      async ({ columns, table }) => {
+        if (table === 'calls') batches.push(columns[0] as string[])
+        if (batches.length > 1) return
+        failed.resolve()
+        throw new Error('the connection was lost')
+      },
+      () => 'transient',
+    )
+    calls.record(failedCall('first'))
+    await failed.promise
+    for (let index = 0; index < 120; index++) calls.record(failedCall(`later-${index}`))
+    await expect.poll(() => batches.map((ids) => ids.length), { timeout: 10_000 }).toEqual([1, 1, 100, 20])
+    expect(new Set(batches.flat()).size).toBe(121)
+    await calls.close()
+    expect(reports).toEqual([])
+  })
+
+  it('and refuses one call gets all others, and each is found until then', async () => {
+    const written = new Set<string>()
+    const refused = createDeferred()
+    const { calls, reports } = openCalls(
+      async ({ columns, table }) => {
+        if (table !== 'calls') return
+        const ids = columns[0] as string[]
+        if (ids.includes('bad')) {
+          await refused.promise
+          throw new Error('a name is too long')
+        }
+        for (const id of ids) written.add(id)
+      },
+      () => 'one-command',
+    )
+    for (let index = 0; index < 99; index++) calls.record(failedCall(`call-${index}`))
+    calls.record(failedCall('bad'))
+    for (let index = 100; index < 130; index++) calls.record(failedCall(`call-${index}`))
+    for (const id of ['call-0', 'call-98', 'call-129']) {
+      expect(await calls.find('alice', id)).toMatchObject({ id })
+      expect(await calls.find('alice', `request-of-${id}`)).toMatchObject({ id })
+      expect(await calls.find('bob', id)).toBeUndefined()
+    }
+    refused.resolve()
+    await calls.close()
+    expect(written.size).toBe(129)
+    expect(reports).toEqual([{ count: 1, error: new Error('a name is too long') }])
   })
 })

@@ -1,15 +1,9 @@
 import { CompatError } from '../../base/errors.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
-import type {
-  CredentialOwner,
-  CredentialRefusal,
-  CredentialResult,
-  Principal,
-} from '../../contracts/credentials.js'
+import type { CredentialOwner, CredentialRefusal, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
-import { askStore } from '../asking/stores.js'
 import type { CallerLimits, LimitReader } from '../charging/caller-limits.js'
 import type { CallLog } from '../events/call-log.js'
 import { faultyStore } from '../failures/store-failures.js'
@@ -46,19 +40,7 @@ export async function authenticate(
   tokenHeader?: string,
 ): Promise<Caller> {
   const token = bareToken(call, tokenHeader) ?? bearerToken(call)
-  const result = await lookUps.run(token, context, () =>
-    askStore('credentials', options, context, () => options.credentials.resolve(token, context)),
-  )
-  return readCaller(result, call, options, readLimits, log)
-}
-
-function readCaller(
-  result: CredentialResult,
-  call: IncomingCall,
-  options: EngineOptions,
-  readLimits: LimitReader,
-  log: CallLog,
-): Caller {
+  const result = await lookUps.find(token, context)
   const fault = (why: string): CompatError => faultyStore('credentials', options, call.requestId, why)
   if (typeof result !== 'object' || result === null || typeof result.ok !== 'boolean') {
     throw fault('resolve() did not return { ok, … }')

@@ -18,11 +18,11 @@ export class InFlight {
   private readonly calls = new UnorderedList<LiveCall>()
   private readonly accounts: Occupancy
   private readonly credentials: Occupancy
+  /** The calls that have entered and not left. */
+  count = 0
   private readonly waiting: (() => void)[] = []
-  private entered = 0
   private closed = false
   private stopping = false
-
   private readonly limit: number
 
   constructor({ inFlight, inFlightPerAccount, inFlightPerCredential }: Limits) {
@@ -31,24 +31,20 @@ export class InFlight {
     this.credentials = new Occupancy('credential', inFlightPerCredential)
   }
 
-  get count(): number {
-    return this.entered
-  }
-
   /** Counts a call. Returns a function that ends its count. Throws `rate_limited`, `overloaded` or `shutting_down`. */
   enter(principal: Principal): () => void {
-    if (this.entered >= this.limit) {
+    if (this.count >= this.limit) {
       throw new CompatError(
         'overloaded',
         'This service has as many calls under way as it can take. Try again shortly.',
       )
     }
     const leave = this.visit(principal)
-    this.entered++
+    this.count++
     return () => {
       leave()
-      this.entered--
-      if (this.entered === 0) for (const resume of this.waiting.splice(0)) resume()
+      this.count--
+      if (this.count === 0) for (const resume of this.waiting.splice(0)) resume()
     }
   }
 
@@ -111,7 +107,7 @@ export class InFlight {
 
   /** Settled when no call is under way. */
   empty(): Promise<void> {
-    return this.entered === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
+    return this.count === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
 }
 

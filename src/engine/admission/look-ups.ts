@@ -2,7 +2,9 @@ import { hash } from 'node:crypto'
 import { CompatError } from '../../base/errors.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { CredentialResult } from '../../contracts/credentials.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
 import { isPromise } from '../asking/within.js'
 
 const KNOWN_TOKENS = 10_000
@@ -16,22 +18,19 @@ export class LookUps {
   /** Digests, the least recently looked up first. */
   readonly #known = new Set<string>()
 
-  constructor(private readonly limit: number) {}
+  constructor(private readonly options: EngineOptions) {}
 
-  /** Looks up a token with `ask`, or throws `overloaded`. An answer without a promise does not count. */
-  run(
-    token: string,
-    context: LazyContext,
-    ask: () => Awaitable<CredentialResult>,
-  ): Awaitable<CredentialResult> {
+  /** Looks up a token, or throws `overloaded`. An answer without a promise does not count. */
+  find(token: string, context: LazyContext): Awaitable<CredentialResult> {
     if (context.hasEnded) throw clientLeft()
-    if (this.#waiting >= this.limit && !this.#hasReserve(token)) throw overloaded()
-    const answer = ask()
+    const { credentials, limits } = this.options
+    if (this.#waiting >= limits.lookUps && !this.#hasReserve(token)) throw overloaded()
+    const answer = askStore('credentials', this.options, context, () => credentials.resolve(token, context))
     return isPromise(answer) ? this.#count(token, answer) : answer
   }
 
   #hasReserve(token: string): boolean {
-    return this.#waiting < this.limit * 2 && this.#known.has(digestOf(token))
+    return this.#waiting < this.options.limits.lookUps * 2 && this.#known.has(digestOf(token))
   }
 
   async #count(token: string, answer: Promise<CredentialResult>): Promise<CredentialResult> {

@@ -3,7 +3,7 @@ import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import { reportUnavailable, type StoreName, storeUnavailable } from '../failures/store-failures.js'
 import type { LazyContext } from './lazy-context.js'
-import { isPromise, within } from './within.js'
+import { within } from './within.js'
 
 /** The options needed to ask a store. */
 export type Asking = Pick<EngineOptions, 'clock' | 'emit' | 'limits'>
@@ -29,5 +29,5 @@ export function askStore<T>(
   } catch (error) {
     throw failed(error)
   }
-  return isPromise(answer) ? within(options.clock, options.limits.storeMs, answer, failed) : answer
+  return within(options.clock, options.limits.storeMs, answer, failed)
 }

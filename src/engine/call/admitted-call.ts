@@ -9,23 +9,17 @@ import { cleanLabel, escapeControl } from '../../protocol/text.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
 
-/** A request that was let in. */
-export interface AcceptedRequest {
+/** A request that was let in, with everything that a call needs. */
+export interface AdmittedCall {
   readonly requestId: string
   readonly operation: Operation
   readonly caller: Caller
-  /** The header of its request. */
-  readonly userAgent: string | undefined
   readonly model: Model
   readonly asked: Asked
   readonly facts: CallFacts
   readonly log: CallLog
   /** Whether the call costs at most its hold: by the option of this name, or because its caller has a budget. */
   readonly neverOverdraw: boolean
-}
-
-/** The same with everything that a call needs. */
-export interface AdmittedCall extends AcceptedRequest {
   readonly plan: Plan
   /** In the order in which they are to be tried. */
   readonly routes: readonly Route[]

@@ -1,6 +1,5 @@
-import { type CompatError, isProviderError, ProviderError } from '../../base/errors.js'
+import { type CompatError, isProviderError, isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { Credits } from '../../base/money.js'
-import type { Secret } from '../../contracts/context.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Reply } from '../../contracts/operation.js'
 import type { ProviderCall, ProviderEvent, ProviderRequest, Route } from '../../contracts/providers.js'
@@ -17,7 +16,6 @@ import { type HoldRefusal, refusalCode } from '../failures/credit.js'
 import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
 import type { CallResult, RouteVisit } from '../routing/route-health.js'
 import type { AdmittedCall } from './admitted-call.js'
-import { type AttemptEnd, type HowItEnded, howItEnded, type Interruption } from './attempt-end.js'
 import type { ClientReply } from './client-reply.js'
 import type { EngineParts } from './parts.js'
 import type { Watched } from './watchdog.js'
@@ -39,9 +37,25 @@ export interface AttemptOptions {
   readonly deadlineAt: number
 }
 
-interface AttemptResult {
-  readonly end: AttemptEnd
-  readonly failure: ProviderFailure | undefined
+/** Why the router itself ended an attempt. */
+export type Interruption =
+  | { readonly why: 'left' | 'deadline' | 'shutdown' | 'cut' }
+  | { readonly why: 'broken'; readonly error: ProviderError }
+  | { readonly why: 'refused'; readonly refusal: HoldRefusal }
+
+interface HowItEnded {
+  readonly ended: CallEnd['ended']
+  /** Set if `ended` is `broken`, or `stopped` because of the reply's length. */
+  readonly failure?: ProviderError | undefined
+  /** Set if `ended` is `stopped` for another reason. */
+  readonly stoppedBy?: 'deadline' | 'shutdown' | HoldRefusal | undefined
+}
+
+interface AttemptEnd extends HowItEnded {
+  /** Whether the provider stated the end of its reply, before any interruption. */
+  readonly terminated: boolean
+  readonly firstTokenMs: number | undefined
+  readonly durationMs: number
 }
 
 const MAX_NAME_CHARS = 64
@@ -57,7 +71,10 @@ export class Attempt implements Watched {
   readonly quote: Quote
   readonly facts: CallFacts
   readonly reply: Reply
-  /** What the attempt says about the route, once {@link run} is over. Undefined if it says nothing. */
+  /** Set once {@link run} is over, as are the next two. */
+  end!: AttemptEnd
+  private failure: ProviderFailure | undefined
+  /** What the attempt says about the route. Undefined if it says nothing. */
   health: CallResult | undefined
   private readonly meter: UsageMeter
   private readonly abort = new AbortController()
@@ -69,14 +86,18 @@ export class Attempt implements Watched {
   private isOver = false
   private interruption: Interruption | undefined
   private running: { resolve(): void; reject(error: unknown): void } | undefined
-  private result: AttemptResult | undefined
 
   constructor(private readonly options: AttemptOptions) {
     const { call, facts, parts, quote, route } = options
     this.route = route
     this.quote = quote
     this.facts = facts
-    this.meter = this.createMeter()
+    const { contextLength, maxOutputTokens } = call.model
+    this.meter = new UsageMeter(
+      { contextLength, maxOutputTokens, n: call.plan.choices },
+      (field, value) => this.reportImplausible(field, value),
+      (name, count) => this.reportUnread(name, count),
+    )
     this.reply = call.plan.reply({
       id: options.replyId,
       created: options.created,
@@ -99,7 +120,7 @@ export class Attempt implements Watched {
     const request = plan.requestFor(route, providerKey !== undefined)
     return new Promise((resolve, reject) => {
       this.running = { resolve, reject }
-      if (client.gone) this.leave()
+      if (client.left) this.leave()
       parts.watchdog.add(this)
       if (this.interruption !== undefined) {
         this.finish(false, undefined)
@@ -113,7 +134,11 @@ export class Attempt implements Watched {
           request,
           sentText: asked.sentText,
           stream: asked.stream,
-          auth: providerKey === undefined ? hostAuth(route) : { kind: 'byok', secret: providerKey },
+          auth:
+            providerKey === undefined
+              ? // A member of its own, or an adapter would find one that is on `Object.prototype`. A table may have null.
+                { kind: 'host', secret: route.secret || undefined }
+              : { kind: 'byok', secret: providerKey },
           limits,
           signal: this.abort.signal,
           requestId,
@@ -162,7 +187,7 @@ export class Attempt implements Watched {
       const stalledAt = client.blockedSince + limits.clientStallMs
       if (now >= stalledAt) {
         client.drop()
-        if (client.gone) this.leave()
+        if (client.left) this.leave()
         return now + 1
       }
       return Math.min(due, stalledAt)
@@ -176,7 +201,7 @@ export class Attempt implements Watched {
       return Infinity
     }
     due = Math.min(due, idleAt, tokenAt)
-    if (call.asked.stream && !client.gone) {
+    if (call.asked.stream && !client.left) {
       if (now >= client.lastWriteAt + limits.openStreamAfterMs) client.keepAlive()
       due = Math.min(due, client.lastWriteAt + limits.openStreamAfterMs)
     }
@@ -186,42 +211,38 @@ export class Attempt implements Watched {
   /** Reports the result to the log. Call it once, when {@link run} is over. */
   report(): void {
     if (this.reply.mends !== undefined) this.reportMends(this.reply.mends)
-    if (this.result === undefined) return
-    const { end, failure } = this.result
+    if (this.end === undefined) return
+    const { ended, stoppedBy } = this.end
+    const { failure } = this
     const { unreadable } = this.reply
     const routeId = this.route.id
     this.options.call.log.attempts.push(
       failure === undefined
         ? {
             routeId,
-            outcome: outcomeOf(end),
+            outcome: typeof stoppedBy === 'object' ? refusalCode(stoppedBy) : (stoppedBy ?? ended),
             ...(unreadable !== undefined && { why: unreadable.message }),
           }
         : { routeId, outcome: failure.error.code, why: failure.why },
     )
   }
 
-  get end(): AttemptEnd {
-    return this.done.end
-  }
-
   /** Whether another route may be tried: nothing of this one has reached the client, and it is not the caller's fault. */
   get movesOn(): boolean {
-    const { end, failure } = this.done
-    if (failure?.movesOn !== true) return false
-    return !this.reply.begun || (this.isEmpty(end) && !this.options.client.open)
+    if (this.failure?.movesOn !== true) return false
+    return !this.reply.begun || (this.isEmpty(this.end) && !this.options.client.open)
   }
 
   /** The facts that the truth table asks for. */
   callEnd(): CallEnd {
-    const { end } = this.done
+    const { ended, terminated } = this.end
     const { gaveReason, tokenEvents, unreadable } = this.reply
     return {
-      ended: end.ended,
+      ended,
       streaming: this.options.client.open,
       token: tokenEvents > 0,
       finishReason: gaveReason,
-      reported: this.meter.reported(end.terminated),
+      reported: this.meter.reported(terminated),
       complete: this.meter.complete,
       unreadable: unreadable !== undefined,
     }
@@ -241,13 +262,7 @@ export class Attempt implements Watched {
 
   /** The error for the client if the reply is one. */
   get error(): CompatError {
-    const { end, failure } = this.done
-    return failure === undefined ? brokenOff(end) : failure.error
-  }
-
-  private get done(): AttemptResult {
-    if (this.result === undefined) throw new Error('The attempt has not ended.')
-    return this.result
+    return this.failure === undefined ? brokenOff(this.end) : this.failure.error
   }
 
   /** Accepts the events of one network read. The adapter reads no more until a promise that this returns settles. */
@@ -307,9 +322,19 @@ export class Attempt implements Watched {
     this.isOver = true
     this.options.parts.watchdog.remove(this)
     const isHeard = this.interruption === undefined
+    const isTerminated = isHeard && terminated
     try {
-      const end = this.conclude(isHeard && terminated, isHeard ? failed : undefined)
-      this.result = { end, failure: this.readFailure(end) }
+      const { ended, failure, stoppedBy } = this.conclude(isTerminated, isHeard ? failed : undefined)
+      const end: AttemptEnd = {
+        ended,
+        terminated: isTerminated,
+        failure,
+        stoppedBy,
+        firstTokenMs: this.firstTokenAt === undefined ? undefined : this.firstTokenAt - this.startedAt,
+        durationMs: this.options.parts.options.clock.now() - this.startedAt,
+      }
+      this.failure = this.readFailure(end)
+      this.end = end
       // Now, because it calls the host's tokenizer, which must not throw after the settlement.
       this.health = this.readHealth()
       running.resolve()
@@ -319,27 +344,40 @@ export class Attempt implements Watched {
   }
 
   /** Returns how the attempt ended, once the choices of a reply that counts have been ended too. */
-  private conclude(terminated: boolean, failed: ProviderError | undefined): AttemptEnd {
-    const { interruption, reply } = this
-    const how = howItEnded({ interruption, terminated, failed, finished: reply.finished })
-    if (how.ended !== 'finished' && how.ended !== 'cut') return this.toAttemptEnd(terminated, how)
+  private conclude(terminated: boolean, failed: ProviderError | undefined): HowItEnded {
+    const how = this.howItEnded(terminated, failed)
+    if (how.ended !== 'finished' && how.ended !== 'cut') return how
     try {
-      reply.endChoices(how.ended === 'cut' ? 'length' : 'stop')
+      this.reply.endChoices(how.ended === 'cut' ? 'length' : 'stop')
       this.openUnreadable()
+      return how
     } catch (error) {
-      return this.toAttemptEnd(terminated, { ended: 'broken', failure: this.readError(error) })
+      return { ended: 'broken', failure: this.readError(error) }
     }
-    return this.toAttemptEnd(terminated, how)
   }
 
-  private toAttemptEnd(terminated: boolean, { ended, failure, stoppedBy }: HowItEnded): AttemptEnd {
+  /** Decides how the attempt ended if several things apply: first an error in the stream, then a proper end, then the rest. */
+  private howItEnded(terminated: boolean, failed: ProviderError | undefined): HowItEnded {
+    const { interruption } = this
+    const failure = interruption?.why === 'broken' ? interruption.error : failed
+    if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
+    if (terminated || this.reply.finished) return { ended: 'finished' }
+    // A client can ask for a reply as long as this: without a charge, all that it has got of it would be free.
+    if (failure !== undefined && isReplyTooLong(failure)) return { ended: 'stopped', failure }
+    if (failure !== undefined) return { ended: 'broken', failure }
+    switch (interruption?.why) {
+      case 'left':
+      case 'cut':
+        return { ended: interruption.why }
+      case 'deadline':
+      case 'shutdown':
+        return { ended: 'stopped', stoppedBy: interruption.why }
+      case 'refused':
+        return { ended: 'stopped', stoppedBy: interruption.refusal }
+    }
     return {
-      ended,
-      terminated,
-      failure,
-      stoppedBy,
-      firstTokenMs: this.firstTokenAt === undefined ? undefined : this.firstTokenAt - this.startedAt,
-      durationMs: this.options.parts.options.clock.now() - this.startedAt,
+      ended: 'broken',
+      failure: new ProviderError('cut-short', 'The provider closed its reply before the end.'),
     }
   }
 
@@ -373,14 +411,14 @@ export class Attempt implements Watched {
 
   /** What the attempt says about the route: nothing if the caller or the router broke it off. */
   private readHealth(): CallResult | undefined {
-    const { end, failure } = this.done
-    const { durationMs, firstTokenMs } = end
+    const { failure } = this
+    const { durationMs, ended, firstTokenMs } = this.end
     if (failure !== undefined) {
       const { isOutage, retryAfterSeconds, routeAtFault } = failure
       if (!routeAtFault) return undefined
       return { ok: false, isOutage, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
     }
-    if (end.ended !== 'finished') return undefined
+    if (ended !== 'finished') return undefined
     if (firstTokenMs === undefined) return { ok: true }
     // Over the whole of the call, since a reply may come in one piece.
     const tokens = this.reply.completionAtLeast(Infinity)
@@ -409,16 +447,6 @@ export class Attempt implements Watched {
     const { usage } = this.usage('partial')
     const isAbove = (counted: Usage): boolean => price(counted, quote.terms).cost > holdAmount
     return isAbove(usage) && !isAbove(clampUsage({ ...usage, completion: 0 }))
-  }
-
-  private createMeter(): UsageMeter {
-    const { model, plan } = this.options.call
-    const { contextLength, maxOutputTokens } = model
-    return new UsageMeter(
-      { contextLength, maxOutputTokens, n: plan.choices },
-      (field, value) => this.reportImplausible(field, value),
-      (name, count) => this.reportUnread(name, count),
-    )
   }
 
   private reportUnread(name: string, count: number): void {
@@ -469,14 +497,4 @@ export class Attempt implements Watched {
     })
     return new ProviderError('cut-short', 'The adapter failed.', { cause: error })
   }
-}
-
-function outcomeOf({ ended, stoppedBy }: AttemptEnd): string {
-  return typeof stoppedBy === 'object' ? refusalCode(stoppedBy) : (stoppedBy ?? ended)
-}
-
-/** A registry over a table may return null for an absent secret. */
-function hostAuth({ secret }: Route): { kind: 'host'; secret: Secret | undefined } {
-  // A member of its own even without a secret, or an adapter would find one that is on `Object.prototype`.
-  return { kind: 'host', secret: secret || undefined }
 }

@@ -104,7 +104,7 @@ export class Call implements LiveCall {
   private async fail(caught: unknown): Promise<void> {
     try {
       // Whatever happened, a hold ends in exactly one of settlement and release.
-      if (this.credit.isRenewing) await this.credit.renew()
+      if (this.credit.renewing !== undefined) await this.credit.renewing
       await this.credit.release()
       if (!this.client.open) throw withHeaders(caught, this.limitHeaders)
       if (!isCompatError(caught)) {
@@ -150,7 +150,7 @@ export class Call implements LiveCall {
           continue
         }
         if (this.isShuttingDown) throw shuttingDown()
-        const nobodyWaits = this.client.gone && claim === undefined
+        const nobodyWaits = this.client.left && claim === undefined
         if (nobodyWaits) break
         // The route may have come into trouble while the hold was taken.
         if (visit?.isProbe === false) {
@@ -162,7 +162,6 @@ export class Call implements LiveCall {
           }
         }
         attempts++
-        this.showLimits()
         attempt = this.begin(route, visit, quoted, facts)
         this.last = attempt
         this.attempt = attempt
@@ -186,15 +185,6 @@ export class Call implements LiveCall {
     if (refusal !== undefined || !holds.mayBeLost(options.clock.now())) return refusal
     await holds.confirm()
     return this.credit.secure(quoted, facts)
-  }
-
-  /** Adds the headers with the rest of the caller's limits after this hold to the reply. */
-  private showLimits(): void {
-    const { limits } = this.call.caller
-    const { states } = this.credit
-    if (limits === undefined || states === undefined) return
-    this.limitHeaders = limits.headers(states)
-    if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
   }
 
   private reportRefusal(route: Route, refusal: HoldRefusal): void {
@@ -242,6 +232,8 @@ export class Call implements LiveCall {
 
   private begin(route: Route, visit: RouteVisit | undefined, quoted: Quote, facts: CallFacts): Attempt {
     const { clock, limits } = this.parts.options
+    this.limitHeaders = this.credit.limitHeaders()
+    if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
     if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
     return new Attempt({
       parts: this.parts,
@@ -291,7 +283,7 @@ export class Call implements LiveCall {
 
   /** Decides what is due, settles or releases it, and then answers the client. */
   private async conclude(last: Attempt): Promise<void> {
-    if (this.credit.isRenewing) await this.credit.renew()
+    if (this.credit.renewing !== undefined) await this.credit.renewing
     const { log, requestId } = this.call
     const { end, facts, quote, reply } = last
     const decided = outcome(last.callEnd())

@@ -23,7 +23,7 @@ export class ClientReply {
     this.lastWriteAt = clock.now()
   }
 
-  get gone(): boolean {
+  get left(): boolean {
     return this.writer.left
   }
 
@@ -59,10 +59,10 @@ export class ClientReply {
   /** Drops a client that has been taking nothing for too long. Others of its key that hold up the reply have as long again. */
   drop(): void {
     this.writer.drop()
-    this.blockedSince = this.gone ? undefined : this.clock.now()
+    this.blockedSince = this.left ? undefined : this.clock.now()
   }
 
   keepAlive(): void {
-    if (this.blockedSince === undefined && !this.gone) void this.write(this.aliveBytes)
+    if (this.blockedSince === undefined && !this.left) void this.write(this.aliveBytes)
   }
 }

@@ -11,8 +11,8 @@ import { sessionFromHeader } from '../admission/session-header.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
-import { findRoutes } from '../routing/find-routes.js'
-import { type AcceptedRequest, type AdmittedCall, callFacts } from './admitted-call.js'
+import { chooseRoutes, findRoutes } from '../routing/route-choice.js'
+import { type AdmittedCall, callFacts } from './admitted-call.js'
 import { Call } from './call.js'
 import type { EngineParts } from './parts.js'
 
@@ -38,100 +38,71 @@ export async function runOperation(
     const body = await inFlight.interruptible(call.readBody(principal.account))
     const read = operation.read(body, call.headers)
     const asked = sessionFromHeader(read, call.headers)
-    log.ask(asked.model)
+    log.askedModel = asked.model
     const model = await findModel(asked.model, context, options)
     checkOperation(operation, model)
     authoriseModel(principal, model.id, asked.own)
     checkParameters(operation, asked, model)
-    const { requestId } = call
-    const userAgent = textOf(call.headers['user-agent'])
-    const facts = callFacts(requestId, principal, model.id, asked)
+    const facts = callFacts(call.requestId, principal, model.id, asked)
     log.begin(facts, asked, call.headers)
-    const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
-    const accepted: AcceptedRequest = {
-      requestId,
-      operation,
-      caller,
-      userAgent,
-      model,
-      asked,
-      facts,
-      log,
-      neverOverdraw,
+    reportLeftOut(asked.leftOut, asked.model, call.requestId, parts)
+
+    /** Plans the call, chooses its routes, opens the key that it brings, and runs it. */
+    const complete = async (claim: string | undefined, reply: ReplyWriter): Promise<void> => {
+      const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true
+      const plan = operation.plan(asked, model, neverOverdraw ? parts.boundedPlan : options, {
+        principal,
+        userAgent: textOf(call.headers['user-agent']),
+      })
+      if (plan.leftOut !== undefined) reportLeftOut(plan.leftOut, asked.model, call.requestId, parts)
+      const { account } = principal
+      const registered = await findRoutes(model, context, options)
+      const { routes, explanation } = chooseRoutes(
+        { operation, asked, model, plan, account, routes: registered, spreadKey: options.newId },
+        parts.health,
+        parts.readPrices,
+      )
+      log.routing = explanation
+      const envelope = asked.own.providerKey
+      const providerKey =
+        envelope === undefined
+          ? undefined
+          : await openEnvelope(envelope, { provider: routes[0]!.provider, account }, context, options)
+      const admitted: AdmittedCall = {
+        requestId: call.requestId,
+        operation,
+        caller,
+        model,
+        asked,
+        facts,
+        log,
+        neverOverdraw,
+        plan,
+        routes,
+        providerKey,
+        claim,
+      }
+      await new Call(parts, admitted, reply).run()
     }
-    reportLeftOut(accepted, asked.leftOut, parts)
 
     const key = idempotencyKey(call)
-    if (key === undefined) await complete(accepted, parts, undefined, writer, context)
+    if (key === undefined) await complete(undefined, writer)
     else {
       const content = { operation: operation.name, request: operation.digest(read) }
-      await idempotency.once(
-        { key, caller, content, errors: operation.errors },
-        writer,
-        log,
-        (claim, reply) => complete(accepted, parts, claim, reply, context),
-      )
+      await idempotency.once({ key, caller, content, errors: operation.errors }, writer, log, complete)
     }
   } finally {
     leave()
   }
 }
 
-/** Plans the call, chooses its routes, opens the key that it brings, and runs it. */
-async function complete(
-  request: AcceptedRequest,
-  parts: EngineParts,
-  claim: string | undefined,
-  writer: ReplyWriter,
-  context: LazyContext,
-): Promise<void> {
-  const { asked, caller, facts, log, model, neverOverdraw, operation, requestId, userAgent } = request
-  const { options } = parts
-  const planOptions = neverOverdraw ? parts.boundedPlan : options
-  const plan = operation.plan(asked, model, planOptions, { principal: caller.principal, userAgent })
-  if (plan.leftOut !== undefined) reportLeftOut(request, plan.leftOut, parts)
-  const { routes, explanation } = await findRoutes(
-    { operation, asked, model, plan, account: facts.account },
-    context,
-    parts,
-  )
-  log.routing = explanation
-  const envelope = asked.own.providerKey
-  const providerKey =
-    envelope === undefined
-      ? undefined
-      : await openEnvelope(
-          envelope,
-          { provider: routes[0]!.provider, account: facts.account },
-          context,
-          options,
-        )
-  // Written out: V8 keeps what a spread copies past its small collections, and a call took a tenth more CPU for each.
-  const call: AdmittedCall = {
-    requestId,
-    operation,
-    caller,
-    userAgent,
-    model,
-    asked,
-    facts,
-    log,
-    neverOverdraw,
-    plan,
-    routes,
-    providerKey,
-    claim,
-  }
-  await new Call(parts, call, writer).run()
-}
-
 /** Reports members that were left out of a request, each once for each model. */
 function reportLeftOut(
-  { asked, requestId }: AcceptedRequest,
   leftOut: readonly string[],
+  model: string,
+  requestId: string,
   { firstTimes, options }: EngineParts,
 ): void {
-  const { model } = asked
   if (leftOut.length === 0) return
   const members = leftOut.filter((member) => firstTimes.isFirst(`request-trimmed ${model} ${member}`))
   if (members.length > 0) options.emit({ type: 'request-trimmed', requestId, model, members })

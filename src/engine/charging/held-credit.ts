@@ -1,5 +1,5 @@
 import { type ErrorCode, isCompatError } from '../../base/errors.js'
-import { type Credits, MAX_CREDITS } from '../../base/money.js'
+import { type Credits, largest, MAX_CREDITS } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
@@ -74,8 +74,11 @@ export class HeldCredit {
   /** How many holds this call has asked for. */
   private asked = 0
   private isAsking = false
-  /** Settles when the hold that is not kept was asked for again. Never rejects. */
-  private renewing: Promise<HoldRefusal | undefined> | undefined
+  /**
+   * Set while a hold that is not kept is asked for again. Never rejects. Wait for it before {@link handOver} and
+   * {@link release}.
+   */
+  renewing: Promise<HoldRefusal | undefined> | undefined
 
   constructor(
     private readonly parts: HoldParts,
@@ -92,9 +95,10 @@ export class HeldCredit {
     return this.held?.amount ?? 0n
   }
 
-  /** The caller's limits as the ledger last counted them. Undefined without limits or a hold. */
-  get states(): readonly LimitState[] | undefined {
-    return this.held?.states
+  /** Returns headers with the rest of the caller's own limits after the hold. Undefined if there are none to show. */
+  limitHeaders(): Readonly<Record<string, string>> | undefined {
+    const states = this.held?.states
+    return states === undefined ? undefined : this.limits?.headers(states)
   }
 
   /**
@@ -111,13 +115,13 @@ export class HeldCredit {
     const isEnough = held !== undefined && need.hold <= held.amount && tokens <= held.tokens
     if (isEnough && holds.isKept(held.holder)) return undefined
     if (need.hold > MAX_CREDITS) return { reason: 'insufficient', amount: need.hold, balance: undefined }
-    const amount = larger(need.hold, this.amount)
+    const amount = largest(need.hold, this.amount)
     const mostTokens = Math.max(tokens, held?.tokens ?? 0)
     const { holder } = holds
     let refusal: HoldRefusal | undefined
     this.isAsking = true
     try {
-      refusal = await this.ask(this.request(amount, mostTokens, facts, this.claim), mostTokens, facts)
+      refusal = await this.ask(amount, mostTokens, facts, this.claim)
     } finally {
       this.isAsking = false
     }
@@ -143,30 +147,34 @@ export class HeldCredit {
     return this.renewing
   }
 
-  /** Whether the hold is being taken again. Wait for {@link renew} before {@link handOver} and {@link release}. */
-  get isRenewing(): boolean {
-    return this.renewing !== undefined
-  }
-
   private async askAgain({ amount, facts, tokens }: Held): Promise<HoldRefusal | undefined> {
-    const ask = (claim: string | undefined) =>
-      this.ask(this.request(amount, tokens, facts, claim), tokens, facts)
     try {
-      return await ask(this.claim)
+      return await this.ask(amount, tokens, facts, this.claim)
     } catch (error) {
       if (!isCompatError(error) || !CLAIM_TAKEN.includes(error.code)) return undefined
     }
-    return ask(undefined).catch(() => undefined)
+    return this.ask(amount, tokens, facts, undefined).catch(() => undefined)
   }
 
   private async ask(
-    request: HoldRequest,
+    amount: Credits,
     tokens: number,
     facts: CallFacts,
+    claim: string | undefined,
   ): Promise<HoldRefusal | undefined> {
     const { held, limits } = this
-    const { holds, ledger } = this.parts
+    const { holds, ledger, options } = this.parts
     const { holder } = holds
+    const request: Mutable<HoldRequest> = {
+      holdId: holdIdOf(this.callId, this.asked++),
+      account: this.account,
+      amount,
+      ttlMs: holdMs(options.limits),
+      facts,
+    }
+    if (claim !== undefined) request.claim = claim
+    if (held !== undefined) request.replaces = held.holdId
+    if (limits !== undefined) request.limits = limits.forHold(amount, tokens)
     const result = await ledger.hold(request, this.requestId)
     if (result?.ok !== true) return this.refusal(result, request)
     let states: readonly LimitState[] | undefined
@@ -175,23 +183,8 @@ export class HeldCredit {
       states = result.limits
     }
     if (held === undefined) ledger.holdTaken()
-    this.held = { holdId: request.holdId, amount: request.amount, tokens, states, facts, holder }
+    this.held = { holdId: request.holdId, amount, tokens, states, facts, holder }
     return undefined
-  }
-
-  private request(amount: Credits, tokens: number, facts: CallFacts, claim: string | undefined): HoldRequest {
-    const { callId, held, limits, parts } = this
-    const request: Mutable<HoldRequest> = {
-      holdId: holdIdOf(callId, this.asked++),
-      account: this.account,
-      amount,
-      ttlMs: holdMs(parts.options.limits),
-      facts,
-    }
-    if (claim !== undefined) request.claim = claim
-    if (held !== undefined) request.replaces = held.holdId
-    if (limits !== undefined) request.limits = limits.forHold(amount, tokens)
-    return request
   }
 
   /** Hands the hold over to the settlement of a charge. Returns its id, and what the charge uses of the caller's limits. */
@@ -277,8 +270,4 @@ export class HeldCredit {
   private faulty(why: string): Error {
     return reportUnavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
   }
-}
-
-function larger(one: Credits, other: Credits): Credits {
-  return one > other ? one : other
 }

@@ -33,9 +33,8 @@ export class LedgerRetry<T> {
   private isAnswered = false
   private isOver = false
   private cancelTimer: (() => void) | undefined
-  private isTold = false
-  private told: T | undefined
-  private resolve: ((answer: T | undefined) => void) | undefined
+  /** Settles the caller's promise. Only the first time counts. */
+  private resolve!: (answer: T | undefined) => void
 
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
@@ -47,11 +46,10 @@ export class LedgerRetry<T> {
   }
 
   /** Returns the answer, or undefined if there is none, or none in the time that a reply can wait. */
-  start(): Awaitable<T | undefined> {
-    this.try()
-    if (this.isTold) return this.told
+  start(): Promise<T | undefined> {
     return new Promise((resolve) => {
       this.resolve = resolve
+      this.try()
     })
   }
 
@@ -106,19 +104,11 @@ export class LedgerRetry<T> {
     this.retryMs = Math.min(this.retryMs * 2, LONGEST_RETRY_MS)
   }
 
-  /** Only the first time counts. */
-  private tell(answer: T | undefined): void {
-    if (this.isTold) return
-    this.isTold = true
-    this.told = answer
-    this.resolve?.(answer)
-  }
-
   private end(answer: T | undefined): void {
     this.isOver = true
     this.tried = undefined
     this.cancelTimer?.()
-    this.tell(answer)
+    this.resolve(answer)
     this.ended(this.request)
   }
 
@@ -142,7 +132,7 @@ export class LedgerRetry<T> {
   private wake(): void {
     if (!this.isLate && this.elapsedMs >= this.options.limits.settleWaitMs) {
       this.isLate = true
-      this.tell(undefined)
+      this.resolve(undefined)
     }
     if (this.options.clock.now() < this.nextAt) this.setTimer()
     else if (this.tried === undefined) this.try()

@@ -1,9 +1,7 @@
-import type { Credits } from '../../base/money.js'
-import { ceilDiv, roundUpTo, roundUpToWire, wireStep } from '../../base/money.js'
+import { type Credits, ceilDiv, largest, roundUpToWire } from '../../base/money.js'
 import {
   type ByokFee,
   type MarkupTerms,
-  NO_MARKUP,
   type PriceRow,
   type PriceTable,
   priceRow,
@@ -39,14 +37,9 @@ const MARKED_UNIT = UNIT * BASIS
  * cost and base is rounded up once, and the markup is their difference, so that base + markup = cost always holds.
  */
 export function price(usage: Usage, terms: Terms): PricedUsage {
-  return fromExactBase(exactBase(usage, terms), terms.markup)
-}
-
-function exactBase(usage: Usage, terms: Terms): bigint {
   const row = priceRow(terms.prices, usage.prompt)
   const list = row.request * TOKENS_PER_PRICE + inputPrice(usage, row) + outputPrice(usage, row)
-  const fee = terms.byokFee
-  return fee === undefined ? list * BASIS : fee.flat * UNIT + list * fee.basisPoints
+  return fromListPrice(list, terms)
 }
 
 function inputPrice(usage: Usage, row: PriceRow): bigint {
@@ -104,15 +97,12 @@ function dearestTokens(total: number, priced: PricedTokens[]): bigint {
   return sum
 }
 
-function fromExactBase(exact: bigint, markup: MarkupTerms): PricedUsage {
-  if (markup === NO_MARKUP) {
-    const cost = roundUpToWire(ceilDiv(exact, UNIT))
-    return { cost, base: cost, markup: 0n }
-  }
+function fromListPrice(list: bigint, { byokFee: fee, markup }: Terms): PricedUsage {
+  const exact = fee === undefined ? list * BASIS : fee.flat * UNIT + list * fee.basisPoints
   const marked = exact * (BASIS + markup.basisPoints) + markup.flat * MARKED_UNIT
   const cost = roundUpToWire(ceilDiv(marked, MARKED_UNIT))
   // A base of more places than the cost would leave a markup that no JSON number carries.
-  const base = roundUpTo(wireStep(cost), ceilDiv(exact, UNIT))
+  const base = roundUpToWire(ceilDiv(exact, UNIT), cost)
   return { cost, base, markup: cost - base }
 }
 
@@ -134,21 +124,13 @@ export function dearestCost(
     const list =
       row.request * TOKENS_PER_PRICE +
       BigInt(promptTokens) * dearestInput(row, hasMedia) +
-      BigInt(outputTokens) * max(row.output, row.reasoning, row.audioOutput ?? 0n, row.imageOutput ?? 0n)
+      BigInt(outputTokens) * largest(row.output, row.reasoning, row.audioOutput ?? 0n, row.imageOutput ?? 0n)
     if (list > dearest) dearest = list
   }
-  const fee = terms.byokFee
-  const exact = fee === undefined ? dearest * BASIS : fee.flat * UNIT + dearest * fee.basisPoints
-  return fromExactBase(exact, terms.markup).cost
+  return fromListPrice(dearest, terms).cost
 }
 
 function dearestInput(row: PriceRow, hasMedia: boolean): Credits {
-  const text = max(row.input, row.cachedInput, row.cacheWrite)
-  return hasMedia ? max(text, row.audioInput ?? 0n, row.imageInput ?? 0n) : text
-}
-
-function max(first: Credits, ...others: readonly Credits[]): Credits {
-  let most = first
-  for (const other of others) if (other > most) most = other
-  return most
+  const text = largest(row.input, row.cachedInput, row.cacheWrite)
+  return hasMedia ? largest(text, row.audioInput ?? 0n, row.imageInput ?? 0n) : text
 }

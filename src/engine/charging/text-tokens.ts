@@ -7,7 +7,7 @@
  */
 
 /** Costs are in this part of a token. */
-const UNIT = 16
+export const COST_PER_TOKEN = 16
 
 /** Letters that often follow a letter in English and in code: such pairs are mostly inside of one token. */
 const COMMON_FOLLOWERS: Readonly<Record<string, string>> = {
@@ -142,11 +142,6 @@ export function costOf(utf8: Uint8Array, length: number): number {
     before = fourth
   }
   return cost
-}
-
-/** Whole tokens. */
-export function toTokens(cost: number): number {
-  return Math.ceil(cost / UNIT)
 }
 
 function bytePairs(): Uint8Array {

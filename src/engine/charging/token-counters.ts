@@ -1,7 +1,7 @@
 import { TextEncoder } from 'node:util'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { isCount } from '../../protocol/usage.js'
-import { costOf, PADDING_BYTES, toTokens } from './text-tokens.js'
+import { COST_PER_TOKEN, costOf, PADDING_BYTES } from './text-tokens.js'
 
 const FEWEST_BYTES_PER_TOKEN = 3
 const MOST_BYTES_PER_TOKEN = 4
@@ -41,7 +41,7 @@ class TextTally implements TokenTally {
   }
 
   atMost(): number {
-    return toTokens(this.cost)
+    return Math.ceil(this.cost / COST_PER_TOKEN)
   }
 
   atLeast(): number {

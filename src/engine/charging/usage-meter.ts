@@ -136,19 +136,14 @@ export class UsageMeter {
 
   /** Derives a missing prompt or completion from the other one and the total. */
   private takeRest(report: UsageReport, total: number): void {
-    const prompt = this.isMissing('prompt', report) ? undefined : (report.prompt as number)
-    const completion = this.isMissing('completion', report) ? undefined : (report.completion as number)
+    const prompt = this.read('prompt', report.prompt)
+    const completion = this.read('completion', report.completion)
     if (this.largest.prompt === undefined && completion !== undefined && total >= completion) {
       this.take('prompt', total - completion)
     }
     if (completion === undefined && prompt !== undefined && total >= prompt) {
       this.take('completion', total - prompt)
     }
-  }
-
-  private isMissing(field: 'prompt' | 'completion', report: UsageReport): boolean {
-    const value = report[field]
-    return !isCount(value) || value > this.most(field)
   }
 
   /** Returns a plausible count. A count above the catalogue's limit is plausible: the provider bills it. */

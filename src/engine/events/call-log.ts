@@ -12,7 +12,6 @@ import { cleanLabel } from '../../protocol/text.js'
 import type { TraceContext } from '../../protocol/trace-context.js'
 import type { CallRecorder } from './call-recorder.js'
 import { scrub } from './event-error.js'
-import type { Explanations } from './explanations.js'
 
 const MAX_EXTRA_BYTES = 1_024
 /** The status of a request whose client left before a status was sent. */
@@ -31,6 +30,8 @@ export class CallLog implements Listed {
   facts: CallFacts | undefined
   /** Whose credential came with the request. */
   caller: Principal | CredentialOwner | undefined
+  /** The model that the client asked for, as sent. It may not exist. */
+  askedModel: string | undefined
   charge: Charge | undefined
   overdraft: Credits = 0n
   holdId: string | undefined
@@ -47,8 +48,6 @@ export class CallLog implements Listed {
   private action: unknown
   private connected: unknown
   private clientRetry = 0
-  /** The model that the client asked for, as sent. */
-  private askedModel: string | undefined
   /** The field of the request that caused the refusal. */
   private field: string | undefined
   replayed = false
@@ -64,8 +63,7 @@ export class CallLog implements Listed {
   constructor(
     readonly requestId: string,
     private readonly operation: string,
-    private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'heard' | 'wallClock'>,
-    private readonly explanations: Explanations,
+    private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'heard' | 'newId' | 'wallClock'>,
     private readonly recorder: CallRecorder,
     readonly trace: TraceContext | undefined,
   ) {
@@ -75,11 +73,6 @@ export class CallLog implements Listed {
     if (heard !== 'all') return
     const start = { type: 'request-start', requestId, operation, at: this.toldAt } as const
     emit(trace === undefined ? start : { ...start, trace })
-  }
-
-  /** The client has asked for this model, which may not exist. */
-  ask(model: string): void {
-    this.askedModel = model
   }
 
   /** The request is known to be a good one. */
@@ -135,7 +128,7 @@ export class CallLog implements Listed {
       charge: this.charge,
       holdId: this.holdId,
       holdAmount: this.holdAmount,
-      routing: this.routing && this.explanations.explain(this.routing, this.attempts),
+      routing: this.routing && explain(this.routing, this.attempts),
       providerMs: this.providerMs,
       firstTokenMs: this.firstTokenMs,
       finishReason: this.reply?.finishReason,
@@ -159,7 +152,7 @@ export class CallLog implements Listed {
     if (facts !== undefined) Object.freeze(facts)
     if (limit !== undefined) Object.freeze(limit)
     return Object.freeze({
-      id: facts?.completionId ?? this.recorder.newId(),
+      id: facts?.completionId ?? this.options.newId(),
       requestId: event.requestId,
       operation: event.operation,
       at: event.at,
@@ -186,6 +179,24 @@ export class CallLog implements Listed {
       limit,
     })
   }
+}
+
+/** Frozen with all that it holds. */
+function explain(
+  { behind, chosenBy, considered, excluded }: Omit<RoutingExplanation, 'attempts'>,
+  attempts: readonly RouteAttempt[],
+): RoutingExplanation {
+  Object.freeze(considered)
+  freezeList(excluded)
+  freezeList(attempts)
+  if (behind === undefined) return Object.freeze({ considered, excluded, chosenBy, attempts })
+  freezeList(behind)
+  return Object.freeze({ considered, excluded, behind, chosenBy, attempts })
+}
+
+function freezeList(list: readonly object[]): void {
+  Object.freeze(list)
+  for (const item of list) Object.freeze(item)
 }
 
 /** A client may send its key in the wrong place. */

@@ -18,16 +18,12 @@ export class CallRecorder {
   /** How many uncharged calls of each account were recorded in this second. */
   private readonly uncharged = new Map<string, number>()
 
-  constructor(private readonly options: Pick<EngineOptions, 'calls' | 'emit' | 'newId'>) {}
-
-  newId(): string {
-    return this.options.newId()
-  }
+  constructor(private readonly options: Pick<EngineOptions, 'calls' | 'emit'>) {}
 
   /** Whether to record a request that has ended. Counts it if it was not charged. */
   wants(ended: Ended): boolean {
-    if (ended.status < 400 && !isChargedOperation(ended.operation)) return false
     if (ended.charge !== undefined) return true
+    if (ended.status < 400 && !isChargedOperation(ended.operation)) return false
     const second = Math.floor(ended.at / 1_000)
     if (second !== this.second) {
       this.second = second

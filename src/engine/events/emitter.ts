@@ -1,4 +1,4 @@
-import type { EventError, RequestEnd, RouterEvent } from '../../contracts/events.js'
+import type { EventError, RouterEvent } from '../../contracts/events.js'
 import { eventError } from './event-error.js'
 
 /** Ignores events: the host has no listener. */
@@ -32,22 +32,19 @@ function freezeEvent(event: RouterEvent): RouterEvent {
     case 'request-start':
       if (event.trace !== undefined) Object.freeze(event.trace)
       return Object.freeze(event)
-    case 'request-end':
-      return freezeEnd(event)
+    case 'request-end': {
+      // `routing` is already frozen.
+      const { action, caller, charge, connected, facts } = event
+      if (facts !== undefined) Object.freeze(facts)
+      if (caller !== undefined) Object.freeze(caller)
+      if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
+      if (action !== undefined) freezeDeep(action)
+      if (connected !== undefined) freezeDeep(connected)
+      return Object.freeze(event)
+    }
     default:
       return freezeDeep(event)
   }
-}
-
-function freezeEnd(event: RequestEnd): RequestEnd {
-  // `routing` is already frozen.
-  const { action, caller, charge, connected, facts } = event
-  if (facts !== undefined) Object.freeze(facts)
-  if (caller !== undefined) Object.freeze(caller)
-  if (charge !== undefined) Object.freeze(Object.freeze(charge).usage)
-  if (action !== undefined) freezeDeep(action)
-  if (connected !== undefined) freezeDeep(connected)
-  return Object.freeze(event)
 }
 
 function freezeDeep<Value>(value: Value): Value {

@@ -1,15 +1,20 @@
 import { CompatError } from '../../base/errors.js'
+import type { Model } from '../../contracts/catalogue.js'
+import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { Route } from '../../contracts/providers.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { notServed } from '../admission/find-model.js'
 import { servesParameters, unlistedParameters } from '../admission/parameters.js'
+import type { LazyContext } from '../asking/lazy-context.js'
+import { askStore } from '../asking/stores.js'
 import type { PriceReader } from '../charging/quote.js'
+import { faultyStore } from '../failures/store-failures.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
 import type { RouteHealthBook } from './route-health.js'
 import { orderRoutes } from './route-order.js'
 import { applyPreferences, checkNames } from './route-preferences.js'
-import { createRoutePrices, type RoutePrices } from './route-prices.js'
+import { createRoutePrices } from './route-prices.js'
 
 export interface RouteChoice {
   /** In the order in which they are to be tried. Never empty. */
@@ -17,11 +22,23 @@ export interface RouteChoice {
   readonly explanation: Omit<RoutingExplanation, 'attempts'>
 }
 
+/** Returns all routes of a model, as the registry has them. */
+export async function findRoutes(
+  model: Model,
+  context: LazyContext,
+  options: EngineOptions,
+): Promise<readonly Route[]> {
+  const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
+  if (Array.isArray(routes)) return routes
+  throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+}
+
 /**
  * Chooses the routes that may serve a call, best first, and explains the choice. Throws if there is none.
  *
  * Filters by `enabled`, then by the pin or the caller's preferences. Orders by the caller's preference, otherwise by
- * session, weights or prices. Routes in trouble move behind the others. Whether a failing route refuses the call is decided when it is tried.
+ * session, weights or prices. Routes in trouble move behind the others. Whether a failing route refuses the call is
+ * decided when it is tried.
  */
 export function chooseRoutes(
   call: RouteChoiceRequest,
@@ -31,19 +48,12 @@ export function chooseRoutes(
   const { asked, model } = call
   const { providerKey, routing } = asked.own
   const excluded: { routeId: string; why: string }[] = []
-  const keep: Keep = (routes, why, wanted) => {
-    let kept: Route[] | undefined
-    for (let position = 0; position < routes.length; position++) {
-      const route = routes[position]!
-      if (wanted(route)) {
-        kept?.push(route)
-        continue
-      }
-      kept ??= routes.slice(0, position)
-      excluded.push({ routeId: route.id, why })
-    }
-    return kept ?? routes
-  }
+  const keep: Keep = (routes, why, wanted) =>
+    routes.filter((route) => {
+      const isWanted = wanted(route)
+      if (!isWanted) excluded.push({ routeId: route.id, why })
+      return isWanted
+    })
   const onlyFirst = (routes: readonly Route[], why: string): readonly Route[] =>
     keep(routes, why, (route) => route === routes[0])
   const explain = (
@@ -56,16 +66,16 @@ export function chooseRoutes(
   })
   const prices = createRoutePrices(model, readPrices, () => call.plan.input.atMost())
 
-  const enabled = withParameters(call, withOperation(call, keep), keep)
+  const serving = servingRoutes(call, keep)
   if (providerKey !== undefined) {
-    const pinned = pinnedRoutes(call, enabled, keep)
+    const pinned = pinnedRoutes(call, serving, keep)
     if (routing !== undefined) checkNames(routing, call)
     const { routes } = orderRoutes(pinned, undefined, call, health, prices)
     const { ordered, behind } = moveTroubled(routes, health)
     return explain(onlyFirst(ordered, 'another route of the pinned provider is first'), 'pin', behind)
   }
 
-  const shared = keep(enabled, "only for a caller's own key", (route) => route.byok !== 'only')
+  const shared = keep(serving, "only for a caller's own key", (route) => route.byok !== 'only')
   if (shared.length === 0) {
     throw new CompatError(
       'no_route_available',
@@ -75,7 +85,8 @@ export function chooseRoutes(
     )
   }
   const wanted = routing === undefined ? shared : applyPreferences(routing, call, shared, keep, prices)
-  const priced = withPrices(wanted, keep, prices)
+  // If none has a price, the quote reports the fault.
+  const priced = wanted.some(prices.known) ? keep(wanted, 'has no price', prices.known) : wanted
   const { routes, orderedBy } = orderRoutes(priced, routing, call, health, prices)
   const { ordered, behind } = moveTroubled(routes, health)
   const chosenBy = ordered.length === 1 ? 'only-route' : orderedBy
@@ -85,37 +96,31 @@ export function chooseRoutes(
   return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
 }
 
-/** The enabled routes whose adapter serves the operation. Refuses a model that has routes for other operations alone. */
-function withOperation({ model, operation, routes }: RouteChoiceRequest, keep: Keep): readonly Route[] {
+/** The enabled routes that serve the operation with these parameters. Refuses a request that no enabled route serves. */
+function servingRoutes(
+  { asked, model, operation, routes }: RouteChoiceRequest,
+  keep: Keep,
+): readonly Route[] {
   const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
   const serving = keep(enabled, `does not serve ${operation.name}`, ({ adapter }) =>
     operation.isServedBy(adapter),
   )
   if (serving.length === 0 && enabled.length > 0) throw notServed(operation, model)
-  return serving
-}
-
-/** Routes that may not be sent a parameter of the request are of no use to it. */
-function withParameters(
-  { asked, model }: RouteChoiceRequest,
-  routes: readonly Route[],
-  keep: Keep,
-): readonly Route[] {
-  if (asked.unlisted.length === 0 || routes.length === 0) return routes
-  const serving = keep(routes, 'may not be sent a parameter of the request', (route) =>
+  if (asked.unlisted.length === 0 || serving.length === 0) return serving
+  const allowed = keep(serving, 'may not be sent a parameter of the request', (route) =>
     servesParameters(asked, model, route),
   )
-  if (serving.length === 0) throw unlistedParameters(asked, model)
-  return serving
+  if (allowed.length === 0) throw unlistedParameters(asked, model)
+  return allowed
 }
 
 function pinnedRoutes(
   { asked, model, operation, routes }: RouteChoiceRequest,
-  enabled: readonly Route[],
+  serving: readonly Route[],
   keep: Keep,
 ): readonly Route[] {
   const { provider } = asked.own
-  const named = keep(enabled, 'not the pinned provider', (route) => route.provider === provider)
+  const named = keep(serving, 'not the pinned provider', (route) => route.provider === provider)
   const pinned = keep(named, "takes no caller's key", takesCallersKey)
   if (pinned.length > 0) return pinned
   const open = routes.filter(
@@ -138,28 +143,20 @@ function takesCallersKey({ adapter, byok, secret }: Route): boolean {
   return byok === 'only' || (byok === 'yes' && (adapter.hasKey === true || isSecret(secret?.reveal() ?? '')))
 }
 
-/** Drops routes without a price if others have one. If none has, the quote reports the fault. */
-function withPrices(routes: readonly Route[], keep: Keep, prices: RoutePrices): readonly Route[] {
-  return routes.some(prices.known) ? keep(routes, 'has no price', prices.known) : routes
-}
-
 function moveTroubled(
   routes: readonly Route[],
   health: RouteHealthBook,
 ): { ordered: readonly Route[]; behind: RoutingExplanation['behind'] } {
-  if (!anyTrouble(routes, health)) return { ordered: routes, behind: undefined }
-  const troubled = routes.flatMap((route) => {
+  const first: Route[] = []
+  const last: Route[] = []
+  const behind: { routeId: string; why: string }[] = []
+  for (const route of routes) {
     const why = health.troubleOf(route)
-    return why === undefined ? [] : [{ route, why }]
-  })
-  const last = new Set(troubled.map(({ route }) => route))
-  return {
-    ordered: [...routes.filter((route) => !last.has(route)), ...last],
-    behind: troubled.map(({ route, why }) => ({ routeId: route.id, why })),
+    if (why === undefined) first.push(route)
+    else {
+      last.push(route)
+      behind.push({ routeId: route.id, why })
+    }
   }
-}
-
-function anyTrouble(routes: readonly Route[], health: RouteHealthBook): boolean {
-  for (const route of routes) if (health.troubleOf(route) !== undefined) return true
-  return false
+  return last.length === 0 ? { ordered: routes, behind: undefined } : { ordered: [...first, ...last], behind }
 }
