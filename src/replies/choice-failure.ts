@@ -1,5 +1,10 @@
 import { ProviderError } from '../base/errors.js'
-import { isFailureReason, ownFinishReason, shownFinishReason } from '../protocol/finish-reason.js'
+import {
+  isFailureReason,
+  ownFinishReason,
+  readFinishReason,
+  shownFinishReason,
+} from '../protocol/finish-reason.js'
 import { isText, type JsonObject } from '../protocol/json-values.js'
 import { errorInChoice } from '../protocol/reply-errors.js'
 import { cleanLabel } from '../protocol/text.js'
@@ -17,11 +22,14 @@ export class ChoiceFailure extends ProviderError {
   }
 }
 
-/** Throws a {@link ChoiceFailure} if a choice contains an error, or ended with a reason that means a failure. */
-export function refuseFailed(choice: JsonObject): void {
+/**
+ * Returns the finish reason of a choice in the provider's own word, or undefined if it has none yet. Throws a
+ * {@link ChoiceFailure} if the choice contains an error, or ended with a reason that means a failure.
+ */
+export function readEnd(choice: JsonObject): string | undefined {
   const reason = ownFinishReason(choice)
   const isFailed = isFailureReason(reason)
-  if (!isFailed && errorInChoice(choice) === undefined) return
+  if (!isFailed && errorInChoice(choice) === undefined) return readFinishReason(reason)
   const native = isText(reason) ? cleanLabel(shownFinishReason(choice, reason)) : undefined
   throw new ChoiceFailure(
     isFailed

@@ -5,13 +5,11 @@ import {
   isDroppedOutput,
   isUnknownReason,
   mapFinishReason,
-  ownFinishReason,
-  readFinishReason,
   shownFinishReason,
 } from '../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
-import { refuseFailed } from './choice-failure.js'
+import { readEnd } from './choice-failure.js'
 import { DROPPED_BY_PROVIDER, eachText, hasToken, legacyDelta, mendText } from './delta.js'
 import { dropOddLogprobs } from './log-probabilities.js'
 import type { Losses } from './losses.js'
@@ -68,7 +66,7 @@ export class ChoiceStream {
    * @returns the choices to send, in order, and whether they carry a token
    */
   take(choice: JsonObject, lane = 0): { sent: JsonObject[]; token: boolean } {
-    refuseFailed(choice)
+    const reason = readEnd(choice)
     const {
       delta: rawDelta,
       message,
@@ -95,7 +93,6 @@ export class ChoiceStream {
     const token = isSpoken || this.losses.count > lostBefore
     if (token) this.cancelEnd()
 
-    const reason = readFinishReason(ownFinishReason(choice))
     const isEnd = reason !== undefined && (this.given === undefined || this.isContinued)
     if (isEnd) this.giveEnd(reason, choice, token ? {} : delta, token ? {} : rest)
     // Without a token, the members of the event go with the end. After the end, all but tokens is dropped.

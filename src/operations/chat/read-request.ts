@@ -2,10 +2,12 @@ import type { Asked } from '../../contracts/operation.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import type { SentText } from '../../protocol/request-body.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { readMessages } from '../../protocol/request-fields/messages.js'
 import { closeRequest, openRequest } from '../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../protocol/request-fields/own-fields.js'
-import { readParameters, spellingsOf } from '../../protocol/request-fields/parameters.js'
+import { readParameters } from '../../protocol/request-fields/parameters.js'
+import { REFUSED_FIELDS, Spellings } from '../../protocol/request-fields/refused-fields.js'
 
 export interface ParsedChatRequest extends Asked {
   /** `n`, 1 if absent. */
@@ -17,7 +19,12 @@ export interface ParsedChatRequest extends Asked {
 }
 
 const NOT_PARAMETERS: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'messages', '__proto__'])
-const SPELLINGS = spellingsOf(OUTLINE_NAMES)
+const SPELLINGS = new Spellings([
+  ...OUTLINE_NAMES,
+  'messages',
+  ...KNOWN_FIELDS.keys(),
+  ...REFUSED_FIELDS.keys(),
+])
 
 /**
  * Checks a request body and splits it into the part for providers and the router's own fields.

@@ -2,12 +2,7 @@ import { isObject, type JsonObject } from '../json-values.js'
 import { KNOWN_FIELDS, type KnownField } from './known-fields.js'
 import type { OpenRequest } from './open-request.js'
 import { OMITTED, type RequestReading } from './reading.js'
-import { REFUSED_FIELDS, Spellings } from './refused-fields.js'
-
-/** The spellings of every field that the router reads. `own` are the fields that never reach a provider. */
-export function spellingsOf(own: Iterable<string>): Spellings {
-  return new Spellings(['model', 'messages', ...own, ...KNOWN_FIELDS.keys(), ...REFUSED_FIELDS.keys()])
-}
+import { Spellings } from './refused-fields.js'
 
 /**
  * Reads the optional fields for providers, which are all but those that are read `elsewhere`. The host must name unknown

@@ -3,13 +3,11 @@ import {
   finishReasonFor,
   isDroppedOutput,
   mapFinishReason,
-  ownFinishReason,
-  readFinishReason,
   shownFinishReason,
 } from '../../../protocol/finish-reason.js'
 import { isObject, isText, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
-import { refuseFailed } from '../../../replies/choice-failure.js'
+import { readEnd } from '../../../replies/choice-failure.js'
 import {
   DROPPED_BY_PROVIDER,
   hasToken,
@@ -131,13 +129,11 @@ function mendChoice(
   losses: Losses,
 ): WholeChoice {
   const { delta, message: given, ...rest } = choice
-  refuseFailed(choice)
+  const reason = readEnd(choice)
   dropOddLogprobs(rest, losses)
-  const native = ownFinishReason(choice)
-  const reason = readFinishReason(native)
   const mapped = reason === undefined ? 'stop' : mapFinishReason(reason)
   // Gemini omits the message of a reply that it filtered, or whose tool call it could not read.
-  const mayLackMessage = mapped === 'content_filter' || isDroppedOutput(native)
+  const mayLackMessage = mapped === 'content_filter' || isDroppedOutput(reason)
   const said = given ?? delta ?? legacyDelta(rest, losses) ?? (mayLackMessage ? {} : undefined)
   if (said === undefined) throw invalidReply('a choice has no message')
   const raw = isObject(said) ? said : {}
@@ -150,7 +146,7 @@ function mendChoice(
     rawCalls === undefined ? [] : mendToolCalls(rawCalls, newToolCallId, losses, mapped === 'length')
   if (calls.length > 0) message.tool_calls = calls
   else if ('tool_calls' in message) delete message.tool_calls
-  if (isDroppedOutput(native) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
+  if (isDroppedOutput(reason) && !hasToken(message)) losses.add(DROPPED_BY_PROVIDER, undefined)
   return Object.assign({}, rest, {
     index,
     message,

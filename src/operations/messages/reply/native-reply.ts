@@ -8,14 +8,13 @@ import {
   isDroppedOutput,
   isUnknownReason,
   mapFinishReason,
-  readFinishReason,
 } from '../../../protocol/finish-reason.js'
 import { isObject, type JsonObject, textOf } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { cleanLabel } from '../../../protocol/text.js'
 import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
-import { endedWithoutOutput, refuseFailed } from '../../../replies/choice-failure.js'
+import { endedWithoutOutput, readEnd } from '../../../replies/choice-failure.js'
 import { DROPPED_BY_PROVIDER, invalidReply } from '../../../replies/delta.js'
 import { LostPieces } from '../../../replies/lost-pieces.js'
 import { parseEvent } from '../../../replies/parse-event.js'
@@ -251,8 +250,7 @@ export class NativeReply implements Reply {
 
   private takeEnd(given: unknown): void {
     if (!isObject(given)) throw invalidReply('the end of the message is not an object')
-    refuseFailed({ finish_reason: given.stop_reason })
-    const reason = readFinishReason(given.stop_reason)
+    const reason = readEnd({ finish_reason: given.stop_reason })
     if (reason !== undefined) this.end(reason, given)
   }
 
