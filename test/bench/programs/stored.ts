@@ -119,6 +119,8 @@ async function close(): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
 }
 
+// Otherwise a connection that has had nothing to do for a while may be closed just when it gets a request.
+listening.keepAliveTimeout = 0
 listening.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
   const { port } = listening.address() as AddressInfo
   const ready: StoredReady = { port, tokens, ...(serverId !== undefined && { serverId }) }

@@ -48,6 +48,8 @@ async function createListener(): Promise<RequestListener> {
 
 const listener = await createListener()
 const server = createServer(listener)
+// Otherwise a connection that has had nothing to do for a while may be closed just when it gets a request.
+server.keepAliveTimeout = 0
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
   const { port } = server.address() as AddressInfo
   serve<{ kind: 'inventory' | 'close' }>({ port }, async ({ kind }) => {
