@@ -8,6 +8,7 @@ import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
 import { ANY_ORIGIN, letRead } from './cors.js'
+import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
 import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
 import { writeChunk } from './write-chunk.js'
@@ -15,7 +16,6 @@ import { writeChunk } from './write-chunk.js'
 const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
 const FIRST_ERROR = 400
-const HTTP2_INTERNAL_ERROR = 2
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
@@ -272,29 +272,4 @@ function isAnswered(res: ServerResponse): boolean {
 
 function uncork(socket: Socket): void {
   socket.uncork()
-}
-
-/**
- * Drops a client that accepts no bytes for `stallMs` after the whole answer has been written. From then on nobody else
- * watches it. Node's own timers observe progress. For HTTP/1 it is the socket's timer, after which Node destroys the
- * socket.
- */
-function dropIfStalled(res: ServerResponse, stallMs: number, isHttp2: boolean): void {
-  if (isHttp2) {
-    const { stream } = res as unknown as Http2ServerResponse
-    if (stream?.writableLength) stream.setTimeout(stallMs, () => stream.close(HTTP2_INTERNAL_ERROR))
-  } else if (res.writableLength > 0) {
-    if (res.socket === null) res.once('socket', (socket: Socket) => limitSilence(res, socket, stallMs))
-    else limitSilence(res, res.socket, stallMs)
-  }
-}
-
-function limitSilence(res: ServerResponse, socket: Socket, stallMs: number): void {
-  // If a test injected the request, the socket may be any stream.
-  if (typeof socket.setTimeout !== 'function') return
-  const before = socket.timeout ?? 0
-  if (before > 0 && before <= stallMs) return
-  socket.setTimeout(stallMs)
-  // Runs before Node's own listener, which sets the timeout of an idle connection or sends the next answer.
-  res.prependOnceListener('finish', () => socket.setTimeout(before))
 }
