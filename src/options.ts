@@ -26,9 +26,9 @@ import { describeFieldless } from './contracts/schema-faults.js'
 import { creditsSchema, labelSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
 import {
-  byteCounter,
   byteRatioCounter,
   checkedCounter,
+  createByteCounter,
   createTextCounter,
 } from './engine/charging/token-counters.js'
 import { createEmitter } from './engine/events/emitter.js'
@@ -378,7 +378,7 @@ function counters(
     // Counting by kinds of characters takes longer. Under neverOverdraw the upper counter sizes the hold anyway.
     counter: neverOverdraw ? byteRatioCounter : createTextCounter(),
     replyCounter: byteRatioCounter,
-    upperCounter: byteCounter,
+    upperCounter: createByteCounter(),
   }
 }
 

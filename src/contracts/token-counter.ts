@@ -8,7 +8,10 @@ export interface TokenCounter {
 }
 
 export interface TokenTally {
-  /** Adds text: the content or another field of a message, a field of the request, or the next piece of a reply. */
+  /**
+   * Adds text: the content or another field of a message, a field of the request, or the next piece of a reply. Any caller
+   * can send text before anything is paid, so counting it must take time in proportion to its length.
+   */
   add(text: string): void
   /** A whole number, no lower than the tokens of the text. Sizes a hold. */
   atMost(): number

@@ -2,11 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { isCompatError } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
 import type { TokenCounter } from '../../src/contracts/token-counter.js'
-import { byteCounter } from '../../src/engine/charging/token-counters.js'
+import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
 
 const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
+
+const byteCounter = createByteCounter()
 
 /** Counts at most one token for three characters, and at least one for four. */
 const counter: TokenCounter = {

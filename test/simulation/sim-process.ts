@@ -2,7 +2,7 @@ import { parseCredits } from '../../src/base/money.js'
 import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import type { RouterEvent } from '../../src/contracts/events.js'
 import type { HoldRequest, ReleaseRequest, SettleRequest, SettleResult } from '../../src/contracts/ledger.js'
-import { byteCounter, byteRatioCounter } from '../../src/engine/charging/token-counters.js'
+import { byteRatioCounter, createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { createEngine, type Engine } from '../../src/engine/engine.js'
 import { memoryCalls } from '../../src/memory/index.js'
 import { createLedgerLink, never } from './ledger-link.js'
@@ -75,7 +75,7 @@ export class SimProcess {
       newId: () => `${index}-${++this.ids}`,
       counter: byteRatioCounter,
       replyCounter: byteRatioCounter,
-      upperCounter: byteCounter,
+      upperCounter: createByteCounter(),
       splice: scenario.splice,
     }
     this.engine = createEngine(world.plant?.options?.(options) ?? options)

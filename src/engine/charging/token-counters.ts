@@ -1,6 +1,7 @@
 import { TextEncoder } from 'node:util'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { isCount } from '../../protocol/usage.js'
+import { LongestBytes } from './longest-bytes.js'
 import { COST_PER_TOKEN, costOf, PADDING_BYTES } from './text-tokens.js'
 
 const FEWEST_BYTES_PER_TOKEN = 3
@@ -56,14 +57,24 @@ export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
  * As many tokens as a text has bytes of UTF-8, or its compatibility form if that is longer, which some tokenizers make of
  * it first: no tokenizer makes more.
  */
-export const byteCounter: TokenCounter = { tally: () => new UpperTally() }
+export function createByteCounter(): TokenCounter {
+  let longest: LongestBytes | undefined
+  const bytesOf = (text: string): number => {
+    const bytes = Buffer.byteLength(text)
+    if (bytes === text.length) return bytes
+    longest ??= new LongestBytes()
+    return longest.of(text)
+  }
+  return { tally: () => new UpperTally(bytesOf) }
+}
 
 class UpperTally implements TokenTally {
   private bytes = 0
 
+  constructor(private readonly bytesOf: (text: string) => number) {}
+
   add(text: string): void {
-    const bytes = Buffer.byteLength(text)
-    this.bytes += bytes === text.length ? bytes : Math.max(bytes, Buffer.byteLength(text.normalize('NFKC')))
+    this.bytes += this.bytesOf(text)
   }
 
   atMost(): number {

@@ -1,0 +1,66 @@
+/** No character from here on has a normal form other than itself. All of them have four bytes of UTF-8. */
+const FIRST_UNCHANGED = 0x30000
+const FIRST_OF_FOUR_BYTES = 0x10000
+const BYTES_OF_LONE_SURROGATE = 3
+const BITS = 7
+const BYTES_MASK = (1 << BITS) - 1
+const MARK_FLAG = 1 << (2 * BITS)
+/** Includes the few letters that become marks, such as half-width voicing marks. */
+const MARK = /^\p{M}/u
+
+/**
+ * Counts the bytes of a text in UTF-8, or in NFKC where that is longer: tokenizers may normalise a text first. Takes time
+ * in proportion to the length, while `normalize` takes the square of a run of marks.
+ *
+ * Marks change their order when a text is normalised, and may take the place of a mark that was part of the character
+ * before them. So marks, and characters before marks, count as fully decomposed: no normal form is longer.
+ */
+export class LongestBytes {
+  /**
+   * Of each character that was met: its bytes, what it has more before a mark, and whether it is a mark. Node's own data
+   * fill it, so that it fits any version of Unicode.
+   */
+  private readonly known = new Uint16Array(FIRST_UNCHANGED)
+
+  of(text: string): number {
+    const { known } = this
+    let bytes = 0
+    let moreBeforeMark = 0
+    for (let at = 0; at < text.length; at++) {
+      let entry = known[text.charCodeAt(at)]!
+      if (entry === 0) {
+        const code = text.codePointAt(at)!
+        if (code >= FIRST_OF_FOUR_BYTES) at++
+        entry = code < FIRST_UNCHANGED ? known[code]! || this.learn(code) : 4
+      }
+      if (entry <= BYTES_MASK) {
+        bytes += entry
+        moreBeforeMark = 0
+      } else {
+        bytes += entry & BYTES_MASK
+        if ((entry & MARK_FLAG) !== 0) bytes += moreBeforeMark
+        moreBeforeMark = (entry >> BITS) & BYTES_MASK
+      }
+    }
+    // A chat template may join the text with one that begins with a mark.
+    return bytes + moreBeforeMark
+  }
+
+  private learn(code: number): number {
+    // Half of a pair stays unknown, or the pair would be read as two of them.
+    if (isSurrogate(code)) return BYTES_OF_LONE_SURROGATE
+    const character = String.fromCodePoint(code)
+    const decomposed = character.normalize('NFKD')
+    const utf8 = Buffer.byteLength(character)
+    const beforeMark = Math.max(utf8, Buffer.byteLength(decomposed))
+    const isMark = MARK.test(decomposed)
+    const bytes = isMark ? beforeMark : Math.max(utf8, Buffer.byteLength(character.normalize('NFKC')))
+    const entry = bytes | ((beforeMark - bytes) << BITS) | (isMark ? MARK_FLAG : 0)
+    this.known[code] = entry
+    return entry
+  }
+}
+
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff
+}
