@@ -138,7 +138,8 @@ export interface ClaimLost {
 
 /**
  * A provider reported an impossible count, which was ignored; or a count above the catalogue's limit, which was charged;
- * or, once per model, cached tokens under an unknown name, which were charged as uncached.
+ * or a part larger than its whole, which was reduced to it; or, once per model, cached tokens under an unknown name, which
+ * were charged as uncached.
  */
 export interface UsageImplausible {
   readonly type: 'usage-implausible'

@@ -147,8 +147,9 @@ export interface Meter {
    * as both.
    *
    * @param finished whether the reply had finished before the provider sent this report
+   * @param failed whether the report came in the event with which the reply fails
    */
-  snapshot(report: UsageReport, finished: boolean): void
+  snapshot(report: UsageReport, finished: boolean, failed?: boolean): void
   /** Counts an event with content, so that an aborted call is charged for it. */
   token(): void
 }

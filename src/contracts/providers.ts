@@ -178,8 +178,11 @@ export type ProviderEvent =
   | { readonly type: 'native'; readonly value: Readonly<Record<string, unknown>> }
   /** The same as unparsed JSON in latin1. It has no usage. */
   | { readonly type: 'native-data'; readonly bytes: string }
-  /** May come more than once. For each field, the largest value counts. */
-  | { readonly type: 'usage'; readonly usage: UsageReport }
+  /**
+   * May come more than once. For each field, the largest value counts. `final` marks the usage in the event with which the
+   * reply fails: pass it before the failure. Any other is final if it comes at or after the finish.
+   */
+  | { readonly type: 'usage'; readonly usage: UsageReport; readonly final?: boolean }
   /**
    * Content that cannot be expressed in OpenAI's terms, such as a tool call without a name. Counts as a token. A stream is
    * read on for its usage and then ends with an error; a JSON reply is sent without the content. `why` is for the host,

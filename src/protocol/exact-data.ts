@@ -96,6 +96,15 @@ export function withDigits(value: JsonObject): JsonObject {
   return JSON.parse(text, revive)
 }
 
+/**
+ * Returns the value to compare with others: each number that JavaScript writes with other digits is a string of its own
+ * digits, after a character that no name or text begins with.
+ */
+export function withDigitTexts(value: JsonObject): JsonObject {
+  const text = (value as WithText)[TEXT]
+  return text === undefined ? value : JSON.parse(withQuotedDigits(text))
+}
+
 /** Returns the JSON text of a request, in which schemas and arguments have the digits of their own text. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
   if (!DATA_PLACES.some((place) => hasText(value, place, 0))) return JSON.stringify(value)
@@ -150,15 +159,36 @@ function locate(text: string, at: number, value: unknown, place: readonly string
 
 /** Whether every number outside of strings is written as JavaScript writes it. */
 function isExact(text: string): boolean {
+  for (const [from, to] of outsideOfStrings(text)) {
+    for (const [number] of text.slice(from, to).matchAll(NUMBERS)) if (isInexact(number)) return false
+  }
+  return true
+}
+
+function isInexact(number: string): boolean {
+  return String(Number(number)) !== number
+}
+
+function withQuotedDigits(text: string): string {
+  let quoted = ''
+  let done = 0
+  for (const [from, to] of outsideOfStrings(text)) {
+    const between = text.slice(from, to)
+    quoted += text.slice(done, from)
+    quoted += between.replace(NUMBERS, (number) => (isInexact(number) ? `"\\u0000${number}"` : number))
+    done = to
+  }
+  return quoted + text.slice(done)
+}
+
+/** Yields the positions of the parts of a JSON text that are outside of its strings. */
+function* outsideOfStrings(text: string): Generator<readonly [from: number, to: number]> {
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at)
     const end = quote < 0 ? text.length : quote
-    for (const [number] of text.slice(at, end).matchAll(NUMBERS)) {
-      if (String(Number(number)) !== number) return false
-    }
+    yield [at, end]
     at = quote < 0 ? end : endOfString(text, quote)
   }
-  return true
 }
 
 const SPACE = /[ \t\r\n]/

@@ -148,6 +148,7 @@ describe('the usage meter', () => {
     expect(usage.asReported(ESTIMATES).usage).toStrictEqual(expected)
     usage.snapshot({ audioInput: 'some', audioOutput: 2.5, imageOutput: -1 }, true)
     expect(implausible).toEqual([
+      ['imageInput', 9],
       ['audioInput', 'some'],
       ['audioOutput', 2.5],
       ['imageOutput', -1],
@@ -172,7 +173,37 @@ describe('the usage meter', () => {
       completion: 4,
       reasoning: 4,
     })
+    expect(implausible).toEqual([
+      ['cached', 1_001],
+      ['reasoning', 101],
+    ])
+  })
+
+  it('reports each part that is larger than its whole', () => {
+    const { implausible, usage } = meter()
+    usage.snapshot({ prompt: 10, cached: 6, cacheWrite: 5, completion: 4 }, true)
+    usage.snapshot({ audioInput: 11, audioOutput: 3, imageOutput: 2 }, true)
+    usage.snapshot({ audioInput: 11 }, true)
+    expect(implausible).toEqual([
+      ['cacheWrite', 5],
+      ['audioInput', 11],
+      ['imageOutput', 2],
+    ])
+  })
+
+  it('reports no part before its whole has come', () => {
+    const { implausible, usage } = meter()
+    usage.snapshot({ cached: 6, reasoning: 3 }, false)
+    usage.snapshot({ prompt: 10, completion: 4 }, true)
     expect(implausible).toEqual([])
+  })
+
+  it('counts a report in the event of a failure as final, whatever else is in the event', () => {
+    const { usage } = meter()
+    usage.snapshot({ prompt: 10, completion: 4 }, false, true)
+    usage.token()
+    expect(usage.reported(false)).toBe(true)
+    expect(usage.complete).toBe(true)
   })
 
   it.each([undefined, -1])(

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { digestJson } from '../../src/engine/idempotency/canonical-json.js'
+import { keepExactData } from '../../src/protocol/exact-data.js'
+import type { JsonObject } from '../../src/protocol/json-values.js'
 
 /** The same without pauses. */
 function digestAtOnce(value: unknown): string {
@@ -34,6 +36,20 @@ const values: Readonly<Record<string, unknown>> = {
 describe('the digest of a request', () => {
   it.each(Object.entries(values))('is the digest of its sorted JSON: %s', async (_name, value) => {
     expect(await digestJson(value)).toBe(digestAtOnce(value))
+  })
+
+  it('depends on each digit of a schema, and not on its spaces or the order of its fields', async () => {
+    const read = (schema: string): unknown => {
+      const text = `{"response_format":{"json_schema":{"schema":${schema}}}}`
+      const body: JsonObject = JSON.parse(text)
+      keepExactData(body, text)
+      return body
+    }
+    const one = await digestJson(read('{"type":"object","most":9007199254740993}'))
+    expect(await digestJson(read('{ "most" : 9007199254740993, "type" : "object" }'))).toBe(one)
+    expect(await digestJson(read('{"type":"object","most":9007199254740992}'))).not.toBe(one)
+    expect(await digestJson(read('{"type":"object","most":"9007199254740993"}'))).not.toBe(one)
+    expect(await digestJson(read('{"type":"object","most":1.0}'))).not.toBe(one)
   })
 
   it('depends on everything except the order of fields', async () => {

@@ -137,7 +137,12 @@ export function hearStream(hearing: Hearing, items: readonly Item[]): void {
         const word = delta.stop_reason
         if (typeof word === 'string' && word !== '') {
           stopAll()
-          hearEnd(hearing, word)
+          if (saysFailure({ finish_reason: word })) {
+            hearing.count(counts.read(event.usage), true)
+            hearing.fail('error')
+            return
+          }
+          hearing.end({ finish_reason: word })
         }
         hearing.count(counts.read(event.usage))
         return
@@ -161,12 +166,6 @@ export function hearStream(hearing: Hearing, items: readonly Item[]): void {
       else for (const event of objects) if (!hearing.isOver) hear(event)
     }
   }
-}
-
-function hearEnd(hearing: Hearing, word: string): void {
-  const choice = { finish_reason: word }
-  if (saysFailure(choice)) hearing.fail('error')
-  else hearing.end(choice)
 }
 
 /** Reads a whole message of the Messages API. */

@@ -169,7 +169,8 @@ export class Hearing {
     this.isContinued = false
   }
 
-  count(report: CountReport | undefined): void {
+  /** @param fails whether the reply fails with the same event */
+  count(report: CountReport | undefined, fails = false): void {
     // A failure is the last that is heard.
     if (report === undefined || this.failure !== undefined) return
     if (
@@ -179,7 +180,7 @@ export class Hearing {
     ) {
       this.hasCounted = true
     }
-    this.counts.report(report, this.isBody || this.hasEnded)
+    this.counts.report(report, this.isBody || this.hasEnded || fails)
   }
 
   fail(kind: 'error' | 'invalid'): void {

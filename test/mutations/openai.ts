@@ -77,7 +77,7 @@ function hearEvent(
   const { choices } = event
   const report = readUsage(usageIn(event), countsThoughts)
   if (failsAtTop(event) || (Array.isArray(choices) && choices.some(failsInChoice))) {
-    hearing.count(report)
+    hearing.count(report, true)
     hearing.fail('error')
     return
   }
@@ -94,6 +94,7 @@ function hearEvent(
     if (saysFailure(choice)) {
       // Other choices in one event with a failure may be lost with it.
       if (position > 0) hearing.doubt('sent')
+      hearing.count(report, true)
       hearing.fail('error')
       return
     }
@@ -317,8 +318,7 @@ function completed(
   const output = valid(listed, 1e9)
   if (cached !== undefined && cached > 0 && input !== undefined) {
     const outputs = output === undefined ? [] : [output, output + (counts.reasoning ?? 0)]
-    if (cached > input || outputs.some((each) => counts.total === input + cached + each))
-      prompt = input + cached
+    if (outputs.some((each) => counts.total === input + cached + each)) prompt = input + cached
   }
   const whole = valid(prompt, 1e9)
   if (

@@ -68,8 +68,10 @@ export function hearStream(hearing: Hearing, parts: readonly Json[], version: Ve
         const end = endOf(part.finishReason, readUsage(part.usage, version), version)
         if (end !== undefined) {
           for (const call of calls.values()) if (!call.hasArguments) more(call, '{}')
-          if (saysFailure(end)) hearing.fail('error')
-          else hearing.end(end)
+          if (saysFailure(end)) {
+            hearing.count(readUsage(part.usage, version), true)
+            hearing.fail('error')
+          } else hearing.end(end)
         }
         hearing.count(readUsage(part.usage, version))
         if (end !== undefined) hearing.done()

@@ -162,6 +162,9 @@ describe('POST /embeddings', () => {
     ['no usage', null, 'estimated', 1],
     ['a total alone', { total_tokens: 9 }, 'reported', 9],
     ['output tokens, too', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 4 }, 'reported', 4],
+    ['a prompt of zero and a total', { prompt_tokens: 0, total_tokens: 9 }, 'reported', 9],
+    ['a prompt below the total', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 9 }, 'reported', 9],
+    ['a total below the prompt', { prompt_tokens: 9, total_tokens: 4 }, 'reported', 9],
     ['a usage of zero tokens', { prompt_tokens: 0, total_tokens: 0 }, 'reported', 0],
   ])('charges a reply with %s', async (_, usage, basis, prompt) => {
     await start()

@@ -774,6 +774,42 @@ describe('a provider of this API', () => {
     expect(await charges()).toEqual([])
   })
 
+  describe.each(['failed', 'cancelled'])('that ends as %s with a usage', (status) => {
+    const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
+    const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }
+    const end = {
+      type: `response.${status}`,
+      response: { status, error: { code: 'server_error', message: 'no' }, usage },
+    }
+    const begun = [
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { id: 'msg_1', type: 'message' } },
+      { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, delta: 'Hel' },
+    ]
+
+    it('is charged as reported after output', async () => {
+      await start({ adapter: overResponses })
+      service.upstream.script(answerEvents([...begun, end], { done: false }))
+      const { response } = await streamFor({ input: 'Hi' })
+      expect(response).toMatchObject({
+        status: 'failed',
+        usage: { input_tokens: 11, output_tokens: 7, charge: { basis: 'reported' } },
+      })
+      expect(response.usage.cost).toBeGreaterThan(0)
+      expect(await charges()).toEqual([nanos(String(response.usage.cost))])
+    })
+
+    it('is free before output', async () => {
+      await start({ adapter: overResponses })
+      service.upstream.script(answerEvents([created, end], { done: false }))
+      expect(await errorFor({ input: 'Hi', stream: true })).toMatchObject({
+        status: 502,
+        code: 'provider_error',
+      })
+      expect(await charges()).toEqual([])
+    })
+  })
+
   it('without a usage is charged by an estimate', async () => {
     await start({ adapter: overResponses })
     const item = {

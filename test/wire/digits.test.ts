@@ -9,7 +9,17 @@ import {
   messageStart,
   messageStop,
 } from '../providers/anthropic/replies.js'
-import { ask, BASE_COST, COUNTS, framesOf, providerReply, usageChunk, WireService } from './service.js'
+import {
+  API_KEY,
+  ask,
+  BASE_COST,
+  COUNTS,
+  framesOf,
+  MODEL,
+  providerReply,
+  usageChunk,
+  WireService,
+} from './service.js'
 
 /** Numbers that no JavaScript number carries. */
 const EXACT = '{"id": 9007199254740993, "ratio": 1.0, "far": {"most": 1e400}}'
@@ -112,4 +122,75 @@ describe.each(Object.entries(adapters))('%s', (_name, { adapter, replies }) => {
     expect(text).toContain(SCHEMA)
     expect(text).toContain(_name === 'anthropic' ? EXACT : JSON.stringify(EXACT))
   })
+})
+
+describe('an Idempotency-Key', () => {
+  const schema = (most: string) => `{"type":"object","properties":{"id":{"maximum":${most}}}}`
+  const parameters = '@schema'
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const requests: readonly (readonly [string, string, object])[] = [
+    [
+      'a tool of a chat',
+      '/chat/completions',
+      { messages, tools: [{ type: 'function', function: { name: 'f', parameters } }] },
+    ],
+    [
+      'a format of a chat',
+      '/chat/completions',
+      { messages, response_format: { type: 'json_schema', json_schema: { name: 's', schema: parameters } } },
+    ],
+    [
+      'a tool of Responses',
+      '/responses',
+      { input: 'Hi', tools: [{ type: 'function', name: 'f', parameters }] },
+    ],
+    [
+      'a format of Responses',
+      '/responses',
+      { input: 'Hi', text: { format: { type: 'json_schema', name: 's', schema: parameters } } },
+    ],
+    [
+      'a tool of Messages',
+      '/messages',
+      { messages, max_tokens: 50, tools: [{ name: 'f', input_schema: parameters }] },
+    ],
+    [
+      'the input of a call in Messages',
+      '/messages',
+      {
+        messages: [
+          ...messages,
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'f', input: parameters }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'x' }] },
+        ],
+        max_tokens: 50,
+      },
+    ],
+  ]
+
+  it.each(requests)(
+    'refuses other digits beyond 2^53 in %s, and repeats for the same',
+    async (_, path, body) => {
+      service = await WireService.start()
+      service.upstream.script(answerJson(providerReply()))
+      const send = (most: string) =>
+        service!.host.request(path, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${API_KEY}`,
+            'content-type': 'application/json',
+            'idempotency-key': 'k',
+          },
+          body: JSON.stringify({ model: MODEL, ...body }).replace('"@schema"', schema(most)),
+        })
+      const first = await send('9007199254740993')
+      const text = await first.text()
+      expect(first.status, text).toBe(200)
+      expect((await send('9007199254740992')).status).toBe(422)
+      expect((await send('"9007199254740993"')).status).toBe(422)
+      const again = await send('9007199254740993')
+      expect([again.status, await again.text()]).toEqual([200, text])
+      expect(service.asked).toHaveLength(1)
+    },
+  )
 })

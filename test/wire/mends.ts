@@ -32,6 +32,8 @@ export interface OddReply {
   /** The kinds of mends that are reported; none by default. */
   readonly kinds?: readonly string[]
   readonly dropped?: readonly string[]
+  /** The counts that are reported as implausible. Not tested if absent. */
+  readonly implausible?: readonly string[]
 }
 
 type Mended = Extract<RouterEvent, { type: 'reply-mended' }>
@@ -108,6 +110,9 @@ export function testOddReplies(
             [...(reply.kinds ?? [])].sort(),
           )
           expect(mended.flatMap(({ dropped }) => dropped)).toEqual(reply.dropped ?? [])
+          if (reply.implausible === undefined) return
+          const fields = service.events.flatMap((e) => (e.type === 'usage-implausible' ? [e.field] : []))
+          expect(fields).toEqual(reply.implausible)
         } finally {
           await service.close()
         }

@@ -51,8 +51,41 @@ testOddReplies('usage is read', {
     0.05734,
   ),
   'with cached tokens beside the prompt': counted(
-    { prompt_tokens: 20, completion_tokens: 7, cache_read_input_tokens: 10_000 },
+    { prompt_tokens: 20, completion_tokens: 7, total_tokens: 10_027, cache_read_input_tokens: 10_000 },
     0.01134,
+  ),
+  'with more cached tokens than the prompt, of which the total shows that it includes them': counted(
+    { prompt_tokens: 100, completion_tokens: 1, total_tokens: 101, cached_tokens: 500 },
+    0.00112,
+    { implausible: ['cached'] },
+  ),
+  'with more cached tokens than the prompt, and another total': counted(
+    { prompt_tokens: 100, completion_tokens: 1, total_tokens: 900, cached_tokens: 500 },
+    0.00112,
+    { implausible: ['cached'] },
+  ),
+  'with more cached tokens than the prompt, and no total': counted(
+    { prompt_tokens: 100, completion_tokens: 1, cached_tokens: 500 },
+    0.00112,
+    { implausible: ['cached'] },
+  ),
+  // (100 x 10 + 500 x 1 + 1 x 20) millionths, and 0.001.
+  'with more cached tokens than the prompt, of which the total shows that it excludes them': counted(
+    { prompt_tokens: 100, completion_tokens: 1, total_tokens: 601, cached_tokens: 500 },
+    0.00252,
+    { implausible: [] },
+  ),
+  // (60 x 1 + 40 x 12.5 + 1 x 20) millionths, and 0.001.
+  'with more tokens written to the cache than were not read from it': counted(
+    {
+      prompt_tokens: 100,
+      completion_tokens: 1,
+      total_tokens: 101,
+      cached_tokens: 60,
+      cache_write_tokens: 50,
+    },
+    0.00158,
+    { implausible: ['cacheWrite'] },
   ),
   'with cached tokens under the name of Mistral': counted(
     { prompt_tokens: 10_020, completion_tokens: 7, total_tokens: 10_027, num_cached_tokens: 10_000 },

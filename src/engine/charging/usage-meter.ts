@@ -50,11 +50,14 @@ export class UsageMeter {
   private told: readonly (Field | 'total')[] = NOTHING_TOLD
   private final = false
   private tokensFollowed = false
+  /** The failure of the reply came with a report, which counts the output in the same event too. */
+  private hasFailed = false
   /** The completion reported last can be the whole one: it is of a final snapshot, or no token has come since. */
   private wholeCompletion = false
 
   /**
-   * @param onImplausible called once a field, for a value that is no count or is above the catalogue's limit
+   * @param onImplausible called once a field, for a value that is no count, above the catalogue's limit, or larger than the
+   * count of which it is a part
    * @param onUnread called for cached tokens reported under a name that the adapter does not know
    */
   constructor(
@@ -63,19 +66,25 @@ export class UsageMeter {
     private readonly onUnread: (name: string, count: number) => void,
   ) {}
 
-  /** @param finished whether the reply had finished before this snapshot came */
-  snapshot(report: UsageReport, finished: boolean): void {
+  /**
+   * @param finished whether the reply had finished before this snapshot came
+   * @param failed whether it came in the event with which the reply fails
+   */
+  snapshot(report: UsageReport, finished: boolean, failed = false): void {
     if (this.tokensFollowed && !this.final) this.wholeCompletion = false
     for (const field of FIELDS) this.take(field, this.read(field, report[field]))
     for (const name in report.unread) this.onUnread(name, report.unread[name]!)
     const total = this.read('total', report.total)
     if (total !== undefined) this.takeRest(report, total)
-    if (finished) this.final = true
+    this.checkParts()
+    if (finished || failed) this.final = true
+    if (failed) this.hasFailed = true
     this.tokensFollowed = false
   }
 
   /** A token after a report shows that the reply had not finished before it. */
   token(): void {
+    if (this.hasFailed) return
     this.tokensFollowed = true
     this.final = false
   }
@@ -144,6 +153,25 @@ export class UsageMeter {
     if (completion === undefined && prompt !== undefined && total >= prompt) {
       this.take('completion', total - prompt)
     }
+  }
+
+  /** Reports parts that are larger than their whole: they are charged as the whole. */
+  private checkParts(): void {
+    const {
+      cached = 0,
+      cacheWrite = 0,
+      completion = Infinity,
+      prompt = Infinity,
+      reasoning = 0,
+    } = this.largest
+    const { audioInput = 0, audioOutput = 0, imageInput = 0, imageOutput = 0 } = this.largest
+    if (cached > prompt) this.report('cached', cached)
+    else if (cached + cacheWrite > prompt) this.report('cacheWrite', cacheWrite)
+    if (reasoning > completion) this.report('reasoning', reasoning)
+    if (audioInput > prompt) this.report('audioInput', audioInput)
+    else if (audioInput + imageInput > prompt) this.report('imageInput', imageInput)
+    if (audioOutput > completion) this.report('audioOutput', audioOutput)
+    else if (audioOutput + imageOutput > completion) this.report('imageOutput', imageOutput)
   }
 
   /** Returns a plausible count. A count above the catalogue's limit is plausible: the provider bills it. */

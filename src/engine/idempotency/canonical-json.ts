@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { withDigitTexts } from '../../protocol/exact-data.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 
 const PIECE_CHARACTERS = 64 * 1_024
 /** Written or sorted before others have a turn: a few milliseconds of work. */
@@ -7,8 +9,8 @@ const NAMES_A_PIECE = 4_096
 const MAX_INDEX = 4_294_967_294
 
 /**
- * The SHA-256 of a JSON value, in which the order of fields makes no difference. A long one is hashed over several turns
- * of the event loop.
+ * The SHA-256 of a JSON value, in which the order of fields makes no difference, and each digit of the callers' own schemas
+ * and arguments does. A long one is hashed over several turns of the event loop.
  */
 export async function digestJson(value: unknown): Promise<string> {
   const hash = createHash('sha256')
@@ -39,7 +41,7 @@ class CanonicalJson {
     if (this.#writeShort(value)) return
     if (typeof value === 'string') yield* this.#writeLongText(value)
     else if (Array.isArray(value)) yield* this.#writeList(value)
-    else yield* this.#writeFields(value as Readonly<Record<string, unknown>>)
+    else yield* this.#writeFields(withDigitTexts(value as JsonObject))
   }
 
   /** Writes what needs no generator of its own, which would cost more than most values. */

@@ -2,7 +2,7 @@ import type { ReplyParts } from '../../contracts/operation.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
-import type { UsageReport } from '../../protocol/usage.js'
+import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { JsonReply, unreadable } from '../../replies/json-reply.js'
 
@@ -39,9 +39,12 @@ export class EmbeddingsReply extends JsonReply {
     return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
   }
 
-  /** Providers report no output tokens. */
+  /** Embeddings have no output, so that prompt and total are one count: the larger, since some providers omit one or report it as 0. */
   protected usage(report: UsageReport): UsageReport {
-    return { ...report, completion: report.completion ?? 0 }
+    const { prompt, total } = report
+    const isLarger =
+      isCount(total) && (isCount(prompt) ? prompt < total : (prompt ?? undefined) === undefined)
+    return { ...report, prompt: isLarger ? total : prompt, completion: 0 }
   }
 
   protected read({ data, id }: JsonObject): void {

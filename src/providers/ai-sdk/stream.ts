@@ -1,5 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
+import { isFailureReason, ownFinishReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../../protocol/json-values.js'
 import { scalarText } from '../../protocol/scalars.js'
 import { UnreadableContent } from '../unreadable.js'
@@ -116,12 +117,13 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     const hasEnded = unnamed || (couldNotRead && unifiedReason(part.finishReason) === 'error')
     const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
-    const events =
-      end === undefined
-        ? []
-        : [...detailChunk(), ...open.flatMap((call) => continueCall(call, '{}')), chunk({}, end)]
+    const counted: ProviderEvent[] = usage === undefined ? [] : [{ type: 'usage', usage }]
     terminated = end !== undefined
-    return [...events, ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }])]
+    if (end === undefined) return counted
+    const rest = [...detailChunk(), ...open.flatMap((call) => continueCall(call, '{}'))]
+    if (usage === undefined || !isFailureReason(ownFinishReason(end)))
+      return [...rest, chunk({}, end), ...counted]
+    return [...rest, { type: 'usage', usage, final: true }, chunk({}, end)]
   }
 
   return {

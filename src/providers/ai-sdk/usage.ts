@@ -63,10 +63,13 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
   const cached = usage.cachedInputTokens
   const cacheWrite = readCacheWrite(metadata)
   const { inputTokens: input, outputTokens: output, reasoningTokens: reasoning, totalTokens: total } = usage
+  const all = sum(input, cached, cacheWrite)
   const excludesCached =
     CACHED_APART.has(provider) ||
     isAnthropicsOwn(input, metadata) ||
-    (isCount(cached) && isCount(input) && cached > input)
+    (all !== undefined &&
+      all !== input &&
+      [sum(all, output), sum(all, output, reasoning)].some((known) => known === total))
   const reasoningIsApart =
     isCount(reasoning) &&
     isCount(output) &&

@@ -1,6 +1,7 @@
 import { ProviderError } from '../../base/errors.js'
 import { usesFastPath } from '../../base/fast-paths.js'
 import type { ProviderEvent } from '../../contracts/index.js'
+import { isFailureReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
@@ -56,15 +57,18 @@ function readEvent(event: JsonObject, usage: UsageReader, events: ProviderEvent[
     case 'message_stop':
       return true
   }
+  const isEnd = event.type === 'message_delta'
+  const hasFailed = isEnd && isObject(event.delta) && isFailureReason(event.delta.stop_reason)
+  if (hasFailed) addUsage(event.usage, usage, events, true)
   events.push({ type: 'native', value: event })
   if (event.type === 'message_start' && isObject(event.message)) addUsage(event.message.usage, usage, events)
-  if (event.type === 'message_delta') addUsage(event.usage, usage, events)
+  if (isEnd && !hasFailed) addUsage(event.usage, usage, events)
   return false
 }
 
-function addUsage(given: unknown, usage: UsageReader, events: ProviderEvent[]): void {
+function addUsage(given: unknown, usage: UsageReader, events: ProviderEvent[], final = false): void {
   const report = usage.read(given)
-  if (report !== undefined) events.push({ type: 'usage', usage: report })
+  if (report !== undefined) events.push({ type: 'usage', usage: report, ...(final && { final }) })
 }
 
 /** Returns a reader for the answer to a request that counts tokens. */

@@ -1,6 +1,7 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
 import { exactTextOf } from '../../protocol/exact-data.js'
+import { isFailureReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../../protocol/json-values.js'
 import { scalarText } from '../../protocol/scalars.js'
 import { UnreadableContent } from '../unreadable.js'
@@ -46,9 +47,9 @@ export function createStreamReader(): StreamReader {
   })
   const argumentsOf = (index: number, piece: unknown) =>
     chunk({ tool_calls: [{ index, function: { arguments: piece } }] })
-  const usageOf = (value: unknown): ProviderEvent[] => {
+  const usageOf = (value: unknown, final = false): ProviderEvent[] => {
     const report = usage.read(value)
-    return report === undefined ? [] : [{ type: 'usage', usage: report }]
+    return report === undefined ? [] : [{ type: 'usage', usage: report, ...(final && { final }) }]
   }
 
   const startBlock = (index: unknown, content: JsonObject): ProviderEvent[] => {
@@ -146,8 +147,9 @@ export function createStreamReader(): StreamReader {
           const { delta } = event
           if (!isObject(delta)) throw invalidReply()
           const reason = textOf(delta.stop_reason)
-          const ended = reason === undefined ? [] : [...stopAll(), chunk({}, reason)]
-          return [...ended, ...usageOf(event.usage)]
+          if (reason === undefined) return usageOf(event.usage)
+          if (isFailureReason(reason)) return [...stopAll(), ...usageOf(event.usage, true), chunk({}, reason)]
+          return [...stopAll(), chunk({}, reason), ...usageOf(event.usage)]
         }
         case 'message_stop':
           terminated = true

@@ -1,5 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
+import { isFailureReason, ownFinishReason } from '../../protocol/finish-reason.js'
 import { isObject, isText, type JsonObject, saysNothing } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { errorInChoice, isBareFailure, isEmptyError } from '../../protocol/reply-errors.js'
@@ -82,19 +83,26 @@ export class ReplyReading implements ReplyFormat {
   private readChunk(reply: JsonObject, events: ProviderEvent[]): void {
     const report = readUsage(usageOf(reply), this.unlistedTokens)
     const failure = failureIn(reply)
-    if (failure !== undefined) {
-      if (report !== undefined) events.push({ type: 'usage', usage: report })
-      throw failure
-    }
     const { choices } = reply
+    const failed = failure !== undefined || (report !== undefined && hasFailedChoice(choices))
+    if (report !== undefined && failed) events.push({ type: 'usage', usage: report, final: true })
+    if (failure !== undefined) throw failure
     const isList = Array.isArray(choices)
     if (isList || saysNothing(choices)) {
       events.push({ type: 'chunk', chunk: withLabels(reply, isList ? choices.map(withoutUsage) : undefined) })
       if (!isList && choices !== undefined && choices !== null) events.push(CHOICE_SKIPPED)
     }
-    if (report !== undefined) events.push({ type: 'usage', usage: report })
+    if (report !== undefined && !failed) events.push({ type: 'usage', usage: report })
     if (!isList && !saysNothing(choices)) throw noList()
   }
+}
+
+/** Whether a choice ends with a reason that means a failure. */
+function hasFailedChoice(choices: unknown): boolean {
+  return (
+    Array.isArray(choices) &&
+    choices.some((choice) => isObject(choice) && isFailureReason(ownFinishReason(choice)))
+  )
 }
 
 const CHOICE_SKIPPED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'choice-skipped' })

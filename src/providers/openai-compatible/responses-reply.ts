@@ -104,9 +104,8 @@ class ResponseReader {
   private readEnd(response: JsonObject, events: ProviderEvent[]): ProviderEvent[] {
     const { error, incomplete_details: incomplete, output, status } = response
     const report = readUsage(response.usage, this.unlistedTokens)
-    const usage: ProviderEvent[] = report === undefined ? [] : [{ type: 'usage', usage: report }]
     if (status === 'failed' || status === 'cancelled' || (error !== undefined && error !== null)) {
-      events.push(...usage)
+      if (report !== undefined) events.push({ type: 'usage', usage: report, final: true })
       throw frameError({ error: error ?? { message: `The response is ${status}.` } })
     }
     const read: ProviderEvent[] = []
@@ -117,7 +116,8 @@ class ResponseReader {
     this.terminated = true
     const reason = isObject(incomplete) ? textOf(incomplete.reason) : undefined
     const ended = this.calls > 0 ? 'tool_calls' : 'stop'
-    return [...read, this.chunk({}, reason === undefined ? ended : (REASONS.get(reason) ?? reason)), ...usage]
+    const end = this.chunk({}, reason === undefined ? ended : (REASONS.get(reason) ?? reason))
+    return report === undefined ? [...read, end] : [...read, end, { type: 'usage', usage: report }]
   }
 
   private chunk(delta: JsonObject, finishReason: string | null = null, logprobs?: JsonObject): ProviderEvent {

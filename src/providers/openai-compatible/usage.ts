@@ -112,8 +112,8 @@ interface Counts {
 }
 
 /**
- * Some providers list cached tokens beside the prompt: the total says so, or they exceed the prompt. Without a total,
- * counts under Anthropic's names have Anthropic's meaning.
+ * Some providers list cached tokens beside the prompt, as the total says. Without a total, counts under Anthropic's names
+ * have Anthropic's meaning. More cached tokens than the prompt show nothing by themselves: the meter limits them.
  */
 function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   const { cached, cacheWrite, completion, prompt, reasoning, total } = counts
@@ -123,9 +123,7 @@ function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
     ? [completion, ...(isCount(reasoning) ? [completion + reasoning] : [])]
     : []
   const isApart =
-    apart > prompt ||
-    outputs.some((output) => total === prompt + apart + output) ||
-    (isAnthropics && total === undefined)
+    outputs.some((output) => total === prompt + apart + output) || (isAnthropics && total === undefined)
   return isApart ? { ...counts, prompt: prompt + apart } : counts
 }
 

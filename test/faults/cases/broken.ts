@@ -1,10 +1,12 @@
-import type { Script } from '../../helpers/scripted-upstream.js'
+import { finishChunk, type Script } from '../../helpers/scripted-upstream.js'
 import { type Fault, NOTHING, REPORTED, scripted, send, takeOverCall } from '../fault.js'
 import {
   COMMENT,
+  COUNTS,
   DONE,
   ERROR_FINISH,
   ERROR_FRAME,
+  events,
   FINISH,
   HALF_EVENT,
   HEAD,
@@ -42,6 +44,16 @@ export const broken: readonly Fault[] = [
     'an error follows the finish and half a usage',
     [HEAD, TOKENS, FINISH, usage({ prompt_tokens: 11 }), ERROR_FRAME, DONE, 'end'],
     NOTHING,
+  ),
+  ...breaks(
+    'an error appears in the stream, with a usage in the same event',
+    [HEAD, TOKENS, events({ error: { message: 'The model fell over.' }, usage: COUNTS }), DONE, 'end'],
+    REPORTED,
+  ),
+  ...breaks(
+    'the provider finishes with `error`, with a usage in the same event',
+    [HEAD, TOKENS, events({ ...finishChunk('error'), usage: COUNTS }), DONE, 'end'],
+    REPORTED,
   ),
   ...breaks('the provider finishes with `error`', [HEAD, TOKENS, ERROR_FINISH, USAGE, DONE, 'end'], NOTHING),
   ...breaks(

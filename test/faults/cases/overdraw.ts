@@ -6,7 +6,6 @@ import {
   eventByEvent,
   type Fault,
   inBothModes,
-  NOTHING,
   REPORTED,
   scripted,
   send,
@@ -121,7 +120,7 @@ export const overdraw: readonly Fault[] = [
       await send(reply, events({ error: { message: 'The model fell over.' }, usage: counts }), 'end')
       return call
     },
-    due: NOTHING,
+    due: HOLD,
     answer: { frame: 'provider_error' },
   },
   ...scripted({

@@ -248,7 +248,13 @@ describe('usage', () => {
     expect(await v2(usage, 'vertex.anthropic.messages')).toMatchObject({ prompt: 18 })
     expect(await v2(usage, 'bedrock.anthropic.messages')).toMatchObject({ prompt: 18 })
     expect(await v2(usage)).toMatchObject({ prompt: 10, cached: 8 })
-    expect(await v2({ ...usage, cachedInputTokens: 11 })).toMatchObject({ prompt: 21, cached: 11 })
+    for (const totalTokens of [15, 16, undefined]) {
+      const more = { ...usage, cachedInputTokens: 11, totalTokens }
+      expect(await v2(more)).toMatchObject({ prompt: 10, cached: 11 })
+    }
+    const apart = { ...usage, cachedInputTokens: 11, totalTokens: 26 }
+    expect(await v2(apart)).toMatchObject({ prompt: 21, cached: 11 })
+    expect(await v2({ ...apart, totalTokens: 29, reasoningTokens: 3 })).toMatchObject({ prompt: 21 })
   })
 
   it('of version 2 depends on the package’s report, not on the name that the host chose', async () => {

@@ -98,14 +98,16 @@ describe('readUsage', () => {
     }
   })
 
-  it('adds cached and cache-written tokens to a prompt that excludes them', () => {
+  it('adds cached and cache-written tokens to a prompt that excludes them by the total', () => {
     const cache = { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 }
     const counts = { prompt_tokens: 10, completion_tokens: 5, ...cache }
     expect(readUsage({ ...counts, total_tokens: 135 }, undefined)).toMatchObject({
       prompt: 130,
       completion: 5,
     })
-    expect(readUsage(counts, undefined)).toMatchObject({ prompt: 130, cached: 100, cacheWrite: 20 })
+    for (const total_tokens of [undefined, 15, 400]) {
+      expect(readUsage({ ...counts, total_tokens }, undefined)).toMatchObject({ prompt: 10, cached: 100 })
+    }
     const reasoning = { completion_tokens_details: { reasoning_tokens: 7 } }
     expect(
       readUsage({ ...counts, prompt_tokens: 500, ...reasoning, total_tokens: 632 }, undefined),

@@ -227,7 +227,7 @@ export class ChatReply implements Reply {
         return this.takeCompletion(event.completion)
       case 'usage':
         if (isCount(event.usage.completion) && event.usage.completion > 0) this.hasCountedOutput = true
-        this.parts.meter.snapshot(event.usage, this.finished)
+        this.parts.meter.snapshot(event.usage, this.finished, event.final === true)
         return ''
       case 'unreadable':
         this.lose(event.why, undefined)

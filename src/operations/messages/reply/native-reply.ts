@@ -187,7 +187,7 @@ export class NativeReply implements Reply {
         return this.takeNative(event.value)
       case 'usage':
         if (isCount(event.usage.completion) && event.usage.completion > 0) this.hasCountedOutput = true
-        this.parts.meter.snapshot(event.usage, this.finished)
+        this.parts.meter.snapshot(event.usage, this.finished, event.final === true)
         return ''
       case 'unreadable':
         this.parts.meter.token()
