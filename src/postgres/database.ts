@@ -1,8 +1,10 @@
 import type { Row, SqlDatabase, Statement, Topic } from '../sql/database.js'
 import { checkParameters } from '../sql/parameters.js'
-import { NOW } from './function-settings.js'
 import type { Listener } from './listener.js'
 import type { Queries } from './query.js'
+
+/** SQL for the server's time, in milliseconds since the Unix epoch. */
+export const NOW = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
 
 /** PostgreSQL accepts payloads of up to 7,999 bytes. */
 const MAX_ID_BYTES = 7_900

@@ -1,5 +1,7 @@
 import type { FaultKind } from '../sql/group-commit.js'
-import { PROCESS_GONE } from './function-settings.js'
+
+/** The SQLSTATE of a batch whose process was cleared. The process takes a new id and repeats it. */
+const PROCESS_GONE = 'P0C01'
 
 /** Node's network error codes. */
 const CONNECTION_PATTERN = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ENOTFOUND)/

@@ -21,7 +21,7 @@ interface Parts {
   readonly holds: readonly HoldCommand[]
 }
 
-const CALL = `select * from {apply_ledger_4}(${PLACEHOLDERS})`
+const CALL = `select * from {apply_ledger_1}(${PLACEHOLDERS})`
 
 /** The names of rows that commands may have to wait for, as the ledger function writes them. */
 const ACCOUNT = 'account:'

@@ -1,53 +1,13 @@
-import { type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
-import {
-  callTables,
-  connectTables,
-  countReplies,
-  firstTables,
-  keyModelsAndRefunds,
-  limitTables,
-  mediaColumns,
-  processTables,
-  replyTotalsTable,
-  type SchemaWords,
-} from '../sql/tables.js'
-import { clearProcessFunction } from './clear-process-function.js'
-import {
-  expireFreeHoldsFunction,
-  expireHoldsAndLimitsFunction,
-  expireHoldsFunction,
-} from './expire-holds-function.js'
-import { NOW } from './function-settings.js'
-import {
-  applyLedger1Function,
-  applyLedger2Function,
-  applyLedger3Function,
-  applyLedger4Function,
-} from './ledger-function.js'
-import { earnedTable } from './ledger-function-lanes.js'
+import type { Row } from '../sql/database.js'
+import { APPLIED, type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
+import { type SchemaWords, tables } from '../sql/tables.js'
+import { applyLedger } from './apply-ledger.js'
+import { clearProcess } from './clear-process.js'
+import { countReplies } from './count-replies.js'
+import { NOW } from './database.js'
+import { expireHolds } from './expire-holds.js'
 import type { Queries } from './query.js'
-import { takeHold1Function, takeHold2Function, takeHold3Function } from './take-hold-function.js'
-
-/** Adds the size of a reply's body to its account's total, and subtracts it again. */
-const countReplyFunction = `create function {count_reply_1}() returns trigger
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $function$
-begin
-  if tg_op <> 'INSERT' and old.size_bytes > 0 then
-    update {reply_totals} set size_bytes = size_bytes - old.size_bytes where account = old.account;
-  end if;
-  if tg_op <> 'DELETE' and new.size_bytes > 0 then
-    insert into {reply_totals} as t (account, size_bytes) values (new.account, new.size_bytes)
-    on conflict (account) do update set size_bytes = t.size_bytes + excluded.size_bytes;
-  end if;
-  return null;
-end
-$function$`
-
-const countReplyTrigger = `create trigger compat_count_reply
-  after insert or delete or update of account, size_bytes on {replies}
-  for each row execute function {count_reply_1}()`
+import { takeHold } from './take-hold.js'
 
 /** Names are compared byte by byte, as in SQLite. Pages have free space if their rows change in place. */
 const WORDS: SchemaWords = {
@@ -59,66 +19,32 @@ const WORDS: SchemaWords = {
   plain: '',
 }
 
+/** What accounts have earned, in slots: `apply_ledger` says why. Its rows change in place many times a second. */
+const earnedTable = `create table {earned} (
+  account text collate "C" not null,
+  slot int not null,
+  amount bigint not null,
+  primary key (account, slot)
+) with (fillfactor = 70)`
+
 const INSUFFICIENT_PRIVILEGE = '42501'
 
+/**
+ * The names of functions end with a number. A later migration that changes a function's parameters or meaning creates one
+ * with the next number, because running processes of an earlier release still call the old one.
+ */
 export const postgresMigrations: readonly Migration[] = [
   {
     version: 1,
-    name: 'first',
-    statements: [...firstTables(WORDS), takeHold1Function, applyLedger1Function, expireHoldsFunction],
-  },
-  {
-    version: 2,
-    name: 'reply totals',
+    name: 'initial schema',
     statements: [
-      replyTotalsTable(WORDS),
-      countReplyFunction,
-      countReplyTrigger,
-      countReplies,
-      'drop index {compat_replies_account}',
-    ],
-  },
-  {
-    version: 3,
-    name: 'lock timeout',
-    // An account that is kept locked must not delay the calls of all others.
-    statements: ['apply_ledger_1', 'expire_holds_1'].map(
-      (name) => `alter function {${name}} set lock_timeout = '1s'`,
-    ),
-  },
-  {
-    version: 4,
-    name: 'audio and image tokens',
-    statements: [...mediaColumns(WORDS), applyLedger2Function],
-  },
-  {
-    version: 5,
-    name: 'limits',
-    statements: [
-      ...limitTables(WORDS),
-      takeHold2Function,
-      applyLedger3Function,
-      expireHoldsAndLimitsFunction,
-      `alter function {expire_holds_1} set lock_timeout = '1s'`,
-    ],
-  },
-  { version: 6, name: 'models of keys, and refunds', statements: keyModelsAndRefunds(WORDS) },
-  { version: 7, name: 'calls', statements: callTables(WORDS) },
-  { version: 8, name: 'connect', statements: connectTables(WORDS) },
-  {
-    version: 9,
-    name: 'processes',
-    statements: [...processTables(WORDS), clearProcessFunction],
-  },
-  {
-    version: 10,
-    name: 'settlement lanes',
-    statements: [
+      ...tables(WORDS),
       earnedTable,
-      takeHold3Function,
-      applyLedger4Function,
-      expireFreeHoldsFunction,
-      `alter function {expire_holds_1} set lock_timeout = '1s'`,
+      ...countReplies,
+      takeHold,
+      applyLedger,
+      expireHolds,
+      clearProcess,
     ],
   },
 ]
@@ -133,7 +59,7 @@ export async function migrate(
 ): Promise<void> {
   const { schema } = queries
   const pendingOf = async (run: Queries['run']) =>
-    pendingMigrations(await readVersion(run, schema), migrations, `The schema ${schema}`)
+    pendingMigrations(await readApplied(run, schema), migrations, `The schema ${schema}`)
   if ((await pendingOf(queries.run)).length === 0) return
   const taken = queries.transaction(async (run) => {
     await run({
@@ -170,14 +96,12 @@ function toRefusal(error: unknown, schema: string): unknown {
   return Object.assign(new Error(message, { cause: error }), { code: INSUFFICIENT_PRIVILEGE })
 }
 
-async function readVersion(run: Queries['run'], schema: string): Promise<number> {
+async function readApplied(run: Queries['run'], schema: string): Promise<readonly Row[]> {
   // Not to_regclass(): it may read a cache that lacks a table that another process has just created.
   const [table] = await run({
     text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ?1 and c.relname = 'migrations'`,
     parameters: [schema],
   })
-  if (table === undefined) return 0
-  const [row] = await run({ text: 'select coalesce(max(version), 0) as version from {migrations}' })
-  return Number(row?.version ?? 0)
+  return table === undefined ? [] : run({ text: APPLIED })
 }

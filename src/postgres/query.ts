@@ -18,7 +18,7 @@ const MAX_TRIES = 5
 const IDLE_MS = 5_000
 /**
  * One message. It overrides the settings of the host's sessions: `read committed`, since a statement must see the commits
- * during the previous statement's wait for a lock, and the wait for the disk, as in `DURABLE`.
+ * during the previous statement's wait for a lock, and the wait for the disk, as the ledger's functions do.
  */
 const begin = (answerMs: number): string => `begin isolation level read committed;
   set local statement_timeout = ${answerMs};

@@ -14,7 +14,16 @@ import type { Parameter, Row } from './database.js'
 import { type LimitCells, readLimitCells, toLimitCells } from './limit-cells.js'
 import { checkOptionalText, checkText } from './text.js'
 
-const FIRST_COLUMN_TYPES = {
+/** The columns of audio and image tokens. A cell is null if there are no such tokens. */
+const MEDIA_COLUMN_TYPES = {
+  audio_input: 'bigint',
+  audio_output: 'bigint',
+  image_input: 'bigint',
+  image_output: 'bigint',
+} as const
+
+/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
+export const ENTRY_COLUMN_TYPES = {
   hold_id: 'text',
   account: 'text',
   credential_id: 'text',
@@ -32,19 +41,6 @@ const FIRST_COLUMN_TYPES = {
   reasoning: 'bigint',
   postings: 'json',
   details: 'json',
-} as const
-
-/** Columns added by a migration. A cell is null if there are no such tokens. */
-const MEDIA_COLUMN_TYPES = {
-  audio_input: 'bigint',
-  audio_output: 'bigint',
-  image_input: 'bigint',
-  image_output: 'bigint',
-} as const
-
-/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
-export const ENTRY_COLUMN_TYPES = {
-  ...FIRST_COLUMN_TYPES,
   ...MEDIA_COLUMN_TYPES,
 } as const satisfies Readonly<Record<string, 'text' | 'bigint' | 'json'>>
 
@@ -52,10 +48,6 @@ export type EntryColumn = keyof typeof ENTRY_COLUMN_TYPES
 
 export const ENTRY_COLUMNS = Object.keys(ENTRY_COLUMN_TYPES) as readonly EntryColumn[]
 
-/** The columns of the first version. */
-export const FIRST_ENTRY_COLUMNS = Object.keys(FIRST_COLUMN_TYPES) as readonly EntryColumn[]
-
-/** The columns of audio and image tokens. */
 export const MEDIA_COLUMNS = Object.keys(MEDIA_COLUMN_TYPES) as readonly (keyof typeof MEDIA_COLUMN_TYPES)[]
 
 /** A cell for each of {@link ENTRY_COLUMNS}, in the same order. */

@@ -273,19 +273,6 @@ describe('limits in a PostgreSQL ledger', () => {
     await stores.close()
   })
 
-  it('are freed if a process of the release before sweeps their holds', async () => {
-    const stores = await open({ alice: '1' })
-    const { schema } = { schema: `limits_${schemas - 1}` }
-    const limits = [limitOf('a', 'credits', 100n, 30n)]
-    await stores.ledger.hold(createHold('alice', 30n, { limits, ttlMs: 0 }), context)
-    await delay(2)
-    const { rows } = await database.pool.query(`select * from ${schema}.expire_holds_1(10)`)
-    expect(rows).toHaveLength(1)
-    expect(Object.keys(rows[0])).toEqual(['id', 'account', 'amount', 'facts'])
-    expect(await bucketsOf(stores)).toEqual([{ id: 'a', held: 0n, used: 0n }])
-    await stores.close()
-  })
-
   it('are deleted 60 days after the end of their period, except those in total', async () => {
     const stores = await open({ alice: '1' })
     const names = ['day', 'total']

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { type PostgresPool, postgresStores } from '../../src/postgres/index.js'
-import { FIRST_ENTRY_COLUMNS } from '../../src/sql/entry-rows.js'
+import { ENTRY_COLUMNS } from '../../src/sql/entry-rows.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
@@ -12,7 +12,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
   beforeAll(async () => {
     database = await createTestDatabase()
     await postgresStores(database.pool).ready()
-    const names = FIRST_ENTRY_COLUMNS.join(', ')
+    const names = ENTRY_COLUMNS.join(', ')
     // Not analyzed: the planner has no statistics of these rows, as after a night of load or a restore.
     await database.pool.query(`
       alter table compat_router.entries set (autovacuum_enabled = off);
@@ -21,7 +21,8 @@ describe(`PostgreSQL with ${entries} entries`, () => {
         select 'account-' || g, 1000000000000, 0 from generate_series(0, 999) g;
       insert into compat_router.entries (at, kind, ${names})
         select g, 'charge', md5(g::text), 'account-' || g % 1000, 'key-' || g % 5000, 'model-' || g % 20, 'app-' || g % 50,
-          'session-' || g % 10000, 'openai', 7, 7, 0, 11, 0, 0, 7, 0, '[]', '{"facts":{},"basis":"reported","byok":false}'
+          'session-' || g % 10000, 'openai', 7, 7, 0, 11, 0, 0, 7, 0, '[]', '{"facts":{},"basis":"reported","byok":false}',
+          null, null, null, null
         from generate_series(1, ${entries}) g;
       insert into compat_router.postings (account, at, entry_id, amount)
         select 'account-' || id % 1000, at, id, -7 from compat_router.entries

@@ -3,6 +3,9 @@ import type pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { type PostgresStoresOptions, postgresStores } from '../../src/postgres/index.js'
+import { LEDGER_PARAMETERS } from '../../src/postgres/ledger-parameters.js'
+import { migrate, postgresMigrations } from '../../src/postgres/migrations.js'
+import { createQueries } from '../../src/postgres/query.js'
 import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 
@@ -51,6 +54,18 @@ describe('a PostgreSQL schema', () => {
     await use(database.pool, { schema: 'user' })
   })
 
+  it('has a ledger function that takes the parameters that batches pass, in their order', async () => {
+    await postgresStores(database.pool, { schema: 'parameters' }).ready()
+    const { rows } = await database.pool.query(
+      `select pg_get_function_identity_arguments('parameters.apply_ledger_1'::regproc) as declared`,
+    )
+    const passed = Object.entries({ ...LEDGER_PARAMETERS, process: 'json' }).map(([name, type]) => {
+      const element = type === 'int' ? 'integer' : type
+      return `p_${name} ${type === 'json' ? 'text' : `${element}[]`}`
+    })
+    expect(rows[0].declared.split(', ')).toEqual(passed)
+  })
+
   it('is filled by a role that may not create schemas, if it was created for that role', async () => {
     const options = { schema: 'prepared' }
     await expect(postgresStores(ownPool, options).ready()).rejects.toThrow('permission denied for database')
@@ -71,13 +86,13 @@ describe('a PostgreSQL schema', () => {
   })
 
   it('that needs a migration tells a role that may not create tables to use another role', async () => {
-    const options = { schema: 'earlier' }
-    await postgresStores(database.pool, options).ready()
+    await postgresStores(database.pool, { schema: 'earlier' }).ready()
     await database.pool.query(`
-      delete from earlier.migrations where version > 1;
       grant usage on schema earlier to ${role};
       grant select, insert, update, delete on all tables in schema earlier to ${role}`)
-    await expect(postgresStores(ownPool, options).ready()).rejects.toMatchObject({
+    const second = { version: 2, name: 'notes', statements: ['create table {notes} (id bigint)'] }
+    const migrated = migrate(createQueries(ownPool, 'earlier'), [...postgresMigrations, second])
+    await expect(migrated).rejects.toMatchObject({
       code: '42501',
       message:
         'This role may not migrate the schema earlier (permission denied for schema earlier): run compat-router migrate with a role that may',

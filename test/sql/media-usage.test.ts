@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import type { Charge } from '../../src/contracts/index.js'
-import { postgresStores } from '../../src/postgres/index.js'
-import { toLedgerBatch } from '../../src/postgres/ledger-batch.js'
-import { migrate as migratePostgres, postgresMigrations } from '../../src/postgres/migrations.js'
-import { createQueries } from '../../src/postgres/query.js'
-import { toSettleCommand } from '../../src/sql/ledger-commands.js'
-import { openConnection } from '../../src/sqlite/connection.js'
-import { sqliteStores } from '../../src/sqlite/index.js'
-import { migrate as migrateSqlite, sqliteMigrations } from '../../src/sqlite/migrations.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createHold, createSettle } from '../helpers/ledger-requests.js'
-import { createTestDatabase } from '../helpers/postgres.js'
-import { createTestFile } from '../helpers/sqlite.js'
 
 const TEXT = { prompt: 11, cached: 1, cacheWrite: 2, completion: 7, reasoning: 3 }
 const HEARD = { ...TEXT, audioInput: 4, audioOutput: 5 }
@@ -85,51 +75,5 @@ describe.each(engineNames)('audio and image tokens in %s', (name) => {
       const huge = { input: '1', output: '1', [price]: '9'.repeat(30) }
       await expect(admin.putModel({ id: 'acme/live', prices: huge })).rejects.toThrow(price)
     }
-  })
-})
-
-/** Where the ledger function has the parameters that its first version lacks. */
-const MEDIA_PLACE = 21
-/** Its last parameters were added later still: 17 arrays of limits, two of rows to wait for, and the process. */
-const LATER_PARAMETERS = 20
-
-describe('a database without the columns of audio and image tokens', () => {
-  const entry = `insert into {entries} (at, kind, hold_id, account, credential_id, model, cost, base, markup,
-      prompt, cached, cache_write, completion, reasoning, postings, details)
-    values (1, 'charge', 'h', 'alice', 'k', 'm', 9, 9, 0, 11, 1, 2, 7, 3, '[]',
-      '{"facts":{"requestId":"r"},"basis":"reported","byok":false}')`
-
-  it('gets them, and keeps its entries, in SQLite', async () => {
-    const place = await createTestFile()
-    const connection = openConnection(place.file)
-    migrateSqlite(connection, place.file, sqliteMigrations.slice(0, 2))
-    connection.exec(entry)
-    connection.close()
-    const stores = sqliteStores({ file: place.file })
-    const { entries } = await createAdmin(stores).entries({})
-    await stores.close()
-    place.remove()
-    expect(entries.map(({ charge }) => charge?.usage)).toStrictEqual([TEXT])
-  })
-
-  it('gets them, keeps its entries, and still serves an earlier release, in PostgreSQL', async () => {
-    const database = await createTestDatabase()
-    const queries = createQueries(database.pool, 'before')
-    await migratePostgres(queries, postgresMigrations.slice(0, 3))
-    await queries.run({ text: entry })
-    const stores = postgresStores(database.pool, { schema: 'before' })
-    await stores.ready()
-    const settlement = toSettleCommand(createSettle('h2', 'alice', 5n))
-    const { parameters = [] } = toLedgerBatch([settlement]).statement
-    const earlier = parameters.toSpliced(MEDIA_PLACE, 4).slice(0, -LATER_PARAMETERS)
-    const places = earlier.map((_, index) => `?${index + 1}`).join(', ')
-    await queries.run({ text: `select * from {apply_ledger_1}(${places})`, parameters: earlier })
-    const { entries } = await createAdmin(stores).entries({})
-    await stores.close()
-    await database.drop()
-    expect(entries.map(({ charge, holdId }) => [holdId, charge?.usage])).toStrictEqual([
-      ['h2', TEXT],
-      ['h', TEXT],
-    ])
   })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { StoredReply } from '../../src/contracts/index.js'
-import { migrate as migratePostgres, postgresMigrations } from '../../src/postgres/migrations.js'
+import { migrate as migratePostgres } from '../../src/postgres/migrations.js'
 import { createQueries } from '../../src/postgres/query.js'
 import type { SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlIdempotency } from '../../src/sql/idempotency.js'
 import { openConnection } from '../../src/sqlite/connection.js'
-import { migrate as migrateSqlite, sqliteMigrations } from '../../src/sqlite/migrations.js'
+import { migrate as migrateSqlite } from '../../src/sqlite/migrations.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createCharge } from '../helpers/ledger-requests.js'
 import { createTestDatabase } from '../helpers/postgres.js'
@@ -112,40 +112,6 @@ describe.each(engineNames)('the totals of replies in %s', (name) => {
     expect(await totalsOf(database)).not.toHaveProperty('bob')
     await idempotency.complete('b', replyOf(500), 60_000, context)
     expect(await idempotency.claim(requestOf('b', 'bob'), context)).toMatchObject({ state: 'done' })
-  })
-})
-
-describe('a database of the first version', () => {
-  const rows = `${keep} ('a', 'alice', 'd', 1, 9999999999999, 30), ('b', 'alice', 'd', 1, 9999999999999, 12),
-    ('c', 'bob', 'd', 1, 9999999999999, 5), ('d', 'carol', 'd', 0, 9999999999999, 0)`
-
-  it('gets its existing replies counted, in SQLite', async () => {
-    const place = await createTestFile()
-    const connection = openConnection(place.file)
-    migrateSqlite(connection, place.file, sqliteMigrations.slice(0, 1))
-    connection.exec(rows)
-    migrateSqlite(connection, place.file)
-    const totals = connection.prepare('select account, size_bytes from {reply_totals} order by 1').rows([])
-    connection.close()
-    place.remove()
-    expect(totals).toEqual([
-      { account: 'alice', size_bytes: 42n },
-      { account: 'bob', size_bytes: 5n },
-    ])
-  })
-
-  it('gets its existing replies counted, in PostgreSQL', async () => {
-    const database = await createTestDatabase()
-    const queries = createQueries(database.pool, 'first')
-    await migratePostgres(queries, postgresMigrations.slice(0, 1))
-    await queries.run({ text: rows })
-    await migratePostgres(queries)
-    const totals = await queries.run({ text: 'select account, size_bytes from {reply_totals} order by 1' })
-    await database.drop()
-    expect(totals).toEqual([
-      { account: 'alice', size_bytes: '42' },
-      { account: 'bob', size_bytes: '5' },
-    ])
   })
 })
 

@@ -82,14 +82,14 @@ async function auditRefusals(database: DurableStores['database'], insert: string
   const [row] = await database.all({
     text: `select pg_catalog.pg_get_function_arguments(oid) as arguments, pronargs,
       pg_catalog.pg_get_function_result(oid) as result from pg_catalog.pg_proc
-      where oid = cast('{take_hold_3}' as regproc)`,
+      where oid = cast('{take_hold_1}' as regproc)`,
   })
   const { arguments: declared, pronargs, result } = row!
   const passed = Array.from({ length: Number(pronargs) }, (_, index) => `$${index + 1}`).join(', ')
   const columns = String(result).match(/\w+(?= (?:text|bigint|numeric))/g)!
   return [
-    'alter function {take_hold_3} rename to take_hold_unaudited',
-    `create function {take_hold_3}(${declared}) returns ${result} language plpgsql as $$
+    'alter function {take_hold_1} rename to take_hold_unaudited',
+    `create function {take_hold_1}(${declared}) returns ${result} language plpgsql as $$
     #variable_conflict use_column
     declare v_answer record;
     begin
