@@ -184,15 +184,6 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   inFlight: 10_000,
 })
 
-const LEFT_CALLS_GO_ON =
-  'was removed: a call whose client has left runs to its end, within tokenMs, totalMs and replyBytes, and counts as a call in flight. Remove it'
-/** Limits of earlier versions. */
-const GONE_LIMITS: Readonly<Record<string, string>> = {
-  drainMs: LEFT_CALLS_GO_ON,
-  drainBytes: LEFT_CALLS_GO_ON,
-  drains: `${LEFT_CALLS_GO_ON}, or set inFlight, the maximum number of calls in a process`,
-}
-
 const wholeSchema = z.int().min(1)
 const waitSchema = wholeSchema.max(LONGEST_WAIT_MS, {
   error: `must be at most ${LONGEST_WAIT_MS}: no timer waits longer than 24.8 days`,
@@ -424,10 +415,6 @@ function requireReasoningName(value: unknown): void {
 }
 
 function limits(given: unknown = {}): Limits {
-  for (const name of Object.keys(Object(given))) {
-    const why = Object.hasOwn(GONE_LIMITS, name) ? GONE_LIMITS[name] : undefined
-    if (why !== undefined) throw new TypeError(`createCompatRouter: limits: ${name} ${why}.`)
-  }
   const set = Object.entries(read(limitsSchema, given, 'limits')).filter(([, value]) => value !== undefined)
   return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
 }

@@ -39,16 +39,6 @@ describe('the options of a router', () => {
       { limits: { bodybytes: 1 } },
       /limits: has no field "bodybytes"; its fields are bodyBytes, .*, inFlightPerCredential$/,
     ],
-    [
-      'a limit of earlier versions',
-      { limits: { drainMs: 1_000 } },
-      /limits: drainMs was removed: a call whose client has left runs to its end, .* Remove it\.$/,
-    ],
-    [
-      'the number of drained calls',
-      { limits: { drains: 1 } },
-      /limits: drains was removed: .* Remove it, or set inFlight, the maximum number of calls in a process\.$/,
-    ],
     ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs: must be at least 1$/],
     [
       'an infinite limit',
