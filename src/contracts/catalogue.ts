@@ -27,8 +27,11 @@ export interface Model {
   readonly contextLength?: number
   /** Tokens. */
   readonly maxOutputTokens?: number
-  /** The most tokens of one image, file, recording or video. A hold covers as many for each; see docs/charging.md. */
-  readonly mediaTokens?: number
+  /**
+   * The most tokens of one image, recording or video, or of each kind. A hold covers as many for each; see
+   * docs/charging.md.
+   */
+  readonly mediaTokens?: number | MediaTokens
   /**
    * The most tokens that a provider adds to the text of a prompt, for example for a chat template and instructions for
    * tools. Under `neverOverdraw` a hold covers them instead of the default: 200 tokens a request, and 700 more with tools
@@ -47,4 +50,14 @@ export interface Model {
   readonly prices?: Prices
   /** Recorded with every charge. */
   readonly priceVersion?: string
+}
+
+/** The most tokens of one file of each kind. */
+export interface MediaTokens {
+  readonly image?: number
+  readonly audio?: number
+  readonly video?: number
+  readonly pdf?: number
+  /** ZIP, gzip, 7z, RAR and tar, Office files and EPUB. */
+  readonly archive?: number
 }

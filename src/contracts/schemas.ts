@@ -202,6 +202,22 @@ function isZone(zone: string): boolean {
 
 const tokensSchema = z.int().positive()
 
+const mediaTokensSchema = z.union(
+  [
+    tokensSchema,
+    z
+      .strictObject({
+        image: tokensSchema.optional(),
+        audio: tokensSchema.optional(),
+        video: tokensSchema.optional(),
+        pdf: tokensSchema.optional(),
+        archive: tokensSchema.optional(),
+      })
+      .readonly(),
+  ],
+  'must be a whole number of tokens above 0, or an object with such numbers for image, audio, video, pdf or archive',
+)
+
 /** A model as a host defines it. `created` is 0 by default; each reader has its own default for `ownedBy`. */
 export const modelSchema = z.strictObject({
   id: nameSchema,
@@ -213,7 +229,7 @@ export const modelSchema = z.strictObject({
   description: z.string().optional(),
   contextLength: tokensSchema.optional(),
   maxOutputTokens: tokensSchema.optional(),
-  mediaTokens: tokensSchema.optional(),
+  mediaTokens: mediaTokensSchema.optional(),
   promptOverhead: z.int().nonnegative().optional(),
   supportedParameters: textsSchema.optional(),
   operations: textsSchema.optional(),

@@ -291,7 +291,7 @@ describe('the command line', () => {
   })
 
   it('puts and lists mediaTokens and promptOverhead, and refuses invalid ones', async () => {
-    const model = { id: 'media', mediaTokens: 500, promptOverhead: 0 }
+    const model = { id: 'media', mediaTokens: { image: 500, pdf: 90_000 }, promptOverhead: 0 }
     expect((await run('models put -', { stdin: JSON.stringify(model) })).exitCode).toBe(0)
     expect(JSON.parse((await run('--json models list')).out)).toContainEqual(expect.objectContaining(model))
     for (const field of ['mediaTokens', 'promptOverhead']) {

@@ -130,9 +130,7 @@ describe('the estimate of a prompt', () => {
       const tokens = Math.ceil(text.length / 3) + 8
       expect(estimate([user([image(address)])]).atMost).toBe(tokens + 3_000)
       expect(estimate([user([{ type: 'file', file: { file_data: address } }])]).atMost).toBe(tokens + 8_000)
-      expect(bound([user([image(address)])], {}, { ...MODEL, mediaTokens: 50 })).toBe(
-        text.length + 50 + 16 + 200,
-      )
+      expect(bound([user([image(address)])], {}, { ...MODEL, mediaTokens: 50 })).toBe(text.length + 16 + 200)
     }
   })
 
@@ -237,11 +235,11 @@ describe('the upper limit of a prompt', () => {
   })
 
   it('has, for each medium, the number in the catalogue, else the whole context', () => {
-    const messages = [user([PDF, image(png(10, 10))])]
-    const rest = 'report.pdf'.length + 16 + 200
-    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(rest + 10_000)
+    const messages = [user([image(png(10, 10)), image('https://example.com/a.png')])]
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(10_000 + 16 + 200)
     expect(bound(messages, {}, { ...MODEL, contextLength: 4_000 })).toBe(4_000)
-    expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(rest + 10_000)
+    expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(10_000 + 216)
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: { image: 40, pdf: 9_000 } })).toBe(80 + 216)
   })
 
   it('does not exist for media that the catalogue does not list', () => {

@@ -21,6 +21,15 @@ describe('memoryCatalogue', () => {
     expect(catalogue.get('acme/fast')).toEqual({ ...fast, created: 0, ownedBy: 'acme' })
   })
 
+  it('keeps the tokens of each kind of media, which nobody can change later', () => {
+    const mediaTokens = { image: 500, pdf: 90_000 }
+    const catalogue = memoryCatalogue([{ ...fast, mediaTokens }])
+    mediaTokens.pdf = 1
+    const kept = catalogue.get('acme/fast')?.mediaTokens
+    expect(kept).toEqual({ image: 500, pdf: 90_000 })
+    expect(Object.isFrozen(kept)).toBe(true)
+  })
+
   it('returns the same frozen objects until something changes', () => {
     const prices = { input: '0.15', output: '0.60', tiers: [{ above: 10, input: '1', output: '2' }] }
     const catalogue = memoryCatalogue([{ id: 'acme/fast', prices, supportedParameters: ['tools'] }])
@@ -92,6 +101,8 @@ describe('memoryCatalogue', () => {
     ['media of 0 tokens', { id: 'a', mediaTokens: 0 }, 'models.1.mediaTokens'],
     ['media of a fraction of a token', { id: 'a', mediaTokens: 0.5 }, 'models.1.mediaTokens'],
     ['media whose tokens are a string', { id: 'a', mediaTokens: '500' }, 'models.1.mediaTokens'],
+    ['images of 0 tokens', { id: 'a', mediaTokens: { image: 0 } }, 'models.1.mediaTokens'],
+    ['media of an unknown kind', { id: 'a', mediaTokens: { picture: 5 } }, 'models.1.mediaTokens'],
     ['a negative overhead', { id: 'a', promptOverhead: -1 }, 'models.1.promptOverhead'],
     ['an overhead of a fraction of a token', { id: 'a', promptOverhead: 0.5 }, 'models.1.promptOverhead'],
     ['an infinite overhead', { id: 'a', promptOverhead: Infinity }, 'models.1.promptOverhead'],

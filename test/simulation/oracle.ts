@@ -228,7 +228,8 @@ function outputDue(world: World, call: SimCall): number {
 function promptDue(world: World, call: SimCall): number {
   const { scenario } = world
   const { messages } = call.plan.body
-  const { contextLength = Infinity, mediaTokens } = scenario.model
+  const { contextLength = Infinity } = scenario.model
+  const mediaTokens = scenario.model.mediaTokens as number | undefined
   const images = messages.filter(({ content }) => Array.isArray(content)).length
   const bytes = promptBytes(call)
   if (!costsAtMostItsHold(world, call)) {

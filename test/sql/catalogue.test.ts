@@ -32,7 +32,12 @@ describe.each(engineNames)('models in %s', (name) => {
   it('keeps the tokens of media and of a prompt’s overhead until a put leaves them out', async () => {
     const stores = engine.open('tokens')
     const admin = createAdmin(stores)
-    for (const bounds of [{ mediaTokens: 500, promptOverhead: 0 }, { promptOverhead: 40 }, {}]) {
+    for (const bounds of [
+      { mediaTokens: 500, promptOverhead: 0 },
+      { mediaTokens: { image: 500, pdf: 90_000 } },
+      { promptOverhead: 40 },
+      {},
+    ]) {
       await admin.putModel({ ...fast, ...bounds })
       const stored = { ...fast, ...bounds, created: 0, ownedBy: 'acme' }
       expect(await stores.catalogue.get(fast.id, context)).toEqual(stored)
@@ -46,7 +51,7 @@ describe.each(engineNames)('models in %s', (name) => {
     await admin.putModel({ ...fast, mediaTokens: 7, promptOverhead: 8 })
     const before = await admin.listModels()
     for (const [field, values] of [
-      ['mediaTokens', [0, -1, 1.5, '500', null]],
+      ['mediaTokens', [0, -1, 1.5, '500', null, [], { image: 0 }, { picture: 5 }]],
       ['promptOverhead', [-1, 1.5, '40', null]],
     ] as const) {
       for (const value of values) {

@@ -4,7 +4,13 @@ import type { Script } from '../helpers/scripted-upstream.js'
 import { MODEL, PRICES, providerReply, type ServiceOptions, WireService } from './service.js'
 
 const MEDIA_TOKENS = 30_000
-const LISTED: MemoryModel = { id: MODEL, prices: PRICES, mediaTokens: MEDIA_TOKENS, maxOutputTokens: 1_000 }
+const LISTED: MemoryModel = {
+  id: MODEL,
+  prices: PRICES,
+  contextLength: 400_000,
+  mediaTokens: MEDIA_TOKENS,
+  maxOutputTokens: 1_000,
+}
 
 let service: WireService
 afterEach(() => service.close())

@@ -30,6 +30,7 @@ describe('a model with null columns', () => {
     { supportedParameters: null },
     { priceVersion: null },
     { mediaTokens: null },
+    { mediaTokens: { image: 500, pdf: null } },
     { promptOverhead: null },
     { operations: null },
     {
@@ -72,8 +73,15 @@ describe('an invalid model from a catalogue', () => {
   const notTokens = [NaN, Infinity, 0, -5, 100.5, 100n, '100', {}]
   const wrong: readonly [field: string, value: unknown, wanted: string][] = [
     ...['contextLength', 'maxOutputTokens', 'mediaTokens'].flatMap((field) =>
-      notTokens.map((value): [string, unknown, string] => [field, value, 'a whole number of tokens above 0']),
+      notTokens
+        .filter((value) => field !== 'mediaTokens' || typeof value !== 'object')
+        .map((value): [string, unknown, string] => [field, value, 'a whole number of tokens above 0']),
     ),
+    ...[{ image: 0 }, { image: '5' }, { pictures: 5 }, []].map((value): [string, unknown, string] => [
+      'mediaTokens',
+      value,
+      'a whole number of tokens above 0, or an object with such numbers for image, audio, video, pdf, archive',
+    ]),
     ...notTokens
       .filter((value) => value !== 0)
       .map((value): [string, unknown, string] => [

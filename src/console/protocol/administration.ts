@@ -164,6 +164,14 @@ export interface ModelsReply {
   readonly models: readonly ModelView[]
 }
 
+export interface MediaTokensView {
+  readonly image?: number
+  readonly audio?: number
+  readonly video?: number
+  readonly pdf?: number
+  readonly archive?: number
+}
+
 export interface ModelBody {
   readonly id: string
   /** Unix seconds, not milliseconds. */
@@ -175,7 +183,8 @@ export interface ModelBody {
   readonly description?: string
   readonly contextLength?: number
   readonly maxOutputTokens?: number
-  readonly mediaTokens?: number
+  /** One number, or a number for each kind of file. */
+  readonly mediaTokens?: number | MediaTokensView
   readonly promptOverhead?: number
   readonly supportedParameters?: readonly string[]
   readonly operations?: readonly string[]

@@ -2,6 +2,7 @@ import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Operation } from '../../contracts/operation.js'
+import { isObject } from '../../protocol/json-values.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
@@ -30,6 +31,7 @@ export async function lookUpModel(
 }
 
 const TOKENS = 'a whole number of tokens above 0'
+const FILE_KINDS = ['image', 'audio', 'video', 'pdf', 'archive']
 
 /**
  * Checks the members by which calls are bounded and charged; prices are checked where they are read. A null, as rows of
@@ -48,7 +50,8 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
   } = model
   if (!isLeftOut(contextLength) && !isTokens(contextLength)) throw fault('contextLength', TOKENS)
   if (!isLeftOut(maxOutputTokens) && !isTokens(maxOutputTokens)) throw fault('maxOutputTokens', TOKENS)
-  if (!isLeftOut(mediaTokens) && !isTokens(mediaTokens)) throw fault('mediaTokens', TOKENS)
+  if (!isLeftOut(mediaTokens) && !isTokens(mediaTokens) && !areKindsTokens(mediaTokens))
+    throw fault('mediaTokens', `${TOKENS}, or an object with such numbers for ${FILE_KINDS.join(', ')}`)
   if (!isLeftOut(promptOverhead) && promptOverhead !== 0 && !isTokens(promptOverhead))
     throw fault('promptOverhead', 'a whole number of tokens from 0 up')
   if (!isLeftOut(supportedParameters) && !areTexts(supportedParameters))
@@ -79,6 +82,15 @@ function isLeftOut(value: unknown): value is null | undefined {
 
 function isTokens(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+function areKindsTokens(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    Object.keys(value).every(
+      (kind) => FILE_KINDS.includes(kind) && (isLeftOut(value[kind]) || isTokens(value[kind])),
+    )
+  )
 }
 
 function areTexts(value: unknown): boolean {

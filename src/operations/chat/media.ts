@@ -1,4 +1,6 @@
+import type { Model } from '../../contracts/catalogue.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import { declaredKind, type FileKind, HEAD_BYTES, recognisedKinds } from './file-kinds.js'
 import { imageSize } from './image-size.js'
 
 const TOKENS_AN_IMAGE = 1_600
@@ -17,6 +19,14 @@ const MEDIA: ReadonlyMap<unknown, string> = new Map([
   ['video_url', 'video_url'],
   ['audio_url', 'audio_url'],
 ])
+/** The kind of each, wherever its bytes are. A file may be of any. */
+const KINDS: ReadonlyMap<unknown, FileKind> = new Map([
+  ['image_url', 'image'],
+  ['input_image', 'image'],
+  ['input_audio', 'audio'],
+  ['audio_url', 'audio'],
+  ['video_url', 'video'],
+])
 
 /** Whether a content part is media. */
 export function isMedia(part: JsonObject): boolean {
@@ -24,13 +34,65 @@ export function isMedia(part: JsonObject): boolean {
 }
 
 /** Estimates the tokens of a media part, erring high. Only for an image of known size is it more than a guess. */
-export function mediaTokens(part: JsonObject): number {
-  const isImage = part.type === 'image_url' || part.type === 'input_image'
-  if (!isImage) return TOKENS_OTHER_MEDIA
+export function mediaTokens(part: JsonObject, { mediaTokens: listed }: Model): number {
+  if (typeof listed === 'number') return listed
+  const kind = KINDS.get(part.type) ?? inlineBytes(part)?.declared
+  const ofKind = kind === undefined ? undefined : listed?.[kind]
+  if (ofKind !== undefined) return ofKind
+  if (KINDS.get(part.type) !== 'image') return TOKENS_OTHER_MEDIA
   const size = imageSize(addressOf(part))
   if (size === undefined) return TOKENS_ANY_IMAGE
   const tiles = Math.ceil(size.width / TILE_PIXELS) * Math.ceil(size.height / TILE_PIXELS)
   return Math.max(TOKENS_AN_IMAGE, TOKENS_A_TILE * tiles)
+}
+
+/** What bounds the tokens of a media part. */
+export interface MediaBound {
+  /** The most tokens that it has if it is not read as text. Undefined if the catalogue has no bound. */
+  readonly tokens: number | undefined
+  /** The text that a model may read in its place. Empty if it is surely media. */
+  readonly text: string
+}
+
+const MEDIA_KINDS = ['image', 'audio', 'video'] as const
+
+/**
+ * Returns the bound of a media part. Its bytes are media only if they are both declared and recognised as such: whoever
+ * reads any others may read them as text. A file that is elsewhere may be of any kind and length.
+ */
+export function mediaBound(part: JsonObject, model: Model): MediaBound {
+  const inline = inlineBytes(part)
+  if (inline === undefined) {
+    const kind = KINDS.get(part.type)
+    return { tokens: kind === undefined ? model.contextLength : mostTokens([kind], model), text: '' }
+  }
+  const { declared } = inline
+  const recognised = recognisedKinds(inline.bytes(HEAD_BYTES))
+  if (declared !== undefined && recognised.has(declared)) {
+    return { tokens: mostTokens(recognised, model), text: '' }
+  }
+  const kinds = declared === undefined ? recognised : new Set(recognised).add(declared)
+  return { tokens: mostTokens(kinds, model), text: textOf(inline.bytes()) }
+}
+
+/** Returns the most tokens of one file of any of these kinds, or of unknown ones if there are none. */
+function mostTokens(kinds: Iterable<FileKind>, { contextLength, mediaTokens: listed }: Model) {
+  const each = [...kinds].map((kind) => {
+    if (typeof listed === 'object') return listed[kind] ?? contextLength
+    return kind === 'pdf' || kind === 'archive' ? contextLength : (listed ?? contextLength)
+  })
+  if (each.length === 0) {
+    const named = typeof listed === 'object' ? MEDIA_KINDS.map((kind) => listed[kind]) : [listed]
+    const known = named.filter((tokens) => tokens !== undefined)
+    each.push(known.length === 0 ? contextLength : Math.max(...known))
+  }
+  const known = each.filter((tokens) => tokens !== undefined)
+  return known.length < each.length ? undefined : Math.max(...known)
+}
+
+/** Returns the name that a file has, which the model may read. */
+export function fileName({ file }: JsonObject): string {
+  return isObject(file) && typeof file.filename === 'string' ? file.filename : ''
 }
 
 const TEXTUAL = /^data:(?:text\/|application\/(?:[\w.+-]*\b)?(?:json|xml|yaml|csv|javascript)\b)[^,]{0,200},/i
@@ -38,9 +100,13 @@ const LONGEST_HEAD = 512
 
 /** Returns the text in a media part: the name of a file, and the content of a text file, which a model reads directly. */
 export function mediaText(part: JsonObject): string {
-  const { file } = part
-  const name = isObject(file) && typeof file.filename === 'string' ? file.filename : ''
-  return name + textOf(addressOf(part))
+  const name = fileName(part)
+  const address = addressOf(part)
+  if (typeof address !== 'string') return name
+  const head = TEXTUAL.exec(address.slice(0, LONGEST_HEAD))?.[0]
+  if (head === undefined) return name
+  const held = address.slice(head.length)
+  return name + (/;base64,$/i.test(head) ? Buffer.from(held, 'base64').toString() : held)
 }
 
 function addressOf(part: JsonObject): unknown {
@@ -49,10 +115,58 @@ function addressOf(part: JsonObject): unknown {
   return held.url ?? held.file_data ?? held.data
 }
 
-function textOf(address: unknown): string {
-  if (typeof address !== 'string') return ''
-  const head = TEXTUAL.exec(address.slice(0, LONGEST_HEAD))?.[0]
-  if (head === undefined) return ''
-  const held = address.slice(head.length)
-  return /;base64,$/i.test(head) ? Buffer.from(held, 'base64').toString() : held
+/** The bytes of a part that contains them. */
+interface InlineBytes {
+  readonly declared: FileKind | undefined
+  /** @param first only so many of them, or fewer if something else stands between them */
+  bytes(first?: number): Buffer
+}
+
+/** Returns undefined if the bytes are elsewhere: behind an address, or an id. */
+function inlineBytes(part: JsonObject): InlineBytes | undefined {
+  const address = addressOf(part)
+  const held = part[MEDIA.get(part.type)!]
+  const hasId = isObject(held) && (held.file_id ?? undefined) !== undefined
+  if (typeof address !== 'string' || hasId || /^https:/i.test(address)) return undefined
+  const name = fileName(part)
+  if (!/^data:/i.test(address)) {
+    const format = isObject(held) && typeof held.format === 'string' ? held.format : undefined
+    const declared = declaredKind(format === undefined ? '' : `audio/${format}`, name)
+    return { declared, bytes: (first) => decodeBase64(address, first) }
+  }
+  const comma = address.indexOf(',')
+  const [mediaType = '', ...settings] = address.slice('data:'.length, Math.max(0, comma)).split(';')
+  const data = address.slice(comma + 1)
+  const isBase64 = settings.some((setting) => setting.trim().toLowerCase() === 'base64')
+  return {
+    declared: declaredKind(mediaType, name),
+    bytes: (first) => (isBase64 ? decodeBase64(data, first) : decodePercent(data, first)),
+  }
+}
+
+/** Unlike `Buffer.from`, it reads on after `=`. */
+function decodeBase64(data: string, first?: number): Buffer {
+  const read = first === undefined ? data : data.slice(0, Math.ceil(first / 3) * 4)
+  return Buffer.from(read.replaceAll('=', ''), 'base64')
+}
+
+const LONGEST_ESCAPE = '%00'.length
+
+function decodePercent(data: string, first?: number): Buffer {
+  const read = first === undefined ? data : data.slice(0, first * LONGEST_ESCAPE)
+  const decoded = read.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    Buffer.from(run.replaceAll('%', ''), 'hex').toString(),
+  )
+  return Buffer.from(decoded)
+}
+
+/** Bytes that are not valid count as the three bytes of their replacement. */
+function textOf(bytes: Buffer): string {
+  const start = bytes.toString('hex', 0, 2)
+  if (start === 'fffe') return bytes.toString('utf16le')
+  if (start === 'feff')
+    return Buffer.from(bytes.subarray(0, bytes.length & ~1))
+      .swap16()
+      .toString('utf16le')
+  return bytes.toString()
 }

@@ -1,11 +1,11 @@
 import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
-import type { TokenTally } from '../../contracts/token-counter.js'
+import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
-import { isMedia, mediaText, mediaTokens } from './media.js'
+import { fileName, isMedia, mediaBound, mediaText, mediaTokens } from './media.js'
 
 type PromptCounters = Pick<PlanOptions, 'counter' | 'upperCounter' | 'neverOverdraw'>
 
@@ -96,7 +96,6 @@ function addPart(part: unknown, place: string, sums: Sums): void {
 }
 
 function addMedia(part: JsonObject, place: string, sums: Sums): void {
-  sums.text(mediaText(part), false)
   sums.hasMedia()
   sums.media(part, () => place)
 }
@@ -129,8 +128,9 @@ class Estimate implements Sums {
   }
 
   media(part: JsonObject): void {
+    this.text(mediaText(part), false)
     if (this.perhaps.addMedia !== undefined) this.perhaps.addMedia(part)
-    else this.rest += this.model.mediaTokens ?? mediaTokens(part)
+    else this.rest += mediaTokens(part, this.model)
   }
 
   hasTools(): void {}
@@ -152,6 +152,7 @@ class Estimate implements Sums {
 
 class UpperBound implements Sums {
   private readonly charged: TokenTally
+  private readonly counter: TokenCounter
   private readonly upper: TokenTally
   private rest = 0
   private anyTools = false
@@ -162,6 +163,7 @@ class UpperBound implements Sums {
     { counter, upperCounter }: PromptCounters,
   ) {
     this.charged = counter.tally()
+    this.counter = upperCounter
     this.upper = upperCounter.tally()
   }
 
@@ -180,18 +182,21 @@ class UpperBound implements Sums {
   }
 
   media(part: JsonObject, place: () => string): void {
-    const { contextLength, id, mediaTokens: listed } = this.model
-    if (this.upper.addMedia !== undefined) this.upper.addMedia(part)
-    else if (listed !== undefined || contextLength !== undefined) this.rest += (listed ?? contextLength)!
-    else {
-      const param = place()
-      throw new CompatError(
-        'invalid_request',
-        `${param} is not accepted by the model '${id}', because its cost has no upper bound. The host of this service ` +
-          'can set mediaTokens or contextLength of the model.',
-        { param },
-      )
+    if (this.upper.addMedia !== undefined) {
+      this.upper.add(mediaText(part))
+      this.upper.addMedia(part)
+      return
     }
+    const { text, tokens } = mediaBound(part, this.model)
+    if (tokens === undefined) throw unbounded(place(), this.model)
+    this.upper.add(fileName(part))
+    this.rest += Math.max(tokens, this.tokensOf(text))
+  }
+
+  private tokensOf(text: string): number {
+    const tally = this.counter.tally()
+    tally.add(text)
+    return tally.atMost()
   }
 
   hasTools(): void {
@@ -209,6 +214,15 @@ class UpperBound implements Sums {
     // No factor applies, because no tokenizer makes more tokens than there are bytes.
     return { atLeast: this.charged.atLeast(), atMost: () => atMost, hasMedia: this.anyMedia }
   }
+}
+
+function unbounded(param: string, { id }: Model): CompatError {
+  return new CompatError(
+    'invalid_request',
+    `${param} is not accepted by the model '${id}', because its cost has no upper bound. The host of this service ` +
+      'can set mediaTokens or contextLength of the model.',
+    { param },
+  )
 }
 
 /**

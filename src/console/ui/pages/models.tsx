@@ -6,6 +6,7 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
+import { mediaTokensText, readMediaTokens } from '../parts/media-tokens.js'
 import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { parameterFields, readParameters } from '../parts/parameter-fields.js'
@@ -51,8 +52,8 @@ export function Models({ query }: { query: Place['query'] }) {
         {
           name: 'mediaTokens',
           label: 'Largest image or file, tokens',
-          value: model?.mediaTokens?.toString(),
-          hint: 'A hold covers this many for each.',
+          value: mediaTokensText(model?.mediaTokens),
+          hint: 'A hold covers this many for each. One number, or one for each kind: image 1600, audio 8000, video 30000, pdf 90000, archive 90000.',
         },
         {
           name: 'promptOverhead',
@@ -85,7 +86,7 @@ export function Models({ query }: { query: Place['query'] }) {
             prices: readPrices(values),
             contextLength: wholeNumber(values, 'contextLength'),
             maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
-            mediaTokens: wholeNumber(values, 'mediaTokens'),
+            mediaTokens: readMediaTokens(values),
             promptOverhead: wholeNumber(values, 'promptOverhead'),
             supportedParameters: readParameters(values),
             was: model,

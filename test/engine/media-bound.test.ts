@@ -1,0 +1,163 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import type { MediaTokens, Model } from '../../src/contracts/catalogue.js'
+import { mediaBound } from '../../src/operations/chat/media.js'
+
+const CONTEXT = 100_000
+const model = (mediaTokens?: number | MediaTokens): Model => ({
+  id: 'm',
+  created: 0,
+  ownedBy: 'acme',
+  contextLength: CONTEXT,
+  ...(mediaTokens !== undefined && { mediaTokens }),
+})
+const LISTED = model(70)
+
+const file = (data: string, filename?: string) => ({
+  type: 'file',
+  file: { file_data: data, ...(filename !== undefined && { filename }) },
+})
+const inline = (type: string, bytes: Buffer | string) =>
+  `data:${type};base64,${Buffer.from(bytes as string, 'latin1').toString('base64')}`
+const bytes = (hexadecimal: string, rest = '') =>
+  Buffer.concat([Buffer.from(hexadecimal, 'hex'), Buffer.from(rest)])
+
+const SCRIPT = 'print("hello")\n'.repeat(100)
+const PNG = bytes('89504e470d0a1a0a', 'x'.repeat(300))
+const media = (tokens: number) => ({ tokens, text: '' })
+const textOrMedia = (tokens: number, text: string) => ({ tokens, text })
+
+describe('bytes that are both declared and recognised as', () => {
+  it.each<[what: string, type: string, start: Buffer]>([
+    ['a PNG', 'image/png', PNG],
+    ['a JPEG', 'image/jpeg', bytes('ffd8ffe0')],
+    ['a GIF', 'image/gif', Buffer.from('GIF89a')],
+    ['a WebP', 'image/webp', Buffer.from('RIFF\0\0\0\0WEBPVP8 ')],
+    ['a HEIC', 'image/heic', Buffer.from('\0\0\0\x18ftypheic')],
+    ['an MP3', 'audio/mpeg', Buffer.from('ID3\x04')],
+    ['an MP3 without a title', 'audio/mpeg', bytes('fffb9064')],
+    ['a WAV', 'audio/wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ')],
+    ['an M4A', 'audio/mp4', Buffer.from('\0\0\0\x18ftypM4A ')],
+    ['an MP4', 'video/mp4', Buffer.from('\0\0\0\x18ftypisom')],
+    ['a WebM', 'video/webm', bytes('1a45dfa3')],
+  ])('%s are media', (_, type, start) => {
+    expect(mediaBound(file(inline(type, start)), LISTED)).toEqual(media(70))
+    const kind = type.split('/')[0]!
+    const named = model({ image: 9, audio: 9, video: 9, [kind]: 50 })
+    expect(mediaBound(file(inline(type, start)), named)).toEqual(media(50))
+  })
+
+  it.each<[what: string, type: string, start: Buffer, kind: 'pdf' | 'archive']>([
+    ['a PDF', 'application/pdf', Buffer.from('%PDF-1.7 ...'), 'pdf'],
+    ['a PDF after other bytes', 'application/pdf', Buffer.from('\n\n%PDF-1.7 ...'), 'pdf'],
+    ['a ZIP', 'application/zip', Buffer.from('PK\x03\x04'), 'archive'],
+    ['a gzip', 'application/gzip', gzipSync(SCRIPT), 'archive'],
+    ['a 7z', 'application/x-7z-compressed', bytes('377abcaf271c'), 'archive'],
+    ['a RAR', 'application/vnd.rar', Buffer.from('Rar!\x1a\x07'), 'archive'],
+    ['a tar', 'application/x-tar', Buffer.from(`${'a'.repeat(257)}ustar`), 'archive'],
+    [
+      'an Office file',
+      'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+      Buffer.from('PK\x03\x04'),
+      'archive',
+    ],
+    ['an older Office file', 'application/msword', bytes('d0cf11e0a1b11ae1'), 'archive'],
+  ])('%s may have the whole context, unless the catalogue names their kind', (_, type, start, kind) => {
+    const part = file(inline(type, start))
+    expect(mediaBound(part, LISTED)).toEqual(media(CONTEXT))
+    expect(mediaBound(part, model({ image: 70 }))).toEqual(media(CONTEXT))
+    expect(mediaBound(part, model({ image: 70, [kind]: 900 }))).toEqual(media(900))
+  })
+})
+
+describe('a model may read as text', () => {
+  it.each<[what: string, part: ReturnType<typeof file>]>([
+    ['a script', file(inline('application/x-python', SCRIPT), 'a.py')],
+    ['bytes of no type', file(inline('application/octet-stream', SCRIPT))],
+    ['a data: address without a type', file(`data:;base64,${Buffer.from(SCRIPT).toString('base64')}`)],
+    ['plain base64', file(Buffer.from(SCRIPT).toString('base64'))],
+    [
+      'base64 with a false end',
+      file(
+        `${Buffer.from(SCRIPT).toString('base64').slice(0, 4)}=${Buffer.from(SCRIPT).toString('base64').slice(4)}`,
+      ),
+    ],
+    ['percent-encoded text', file(`data:application/x-python,${encodeURIComponent(SCRIPT)}`)],
+    ['a script that is declared as an image', file(inline('image/png', SCRIPT))],
+    [
+      'UTF-16',
+      file(inline('application/octet-stream', Buffer.from(`\ufeff${SCRIPT}`, 'utf16le').toString('latin1'))),
+    ],
+  ])('%s', (_, part) => {
+    const { text, tokens } = mediaBound(part, LISTED)
+    expect(text.replace('\ufeff', '')).toBe(SCRIPT)
+    expect(tokens).toBe(70)
+  })
+
+  it.each<[what: string, type: string, name: string | undefined, start: string, tokens: number]>([
+    ['a script after the start of a PDF', 'text/x-python', 'a.py', '%PDF-1.7\n', 900],
+    [
+      'a script after the start of a PDF, of no type',
+      'application/octet-stream',
+      undefined,
+      '%PDF-1.7\n',
+      900,
+    ],
+    ['a script that is a PDF by its type, and not by its name', 'application/pdf', 'a.py', '%PDF-1.7\n', 900],
+    ['a script that is a PDF by its name, and not by its type', 'text/x-python', 'a.pdf', '%PDF-1.7\n', 900],
+    ['a script after the start of an image', 'application/x-python', undefined, 'GIF89a=1\n', 70],
+    ['a script that is an image by its type, and not by its name', 'image/gif', 'a.py', 'GIF89a=1\n', 70],
+    ['a script after the start of a recording', 'text/plain', undefined, 'ID3=1\n', 70],
+    ['a script after the start of an archive', 'text/plain', undefined, 'PK\x03\x04\n', 800],
+    ['a drawing in XML', 'image/svg+xml', 'a.svg', '<svg>', 70],
+  ])('%s', (_, type, name, start, tokens) => {
+    const named = model({ image: 70, audio: 70, video: 70, pdf: 900, archive: 800 })
+    const found = mediaBound(file(inline(type, start + SCRIPT), name), named)
+    expect(found).toEqual(textOrMedia(tokens, start + SCRIPT))
+  })
+})
+
+describe('the bound of a file', () => {
+  it('is that of the most expensive kind that it may be', () => {
+    const both = Buffer.concat([PNG, Buffer.from('%PDF-1.7')])
+    const part = { type: 'image_url', image_url: { url: inline('image/png', both.toString('latin1')) } }
+    expect(mediaBound(part, LISTED)).toEqual(media(CONTEXT))
+    expect(mediaBound(part, model({ image: 70, pdf: 900 }))).toEqual(media(900))
+    const sound = file(inline('audio/webm', bytes('1a45dfa3').toString('latin1')))
+    expect(mediaBound(sound, model({ audio: 70, video: 300 }))).toEqual(media(300))
+  })
+
+  it('is the whole context if it is elsewhere, whatever its name says', () => {
+    const named = model({ image: 70, pdf: 900 })
+    for (const given of [{ file_data: 'https://example.com/a.pdf' }, { file_id: 'file-1' }, {}]) {
+      const part = { type: 'file', file: { filename: 'a.pdf', ...given } }
+      expect(mediaBound(part, named)).toEqual(media(CONTEXT))
+      const { contextLength: _, ...unbounded } = named
+      expect(mediaBound(part, unbounded).tokens).toBeUndefined()
+    }
+  })
+
+  it('is that of its type for an image, a recording or a video that is elsewhere', () => {
+    const named = model({ image: 70, audio: 80, video: 90 })
+    const at = (type: string) => ({ type, [type]: { url: 'https://example.com/a' } })
+    expect(['image_url', 'audio_url', 'video_url'].map((type) => mediaBound(at(type), named).tokens)).toEqual(
+      [70, 80, 90],
+    )
+  })
+
+  it('is that of its format for audio, if it is recognised', () => {
+    const audio = (data: Buffer, format: string) => ({
+      type: 'input_audio',
+      input_audio: { data: data.toString('base64'), format },
+    })
+    expect(mediaBound(audio(Buffer.from('ID3\x04'), 'mp3'), LISTED)).toEqual(media(70))
+    expect(mediaBound(audio(Buffer.from(SCRIPT), 'mp3'), LISTED)).toEqual(textOrMedia(70, SCRIPT))
+  })
+
+  it('is the whole context for files of unknown kinds, if the catalogue names no kind of media', () => {
+    expect(mediaBound(file(inline('text/plain', 'Hi')), model({ pdf: 900 }))).toEqual(
+      textOrMedia(CONTEXT, 'Hi'),
+    )
+    expect(mediaBound(file(inline('text/plain', 'Hi')), model())).toEqual(textOrMedia(CONTEXT, 'Hi'))
+  })
+})
