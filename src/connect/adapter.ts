@@ -126,9 +126,13 @@ export function createAdapters(
       },
       async consume(id) {
         const consumption = await store.consumeOauth(model, id)
-        if (consumption?.first === true || (consumption !== undefined && consumption.msAgo < reuseMs)) return
-        const row = await store.findOauth(model, id)
-        if (typeof row?.payload.grantId === 'string') await endConnection(row.payload.grantId, token)
+        if (consumption?.first === true) return
+        const connectionId = (await store.findOauth(model, id))?.payload.grantId
+        if (consumption !== undefined && consumption.msAgo < reuseMs) {
+          emit({ type: 'token-reused-in-grace', connectionId: String(connectionId), msAgo: consumption.msAgo })
+          return
+        }
+        if (typeof connectionId === 'string') await endConnection(connectionId, token)
         throw new errors.InvalidGrant('it was used by another request at the same time')
       },
       destroy: (id) => store.destroyOauth(model, id),

@@ -4,17 +4,11 @@ import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import type { Cap, ConnectApp, ConnectGrant } from '../contracts/connect.js'
 import { findConnectable, restartIfOther } from './authorize.js'
 import { deviceOf } from './device.js'
+import { endChoices, preselectedEnd } from './model/ends.js'
 import type { ConnectUser, Settings } from './model/options.js'
 import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './model/terms.js'
 import type { Interaction } from './oidc-provider.js'
-import {
-  consentPage,
-  dayChoices,
-  defaultDays,
-  millisecondsOf,
-  nameOf,
-  type Question,
-} from './pages/consent-page.js'
+import { consentPage, nameOf, type Question } from './pages/consent-page.js'
 import { formTargetOf, pageHeaders } from './pages/page.js'
 import { isOwnPage, readForm, redirect, send } from './requests.js'
 import { isSealed, seal } from './seal.js'
@@ -97,14 +91,13 @@ async function showPage(
   services: Services,
   { req, res }: Visit,
   asked: Asked,
-  again: Partial<Pick<Question, 'notice' | 'capFault' | 'cap' | 'days'>> = {},
+  again: Partial<Pick<Question, 'notice' | 'capFault' | 'cap' | 'end'>> = {},
 ): Promise<void> {
   const { frame, settings } = services
   const { app, grant, redirectUri, terms, user } = asked
   const { period: per, zone } = settings.cap
   const models = await modelsOf(settings.catalogue, terms.models)
-  const hadNoEnd = grant !== undefined && grant.endsAt === undefined
-  const days = dayChoices(settings)
+  const now = Date.now()
   const question: Question = {
     user,
     app,
@@ -118,8 +111,8 @@ async function showPage(
       ...(zone === undefined ? {} : { zone }),
     }),
     cap: again.cap ?? suggestedCap(app, grant, settings),
-    days:
-      again.days ?? (hadNoEnd && settings.end.maxDays === undefined ? days.at(-1)! : defaultDays(settings)),
+    ends: endChoices(settings, grant, now),
+    end: again.end ?? preselectedEnd(settings, grant, now),
     capFault: again.capFault,
     notice: again.notice,
     seal: seal(settings.secrets, SEAL, shownBy(asked)),
@@ -135,11 +128,11 @@ async function showPage(
 
 async function allow(services: Services, visit: Visit, asked: Asked, form: URLSearchParams): Promise<void> {
   const { settings } = services
-  const { app, redirectUri, terms, user } = asked
+  const { app, grant, redirectUri, terms, user } = asked
   const cap = readCap(form.get('cap') ?? '', settings)
-  const days = form.get('days') ?? ''
-  if ('fault' in cap || !dayChoices(settings).includes(days)) {
-    const answers = { cap: form.get('cap') ?? '', ...(dayChoices(settings).includes(days) ? { days } : {}) }
+  const end = endChoices(settings, grant, Date.now()).find(({ value }) => value === form.get('days'))
+  if ('fault' in cap || end === undefined) {
+    const answers = { cap: form.get('cap') ?? '', ...(end === undefined ? {} : { end: end.value }) }
     const capFault = 'fault' in cap ? cap.fault : undefined
     await showPage(services, visit, asked, {
       ...answers,
@@ -149,13 +142,12 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
     return
   }
   if (!(await isFirstAnswer(services, visit, asked))) return
-  const lasts = millisecondsOf(days)
   const consented = await settings.store.consent({
     account: user.account,
     appId: app.id,
     ...terms,
     ...(cap.cap === undefined ? {} : { cap: cap.cap }),
-    ...(lasts === undefined ? {} : { endsAt: Date.now() + lasts }),
+    ...(end.endsAt === undefined ? {} : { endsAt: end.endsAt }),
     appName: nameOf(app),
     redirectHost: new URL(redirectUri).hostname,
   })

@@ -45,7 +45,7 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
   const [limit, key] =
     user === undefined
       ? [limits.strangers, clientAddressOf(settings, visit.req)]
-      : [limits.authorize, user.account]
+      : [limits.authorizations, user.account]
   if (!mayGoOn(services, visit, 'authorize', limit, key)) return
   const app = await findApp(services, visit, query)
   if (app === undefined) return
@@ -54,7 +54,8 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
     signIn(services, visit)
     return
   }
-  if (user !== undefined && !mayConnect(app, user.account)) {
+  // Nobody has reviewed the addresses of an app in test, so only its testers are sent there.
+  if (user === undefined ? app.state === 'test' : !mayConnect(app, user.account)) {
     showError(
       services,
       visit,

@@ -34,11 +34,6 @@ export interface Connect {
 
 const SWEEP_MS = 60_000
 const SWEPT_ROWS = 500
-const AUTHORIZATIONS_PER_MINUTE = 30
-const STRANGERS_PER_MINUTE = 60
-const ANSWERS_PER_MINUTE = 10
-const CALLS_PER_MINUTE = 60
-const FAILURES_PER_MINUTE = 20
 const OPEN_REQUESTS = 10
 const REQUEST_ID = /^[\w-]+$/
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -57,12 +52,13 @@ export function createConnect(options: ConnectOptions): Connect {
   const hostLogo = logo === undefined ? undefined : hash('sha256', logo)
   const frame: Frame = { mount: addresses.mount, host: settings.host, hostLogo }
   const now = (): number => performance.now()
+  const { rates } = settings
   const limits = {
-    authorize: new RateLimit(AUTHORIZATIONS_PER_MINUTE, now),
-    strangers: new RateLimit(STRANGERS_PER_MINUTE, now),
-    answers: new RateLimit(ANSWERS_PER_MINUTE, now),
-    calls: new RateLimit(CALLS_PER_MINUTE, now),
-    failures: new RateLimit(FAILURES_PER_MINUTE, now),
+    authorizations: new RateLimit(rates.authorizations, now),
+    strangers: new RateLimit(rates.strangers, now),
+    answers: new RateLimit(rates.answers, now),
+    tokens: new RateLimit(rates.tokens, now),
+    unknownTokens: new RateLimit(rates.unknownTokens, now),
   }
   /** The newest open requests of each account. */
   const open = new LRUCache<string, readonly string[]>({ max: 10_000 })

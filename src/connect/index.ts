@@ -5,6 +5,7 @@ export type {
   ConnectEnd,
   ConnectHost,
   ConnectOptions,
+  ConnectRates,
   ConnectStores,
   ConnectUser,
 } from './model/options.js'

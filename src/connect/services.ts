@@ -18,14 +18,16 @@ export interface Services {
 
 /** All of them count in this process. */
 export interface RateLimits {
-  readonly authorize: RateLimit
+  /** By account. */
+  readonly authorizations: RateLimit
   /** Authorizations by nobody who is signed in, by address. */
   readonly strangers: RateLimit
+  /** By account. */
   readonly answers: RateLimit
-  /** By app and address. */
-  readonly calls: RateLimit
+  /** By app and user. */
+  readonly tokens: RateLimit
   /** By address. */
-  readonly failures: RateLimit
+  readonly unknownTokens: RateLimit
 }
 
 /** One request, with the part of its path under the mount. */

@@ -9,6 +9,7 @@ import { requireClock, requireFunction, requireMethods } from '../contracts/opti
 import { nameSchema, parseInput } from '../contracts/schemas.js'
 import { readAddress } from './address.js'
 import { areUsable, EXPIRED, identify, type PrincipalOf, type TokenClaims, UNKNOWN } from './claims.js'
+import { readText } from './read-text.js'
 
 /** How the router proves to the identity server who it is. */
 export type IntrospectionAuth =
@@ -48,7 +49,7 @@ export interface IntrospectionCredentials extends CachedCredentials {
 const OWN_TOKEN = /^(?:sk|at|rt)-cr-/
 const TIMEOUT_MS = 3_000
 const MAX_AT_ONCE = 50
-const MAX_ANSWER_CHARS = 65_536
+const MAX_ANSWER_BYTES = 65_536
 const ASSERTION_SECONDS = 60
 const SECOND_MS = 1_000
 const JSON_BODY = /^application\/(?:[^\s;]+\+)?json(?:\s*;|$)/i
@@ -106,7 +107,7 @@ export function introspectionCredentials(options: IntrospectionCredentialsOption
       if (!JSON_BODY.test(response.headers.get('content-type') ?? '')) {
         throw new Error('The endpoint did not answer in JSON')
       }
-      return parse(await textOf(response))
+      return parse(await readText(response, MAX_ANSWER_BYTES))
     } finally {
       asking--
     }
@@ -149,18 +150,6 @@ function parse(text: string): unknown {
   } catch {
     throw new Error('The endpoint did not answer in JSON')
   }
-}
-
-/** Stops reading at the first character too many. */
-async function textOf({ body }: Response): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const bytes of body ?? []) {
-    text += decoder.decode(bytes, { stream: true })
-    if (text.length > MAX_ANSWER_CHARS)
-      throw new Error(`The answer is longer than ${MAX_ANSWER_CHARS} characters`)
-  }
-  return text
 }
 
 /** Returns a function that adds to the body, or returns headers, to prove who is asking. */

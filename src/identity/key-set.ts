@@ -1,5 +1,8 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose'
+import { readText } from './read-text.js'
 
+/** Key sets have a few kilobytes. The text of a larger one is not read to its end. */
+const MAX_BYTES = 262_144
 const TIMEOUT_MS = 5_000
 const KEPT_MS = 600_000
 /** Tokens with unknown keys cause at most one fetch in this time. */
@@ -24,7 +27,7 @@ export function remoteKeySet(url: URL): JWTVerifyGetKey {
       try {
         const response = await fetch(address, init)
         if (response.status !== 200) throw new Error(`The key set answered with status ${response.status}`)
-        const set: unknown = await response.json()
+        const set: unknown = JSON.parse(await readText(response, MAX_BYTES))
         failure = undefined
         return Response.json(set)
       } catch (error) {

@@ -55,6 +55,21 @@ describe('errors that are sent to the app', () => {
     expect(location?.searchParams.get('error')).toBe('login_required')
   })
 
+  it('no prompt for an app in test, only to its testers', async () => {
+    await stage.changeApp({ state: 'test', testers: ['tester1'] })
+    try {
+      const stranger = new UserAgent(stage.origin)
+      for (const more of [{}, { resource: 'https://other.example/' }, { code_challenge: undefined }]) {
+        const response = await stranger.follow(authorizeUrl(stage, pkce, { prompt: 'none', ...more }))
+        expect([response.status, response.headers.get('location')]).toEqual([403, null])
+      }
+      const tester = await locationOf({ prompt: 'none' }, new UserAgent(stage.origin, 'tester1'))
+      expect(tester?.searchParams.get('error')).toBe('consent_required')
+    } finally {
+      await stage.changeApp({ state: undefined, testers: undefined })
+    }
+  })
+
   it('a repeated parameter', async () => {
     const response = await newUser().follow(
       `${authorizeUrl(stage, pkce)}&scope=models.run&scope=credits.read`,

@@ -320,6 +320,43 @@ describe('a second visit', () => {
     expect(queryOf(await visit(agent, { ...parameters, prompt: 'none' })).error).toBe('consent_required')
   })
 
+  it('fills in the present end, never a later one, and after the end none', async () => {
+    const agent = newUser()
+    const endOf = async () => (await stage.stores.connect.findGrant(account(), 'notes'))?.endsAt
+    const open = () => openPage(agent, authorizeUrl(stage, pkce, { prompt: 'consent' }))
+    await getCode(stage, agent, { answers: { days: '30' } })
+    const first = await endOf()
+    const page = await open()
+    const [, chosen = '', label = ''] = /<option value="([^"]*)" selected>([^<]*)</.exec(page.text) ?? []
+    expect(chosen).toBe(`until-${first}`)
+    const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(first)
+    expect(label).toBe(`on ${day}, as before`)
+    await submit(agent, stage, page, { days: chosen })
+    expect(await endOf()).toBe(first)
+    // The same answer, once the end is another one, is none.
+    const stale = await open()
+    await submit(agent, stage, await open(), { days: '7' })
+    expect((await submit(agent, stage, stale, { days: chosen })).status).toBe(400)
+    const renewed = await open()
+    await submit(agent, stage, renewed, { days: '365' })
+    expect(await endOf()).toBeGreaterThan(first!)
+
+    await stage.stores.database.batch([
+      {
+        text: "update {credentials} set ends_at = 1 where account = ?1 and source = 'connect'",
+        parameters: [account()],
+      },
+    ])
+    const ended = await open()
+    expect(ended.text).toContain('<option value="" selected>choose when</option>')
+    expect(ended.text).not.toContain('as before')
+    const unanswered = await submit(agent, stage, ended, { days: '' })
+    expect([unanswered.status, await unanswered.text()]).toEqual([
+      400,
+      expect.stringContaining('Choose when the access ends.'),
+    ])
+  })
+
   it('shows the page after the end of the grant, and after the user has revoked it', async () => {
     const agent = newUser()
     await getCode(stage, agent)
@@ -351,6 +388,27 @@ it('a cap of a month is not filled in as one of a day', async () => {
     expect((await open()).text).toContain('value="3"')
   } finally {
     await daily.close()
+  }
+})
+
+it('fills in an end within the limit of the host, also if the present end is beyond it', async () => {
+  const strict = await openStage({ connect: { end: { maxDays: 60, suggestedDays: 14 } } })
+  try {
+    const agent = new UserAgent(strict.origin, 'alice')
+    const selected = async () =>
+      /<option value="([^"]*)" selected>/.exec(
+        (await openPage(agent, authorizeUrl(strict, pkce, { prompt: 'consent' }))).text,
+      )?.[1]
+    await connectApp(strict, agent, { answers: { days: '60' } })
+    const [grant] = await strict.admin.listGrants({ account: 'alice' })
+    expect(await selected()).toBe(`until-${grant?.endsAt}`)
+    await strict.stores.database.all({
+      text: "update {credentials} set ends_at = ends_at + 86400000 where source = 'connect'",
+      parameters: [],
+    })
+    expect(await selected()).toBe('14')
+  } finally {
+    await strict.close()
   }
 })
 

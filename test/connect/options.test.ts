@@ -62,6 +62,8 @@ describe('createConnect refuses', () => {
       { cap: { suggested: '5', max: '4' } },
       /cap.suggested must be at most cap.max/,
     ],
+    ['a rate of 0', { rates: { tokens: 0 } }, /rates.tokens must be a positive integer/],
+    ['a rate of nothing', { rates: { calls: 5 } }, /calls is not an option of createConnect: rates/],
     ['weeks', { cap: { suggested: '5', period: 'week' } }, /cap.period must be 'day' or 'month'/],
     ['a zone that does not exist', { cap: { suggested: '5', zone: 'Mars/North' } }, /Invalid time zone/],
     ['no days', { end: { maxDays: 0 } }, /days of end must be whole numbers/],

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openStage, type Stage } from './stage.js'
+import { openStage, type Stage, WEB_REDIRECT } from './stage.js'
 import {
   authorizeUrl,
   call,
@@ -105,8 +105,17 @@ describe('a code', () => {
 describe('a refresh token', () => {
   it('gives another pair if it is used again within 10 seconds', async () => {
     const tokens = await connectApp(stage, newUser())
+    const before = stage.events.length
     const pairs = await Promise.all([1, 2, 3].map(() => refresh(stage, tokens.refresh_token)))
     expect(pairs.map(({ status }) => status)).toEqual([200, 200, 200])
+    const [grant] = await stage.admin.listGrants({ account: `user${users}` })
+    expect(stage.events.slice(before)).toEqual(
+      new Array(2).fill({
+        type: 'token-reused-in-grace',
+        connectionId: grant?.devices[0]?.connectionId,
+        msAgo: expect.any(Number),
+      }),
+    )
     for (const pair of pairs) expect(await isActive(((await pair.json()) as Tokens).access_token)).toBe(true)
   })
 
@@ -285,8 +294,10 @@ describe('the token endpoint', () => {
     expect(long.status).toBe(400)
   })
 
-  it('waits after 20 failures of an address, and after 60 requests of an app and an address', async () => {
+  it('waits after 20 unknown tokens of an address, and answers all others from there', async () => {
     const from = (address: string) => ({ 'x-test-address': address })
+    const { access_token: token, refresh_token } = await connectApp(stage, newUser())
+    const { code, pkce } = await getCode(stage, newUser())
     const bad = { client_id: 'notes', grant_type: 'refresh_token', refresh_token: 'rt-cr-x' }
     for (let tries = 0; tries < 20; tries++) {
       expect((await post(stage, 'token', bad, from('10.0.0.1'))).status).toBe(400)
@@ -294,17 +305,65 @@ describe('the token endpoint', () => {
     const refused = await post(stage, 'token', bad, from('10.0.0.1'))
     expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const wrongCode = { client_id: 'notes', grant_type: 'authorization_code', code: 'x' }
+    expect((await post(stage, 'token', wrongCode, from('10.0.0.1'))).status).toBe(429)
+    expect((await post(stage, 'revoke', { client_id: 'notes', token: 'x' }, from('10.0.0.1'))).status).toBe(429)
     expect((await post(stage, 'token', bad, from('10.0.0.2'))).status).toBe(400)
 
-    const { access_token: token } = await connectApp(stage, newUser())
-    const statuses: number[] = []
-    for (let tries = 0; tries < 61; tries++) {
-      const response = await post(stage, 'introspect', { token, client_id: 'notes' }, from('10.0.0.3'))
-      statuses.push(response.status)
-      await response.arrayBuffer()
+    const own = { client_id: 'notes', grant_type: 'refresh_token', refresh_token }
+    expect((await post(stage, 'token', own, from('10.0.0.1'))).status).toBe(200)
+    const asked = await post(stage, 'introspect', { token, client_id: 'notes' }, from('10.0.0.1'))
+    expect(await asked.json()).toMatchObject({ active: true })
+    const exchanged = await post(
+      stage,
+      'token',
+      { ...wrongCode, code, redirect_uri: WEB_REDIRECT, code_verifier: pkce.verifier },
+      from('10.0.0.1'),
+    )
+    expect(exchanged.status).toBe(200)
+  })
+
+  it('waits after 60 requests of an app for one user, wherever they come from, and answers those for others', async () => {
+    const [busy, other] = [await connectApp(stage, newUser()), await connectApp(stage, newUser())]
+    const ask = async (token: string, address: string) => {
+      const form = { token, client_id: 'notes' }
+      const { status } = await post(stage, 'introspect', form, { 'x-test-address': address })
+      return status
     }
-    expect(statuses.filter((status) => status === 200)).toHaveLength(60)
-    expect(statuses.at(-1)).toBe(429)
+    const statuses: number[] = []
+    for (let tries = 0; tries < 59; tries++) statuses.push(await ask(busy.access_token, `10.2.0.${tries % 3}`))
+    expect(new Set(statuses)).toEqual(new Set([200]))
+    expect(await ask(busy.access_token, '10.2.0.9')).toBe(429)
+    expect((await refresh(stage, busy.refresh_token)).status).toBe(429)
+    expect(await ask(other.access_token, '10.2.0.0')).toBe(200)
+    expect((await refresh(stage, other.refresh_token)).status).toBe(200)
+  })
+
+  it('answers the server of an app that refreshes the tokens of many users within a minute', async () => {
+    const tokens = await Promise.all(Array.from({ length: 8 }, () => connectApp(stage, newUser())))
+    const refreshed = tokens.map(({ refresh_token }) => refresh_token)
+    for (let round = 0; round < 10; round++) {
+      for (const [index, token] of refreshed.entries()) {
+        const response = await refresh(stage, token, {})
+        expect(response.status).toBe(200)
+        refreshed[index] = ((await response.json()) as Tokens).refresh_token
+      }
+    }
+  })
+
+  it('keeps the rates of the host', async () => {
+    const slow = await openStage({ connect: { rates: { tokens: 2, unknownTokens: 1, authorizations: 1 } } })
+    try {
+      const agent = new UserAgent(slow.origin, 'alice')
+      const tokens = await connectApp(slow, agent)
+      expect((await agent.follow(authorizeUrl(slow, createPkce()))).status).toBe(429)
+      expect((await refresh(slow, tokens.refresh_token)).status).toBe(200)
+      expect((await refresh(slow, tokens.refresh_token)).status).toBe(429)
+      expect((await refresh(slow, 'rt-cr-x')).status).toBe(400)
+      expect((await refresh(slow, 'rt-cr-x')).status).toBe(429)
+    } finally {
+      await slow.close()
+    }
   })
 
   it('answers a page of the app, and no other page', async () => {

@@ -7,6 +7,7 @@ import {
   jwtCredentials,
   type Principal,
 } from '../../src/index.js'
+import { createDeferred } from '../helpers/deferred.js'
 import {
   AUDIENCE,
   claims,
@@ -249,6 +250,26 @@ describe('time', () => {
 })
 
 describe('keys', () => {
+  test('are not read to the end of an endless set', async () => {
+    const { key, resolve, set } = await open()
+    const token = await sign(key)
+    let sent = 0
+    const left = createDeferred()
+    set.server.answer = (_, res) => {
+      const part = Buffer.alloc(65_536, ' ')
+      const write = () => {
+        do sent += part.length
+        while (res.write(part))
+      }
+      res.writeHead(200, { 'content-type': 'application/json' }).on('drain', write)
+      res.once('close', () => left.resolve())
+      write()
+    }
+    await expect(resolve(token)).rejects.toThrow('The reply is longer than 262144 bytes')
+    await left.promise
+    expect(sent).toBeLessThan(16_777_216)
+  })
+
   test('are fetched once for calls that come together, and kept for 10 minutes', async () => {
     const { key, resolve, set } = await open()
     const token = await sign(key)

@@ -4,6 +4,7 @@ export type ConnectEvent =
   | AppDenied
   | ConnectionEnded
   | TokenReused
+  | TokenReusedInGrace
   | AuthorizationRefused
   | RateLimited
   | ConnectFault
@@ -37,6 +38,17 @@ export interface TokenReused {
   readonly type: 'token-reused'
   readonly connectionId: string
   readonly token: 'code' | 'refresh-token'
+}
+
+/**
+ * A refresh token was presented again within 10 seconds of its first use, and gave another pair. That happens if a reply was
+ * lost or two tabs refresh at once; if it happens again and again, somebody may use a copy of the token.
+ */
+export interface TokenReusedInGrace {
+  readonly type: 'token-reused-in-grace'
+  readonly connectionId: string
+  /** How long ago it was first used, in milliseconds. */
+  readonly msAgo: number
 }
 
 /** A request was refused, with an error of OAuth. */

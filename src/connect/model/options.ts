@@ -39,6 +39,8 @@ export interface ConnectOptions {
   readonly clientAddress?: (req: IncomingMessage) => string | undefined
   /** Resource servers that may introspect all tokens, with HTTP Basic. An app may introspect its own. */
   readonly introspect?: readonly { readonly id: string; readonly secret: string }[]
+  /** How many requests each process answers within a minute. */
+  readonly rates?: ConnectRates
   /** Receives every event. Its errors are swallowed. */
   readonly onEvent?: (event: ConnectEvent) => void
 }
@@ -77,6 +79,23 @@ export interface ConnectCap {
   readonly required?: boolean
 }
 
+/** Requests within a minute, in each process. Those beyond them get 429 with `retry-after`. */
+export interface ConnectRates {
+  /** Authorizations of an account; 30 by default. */
+  readonly authorizations?: number
+  /** Authorizations of an address if nobody is signed in; 60 by default. */
+  readonly strangers?: number
+  /** Answers of an account on the consent page; 10 by default. */
+  readonly answers?: number
+  /**
+   * Requests of an app with the codes and tokens of one user to the endpoints for tokens, revocation and introspection;
+   * 60 by default. Introspections of unknown tokens count by address.
+   */
+  readonly tokens?: number
+  /** Requests of an address with codes and tokens that do not exist; 20 by default. They stop no others. */
+  readonly unknownTokens?: number
+}
+
 /** The end of a connected app's access. */
 export interface ConnectEnd {
   /** Preselected. By default, the longest that is allowed. */
@@ -102,6 +121,7 @@ export interface Settings
   }
   readonly end: ConnectEnd
   readonly maxMarkup: MarkupTerms | undefined
+  readonly rates: Required<ConnectRates>
   readonly introspect: NonNullable<ConnectOptions['introspect']>
   readonly emit: (event: ConnectEvent) => void
 }
@@ -124,6 +144,7 @@ const OPTIONS: readonly string[] = Object.keys({
   markup: true,
   clientAddress: true,
   introspect: true,
+  rates: true,
   onEvent: true,
 } satisfies Record<keyof ConnectOptions, true>)
 
@@ -165,6 +186,7 @@ export function checkOptions(options: ConnectOptions): Settings {
     end: checkEnd(options.end),
     maxMarkup: markup?.max === undefined ? undefined : parseMarkup(markup.max),
     introspect,
+    rates: checkRates(options.rates),
     emit: emitter(onEvent),
   }
 }
@@ -227,6 +249,22 @@ function checkEnd({ maxDays, suggestedDays }: ConnectEnd = {}): ConnectEnd {
     ...(maxDays === undefined ? {} : { maxDays }),
     ...(suggestedDays === undefined ? {} : { suggestedDays }),
   }
+}
+
+const DEFAULT_RATES: Required<ConnectRates> = {
+  authorizations: 30,
+  strangers: 60,
+  answers: 10,
+  tokens: 60,
+  unknownTokens: 20,
+}
+
+function checkRates(rates: ConnectRates = {}): Required<ConnectRates> {
+  refuseUnknown(rates, Object.keys(DEFAULT_RATES), 'createConnect: rates')
+  for (const [name, rate] of Object.entries(rates)) {
+    if (!Number.isSafeInteger(rate) || rate < 1) fail(`rates.${name} must be a positive integer`)
+  }
+  return { ...DEFAULT_RATES, ...rates }
 }
 
 function emitter(onEvent: ConnectOptions['onEvent']): Settings['emit'] {

@@ -3,6 +3,7 @@ import { formatCredits, parseCredits } from '../../base/money.js'
 import { isLoopbackRedirect } from '../../base/redirect-uris.js'
 import { exceedsMarkup } from '../../contracts/connect.js'
 import type { ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
+import type { EndChoice } from '../model/ends.js'
 import type { ConnectUser, Settings } from '../model/options.js'
 import { SCOPES } from '../model/scopes.js'
 import { type Example, type Terms, TYPICAL_USAGE } from '../model/terms.js'
@@ -22,7 +23,9 @@ export interface Question {
   readonly spent: bigint
   /** The answers that are filled in, as text. */
   readonly cap: string
-  readonly days: string
+  readonly ends: readonly EndChoice[]
+  /** The value of the chosen end. Undefined if the user has to choose one. */
+  readonly end: string | undefined
   readonly capFault: string | undefined
   /** Shown if the page had to be shown again. */
   readonly notice: string | undefined
@@ -31,8 +34,6 @@ export interface Question {
 }
 
 const MODELS_SHOWN = 8
-const DAY_CHOICES = [1, 7, 30, 90, 365]
-const UNLIMITED = 'none'
 
 export function consentPage(frame: Frame, settings: Settings, question: Question): string {
   const { app, user } = question
@@ -56,7 +57,7 @@ ${modelsPart(question)}
 ${exampleText(name, settings, question.example)}
 <p class="muted">${settings.host.name} sets the prices of models, and may change them. ${name} cannot take more for itself unless you agree again.</p>
 ${capPart(settings, question)}
-${endPart(settings, question)}
+${endPart(question)}
 <input type="hidden" name="seal" value="${question.seal}">
 <div class="buttons">
 <button class="yes" name="answer" value="allow">Allow</button>
@@ -141,33 +142,14 @@ ${capFault !== undefined && html`<p class="error" id="cap-fault">${capFault}</p>
 </div>`
 }
 
-function endPart(settings: Settings, { days }: Question): Html {
+function endPart({ end, ends }: Question): Html {
   return html`<div class="field">
 <label for="days">Its access ends</label>
-<select id="days" name="days">${dayChoices(settings).map(
-    (choice) =>
-      html`<option value="${choice}"${choice === days && html` selected`}>${
-        choice === UNLIMITED ? 'when you disconnect it' : `in ${choice} ${choice === '1' ? 'day' : 'days'}`
-      }</option>`,
+<select id="days" name="days" required>${
+    end === undefined && html`<option value="" selected>choose when</option>`
+  }${ends.map(
+    ({ text, value }) =>
+      html`<option value="${value}"${value === end && html` selected`}>${text}</option>`,
   )}</select>
 </div>`
-}
-
-/** The values of the list of ends: days, and if the host allows it, no end. */
-export function dayChoices({ end }: Settings): readonly string[] {
-  const { maxDays, suggestedDays } = end
-  const days = new Set(DAY_CHOICES.filter((choice) => choice <= (maxDays ?? choice)))
-  if (maxDays !== undefined) days.add(maxDays)
-  if (suggestedDays !== undefined) days.add(suggestedDays)
-  const choices = [...days].sort((one, other) => one - other).map(String)
-  return maxDays === undefined ? [...choices, UNLIMITED] : choices
-}
-
-export function defaultDays({ end }: Settings): string {
-  return String(end.suggestedDays ?? end.maxDays ?? UNLIMITED)
-}
-
-/** Returns the milliseconds of a choice, or undefined for no end. */
-export function millisecondsOf(choice: string): number | undefined {
-  return choice === UNLIMITED ? undefined : Number(choice) * 24 * 60 * 60 * 1_000
 }

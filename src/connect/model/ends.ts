@@ -1,0 +1,70 @@
+import type { ConnectGrant } from '../../contracts/connect.js'
+import type { Settings } from './options.js'
+
+/** One of the ends of an app's access that a user can choose. */
+export interface EndChoice {
+  /** The value in the form of the page. */
+  readonly value: string
+  readonly text: string
+  /** Milliseconds since the Unix epoch. Absent if the access does not end. */
+  readonly endsAt?: number
+}
+
+const DAY_MS = 86_400_000
+const DAYS = [1, 7, 30, 90, 365]
+const NO_END = 'none'
+
+/** Returns the ends that a user can choose now: that of the present grant, days, and no end if the host allows it. */
+export function endChoices(
+  { cap, end }: Settings,
+  grant: ConnectGrant | undefined,
+  now: number,
+): readonly EndChoice[] {
+  const { maxDays, suggestedDays } = end
+  const days = new Set(DAYS.filter((choice) => choice <= (maxDays ?? choice)))
+  if (maxDays !== undefined) days.add(maxDays)
+  if (suggestedDays !== undefined) days.add(suggestedDays)
+  const choices = [...days]
+    .sort((one, other) => one - other)
+    .map((choice) => ({
+      value: String(choice),
+      text: `in ${choice} ${choice === 1 ? 'day' : 'days'}`,
+      endsAt: now + choice * DAY_MS,
+    }))
+  const present = grant?.endsAt
+  const isOffered = present !== undefined && present > now && present <= now + (maxDays ?? Infinity) * DAY_MS
+  return [
+    ...(isOffered
+      ? [{ value: presentEnd(present), text: `on ${dateOf(present, cap.zone)}, as before`, endsAt: present }]
+      : []),
+    ...choices,
+    ...(maxDays === undefined ? [{ value: NO_END, text: 'when you disconnect it' }] : []),
+  ]
+}
+
+/**
+ * Returns the choice that the page makes in advance: for a new app the host's suggestion, and otherwise the present end. It
+ * is undefined if the access has ended, since any choice would be a later end than the user has agreed to.
+ */
+export function preselectedEnd(
+  { end }: Settings,
+  grant: ConnectGrant | undefined,
+  now: number,
+): string | undefined {
+  const { maxDays, suggestedDays } = end
+  const suggested = suggestedDays ?? maxDays
+  if (grant?.endsAt !== undefined) {
+    if (grant.endsAt <= now) return undefined
+    return grant.endsAt > now + (maxDays ?? Infinity) * DAY_MS ? String(suggested) : presentEnd(grant.endsAt)
+  }
+  const hadNoEnd = grant !== undefined && maxDays === undefined
+  return hadNoEnd || suggested === undefined ? NO_END : String(suggested)
+}
+
+function presentEnd(endsAt: number): string {
+  return `until-${endsAt}`
+}
+
+function dateOf(time: number, zone = 'UTC'): string {
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: zone }).format(time)
+}
