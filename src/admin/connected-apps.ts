@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { formatCredits, parseCredits } from '../base/money.js'
-import type { Cap, CapPeriod, ConnectGrant } from '../contracts/index.js'
+import type { Cap, CapPeriod, CapRule, ConnectGrant } from '../contracts/index.js'
 import {
   creditsSchema,
   idSchema,
@@ -12,7 +12,7 @@ import {
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
-import { capId, readSpent, toLimit } from '../sql/connect-caps.js'
+import { capId, readCap, readSpent, toLimit } from '../sql/connect-caps.js'
 import { readGrant, revokeCredential, withSessions } from '../sql/connect-grants.js'
 import { appendHistory, type HistoryKind, OPERATOR } from '../sql/connect-history.js'
 import { createSqlConnections } from '../sql/connections.js'
@@ -57,6 +57,8 @@ export interface GrantsQuery {
 export interface CapRequest extends CapPeriod {
   /** A decimal string of credits. */
   readonly amount: string
+  /** By default that of the present cap, or else that of the consent page: another zone starts to count from 0. */
+  readonly zone?: string
 }
 
 /** Who changes a grant. */
@@ -87,7 +89,8 @@ export interface ConnectedAppsAdmin {
   listGrants(query?: GrantsQuery): Promise<readonly GrantRow[]>
   /**
    * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second; calls in
-   * flight are settled. The use so far stays, unless the period changes. Rejects if the grant is missing or revoked.
+   * flight are settled. The use so far stays, unless the period or its zone changes. Rejects if the grant is missing or
+   * revoked, and if an account breaks the rule of the host that it agreed to: no cap, or one above the highest.
    */
   setGrantCap(grantId: string, cap: CapRequest | null, change?: GrantChange): Promise<void>
   /**
@@ -130,16 +133,24 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
   async function find(grantId: string, change: GrantChange | undefined) {
     const { account } = parseInput(changeSchema, change ?? {}, 'change')
     const [row] = await database.all({
-      text: `select account, app_id, revoked_at from {credentials} where id = ?1 and source = 'connect'`,
+      text: `select * from {credentials} where id = ?1 and source = 'connect'`,
       parameters: [parseInput(idSchema, grantId, 'grant id')],
     })
     if (row === undefined || (account !== undefined && row.account !== account)) return undefined
     return {
       account: readText(row, 'account'),
       appId: readText(row, 'app_id'),
-      isRevoked: row.revoked_at !== null,
+      capRule: readGrant(row).capRule,
       by: account ?? OPERATOR,
     }
+  }
+
+  async function presentCap(account: string, appId: string): Promise<Cap | undefined> {
+    const [row] = await database.all({
+      text: 'select definition from {limits} where id = ?1',
+      parameters: [capId(account, appId)],
+    })
+    return row === undefined ? undefined : readCap(row, 'definition')
   }
 
   /** Returns the definitions of the caps' limits, by grant. An earlier grant has lost its cap to the present one. */
@@ -208,10 +219,13 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
     },
 
     async setGrantCap(grantId, request, change) {
-      const cap = request === null ? undefined : readCapRequest(request)
+      const asked = request === null ? undefined : readCapRequest(request)
       const grant = await find(grantId, change)
       if (grant === undefined) throw missing(grantId)
-      const { account, appId, by } = grant
+      const { account, appId, by, capRule } = grant
+      if (change?.account !== undefined) checkCap(asked, capRule)
+      const zone = asked?.zone ?? (await presentCap(account, appId))?.zone ?? capRule?.zone
+      const cap = asked === undefined || zone === undefined ? asked : { ...asked, zone }
       const live = {
         text: 'select id from {credentials} where id = ?1 and revoked_at is null',
         parameters: [grantId],
@@ -287,6 +301,22 @@ function readCapRequest(request: CapRequest): Cap {
   checkHoldable(amount, 'cap.amount')
   return { amount, per, ...(zone === undefined ? {} : { zone }) }
 }
+
+/** Throws if a user's cap breaks the rule of the host. */
+function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
+  if (rule === undefined) return
+  if (cap === undefined) {
+    if (rule.required) throw new Refusal('conflict', 'The app needs a cap: set one, or disconnect the app')
+    return
+  }
+  if (rule.max === undefined) return
+  const most = cap.per === 'day' && rule.per === 'month' ? rule.max / LONGEST_MONTH_DAYS : rule.max
+  if (cap.amount > most) {
+    throw new RangeError(`cap.amount: must be at most ${formatCredits(most)} per ${cap.per}`)
+  }
+}
+
+const LONGEST_MONTH_DAYS = 31n
 
 function toGrantRow(
   grant: ConnectGrant,

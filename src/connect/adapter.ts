@@ -129,7 +129,11 @@ export function createAdapters(
         if (consumption?.first === true) return
         const connectionId = (await store.findOauth(model, id))?.payload.grantId
         if (consumption !== undefined && consumption.msAgo < reuseMs) {
-          emit({ type: 'token-reused-in-grace', connectionId: String(connectionId), msAgo: consumption.msAgo })
+          emit({
+            type: 'token-reused-in-grace',
+            connectionId: String(connectionId),
+            msAgo: consumption.msAgo,
+          })
           return
         }
         if (typeof connectionId === 'string') await endConnection(connectionId, token)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { formatCredits, parseCredits } from '../base/money.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
-import type { Cap, ConnectApp, ConnectGrant } from '../contracts/connect.js'
+import type { Cap, CapRule, ConnectApp, ConnectGrant } from '../contracts/connect.js'
 import { findConnectable, restartIfOther } from './authorize.js'
 import { deviceOf } from './device.js'
 import { endChoices, preselectedEnd } from './model/ends.js'
@@ -147,6 +147,7 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
     appId: app.id,
     ...terms,
     ...(cap.cap === undefined ? {} : { cap: cap.cap }),
+    capRule: ruleOf(settings),
     ...(end.endsAt === undefined ? {} : { endsAt: end.endsAt }),
     appName: nameOf(app),
     redirectHost: new URL(redirectUri).hostname,
@@ -212,6 +213,16 @@ function showSuspended(services: Services, visit: Visit): void {
     'This app cannot be connected',
     'The app or your account has just been suspended.',
   )
+}
+
+/** Stays with the grant, so that its user is bound by it on the host's other pages too. */
+function ruleOf({ cap: { max, period: per, required, zone } }: Settings): CapRule {
+  return {
+    required,
+    per,
+    ...(max === undefined ? {} : { max }),
+    ...(zone === undefined ? {} : { zone }),
+  }
 }
 
 function readCap(

@@ -62,7 +62,8 @@ async function findHolder(
   form: URLSearchParams,
 ): Promise<Holder | undefined> {
   const ofRow = async (model: OauthModel, id: string | null): Promise<Holder | undefined> => {
-    const { clientId, accountId } = (id === null ? undefined : await store.findOauth(model, id))?.payload ?? {}
+    const { clientId, accountId } =
+      (id === null ? undefined : await store.findOauth(model, id))?.payload ?? {}
     return typeof clientId === 'string' && typeof accountId === 'string'
       ? { appId: clientId, account: accountId }
       : undefined

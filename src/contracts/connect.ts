@@ -88,7 +88,7 @@ export interface ConnectGrants {
   findGrant(account: string, appId: string): Promise<ConnectGrant | undefined>
   /**
    * Stores the answer of a user who agreed, in one transaction: creates the live grant, or replaces the scopes, models,
-   * markup, end and cap of the existing one, which keeps its id, and appends the terms to the history. If that one had
+   * markup, end, cap and its rule of the existing one, which keeps its id, and appends the terms to the history. If that one had
    * ended, its connections and sessions stay ended; otherwise they go on.
    * Returns undefined, and changes nothing, if the app does not exist or is suspended, or if the account is suspended.
    */
@@ -116,6 +116,8 @@ export interface ConnectGrant {
   /** The markup that was consented to. A call pays the smaller of it and the app's present one. */
   readonly markup: Markup
   readonly cap?: Cap
+  /** What the host asked of the cap. Absent if it asked for nothing. */
+  readonly capRule?: CapRule
   /** Absent if the grant has no end. */
   readonly endsAt?: number
   readonly createdAt: number
@@ -125,6 +127,14 @@ export interface ConnectGrant {
 export interface Cap extends CapPeriod {
   /** In 10^-9 credit. */
   readonly amount: bigint
+}
+
+/** What a host asks of the caps that its users set. An operator is not bound by it. */
+export interface CapRule extends CapPeriod {
+  /** Whether there must be a cap. */
+  readonly required: boolean
+  /** The highest cap of a period `per`, in 10^-9 credit. */
+  readonly max?: bigint
 }
 
 export interface CapPeriod {
@@ -141,6 +151,7 @@ export interface Consent {
   readonly markup: Markup
   /** Without one, the app may spend everything that the account has, and an earlier cap ends. */
   readonly cap?: Cap
+  readonly capRule?: CapRule
   readonly endsAt?: number
   /** The app's name as the page showed it, and the host where the user was sent, for the history. */
   readonly appName: string

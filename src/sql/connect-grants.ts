@@ -1,6 +1,6 @@
-import { formatCredits } from '../base/money.js'
+import { formatCredits, parseCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
-import type { Cap, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
+import type { Cap, CapRule, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
 import { capId, readCap, readSpent, toLimit } from './connect-caps.js'
 import { appendHistory } from './connect-history.js'
@@ -12,6 +12,7 @@ import { lockName } from './locks.js'
 export interface Terms {
   readonly models: readonly string[]
   readonly markup: Markup
+  readonly capRule?: Omit<CapRule, 'max'> & { readonly max?: string }
 }
 
 const LIVE_GRANT = `c.account = ?1 and c.app_id = ?2 and c.source = 'connect' and c.revoked_at is null`
@@ -150,11 +151,15 @@ function endDevices({ now }: SqlDatabase, { account, appId }: Consent): readonly
 
 function putGrant(
   { now }: SqlDatabase,
-  { account, appId, scopes, models, markup, endsAt }: Consent,
+  { account, appId, scopes, models, markup, capRule, endsAt }: Consent,
   grantId: string,
   consentId: string,
 ): Statement {
-  const terms: Terms = { models, markup }
+  const terms: Terms = {
+    models,
+    markup,
+    ...(capRule === undefined ? {} : { capRule: toRuleCell(capRule) }),
+  }
   return {
     text: `insert into {credentials}
         (id, kind, source, account, app_id, scopes, terms, ends_at, consent_id, created_at)
@@ -211,7 +216,7 @@ function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost 
 
 /** Reads a credential with the definition of its cap's limit. */
 export function readGrant(row: Row): ConnectGrant {
-  const { models, markup } = readJson<Terms>(row, 'terms')
+  const { models, markup, capRule } = readJson<Terms>(row, 'terms')
   const cap = readCap(row, 'cap')
   const endsAt = readOptionalNumber(row, 'ends_at')
   return {
@@ -222,7 +227,16 @@ export function readGrant(row: Row): ConnectGrant {
     models,
     markup,
     ...(cap === undefined ? {} : { cap }),
+    ...(capRule === undefined ? {} : { capRule: readRule(capRule) }),
     ...(endsAt === undefined ? {} : { endsAt }),
     createdAt: readNumber(row, 'created_at'),
   }
+}
+
+function toRuleCell({ max, ...rule }: CapRule): NonNullable<Terms['capRule']> {
+  return { ...rule, ...(max === undefined ? {} : { max: formatCredits(max) }) }
+}
+
+function readRule({ max, ...rule }: NonNullable<Terms['capRule']>): CapRule {
+  return { ...rule, ...(max === undefined ? {} : { max: parseCredits(max) }) }
 }

@@ -80,6 +80,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
   connectCase('connect-consent', 'a consent creates a grant with its terms', async (bench) => {
     const consent = bench.consentOf('alice', 'notes', {
       cap: { amount: 5_000_000_000n, per: 'month', zone: 'Europe/Berlin' },
+      capRule: { required: true, max: 9_000_000_000n, per: 'month', zone: 'Europe/Berlin' },
       endsAt: bench.now + DAY_MS,
     })
     const answer = await bench.store.consent(consent)
@@ -96,6 +97,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       models: consent.models,
       markup: consent.markup,
       cap: consent.cap,
+      capRule: consent.capRule,
       endsAt: consent.endsAt,
     })
     assert.equal(await bench.store.findGrant('bob', 'notes'), undefined)

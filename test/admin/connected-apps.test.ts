@@ -141,6 +141,63 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     ])
   })
 
+  it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
+    'keep the zone of their cap, %s, and with it the spend',
+    async (zone) => {
+      const { stores, admin, consent } = await open()
+      const { grantId } = await consent({
+        cap: { ...capOf('0.05'), zone },
+        capRule: { required: false, per: 'month', zone },
+      })
+      const token = await addDevice(stores, 'phone')
+      const service = await serve(stores)
+      while ((await service.call(token)).status === 200);
+      const capAndSpend = async () => {
+        const [grant] = await admin.listGrants({ grantIds: [grantId] })
+        return [grant?.cap, grant?.spent]
+      }
+      const [, spent] = await capAndSpend()
+      expect(spent).toBeGreaterThan(0n)
+      await admin.setGrantCap(grantId, { amount: '0.4', per: 'month' }, { account: 'alice' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.4'), zone }, spent])
+      await admin.setGrantCap(grantId, { amount: '0.3', per: 'month' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.3'), zone }, spent])
+      await service.until(token, 402)
+      // The zone of the host is known also if there was no cap in between.
+      await admin.setGrantCap(grantId, null, { account: 'alice' })
+      await admin.setGrantCap(grantId, { amount: '0.3', per: 'month' }, { account: 'alice' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.3'), zone }, spent])
+      await admin.setGrantCap(grantId, { amount: '0.3', per: 'month', zone: 'UTC' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.3'), zone: 'UTC' }, 0n])
+    },
+  )
+
+  it('keep a cap that the host requires, up to its highest, unless the operator changes it', async () => {
+    const { admin, consent } = await open()
+    const rule = { required: true, per: 'month', max: parseCredits('62') } as const
+    const { grantId } = await consent({ cap: capOf('5'), capRule: rule })
+    const alice = { account: 'alice' }
+    await expect(admin.setGrantCap(grantId, null, alice)).rejects.toThrow('The app needs a cap')
+    await expect(admin.setGrantCap(grantId, { amount: '62.1', per: 'month' }, alice)).rejects.toThrow(
+      'cap.amount: must be at most 62 per month',
+    )
+    await expect(admin.setGrantCap(grantId, { amount: '2.1', per: 'day' }, alice)).rejects.toThrow(
+      'cap.amount: must be at most 2 per day',
+    )
+    const cap = async () => (await admin.listGrants(alice))[0]?.cap
+    expect(await cap()).toEqual(capOf('5'))
+    await admin.setGrantCap(grantId, { amount: '2', per: 'day' }, alice)
+    await admin.setGrantCap(grantId, { amount: '62', per: 'month' }, alice)
+    expect(await cap()).toEqual(capOf('62'))
+    await admin.setGrantCap(grantId, { amount: '100', per: 'month' })
+    await admin.setGrantCap(grantId, null)
+    expect(await cap()).toBeUndefined()
+    await consent({ capRule: { required: false, per: 'month' } })
+    await admin.setGrantCap(grantId, { amount: '1', per: 'month' }, alice)
+    await admin.setGrantCap(grantId, null, alice)
+    expect(await cap()).toBeUndefined()
+  })
+
   it('pay the old terms after the app has raised its markup, until the user agrees', async () => {
     const { stores, admin, consent } = await open()
     await consent({})

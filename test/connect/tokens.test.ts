@@ -307,7 +307,9 @@ describe('the token endpoint', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
     const wrongCode = { client_id: 'notes', grant_type: 'authorization_code', code: 'x' }
     expect((await post(stage, 'token', wrongCode, from('10.0.0.1'))).status).toBe(429)
-    expect((await post(stage, 'revoke', { client_id: 'notes', token: 'x' }, from('10.0.0.1'))).status).toBe(429)
+    expect((await post(stage, 'revoke', { client_id: 'notes', token: 'x' }, from('10.0.0.1'))).status).toBe(
+      429,
+    )
     expect((await post(stage, 'token', bad, from('10.0.0.2'))).status).toBe(400)
 
     const own = { client_id: 'notes', grant_type: 'refresh_token', refresh_token }
@@ -331,7 +333,8 @@ describe('the token endpoint', () => {
       return status
     }
     const statuses: number[] = []
-    for (let tries = 0; tries < 59; tries++) statuses.push(await ask(busy.access_token, `10.2.0.${tries % 3}`))
+    for (let tries = 0; tries < 59; tries++)
+      statuses.push(await ask(busy.access_token, `10.2.0.${tries % 3}`))
     expect(new Set(statuses)).toEqual(new Set([200]))
     expect(await ask(busy.access_token, '10.2.0.9')).toBe(429)
     expect((await refresh(stage, busy.refresh_token)).status).toBe(429)

@@ -148,8 +148,7 @@ function endPart({ end, ends }: Question): Html {
 <select id="days" name="days" required>${
     end === undefined && html`<option value="" selected>choose when</option>`
   }${ends.map(
-    ({ text, value }) =>
-      html`<option value="${value}"${value === end && html` selected`}>${text}</option>`,
+    ({ text, value }) => html`<option value="${value}"${value === end && html` selected`}>${text}</option>`,
   )}</select>
 </div>`
 }

@@ -76,9 +76,10 @@ async function findGrant(grantId: string, viewer: ConsoleViewer, admin: Admin): 
   if (grant === undefined) throw notFound(`There is no connected app ${JSON.stringify(grantId)}`, 'grantId')
 }
 
-function grantView({ cap, spent, ...grant }: GrantRow): AppGrantView {
+function grantView({ cap, capRule, spent, ...grant }: GrantRow): AppGrantView {
   return {
     ...grant,
+    ...(capRule?.required ? { capRequired: true } : {}),
     ...(cap === undefined ? {} : { cap: { ...cap, amount: formatCredits(cap.amount) } }),
     ...(spent === undefined ? {} : { spent: formatCredits(spent) }),
   }

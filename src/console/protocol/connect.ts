@@ -5,7 +5,7 @@ export interface CapView {
   /** Credits, as a decimal string. */
   readonly amount: string
   readonly per: 'day' | 'month'
-  /** In which the periods begin; UTC if absent. */
+  /** In which the periods begin; UTC if absent. In a change, that of the present cap if absent. */
   readonly zone?: string
 }
 
@@ -34,6 +34,8 @@ export interface AppGrantView {
   readonly models: readonly string[]
   readonly markup: AppBody['markup']
   readonly cap?: CapView
+  /** Only an operator may remove the cap. */
+  readonly capRequired?: true
   /** The credits used and held in the present period of the cap. */
   readonly spent?: string
   readonly createdAt: number

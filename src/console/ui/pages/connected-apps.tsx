@@ -52,7 +52,9 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
           name: 'amount',
           label: 'At most, credits',
           value: grant.cap?.amount,
-          hint: 'Without a cap, the app may spend everything that the account has.',
+          ...(grant.capRequired === true && !isForOperator
+            ? { isRequired: true }
+            : { hint: 'Without a cap, the app may spend everything that the account has.' }),
         },
         {
           name: 'per',
@@ -66,7 +68,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
           label: 'Time zone',
           value: grant.cap?.zone,
           placeholder: 'Europe/Paris',
-          hint: 'In which days and months begin. UTC by default.',
+          hint: 'In which days and months begin. If it is empty, it stays as it is. With another one, the spend counts from 0.',
         },
       ],
       run: async (values) => {
