@@ -146,7 +146,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     async (zone) => {
       const { stores, admin, consent } = await open()
       const { grantId } = await consent({
-        cap: { ...capOf('0.05'), zone },
+        cap: { ...capOf('0.3'), zone },
         capRule: { required: false, per: 'month', zone },
       })
       const token = await addDevice(stores, 'phone')
@@ -158,17 +158,17 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       }
       const [, spent] = await capAndSpend()
       expect(spent).toBeGreaterThan(0n)
-      await admin.setGrantCap(grantId, { amount: '0.4', per: 'month' }, { account: 'alice' })
-      expect(await capAndSpend()).toEqual([{ ...capOf('0.4'), zone }, spent])
-      await admin.setGrantCap(grantId, { amount: '0.3', per: 'month' })
-      expect(await capAndSpend()).toEqual([{ ...capOf('0.3'), zone }, spent])
+      await admin.setGrantCap(grantId, { amount: '0.2', per: 'month' }, { account: 'alice' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.2'), zone }, spent])
+      await admin.setGrantCap(grantId, { amount: '0.14', per: 'month' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.14'), zone }, spent])
       await service.until(token, 402)
       // The zone of the host is known also if there was no cap in between.
       await admin.setGrantCap(grantId, null, { account: 'alice' })
-      await admin.setGrantCap(grantId, { amount: '0.3', per: 'month' }, { account: 'alice' })
-      expect(await capAndSpend()).toEqual([{ ...capOf('0.3'), zone }, spent])
-      await admin.setGrantCap(grantId, { amount: '0.3', per: 'month', zone: 'UTC' })
-      expect(await capAndSpend()).toEqual([{ ...capOf('0.3'), zone: 'UTC' }, 0n])
+      await admin.setGrantCap(grantId, { amount: '0.14', per: 'month' }, { account: 'alice' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.14'), zone }, spent])
+      await admin.setGrantCap(grantId, { amount: '0.14', per: 'month', zone: 'UTC' })
+      expect(await capAndSpend()).toEqual([{ ...capOf('0.14'), zone: 'UTC' }, 0n])
     },
   )
 

@@ -147,7 +147,9 @@ describe('the answer', () => {
       cap: { amount: 2_250_000_000n, per: 'month' },
       capRule: { required: true, per: 'month', max: 50_000_000_000n },
     })
-    await expect(stage.admin.setGrantCap(grant!.id, null, { account: account() })).rejects.toThrow('needs a cap')
+    await expect(stage.admin.setGrantCap(grant!.id, null, { account: account() })).rejects.toThrow(
+      'needs a cap',
+    )
     const days = (grant!.endsAt! - started) / 86_400_000
     expect(Math.abs(days - 30)).toBeLessThan(0.01)
     expect(stage.events.at(-1)).toMatchObject({
