@@ -54,7 +54,10 @@ export function addGrantCommands(program: Command, session: Session): void {
     .addOption(
       new Option('--per <period>', 'when it starts again').choices(['day', 'month']).default('month'),
     )
-    .option('--zone <time zone>', 'of days and months, such as Europe/Paris; by default that of the present cap')
+    .option(
+      '--zone <time zone>',
+      'of days and months, such as Europe/Paris; by default that of the present cap',
+    )
     .action(async (grantId: string, amount: string, period: Omit<CapRequest, 'amount'>) => {
       const cap = amount === 'none' ? null : { ...period, amount }
       await (await session.admin()).setGrantCap(grantId, cap)
