@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOLD_STATE } from '../../src/sql/hold-states.js'
 import type { DurableStores } from '../../src/sql/stores.js'
-import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { openAccounts } from '../helpers/open-accounts.js'
+import { connectTo, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
-import type { Change } from './proof/audit.js'
+import { type Change, installAudit, readChanges } from './proof/audit.js'
 import { type ProofOptions, type ProofResult, prove } from './proof/proof.js'
 import { Replay } from './proof/replay.js'
+import { openStores } from './proof/stores.js'
 import type { World } from './proof/world.js'
 
 const CALLS = 400
@@ -163,6 +166,39 @@ describe('the proof', () => {
     ['forgets-use', /has a wrong use/],
   ] as const)('finds a ledger that %s on SQLite', { timeout: PATIENCE_MS }, async (bug, found) => {
     expect(await problemsOf('SQLite', { bug })).toMatch(found)
+  })
+
+  it('does not mistake the end of a counted request, amid another transaction, for a change of its bucket', async () => {
+    const database = await createTestDatabase()
+    databases.push(database)
+    const { stores, close } = openStores({
+      engine: 'PostgreSQL',
+      place: database.url,
+      calls: 0,
+      kind: 'rate',
+    })
+    await openAccounts(stores.database, { alice: '1' })
+    await installAudit(stores)
+    const windows = [[0, 8_640_000_000_000_000]] as const
+    const limits = [{ bucket: 'rate', unit: 'requests', limit: 9n, amount: 1n, windows }] as const
+    const [first, second] = [createHold('alice', 0n, { limits }), createHold('alice', 0n, { limits })]
+    await stores.ledger.hold(first, context)
+    // As a batch that takes the second hold: it counts the request, and then writes the hold.
+    const batch = await connectTo(database)
+    await batch.query(`begin; update compat_router.limit_buckets set used = used + 1 where id = 'rate'`)
+    // A settlement does not wait for the bucket: its request is counted already.
+    const uses = [{ bucket: 'rate', unit: 'requests', from: 0, used: 1n }] as const
+    await stores.ledger.settle(createSettle(first.holdId, 'alice', 0n, { limits: uses }), context)
+    await batch.query(
+      `insert into compat_router.holds (id, account, amount, state, expires_at, limits)
+       values ($1, 'alice', 0, 0, 9999999999999, '[["rate","requests",0,"1"]]')`,
+      [second.holdId],
+    )
+    await batch.query('commit')
+    const replay = new Replay(await readChanges(stores))
+    await close()
+    expect(replay.problems).toEqual([])
+    expect(replay.statesOf('rate').map(({ used }) => used)).toEqual([0n, 1n, 2n])
   })
 
   it('finds a false refusal after the last change of its bucket', () => {

@@ -5,11 +5,11 @@ import type { DurableStores } from '../../../src/sql/stores.js'
 /** A change that the ledger has made. */
 export interface Change {
   /**
-   * The order of the changes. PostgreSQL draws it while the buckets of the change are locked, so for each bucket it is the
-   * order of commits. SQLite has one writer at a time.
+   * The order of the changes. PostgreSQL draws it while the buckets that the change counts in are locked, so for each bucket
+   * it is the order of commits. SQLite has one writer at a time.
    */
   readonly seq: number
-  /** The transaction, which has all its changes of one bucket in a row. */
+  /** The transaction, which has all the changes that count in one bucket in a row. */
   readonly batch: number
   readonly what: 'hold' | 'end' | 'charge' | 'bucket' | 'refusal'
   /** A hold, or the bucket that was written. */

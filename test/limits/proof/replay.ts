@@ -31,8 +31,8 @@ export class Replay {
   constructor(changes: readonly Change[]) {
     const batches = new Map<string, number>()
     for (const change of changes) {
-      const { batch, id, parts, what } = change
-      for (const bucket of what === 'bucket' ? [id] : parts.map(([name]) => name)) {
+      const { batch } = change
+      for (const bucket of bucketsOf(change)) {
         if ((batches.get(bucket) ?? batch) !== batch) this.#compare(bucket)
         batches.set(bucket, batch)
       }
@@ -129,4 +129,14 @@ export class Replay {
       row === undefined ? 'no row' : `${row.held} held and ${row.used} used since ${row.startsAt}`
     this.problems.push(`${bucket} has ${written}, and its calls ${held} held and ${used} used since ${from}`)
   }
+}
+
+/**
+ * The buckets that the ledger has locked for this change. The end of a hold and its charge change no count of requests, which
+ * the hold has counted, so they happen at any time, even between the changes of another transaction.
+ */
+function bucketsOf({ id, isReplaced, parts, what }: Change): readonly string[] {
+  if (what === 'bucket') return [id]
+  const isCounted = what === 'hold' || isReplaced
+  return parts.filter(([, unit]) => isCounted || unit !== 'requests').map(([bucket]) => bucket)
 }
