@@ -1,4 +1,5 @@
 import { ProviderError } from '../base/errors.js'
+import { JsonBrackets } from '../protocol/json-brackets.js'
 import { parseLoosely } from './provider-json.js'
 import { readComplaint } from './upstream-errors.js'
 
@@ -29,6 +30,7 @@ type OnData = (data: string, type: 'error' | undefined) => void
 export class StrayLines {
   /** JSON that is not complete yet. */
   #json = ''
+  #brackets = new JsonBrackets()
 
   constructor(private readonly onData: OnData) {}
 
@@ -56,8 +58,12 @@ export class StrayLines {
   }
 
   #collect(line: string, mayBeCut: boolean): void {
-    const json = this.#json === '' ? line : `${this.#json}\n${line}`
-    const value = /[}\]]\s*$/.test(line) ? parseLoosely(json) : undefined
+    const isFirst = this.#json === ''
+    const json = isFirst ? line : `${this.#json}\n${line}`
+    if (isFirst) this.#brackets = new JsonBrackets()
+    this.#brackets.take(line)
+    // To parse all of it after each line would take the square of its length.
+    const value = this.#brackets.closed ? parseLoosely(json) : undefined
     if (typeof value === 'object' && value !== null) {
       this.#json = ''
       this.#report(json, value)

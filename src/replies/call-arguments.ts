@@ -1,5 +1,5 @@
+import { JsonBrackets } from '../protocol/json-brackets.js'
 import { isObject } from '../protocol/json-values.js'
-import { JsonBrackets } from './json-brackets.js'
 import type { Losses } from './losses.js'
 
 /** Arguments that some providers send first, before those that the model writes. */
@@ -81,14 +81,16 @@ export class CallArguments {
   /** Returns the arguments of further calls of the same tool, each complete, which came after the end of these. */
   further(): string[] {
     const found: string[] = []
-    let rest = this.afterEnd
+    const given = this.soFar.trim()
+    // White space at the end is read once, and at the start only before each of them.
+    let rest = this.afterEnd.trim()
     this.afterEnd = ''
-    while (rest.trim() !== '') {
+    while (rest !== '') {
       const brackets = new JsonBrackets()
       const end = brackets.take(rest)
       const text = rest.slice(0, end).trim()
-      rest = rest.slice(end)
-      if (text === this.soFar.trim() || PLACEHOLDERS.has(text)) this.losses.mend('arguments-repeated')
+      rest = rest.slice(end).trimStart()
+      if (text === given || PLACEHOLDERS.has(text)) this.losses.mend('arguments-repeated')
       else if (isJsonObject(text)) found.push(text)
       else this.losses.mend('arguments-cut', MENDED_PLACE)
     }

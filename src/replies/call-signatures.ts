@@ -12,9 +12,14 @@ export function signedCallDetail({ extra_content: extra, id }: JsonObject): Json
 
 /** Puts the signatures of calls back, from the details that {@link signedCallDetail} made. */
 export function signCalls(calls: readonly JsonObject[], details: readonly JsonObject[]): void {
+  const signatures = new Map<unknown, unknown>()
+  for (const { data, format, id } of details) {
+    if (format === GOOGLE_FORMAT && !signatures.has(id)) signatures.set(id, data)
+  }
   for (const call of calls) {
-    const signed = details.find(({ format, id }) => format === GOOGLE_FORMAT && id === call.id)
-    if (signed !== undefined) call.extra_content = { google: { thought_signature: signed.data } }
+    if (signatures.has(call.id)) {
+      call.extra_content = { google: { thought_signature: signatures.get(call.id) } }
+    }
   }
 }
 

@@ -62,7 +62,7 @@ function joinPart(joined: JoinedParts, part: JsonObject, losses: Losses): void {
   } else if (written !== undefined) {
     joined.text += written
     const { annotations } = isObject(part.text) ? part.text : part
-    if (Array.isArray(annotations)) joined.annotations.push(...annotations)
+    if (Array.isArray(annotations)) for (const annotation of annotations) joined.annotations.push(annotation)
   } else if (Object.keys(part).some((name) => name !== 'type' && part[name] !== null)) {
     joined.others.push(part)
   } else losses.mend('part-skipped')

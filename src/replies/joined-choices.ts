@@ -38,6 +38,8 @@ function renumbered(choice: JsonObject, index: number, losses: Losses): JsonObje
 
 function joinChoices(choices: readonly JsonObject[], losses: Losses): JsonObject {
   const message: JsonObject = {}
+  /** The lists of `message` that are its own, so that they can grow. */
+  const grown = new Set<unknown>()
   const seen = new Set<string>()
   for (const choice of choices) {
     const said = choice.message ?? choice.delta
@@ -46,10 +48,12 @@ function joinChoices(choices: readonly JsonObject[], losses: Losses): JsonObject
     seen.add(text)
     if (!isObject(said) && !saysNothing(said)) losses.add('the message of a choice is not an object', said)
     for (const [name, value] of isObject(said) ? Object.entries(said) : []) {
-      if (value !== null && value !== undefined) message[name] = joined(name, message[name], value)
+      if (value !== null && value !== undefined) message[name] = joined(name, message[name], value, grown)
     }
   }
-  const joinedChoice: JsonObject = Object.assign({}, ...choices.toReversed(), { index: 0, message })
+  const joinedChoice: JsonObject = {}
+  for (const choice of choices.toReversed()) Object.assign(joinedChoice, choice)
+  Object.assign(joinedChoice, { index: 0, message })
   delete joinedChoice.delta
   Object.assign(joinedChoice, endOf(choices))
   return joinedChoice
@@ -57,14 +61,22 @@ function joinChoices(choices: readonly JsonObject[], losses: Losses): JsonObject
 
 const GROWING = new Set(['content', 'reasoning', 'reasoning_content', 'refusal'])
 
-function joined(name: string, known: unknown, more: unknown): unknown {
+function joined(name: string, known: unknown, more: unknown, grown: Set<unknown>): unknown {
   if (known === undefined) return more
-  if (Array.isArray(known) && Array.isArray(more)) return [...known, ...more]
+  if (Array.isArray(known) && Array.isArray(more)) return extended(known, more, grown)
   if (!GROWING.has(name)) return known
   if (isText(known) && isText(more)) return known === more ? known : known + more
   if (!isText(known) && !Array.isArray(known)) return more
   const partsOf = (value: unknown) => (Array.isArray(value) ? value : [value])
-  return more === '' ? known : [...partsOf(known), ...partsOf(more)]
+  return more === '' ? known : extended(partsOf(known), partsOf(more), grown)
+}
+
+/** Adds items to a list, of which the first time a copy is made: a copy each time would take the square of its length. */
+function extended(list: unknown[], more: readonly unknown[], grown: Set<unknown>): unknown[] {
+  const own = grown.has(list) ? list : [...list]
+  grown.add(own)
+  for (const item of more) own.push(item)
+  return own
 }
 
 /** The finish that says most: a failure, then whatever is not a plain stop. */

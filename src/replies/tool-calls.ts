@@ -20,7 +20,7 @@ interface ToolCallState {
   name: string | undefined
   readonly args: CallArguments
   /** Other members of the function. */
-  details: JsonObject
+  readonly details: JsonObject
   /** A piece of it could not be read: the rest would be another call than the model's. */
   isLost: boolean
   /** Fields of the provider's own, as the signature that Gemini wants back. */
@@ -120,7 +120,7 @@ export class ToolCallStream {
         return
       }
       another.name = name
-      another.details = details
+      addMembers(another.details, details)
       another.args.take(text)
       sent.push(this.begin(another, another.args.end()))
     }
@@ -162,7 +162,7 @@ export class ToolCallStream {
       if (own !== undefined) sent.push({ ...mendExtra(own, this.losses), ...more(call, piece) })
       else if (piece !== '') sent.push(more(call, piece))
     } else {
-      call.details = { ...call.details, ...delta.details }
+      addMembers(call.details, delta.details)
       // More of the arguments without more of the name: the name is whole.
       const isNamed = wasNamed && !isMoreOfName && args !== ''
       if (call.name !== undefined && (isNamed || call.args.isClosed)) {
@@ -310,6 +310,11 @@ export class ToolCallStream {
     this.calls.push(call)
     return call
   }
+}
+
+/** Adds to the object itself: a copy for each piece would take the square of the members that a provider sends. */
+function addMembers(known: JsonObject, members: JsonObject): void {
+  for (const name of Object.keys(members)) if (name !== '__proto__') known[name] = members[name]
 }
 
 function more(call: ToolCallState, piece: string): JsonObject {

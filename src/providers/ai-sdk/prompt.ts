@@ -89,17 +89,18 @@ function toAssistantParts(
   model: ModelNames,
   calls: CallNames,
 ): PromptPart[] {
+  const options = signedOptions(message, model)
   return [
     ...thoughtParts(message, model),
     ...message.content
       .filter(({ text }) => text.trim() !== '')
       .map((part) => ({ type: 'text', text: part.text, ...(part.cache ? CACHE : {}) })),
-    ...message.toolCalls.map((call) => ({
+    ...message.toolCalls.map((call, index) => ({
       type: 'tool-call',
       toolCallId: calls.newId(call.id),
       toolName: calls.nameOf(call.name),
       input: withDigits(call.input),
-      ...signedOptions(call, message, model),
+      ...options[index],
     })),
   ]
 }

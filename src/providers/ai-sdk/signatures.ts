@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import type { InputMessage, InputToolCall } from '../openai-input/messages.js'
 import { CLAUDE_FORMAT, GOOGLE_FORMAT, isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import type { PromptPart, ProviderOptions } from './specification.js'
@@ -89,21 +89,25 @@ function part(text: string, providerOptions: ProviderOptions): PromptPart {
 }
 
 /**
- * Returns the options with which Google's models recognise their call. Since Gemini 3 they refuse a call without a
- * signature, so one that another model made gets the signature that Google accepts for it. Of calls at one time, Google
+ * Returns the options with which Google's models recognise each call of a reply. Since Gemini 3 they refuse a call without
+ * a signature, so one that another model made gets the signature that Google accepts for it. Of calls at one time, Google
  * signs the first alone.
  */
 export function signedOptions(
-  call: InputToolCall,
   { reasoningDetails, toolCalls }: Reply,
   model: ModelNames,
-): { providerOptions?: ProviderOptions } {
-  const signatureOf = ({ id, thoughtSignature }: InputToolCall) =>
-    thoughtSignature ??
-    textOf(reasoningDetails.find((detail) => isOfGoogle(detail) && detail.id === id)?.data)
-  const isForeign = call === toolCalls[0] && requiresSignatures(model) && !toolCalls.some(signatureOf)
-  const thoughtSignature = signatureOf(call) ?? (isForeign ? UNSIGNED : undefined)
-  return thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } }
+): { providerOptions?: ProviderOptions }[] {
+  const signatures = new Map<unknown, unknown>()
+  for (const detail of reasoningDetails) {
+    if (isOfGoogle(detail) && !signatures.has(detail.id)) signatures.set(detail.id, detail.data)
+  }
+  const signed = toolCalls.map(
+    ({ id, thoughtSignature }: InputToolCall) => thoughtSignature ?? textOf(signatures.get(id)),
+  )
+  if (requiresSignatures(model) && signed.length > 0 && !signed.some(isText)) signed[0] = UNSIGNED
+  return signed.map((thoughtSignature) =>
+    thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } },
+  )
 }
 
 function requiresSignatures(model: ModelNames): boolean {

@@ -33,6 +33,8 @@ interface OpenBlock {
 export function createStreamReader(): StreamReader {
   const usage = createUsageReader()
   const blocks = new Map<unknown, OpenBlock>()
+  /** The indexes of blocks in the order of their starts. Those at its end may have ended. */
+  const starts: unknown[] = []
   let id: string | undefined
   let calls = 0
   let terminated = false
@@ -58,6 +60,7 @@ export function createStreamReader(): StreamReader {
     const type = isNameless ? undefined : content.type
     const block: OpenBlock = { type, call: calls, input: content.input, hasArguments: false }
     blocks.set(index, block)
+    starts.push(index)
     if (isNameless) throw unreadableEvent()
     switch (content.type) {
       case 'text':
@@ -112,7 +115,10 @@ export function createStreamReader(): StreamReader {
     }
   }
   /** Some servers count the blocks wrongly, but they send one block after the other. */
-  const lastOpenBlock = () => [...blocks.values()].at(-1)
+  const lastOpenBlock = () => {
+    while (starts.length > 0 && !blocks.has(starts.at(-1))) starts.pop()
+    return blocks.get(starts.at(-1))
+  }
   const stopBlock = (index: unknown): ProviderEvent[] => {
     const block = blocks.get(index)
     blocks.delete(index)

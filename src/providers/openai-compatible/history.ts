@@ -43,19 +43,16 @@ export const UNSIGNED = 'skip_thought_signature_validator'
  */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
-  let unanswered: readonly string[] = []
+  const unanswered = new Set<unknown>()
   for (const message of messages) {
     const sent = prepareMessage(message, form)
     if (sent === undefined) continue
-    if (sent.role === 'tool') unanswered = unanswered.filter((id) => id !== sent.tool_call_id)
-    else if (unanswered.length > 0) {
+    if (sent.role === 'tool') unanswered.delete(sent.tool_call_id)
+    else {
       for (const id of unanswered) prepared.push({ role: 'tool', tool_call_id: id, content: '' })
-      unanswered = []
+      unanswered.clear()
     }
-    if (sent.role === 'assistant')
-      unanswered = callsOf(sent)
-        .map(({ id }) => id)
-        .filter(isText)
+    if (sent.role === 'assistant') for (const { id } of callsOf(sent)) if (isText(id)) unanswered.add(id)
     prepared.push(sent)
   }
   return prepared

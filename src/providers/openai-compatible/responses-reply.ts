@@ -96,7 +96,10 @@ class ResponseReader {
   /** Reads a whole response as the events that it would have come in. */
   readWhole(response: JsonObject, events: ProviderEvent[]): void {
     this.id = textOf(response.id)
-    const add = (read: () => ProviderEvent[]) => events.push(...readOrPassOver(read))
+    // One by one: a call with as many arguments as a reply may have items overflows the stack.
+    const add = (read: () => ProviderEvent[]) => {
+      for (const event of readOrPassOver(read)) events.push(event)
+    }
     add(() => [this.chunk({ role: 'assistant', content: '' })])
     add(() => this.readEnd(response, events))
   }

@@ -2,6 +2,8 @@
 export class CallNames {
   private readonly ids = new Map<string, string>()
   private readonly used = new Set<string>()
+  /** The next number for each id that was given before. */
+  private readonly counts = new Map<string, number>()
 
   /**
    * @param cleans whether only the characters are kept that Claude accepts: a server of another model may know its calls
@@ -12,7 +14,9 @@ export class CallNames {
   newId(given: string): string {
     const clean = this.nameOf(given)
     let id = clean
-    for (let count = 2; this.used.has(id); count++) id = `${clean}_${count}`
+    let count = this.counts.get(clean) ?? 2
+    while (this.used.has(id)) id = `${clean}_${count++}`
+    this.counts.set(clean, count)
     this.used.add(id)
     this.ids.set(given, id)
     return id

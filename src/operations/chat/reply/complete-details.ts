@@ -32,8 +32,10 @@ export function completeDetails(said: JsonObject): void {
     const text = readableText(detail)
     if (text !== undefined) hasReadable = true
     if (isText(text)) {
-      const start = reasoning.indexOf(text, written)
-      if (start < 0 && isSame(detail, completed.at(-1))) continue
+      const follows = reasoning.startsWith(text, written)
+      // Before any search: one through the rest of the text for each detail takes the square of their number.
+      if (!follows && isSame(detail, completed.at(-1))) continue
+      const start = follows ? written : reasoning.indexOf(text, written)
       if (start < 0) return
       addText(completed, completed.length, reasoning.slice(written, start))
       written = start + text.length

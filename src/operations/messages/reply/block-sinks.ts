@@ -40,7 +40,10 @@ export class BodySink implements BlockSink {
   constructor(private readonly losses: Losses) {}
 
   open(block: JsonObject): string {
-    if (!this.isUnread) this.blocks.push({ block: Object.assign({}, block), input: '' })
+    if (this.isUnread) return ''
+    const own: JsonObject = Object.assign({}, block)
+    if (Array.isArray(own.citations)) own.citations = [...own.citations]
+    this.blocks.push({ block: own, input: '' })
     return ''
   }
 
@@ -53,9 +56,8 @@ export class BodySink implements BlockSink {
     else if (delta.type === 'thinking_delta') append(block, 'thinking', delta.thinking)
     else if (delta.type === 'signature_delta') block.signature = delta.signature
     else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
-      block.citations = Array.isArray(block.citations)
-        ? [...block.citations, delta.citation]
-        : [delta.citation]
+      if (Array.isArray(block.citations)) block.citations.push(delta.citation)
+      else block.citations = [delta.citation]
     } else this.losses.mend('member-dropped', 'content.delta')
     return ''
   }

@@ -1,7 +1,7 @@
+import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
-import { JsonBrackets } from '../../../replies/json-brackets.js'
 import { toKept } from '../recall/kept-item.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
 import { type CalledTool, toCustomInput } from '../request/read-tools.js'

@@ -33,6 +33,10 @@ class Messages {
   private reply: ChatMessage | undefined
   /** The signatures of its calls. */
   private signatures: JsonObject[] = []
+  private calls: JsonObject[] = []
+  private details: JsonObject[] = []
+  /** The parts of its content, once several items had some. */
+  private parts: unknown[] | undefined
 
   constructor(private readonly provider: string | undefined) {}
 
@@ -77,7 +81,7 @@ class Messages {
     // A provider may sign a call after its end.
     const isThought = text !== '' || details.length > 0
     if (isThought && this.reply !== undefined && !isOnlyReasoning(this.reply)) this.endReply()
-    this.signatures.push(...signatures)
+    for (const signature of signatures) this.signatures.push(signature)
     if (!isThought) return
     const reply = this.current()
     if (text !== '') {
@@ -85,14 +89,16 @@ class Messages {
         ? `${reply.reasoning_content}\n\n${text}`
         : text
     }
-    addDetails(reply, details)
+    this.addDetails(reply, details)
   }
 
   private addText(content: unknown): void {
     if (this.reply !== undefined && this.reply.content !== null) {
       // Two messages in a row stay two, unless a call is between them: its result must follow the message of the call.
       if (Array.isArray(this.reply.tool_calls)) {
-        this.reply.content = [...partsOf(this.reply.content), ...partsOf(content)]
+        this.parts ??= [...partsOf(this.reply.content)]
+        for (const part of partsOf(content)) this.parts.push(part)
+        this.reply.content = this.parts
         return
       }
       this.endReply()
@@ -103,7 +109,8 @@ class Messages {
   private addCall({ call_id: id, name }: JsonObject, args: string): void {
     const reply = this.current()
     const call = { id, type: 'function', function: { name, arguments: args } }
-    reply.tool_calls = [...(Array.isArray(reply.tool_calls) ? reply.tool_calls : []), call]
+    this.calls.push(call)
+    reply.tool_calls = this.calls
   }
 
   private current(): ChatMessage {
@@ -112,24 +119,27 @@ class Messages {
   }
 
   private endReply(): void {
-    const { reply, signatures } = this
+    const { calls, reply, signatures } = this
     this.reply = undefined
     this.signatures = []
     if (reply === undefined) return
-    if (Array.isArray(reply.tool_calls)) signCalls(reply.tool_calls, signatures.filter(isMadeHere))
+    signCalls(calls, signatures.filter(isMadeHere))
     // OpenRouter signs a call by a detail of the message, and requires it back as such.
-    addDetails(
+    this.addDetails(
       reply,
       signatures.filter((signature) => !isMadeHere(signature)),
     )
     this.all.push(reply)
+    this.calls = []
+    this.details = []
+    this.parts = undefined
   }
-}
 
-function addDetails(reply: ChatMessage, details: readonly JsonObject[]): void {
-  if (details.length === 0) return
-  const known = Array.isArray(reply.reasoning_details) ? reply.reasoning_details : []
-  reply.reasoning_details = [...known, ...details]
+  private addDetails(reply: ChatMessage, details: readonly JsonObject[]): void {
+    if (details.length === 0) return
+    for (const detail of details) this.details.push(detail)
+    reply.reasoning_details = this.details
+  }
 }
 
 function isOnlyReasoning({ content, tool_calls: calls }: ChatMessage): boolean {
