@@ -1,4 +1,5 @@
-import { parseExactly } from './exact-data.js'
+import { keepExactText } from './exact-data.js'
+import { parseInner } from './inner-json.js'
 import { isObject, isTooDeep, type JsonObject } from './json-values.js'
 
 /**
@@ -10,16 +11,19 @@ import { isObject, isTooDeep, type JsonObject } from './json-values.js'
  */
 export function mendArguments(text: string): string {
   if (text.trim() === '') return '{}'
-  const value = parse(text)
+  const value = parseInner(text)
   if (isArguments(value)) return text
   if (value === null) return '{}'
-  if (typeof value === 'string' && isArguments(parse(value))) return value
+  if (typeof value === 'string' && isArguments(parseInner(value))) return value
   return lastObject(text) ?? JSON.stringify({ arguments: text })
 }
 
 /** Returns the arguments of an earlier tool call as an object, as {@link mendArguments} makes it one. */
 export function readArguments(text: string): JsonObject {
-  return parseExactly(mendArguments(text))
+  const value = parseInner(text)
+  if (isArguments(value)) return keepExactText(value, text)
+  const mended = mendArguments(text)
+  return keepExactText(JSON.parse(mended), mended)
 }
 
 function isArguments(value: unknown): value is JsonObject {
@@ -30,15 +34,7 @@ function isArguments(value: unknown): value is JsonObject {
 function lastObject(text: string): string | undefined {
   const end = text.indexOf('}{')
   const start = text.lastIndexOf('}{')
-  if (end < 0 || !isArguments(parse(text.slice(0, end + 1)))) return undefined
+  if (end < 0 || !isArguments(parseInner(text.slice(0, end + 1)))) return undefined
   const last = text.slice(start + 1)
-  return isArguments(parse(last)) ? last : undefined
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return isArguments(parseInner(last)) ? last : undefined
 }

@@ -1,3 +1,4 @@
+import { afterSpace, endOfString, endOfValue, membersAt, nextMember } from './json-text.js'
 import { isObject, type JsonObject } from './json-values.js'
 
 /** The key of the text of a JSON Schema or of a call's arguments, for numbers that a JavaScript number cannot represent. */
@@ -53,9 +54,8 @@ export function keepExactArguments(reply: JsonObject, text: string): void {
   }
 }
 
-/** Parses JSON text of an object, and stores the text with it if parsing changes a number in it. */
-export function parseExactly(text: string): JsonObject {
-  const value: JsonObject = JSON.parse(text)
+/** Stores with an object the text that it was parsed from, if parsing changed a number in it. */
+export function keepExactText(value: JsonObject, text: string): JsonObject {
   if (MAYBE_INEXACT.test(text)) keepText(value, text)
   return value
 }
@@ -143,17 +143,13 @@ function locate(text: string, at: number, value: unknown, place: readonly string
     let item = afterSpace(text, at + 1)
     for (let position = 0; text[item] !== ']' && item < text.length; position++) {
       locate(text, item, value[position], rest)
-      item = next(text, endOfValue(text, item))
+      item = nextMember(text, endOfValue(text, item))
     }
     return
   }
-  if (!isObject(value) || text[at] !== '{') return
-  let name = afterSpace(text, at + 1)
-  while (text[name] === '"') {
-    const end = endOfString(text, name)
-    const start = afterSpace(text, afterSpace(text, end) + 1)
-    if (JSON.parse(text.slice(name, end)) === step) locate(text, start, value[step], rest)
-    name = next(text, endOfValue(text, start))
+  if (!isObject(value)) return
+  for (const { from, name } of membersAt(text, at)) {
+    if (name === step) locate(text, from, value[step], rest)
   }
 }
 
@@ -189,48 +185,4 @@ function* outsideOfStrings(text: string): Generator<readonly [from: number, to: 
     yield [at, end]
     at = quote < 0 ? end : endOfString(text, quote)
   }
-}
-
-const SPACE = /[ \t\r\n]/
-
-function afterSpace(text: string, from: number): number {
-  let at = from
-  while (at < text.length && SPACE.test(text[at]!)) at++
-  return at
-}
-
-/** Returns the start of the next member or item, or the end of the object or list. */
-function next(text: string, end: number): number {
-  const at = afterSpace(text, end)
-  return text[at] === ',' ? afterSpace(text, at + 1) : at
-}
-
-function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
-    let before = quote - 1
-    while (text[before] === '\\') before--
-    if ((quote - before) % 2 === 1) return quote + 1
-  }
-  return text.length
-}
-
-function endOfValue(text: string, start: number): number {
-  let depth = 0
-  let at = start
-  while (at < text.length) {
-    const character = text[at]!
-    if (character === '"') {
-      at = endOfString(text, at)
-      if (depth === 0) return at
-      continue
-    }
-    if (character === '{' || character === '[') depth++
-    else if (character === '}' || character === ']') {
-      if (depth === 0) return at
-      depth--
-      if (depth === 0) return at + 1
-    } else if (depth === 0 && (character === ',' || SPACE.test(character))) return at
-    at++
-  }
-  return at
 }

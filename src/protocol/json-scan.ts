@@ -1,4 +1,4 @@
-import { CompatError } from '../base/errors.js'
+import { CompatError, isCompatError } from '../base/errors.js'
 import { MAX_DEPTH } from './json-values.js'
 
 export const MAX_VALUES = 200_000
@@ -8,6 +8,7 @@ export interface JsonScan {
   /** Whether any object has a field `__proto__`, however its letters are escaped. */
   readonly hasProtoKey: boolean
   readonly messages: FoundMessages | undefined
+  readonly values: number
 }
 
 /** The position of the value of the top-level field `messages`, and the number of fields of all objects in it. */
@@ -56,6 +57,11 @@ export function scanJson(text: string): JsonScan {
   return new Scanner(text).run()
 }
 
+/** Returns the number of values in JSON text, or the limit of {@link scanJson} that it is beyond. */
+export function countJsonValues(text: string): number | 'too-deep' | 'too-many' {
+  return new Scanner(text).count()
+}
+
 class Scanner {
   private depth = 0
   private values = 0
@@ -70,8 +76,17 @@ class Scanner {
   run(): JsonScan {
     let at = 0
     while (at < this.text.length) at = this.step(at)
-    const { fields, from, hasProtoKey, to } = this
-    return { hasProtoKey, messages: this.isSure && to >= 0 ? { from, to, fields } : undefined }
+    const { fields, from, hasProtoKey, to, values } = this
+    return { hasProtoKey, messages: this.isSure && to >= 0 ? { from, to, fields } : undefined, values }
+  }
+
+  count(): number | 'too-deep' | 'too-many' {
+    try {
+      return this.run().values
+    } catch (error) {
+      if (!isCompatError(error)) throw error
+      return this.depth > MAX_DEPTH ? 'too-deep' : 'too-many'
+    }
   }
 
   /** Whether the scanner is inside the messages. */

@@ -175,8 +175,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       if (this.#bytes >= ERROR_BODY_BYTES) this.#fail(this.#statusError(this.#errorReply))
       return
     }
-    const { call, reader } = this.#request
-    if (this.#bytes > call.limits.replyBytes) {
+    const { call, reader, repeatedBytes = 0 } = this.#request
+    if (this.#bytes > call.limits.replyBytes + repeatedBytes) {
       this.#fail(replyTooLong(call.limits.replyBytes))
       return
     }

@@ -13,6 +13,8 @@ export interface UpstreamRequest {
   readonly body: string | Buffer
   /** Must be new for each request. */
   readonly reader: ReplyReader
+  /** The bytes of the reply that may repeat the request. They do not count as reply. 0 by default. */
+  readonly repeatedBytes?: number
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
   /** Returns the request to send instead after this failure, or undefined if the failure stands. Must not throw. */
   readonly instead?: ((failure: unknown) => UpstreamRequest | undefined) | undefined

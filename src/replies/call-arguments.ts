@@ -1,3 +1,4 @@
+import { parseInner } from '../protocol/inner-json.js'
 import { JsonBrackets } from '../protocol/json-brackets.js'
 import { isObject } from '../protocol/json-values.js'
 import type { Losses } from './losses.js'
@@ -121,18 +122,10 @@ export class CallArguments {
 
 /** Returns the JSON object in a JSON string. */
 function unquoted(text: string): string | undefined {
-  try {
-    const inner: unknown = JSON.parse(text)
-    return typeof inner === 'string' && isJsonObject(inner) ? inner : undefined
-  } catch {
-    return undefined
-  }
+  const inner = parseInner(text)
+  return typeof inner === 'string' && isJsonObject(inner) ? inner : undefined
 }
 
 function isJsonObject(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text))
-  } catch {
-    return false
-  }
+  return isObject(parseInner(text))
 }

@@ -131,7 +131,7 @@ function native(): string {
 
 const NATIVE: Played = {
   provider: 'OpenAI, in the Responses API',
-  reader: () => createResponsesReader(EVENT_BYTES, undefined),
+  reader: () => createResponsesReader('', EVENT_BYTES, undefined),
   stream: native(),
 }
 

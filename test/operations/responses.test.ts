@@ -774,6 +774,48 @@ describe('a provider of this API', () => {
     expect(await charges()).toEqual([])
   })
 
+  describe('in which the provider repeats the request', () => {
+    const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
+    const deep = JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`)
+    const repeated = {
+      instructions: 'x'.repeat(300_000),
+      text: { format: { type: 'json_schema', schema: deep } },
+    }
+    const events = (status: string) => [
+      { type: 'response.created', response: { id: 'resp_1', status: 'in_progress', ...repeated } },
+      { type: 'response.in_progress', response: { id: 'resp_1', status: 'in_progress', ...repeated } },
+      { type: 'response.output_item.added', output_index: 0, item: { id: 'msg_1', type: 'message' } },
+      { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, delta: 'Hel' },
+      {
+        type: `response.${status}`,
+        response: {
+          ...repeated,
+          status,
+          output: [{ id: 'msg_1', type: 'message', content: [{ type: 'output_text', text: 'Hel' }] }],
+          error: null,
+          incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+          usage,
+        },
+      },
+    ]
+
+    it.each(['completed', 'incomplete'])(
+      'is read and charged however deep and long that is: %s',
+      async (status) => {
+        const limits = { eventBytes: 64 * 1024, replyBytes: 128 * 1024 }
+        await start({ adapter: overResponses, router: () => ({ limits }) })
+        service.upstream.script(answerEvents(events(status), { done: false }))
+        const { response } = await streamFor({ input: 'Hi', instructions: repeated.instructions })
+        expect(response).toMatchObject({
+          status,
+          output: [{ content: [{ text: 'Hel' }] }],
+          usage: { input_tokens: 11, output_tokens: 7, charge: { basis: 'reported' } },
+        })
+        expect(await charges()).toEqual([nanos(String(response.usage.cost))])
+      },
+    )
+  })
+
   describe.each(['failed', 'cancelled'])('that ends as %s with a usage', (status) => {
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
     const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }

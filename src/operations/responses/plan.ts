@@ -35,9 +35,9 @@ export class ResponsePlan extends ChatPlan {
     if (route.adapter.responses !== undefined)
       return toResponsesRequest(request, this.response, route.provider)
     if (!this.hasReasoning) return request
-    const { items, settings } = this.response
+    const { items, settings, thoughts } = this.response
     return Object.assign({}, request, {
-      messages: checkedMessages(settings.instructions, items, route.provider),
+      messages: checkedMessages(settings.instructions, items, thoughts, route.provider),
     })
   }
 

@@ -16,12 +16,15 @@ import {
   omitted,
   type RequestReading,
   readList,
+  TOO_MUCH_JSON,
   text,
 } from './reading.js'
 
 export const MAX_MESSAGES = 10_000
 const MAX_CALLS = 1_024
 const MAX_ITEMS = 1_000
+/** The most reasoning details of a message. */
+export const MAX_DETAILS = MAX_ITEMS
 
 /** Leaves an empty list out: clients send such lists back with every reply, and strict providers refuse them. */
 const emptyOr =
@@ -33,9 +36,13 @@ const emptyOr =
 
 const textOfReply = ifRight((value) => typeof value === 'string')
 
-/** The client can only send back the arguments that it got, however broken. */
-const callArguments: Member = (value, place, reading) =>
-  typeof value === 'string' ? mendArguments(value) : text(value, place, reading)
+/** The client can only send back the arguments that it got, however broken. Those nested too deeply are never parsed. */
+const callArguments: Member = (value, place, reading) => {
+  if (typeof value !== 'string') return text(value, place, reading)
+  if (reading.innerJson.add(value) !== 'too-many') return mendArguments(value)
+  reading.faults.add(place, TOO_MUCH_JSON)
+  return value
+}
 
 const functionCall = objectOf(membersOf({ name: text, arguments: callArguments, parsed_arguments: omitted }))
 

@@ -1,4 +1,6 @@
-import { isObject, type JsonObject } from '../json-values.js'
+import { InnerJson } from '../inner-json.js'
+import { MAX_VALUES } from '../json-scan.js'
+import { isObject, type JsonObject, MAX_DEPTH } from '../json-values.js'
 import { RequestFaults } from '../request-faults.js'
 import { cleanLabel } from '../text.js'
 
@@ -12,6 +14,7 @@ export interface Unlisted {
 
 const MAX_LEFT_OUT = 20
 const SHOWN_CHARS = 64
+export const TOO_MUCH_JSON = `must be JSON nested no deeper than ${MAX_DEPTH}, and with the other JSON texts of the request of at most ${MAX_VALUES.toLocaleString('en')} values`
 
 /** Notes from reading a request: its faults, the parameters that a host must name, and the members that were left out. */
 export class RequestReading {
@@ -20,11 +23,18 @@ export class RequestReading {
   readonly unlisted = new Map<string, Unlisted>()
   /** The paths of members that the router does not know, without positions, such as `messages.parsed_text`. */
   readonly leftOut = new Set<string>()
+  /** The JSON texts of the request. */
+  readonly innerJson = new InnerJson()
   /** Whether a prompt cache mark was seen. */
   marksCache = false
 
   mustBeNamed(name: string, param: string): void {
     if (!this.unlisted.has(name)) this.unlisted.set(name, { name, param })
+  }
+
+  /** Adds a fault if JSON text takes the request beyond the limits of a body. */
+  checkInnerJson(text: string, place: string): void {
+    if (this.innerJson.add(text) !== 'good') this.faults.add(place, TOO_MUCH_JSON)
   }
 
   leaveOut(place: string, member: string): void {

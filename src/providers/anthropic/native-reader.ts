@@ -8,6 +8,7 @@ import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../pr
 import { ReplyReader } from '../reply-reader.js'
 import { unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
+import { ofMessage } from './message-events.js'
 import { createUsageReader, type UsageReader } from './usage.js'
 
 /** The start of an event that has no usage, and that a client can get unparsed. */
@@ -28,8 +29,9 @@ export function createNativeReader(eventBytes: number): ReplyReader {
       const text = fromLatin1(data)
       let isLast = false
       for (const event of readFrame(text, type, events)) {
-        if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
-        else isLast = readEvent(event, usage, events) || isLast
+        const read = isTooDeepAs(text, event) ? ofMessage(event) : event
+        if (read === undefined) events.push(unreadable('An event of the stream is nested too deeply.'))
+        else isLast = readEvent(read, usage, events) || isLast
       }
       return isLast
     },

@@ -5,6 +5,7 @@ import { ReplyReader } from '../reply-reader.js'
 import { readOrPassOver, unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
 import { readMessage } from './message.js'
+import { ofMessage } from './message-events.js'
 import { createStreamReader } from './stream.js'
 
 /** Returns a reader for one reply of the Messages API, streamed or whole. */
@@ -17,8 +18,9 @@ export function createReader(eventBytes: number): ReplyReader {
       if (data.trim() === '') return false
       const text = fromLatin1(data)
       for (const event of readFrame(text, type, events)) {
-        if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
-        else events.push(...readOrPassOver(() => stream.read(event)))
+        const read = isTooDeepAs(text, event) ? ofMessage(event) : event
+        if (read === undefined) events.push(unreadable('An event of the stream is nested too deeply.'))
+        else events.push(...readOrPassOver(() => stream.read(read)))
       }
       return stream.terminated
     },

@@ -17,7 +17,7 @@ import type { HistoryForm, ReasoningField } from './history.js'
 import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
 import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
-import { createResponsesReader } from './responses-reply.js'
+import { createResponsesReader, repeatedBytes } from './responses-reply.js'
 import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
@@ -155,16 +155,20 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     call: ProviderCall<ResponsesRequest>,
     take: UpstreamRequest['take'],
     withReasoning: boolean,
-  ): UpstreamRequest => ({
-    call,
-    endpoint: RESPONSES,
-    headers: credentialOf(call),
-    body: buildResponsesBody(call.request, call.stream, withReasoning),
-    reader: createResponsesReader(call.limits.eventBytes, unlistedTokens),
-    take,
-    instead: (failure) =>
-      withReasoning && rejectsReasoning(failure, call) ? prepareResponse(call, take, false) : undefined,
-  })
+  ): UpstreamRequest => {
+    const body = buildResponsesBody(call.request, call.stream, withReasoning)
+    return {
+      call,
+      endpoint: RESPONSES,
+      headers: credentialOf(call),
+      body,
+      reader: createResponsesReader(body, call.limits.eventBytes, unlistedTokens),
+      repeatedBytes: repeatedBytes(body),
+      take,
+      instead: (failure) =>
+        withReasoning && rejectsReasoning(failure, call) ? prepareResponse(call, take, false) : undefined,
+    }
+  }
   const respond = async (call: ProviderCall<ResponsesRequest>, take: UpstreamRequest['take']) =>
     upstream.post(prepareResponse(call, take, reasoningHistory !== false))
 

@@ -8,17 +8,36 @@ import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../pr
 import { ReplyReader } from '../reply-reader.js'
 import { readOrPassOver, UnreadableContent, unreadable } from '../unreadable.js'
 import { frameError } from '../upstream-errors.js'
+import { BYTES_A_CHARACTER, REPEATS, readStateEvent } from './response-state.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
 
-/** Returns a reader for one reply of the Responses API, streamed or whole. */
-export function createResponsesReader(eventBytes: number, unlistedTokens: UnlistedTokens): ReplyReader {
+/** Returns the bytes of a reply, at most, in which a provider repeats the request. */
+export function repeatedBytes(body: string): number {
+  return REPEATS * BYTES_A_CHARACTER * body.length
+}
+
+/**
+ * Returns a reader for one reply of the Responses API, streamed or whole.
+ *
+ * @param body the request
+ */
+export function createResponsesReader(
+  body: string,
+  eventBytes: number,
+  unlistedTokens: UnlistedTokens,
+): ReplyReader {
   const stream = new ResponseReader(unlistedTokens)
-  return new ReplyReader(eventBytes, {
+  return new ReplyReader(eventBytes + BYTES_A_CHARACTER * body.length, {
     fastPaths: false,
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.trim() === '' || data.startsWith('[DONE]')) return stream.terminated
       const text = fromLatin1(data)
+      const state = readStateEvent(text)
+      if (state !== undefined) {
+        for (const event of readOrPassOver(() => stream.read(state, events))) events.push(event)
+        return stream.terminated
+      }
       for (const event of readFrame(text, type, events)) {
         if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
         else events.push(...readOrPassOver(() => stream.read(event, events)))

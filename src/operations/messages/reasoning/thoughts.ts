@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { isWithin, parseText } from '../../../protocol/inner-json.js'
+import { MAX_VALUES } from '../../../protocol/json-scan.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { type Member, text } from '../../../protocol/request-fields/reading.js'
 
 /**
  * Whose thoughts a block contains. Claude signs its own, on every platform alike, and gets them back as they are. Those of
@@ -19,6 +22,8 @@ export interface Thought {
 }
 
 const MARK = 'cr1'
+/** A request may have ten times as many values in all of its signatures. */
+const MAX_MARKED_VALUES = MAX_VALUES / 10
 const MARKED = /^cr1\.([\w-]{11})\.([ds])(.*)$/s
 
 /** Whether a model is Claude, by its name. */
@@ -33,8 +38,17 @@ function markOf(provider: string): string {
 
 /** Returns the signature for reasoning that came through chat, with its details if there are any. */
 export function markDetails(details: readonly JsonObject[], provider: string): string {
-  const json = details.length === 0 ? '' : Buffer.from(JSON.stringify(details)).toString('base64url')
-  return `${MARK}.${markOf(provider)}.d${json}`
+  const json = details.length === 0 ? '' : JSON.stringify(details)
+  // A request could not send more back.
+  const kept = isWithin(json, MAX_MARKED_VALUES) ? Buffer.from(json).toString('base64url') : ''
+  return `${MARK}.${markOf(provider)}.d${kept}`
+}
+
+/** Reads the signature of a block: JSON beyond the limits in it is a fault. */
+export const signature: Member = (value, place, reading) => {
+  const [, , kind, rest = ''] = typeof value === 'string' ? (MARKED.exec(value) ?? []) : []
+  if (kind === 'd') reading.checkInnerJson(decoded(rest), place)
+  return text(value, place, reading)
 }
 
 /** Returns the signature for a client of one that came in the terms of the API. */
@@ -59,12 +73,12 @@ const TEXT_MEMBERS = ['type', 'id', 'format', 'text', 'summary', 'data', 'signat
 
 function readDetails(encoded: string): readonly JsonObject[] {
   if (encoded === '') return []
-  try {
-    const details: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString())
-    return Array.isArray(details) ? details.filter(isObject).map(readDetail) : []
-  } catch {
-    return []
-  }
+  const details = parseText(decoded(encoded))
+  return Array.isArray(details) ? details.filter(isObject).map(readDetail) : []
+}
+
+function decoded(encoded: string): string {
+  return Buffer.from(encoded, 'base64url').toString()
 }
 
 function readDetail(given: JsonObject): JsonObject {

@@ -15,6 +15,7 @@ import {
   readObject,
   text,
 } from '../../../protocol/request-fields/reading.js'
+import { signature } from '../reasoning/thoughts.js'
 import { replaceMarks } from './nested-marks.js'
 
 const MAX_BLOCKS = 10_000
@@ -160,8 +161,8 @@ const ASSISTANT = {
     // Replies have it, and it says that the model itself called the tool.
     caller: omitted,
   }),
-  thinking: needing(['thinking'], { type: asItCame, thinking: text, signature: text }),
-  redacted_thinking: needing(['data'], { type: asItCame, data: text }),
+  thinking: needing(['thinking'], { type: asItCame, thinking: text, signature }),
+  redacted_thinking: needing(['data'], { type: asItCame, data: signature }),
 }
 
 const BLOCK_TYPES: ReadonlySet<string> = new Set([...Object.keys(USER), ...Object.keys(ASSISTANT)])

@@ -4,6 +4,7 @@ import { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { toPlainItems } from '../request/plain-items.js'
 import { isReference } from '../request/read-items.js'
 import { type AskedResponse, checkedMessages } from '../request/read-request.js'
+import { sealedReasoning } from '../request/sealed-reasoning.js'
 import type { CallersItems } from './recent-items.js'
 
 /** A request whose references to earlier items were replaced by the items. */
@@ -31,7 +32,7 @@ export function resolveReferences(
   recent: CallersItems | undefined,
   maxBytes: number,
 ): Resolved {
-  const { forward, items: given, settings } = asked
+  const { forward, items: given, settings, thoughts } = asked
   if (!given.some(isReference)) return { asked, leftOut: [] }
   const reading = new RequestReading()
   const missable = missableReferences(given)
@@ -54,11 +55,13 @@ export function resolveReferences(
     known.add(id)
     bytes += found.bytes
     if (bytes > maxBytes) throw tooLarge(maxBytes)
+    const { encrypted_content: sealed } = found.item
+    if (sealed !== undefined) sealedReasoning(sealed, item.place as string, reading)
     if (!isEmptyMessage(found.item)) items.push(found.item)
   }
   if (reading.faults.list.length > 0) throw reading.faults.error([])
   const { items: plain } = toPlainItems(items)
-  const messages = checkedMessages(settings.instructions, plain)
+  const messages = checkedMessages(settings.instructions, plain, thoughts)
   return {
     asked: Object.assign({}, asked, { items: plain, forward: Object.assign({}, forward, { messages }) }),
     leftOut: [...reading.leftOut],

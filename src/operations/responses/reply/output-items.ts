@@ -1,7 +1,10 @@
+import { parseInner } from '../../../protocol/inner-json.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { MAX_DETAILS } from '../../../protocol/request-fields/messages.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
+import { joinDetails } from '../../../replies/reasoning-details.js'
 import { toKept } from '../recall/kept-item.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
 import { type CalledTool, toCustomInput } from '../request/read-tools.js'
@@ -45,6 +48,8 @@ export class OutputItems {
   private readonly signed = new Set<unknown>()
   /** The signatures that came after the start of their calls. */
   private readonly lateSignatures: JsonObject[] = []
+  /** The details that may still be sealed. */
+  private sealable = MAX_DETAILS
   /** The place of each call among the items. */
   private readonly places = new Map<unknown, number>()
   /** The pieces of each whole thought, by its place among the items. */
@@ -185,7 +190,12 @@ export class OutputItems {
     const whole: JsonObject = { ...item, summary }
     if (!isCut) this.thoughts.set(index, details)
     if (this.encryptsReasoning && !isCut) {
-      whole.encrypted_content = sealReasoning({ provider: this.about.parts.route.provider, details })
+      const joined = joinDetails(details)
+      // All reasoning of a reply becomes one message of the next request.
+      this.sealable -= joined.length
+      const { provider } = this.about.parts.route
+      const sealed = this.sealable < 0 ? undefined : sealReasoning({ provider, details: joined })
+      if (sealed !== undefined) whole.encrypted_content = sealed
     }
     this.done({ index, item: whole })
   }
@@ -392,13 +402,9 @@ const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
 
 /** Returns the arguments of a search as an object, empty if the model wrote none. */
 function searchArguments(args: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(args)
-    if (isObject(value)) return value
-  } catch {
-    // The model broke off.
-  }
-  return {}
+  const value = parseInner(args)
+  // If not, the model broke off.
+  return isObject(value) ? value : {}
 }
 
 function itemPlace({ index, item }: OpenItem): JsonObject {

@@ -13,6 +13,7 @@ import {
   text,
 } from '../../../protocol/request-fields/reading.js'
 import { foundTools } from './read-tools.js'
+import { sealedReasoning } from './sealed-reasoning.js'
 
 const MAX_ITEMS = 10_000
 const MAX_PARTS = 1_000
@@ -130,7 +131,7 @@ const ITEMS: ReadonlyMap<unknown, Member> = new Map([
     'tool_search_output',
     members(['call_id', 'tools'], { call_id: text, execution: omitted, tools: foundTools }),
   ],
-  ['reasoning', members([], { summary, content: summary, encrypted_content: ofReply })],
+  ['reasoning', members([], { summary, content: summary, encrypted_content: sealedReasoning })],
 ])
 
 const KINDS = [...ITEMS.keys()].join(', ')

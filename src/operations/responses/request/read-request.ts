@@ -20,6 +20,7 @@ import {
   toChatChoice,
   toChatFormat,
 } from './read-tools.js'
+import { SealedThoughts } from './sealed-reasoning.js'
 import { toMessages } from './to-messages.js'
 
 /** The settings of a request that its reply repeats. */
@@ -38,6 +39,7 @@ export interface RepeatedSettings {
 export interface AskedResponse extends ParsedChatRequest {
   /** Some may be references to earlier items. Then `forward` has no messages. */
   readonly items: readonly JsonObject[]
+  readonly thoughts: SealedThoughts
   readonly settings: RepeatedSettings
   /** The tools that were offered or found, without namespaces. */
   readonly flatTools: SpelledTools['flat']
@@ -128,7 +130,8 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     parameters: sent,
   }
   // With references the messages are not known yet.
-  const messages = items.some(isReference) ? [] : checkedMessages(instructions, items)
+  const thoughts = new SealedThoughts()
+  const messages = items.some(isReference) ? [] : checkedMessages(instructions, items, thoughts)
   const forward: ChatRequest = { model, messages, ...sent }
   if (tools.chat.length > 0) forward.tools = tools.chat
   if (toolChoice !== undefined && tools.chat.length > 0) forward.tool_choice = toChatChoice(toolChoice)
@@ -149,6 +152,7 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     leftOut,
     marksCache: false,
     items,
+    thoughts,
     settings,
     flatTools: tools.flat,
     calledTools: tools.called,
@@ -164,10 +168,11 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
 export function checkedMessages(
   instructions: string | undefined,
   items: readonly JsonObject[],
+  thoughts: SealedThoughts,
   provider?: string,
 ): ChatMessage[] {
   const reading = new RequestReading()
-  const messages = readMessages(toMessages(instructions, items, provider), reading)
+  const messages = readMessages(toMessages(instructions, items, provider, thoughts), reading)
   const [fault] = reading.faults.list
   if (fault === undefined) return messages as ChatMessage[]
   throw new CompatError('invalid_request', 'input has an item that no provider can be sent.', {

@@ -1,4 +1,5 @@
 import { CompatError } from '../../../base/errors.js'
+import { parseInner } from '../../../protocol/inner-json.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import {
   asItCame,
@@ -219,13 +220,9 @@ export function toCustomArguments(input: string): string {
 
 /** Returns the input in such arguments. Arguments of another shape are the input as they are. */
 export function toCustomInput(args: string): string {
-  try {
-    const value: unknown = JSON.parse(args)
-    if (isObject(value) && typeof value[INPUT] === 'string') return value[INPUT]
-  } catch {
-    // The model broke off, or wrote the input itself.
-  }
-  return args
+  const value = parseInner(args)
+  // If not, the model broke off, or wrote the input itself.
+  return isObject(value) && typeof value[INPUT] === 'string' ? value[INPUT] : args
 }
 
 const CHOICE_WORDS = oneOf('none', 'auto', 'required')

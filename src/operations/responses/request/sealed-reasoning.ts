@@ -1,4 +1,8 @@
+import { isWithin, parseText } from '../../../protocol/inner-json.js'
+import { MAX_VALUES } from '../../../protocol/json-scan.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { MAX_DETAILS } from '../../../protocol/request-fields/messages.js'
+import { ifRight, type Member } from '../../../protocol/request-fields/reading.js'
 import { joinDetails } from '../../../replies/reasoning-details.js'
 
 /** Reasoning of an earlier reply that its provider can verify or alone can read. */
@@ -10,25 +14,47 @@ export interface SealedReasoning {
 }
 
 const PREFIX = 'cr1.'
+/** A request may have ten times as many values in all of its reasoning. */
+const MAX_SEALED_VALUES = MAX_VALUES / 10
 
 /**
  * Returns reasoning as the text of `encrypted_content`, with the name of its provider. It is not secret: a client can read
- * the same details in a chat completion.
+ * the same details in a chat completion. Returns undefined if a request could not send it back.
  */
-export function sealReasoning({ details, provider }: SealedReasoning): string {
-  const json = JSON.stringify({ provider, details: joinDetails(details) })
-  return PREFIX + Buffer.from(json).toString('base64url')
+export function sealReasoning({ details, provider }: SealedReasoning): string | undefined {
+  const joined = joinDetails(details)
+  if (joined.length > MAX_DETAILS) return undefined
+  const json = JSON.stringify({ provider, details: joined })
+  return isWithin(json, MAX_SEALED_VALUES) ? PREFIX + Buffer.from(json).toString('base64url') : undefined
 }
 
-/** Returns the reasoning in an `encrypted_content`, or undefined if it comes from somewhere else. */
-export function openReasoning(sealed: unknown): SealedReasoning | undefined {
-  if (typeof sealed !== 'string' || !sealed.startsWith(PREFIX)) return undefined
-  try {
-    const value: unknown = JSON.parse(Buffer.from(sealed.slice(PREFIX.length), 'base64url').toString())
-    if (!isObject(value) || typeof value.provider !== 'string' || !Array.isArray(value.details))
-      return undefined
-    return { provider: value.provider, details: value.details.filter(isObject) }
-  } catch {
-    return undefined
+/** The reasoning in the `encrypted_content` of one request. Each is parsed once, however often it is read. */
+export class SealedThoughts {
+  private readonly opened = new Map<string, SealedReasoning | undefined>()
+
+  /** Returns undefined for reasoning that comes from somewhere else. Its JSON must be within the limits. */
+  open(sealed: unknown): SealedReasoning | undefined {
+    if (typeof sealed !== 'string' || !sealed.startsWith(PREFIX)) return undefined
+    if (!this.opened.has(sealed)) this.opened.set(sealed, readSealed(jsonIn(sealed)))
+    return this.opened.get(sealed)
   }
+}
+
+/** Reads an `encrypted_content`: a wrong value is left out, and JSON beyond the limits is a fault. */
+export const sealedReasoning: Member = (value, place, reading) => {
+  if (typeof value === 'string' && value.startsWith(PREFIX)) reading.checkInnerJson(jsonIn(value), place)
+  return ofReply(value, place, reading)
+}
+
+const ofReply = ifRight((value) => typeof value === 'string')
+
+function jsonIn(sealed: string): string {
+  return Buffer.from(sealed.slice(PREFIX.length), 'base64url').toString()
+}
+
+function readSealed(json: string): SealedReasoning | undefined {
+  const value = parseText(json)
+  if (!isObject(value) || typeof value.provider !== 'string' || !Array.isArray(value.details))
+    return undefined
+  return { provider: value.provider, details: value.details.filter(isObject) }
 }

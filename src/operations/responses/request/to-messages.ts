@@ -2,7 +2,7 @@ import type { ChatMessage } from '../../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { isCallSignature, isMadeHere, signCalls } from '../../../replies/call-signatures.js'
 import { toCustomArguments } from './read-tools.js'
-import { openReasoning } from './sealed-reasoning.js'
+import type { SealedThoughts } from './sealed-reasoning.js'
 
 /**
  * Returns the messages of a chat for checked items.
@@ -14,8 +14,9 @@ export function toMessages(
   instructions: string | undefined,
   items: readonly JsonObject[],
   provider: string | undefined,
+  thoughts: SealedThoughts,
 ): ChatMessage[] {
-  const messages = new Messages(provider)
+  const messages = new Messages(provider, thoughts)
   if (instructions !== undefined) messages.add({ role: 'system', content: instructions })
   for (const item of items) messages.addItem(item)
   return messages.finished()
@@ -38,7 +39,10 @@ class Messages {
   /** The parts of its content, once several items had some. */
   private parts: unknown[] | undefined
 
-  constructor(private readonly provider: string | undefined) {}
+  constructor(
+    private readonly provider: string | undefined,
+    private readonly thoughts: SealedThoughts,
+  ) {}
 
   finished(): ChatMessage[] {
     this.endReply()
@@ -72,7 +76,7 @@ class Messages {
   }
 
   private addReasoning({ encrypted_content: sealed, summary }: JsonObject): void {
-    const opened = openReasoning(sealed)
+    const opened = this.thoughts.open(sealed)
     if (opened === undefined || (this.provider !== undefined && opened.provider !== this.provider)) return
     const words = Array.isArray(summary) ? summary.filter(isObject).map(({ text }) => text) : []
     const text = words.join('\n\n')

@@ -3,7 +3,7 @@ import { isObject, isText, type JsonObject } from '../../../protocol/json-values
 import { RESPONSES_FORMAT, type ResponsesRequest } from '../../../protocol/responses-request.js'
 import { type AskedResponse, ENCRYPTED_REASONING, LOGPROBS } from './read-request.js'
 import { toFlatChoice } from './read-tools.js'
-import { openReasoning } from './sealed-reasoning.js'
+import type { SealedThoughts } from './sealed-reasoning.js'
 
 const INCLUDED = [ENCRYPTED_REASONING, LOGPROBS]
 
@@ -25,11 +25,11 @@ export function toResponsesRequest(
   response: AskedResponse,
   provider: string,
 ): ResponsesRequest {
-  const { flatTools, include, items, settings } = response
+  const { flatTools, include, items, settings, thoughts } = response
   const { instructions, reasoning, text, toolChoice } = settings
   const request: ResponsesRequest = {
     model: chat.model,
-    input: items.flatMap((item) => toItem(item, provider)),
+    input: items.flatMap((item) => toItem(item, provider, thoughts)),
   }
   if (instructions !== undefined) request.instructions = instructions
   for (const [field, value] of Object.entries(chat)) if (!OF_CHATS.has(field)) request[field] = value
@@ -45,12 +45,12 @@ export function toResponsesRequest(
 }
 
 /** Ids are those of this service, and mean nothing to the provider. Reasoning goes back only to where it came from. */
-function toItem(item: JsonObject, provider: string): JsonObject[] {
+function toItem(item: JsonObject, provider: string, thoughts: SealedThoughts): JsonObject[] {
   if (item.type !== 'reasoning') {
     const { id: _, ...sent } = item
     return [sent]
   }
-  const opened = openReasoning(item.encrypted_content)
+  const opened = thoughts.open(item.encrypted_content)
   if (opened?.provider !== provider) return []
   const details = opened.details.filter(({ data, format }) => format === RESPONSES_FORMAT && isText(data))
   return details.map(({ data, id }, position) => ({
