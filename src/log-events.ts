@@ -22,6 +22,8 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'usage-implausible': { level: 'warn', message: 'a provider reported an implausible token count' },
   'calls-dropped': { level: 'warn', message: 'some calls were not kept' },
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
+  'route-misconfigured': { level: 'warn', message: 'a provider refuses the settings of a route' },
+  'route-restored': { level: 'info', message: 'a misconfigured route is used again' },
   'watch-lost': { level: 'warn', message: 'changes of the stores are not heard' },
   'process-cleared': { level: 'warn', message: 'the holds of a dead process are free' },
   'reply-mended': { level: 'info', message: 'odd elements of a reply were mended' },

@@ -63,7 +63,9 @@ function failedRequest({ facts, operation, outcome, requestId, routing, status }
 
 function failedIncident(event: Exclude<RouterEvent, RequestEnd>): Failure | undefined {
   const incident = incidentOf(event)
-  if (incident === undefined || incident.level === 'info') return undefined
+  if (incident === undefined) return undefined
+  // The end of what was printed is printed too.
+  if (incident.level === 'info' && event.type !== 'route-restored') return undefined
   const where = placeOf(event)
   const error = 'error' in event && event.error !== undefined ? describe(event.error) : ''
   const count = event.type === 'calls-dropped' ? `: ${event.count}` : ''
@@ -82,6 +84,8 @@ function placeOf(event: RouterEvent): string {
     case 'fault':
       return event.where
     case 'route-disabled':
+    case 'route-misconfigured':
+    case 'route-restored':
       return event.routeId
     case 'usage-implausible':
       return `${event.routeId}, ${event.field}`

@@ -189,6 +189,23 @@ describe('a log of events', () => {
       { type: 'store-fault', store: 'ledger', requestId: 'r', error },
       { type: 'body-consumed', requestId: 'r', hint: 'mount it before' },
       { type: 'route-disabled', routeId: 'p:m', why: 'unknown kind' },
+      {
+        type: 'route-misconfigured',
+        requestId: 'r',
+        routeId: 'p:m',
+        provider: 'p',
+        model: 'm',
+        flaw: 'key',
+        why: 'The provider refuses the key.',
+      },
+      {
+        type: 'route-restored',
+        routeId: 'p:m',
+        provider: 'p',
+        model: 'm',
+        why: 'a call succeeded',
+        afterMs: 30_000,
+      },
       { type: 'fault', where: 'engine', error },
     ]
     const { onEvent, lines, text } = logging()
@@ -204,6 +221,8 @@ describe('a log of events', () => {
       ['error', 'store-fault'],
       ['error', 'body-consumed'],
       ['warn', 'route-disabled'],
+      ['warn', 'route-misconfigured'],
+      ['info', 'route-restored'],
       ['error', 'fault'],
     ])
     expect(lines()[0]!.hold).toMatchObject({ holdId: 'h', amount: '1.5', facts: { account: 'a' } })

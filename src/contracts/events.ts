@@ -1,6 +1,7 @@
 import type { Credits, TraceContext } from './context.js'
 import type { CredentialOwner } from './credentials.js'
 import type { CallFacts, Charge, ExpiredHold, SettleRequest } from './ledger.js'
+import type { RouteFlaw } from './route-health.js'
 import type { LimitUnit } from './usage-limits.js'
 
 /**
@@ -22,6 +23,8 @@ export type RouterEvent =
   | CallsDropped
   | BodyConsumed
   | RouteDisabled
+  | RouteMisconfigured
+  | RouteRestored
   | WatchLost
   | ProcessCleared
   | Fault
@@ -216,6 +219,33 @@ export interface RouteDisabled {
   readonly type: 'route-disabled'
   readonly routeId: string
   readonly why: string
+}
+
+/**
+ * The provider of a route refuses the host's key, its account or the model. The route is tried last, and first by one call
+ * in a while. Reported once until a {@link RouteRestored}.
+ */
+export interface RouteMisconfigured {
+  readonly type: 'route-misconfigured'
+  /** The call that showed it. */
+  readonly requestId: string
+  readonly routeId: string
+  readonly provider: string
+  readonly model: string
+  readonly flaw: RouteFlaw
+  /** What to mend, and the provider's answer as in {@link RouteAttempt}. */
+  readonly why: string
+}
+
+/** A misconfigured route is used again, since a call succeeded, or since the host changed, disabled or removed it. */
+export interface RouteRestored {
+  readonly type: 'route-restored'
+  readonly routeId: string
+  readonly provider: string
+  readonly model: string
+  readonly why: 'a call succeeded' | 'the route was changed'
+  /** How long it was misconfigured. */
+  readonly afterMs: number
 }
 
 /**

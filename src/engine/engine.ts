@@ -83,7 +83,7 @@ export function createEngine(given: EngineOptions): Engine {
     inFlight,
     idempotency: new Idempotency({ inFlight, options }),
     watchdog: new Watchdog(options.clock),
-    health: new RouteHealthBook(options.clock),
+    health: new RouteHealthBook(options),
     readPrices: createPriceReader(),
     readLimits: createLimitReader(options.wallClock),
     firstTimes: new FirstTimes(),

@@ -21,6 +21,8 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'calls-dropped': true,
   'body-consumed': true,
   'route-disabled': true,
+  'route-misconfigured': true,
+  'route-restored': true,
   'watch-lost': true,
   'process-cleared': true,
   fault: true,

@@ -240,12 +240,23 @@ describe('a call', () => {
     onEvent({ type: 'store-fault', store: 'ledger', error })
     onEvent({ type: 'body-consumed', requestId: 'r', hint: 'Mount it before.' })
     onEvent({ type: 'route-disabled', routeId: 'x', why: 'no such adapter' })
+    const route = { routeId: 'x', provider: 'p', model: 'm' }
+    onEvent({
+      type: 'route-misconfigured',
+      requestId: 'r',
+      ...route,
+      flaw: 'key',
+      why: 'The provider refuses the key.',
+    })
+    onEvent({ type: 'route-restored', ...route, why: 'a call succeeded', afterMs: 1 })
     onEvent({ type: 'fault', where: 'engine', error })
     return visit()
-      .get<EventsReply>('api/events?limit=8')
+      .get<EventsReply>('api/events?limit=10')
       .then(({ json }) => {
         expect(json.events.map(({ message }) => message)).toEqual([
           'engine: why',
+          'The route x is used again: a call succeeded',
+          'The route x is misconfigured: The provider refuses the key.',
           'The route x cannot be used: no such adapter',
           'Mount it before.',
           'The ledger store failed: why',

@@ -144,6 +144,11 @@ describe('a call in flight', () => {
     routers.observe({ calls: () => [], routes: () => [{ ...health, state: 'open', failureRate: 0.1 }] })
     expect(routers.calls()).toHaveLength(1)
     expect(routers.routes()).toEqual([{ ...health, state: 'open' }])
+    const misconfigured = { ...health, state: 'misconfigured' as const, flaw: 'key' as const, failureRate: 0 }
+    const end = routers.observe({ calls: () => [], routes: () => [misconfigured] })
+    expect(routers.routes()).toEqual([misconfigured])
+    end()
+    expect(routers.routes()).toEqual([{ ...health, state: 'open' }])
     ends[0]!()
     expect(routers.calls()).toHaveLength(1)
     ends[1]!()

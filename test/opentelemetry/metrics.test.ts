@@ -307,8 +307,8 @@ describe('the metrics of routes', () => {
     const ofRoute = { 'compat_router.route.id': 'r', 'gen_ai.provider.name': 'p' }
     expect(await exported.value('compat_router.holds.open')).toBe(5)
     const states = (await exported.metrics())['compat_router.route.state']!
-    expect(states.slice(0, 3)).toMatchObject(
-      (['closed', 'half-open', 'open'] as const).map((state) => ({
+    expect(states.slice(0, 4)).toMatchObject(
+      (['closed', 'half-open', 'open', 'misconfigured'] as const).map((state) => ({
         attributes: { ...ofRoute, 'compat_router.route.state': state },
         value: state === 'half-open' ? 1 : 0,
       })),
@@ -333,7 +333,7 @@ describe('the metrics of routes', () => {
       exported.value('compat_router.route.state', { 'compat_router.route.state': state })
     expect([await ofState('open'), await exported.value('compat_router.route.failure_rate')]).toEqual([1, 1])
     end()
-    for (const state of ['closed', 'half-open', 'open']) expect(await ofState(state)).toBe(0)
+    for (const state of ['closed', 'half-open', 'open', 'misconfigured']) expect(await ofState(state)).toBe(0)
     expect(await exported.value('compat_router.route.failure_rate')).toBe(0)
     exported.telemetry.observe({ openHolds: 0, routes: () => [route] })
     expect(await ofState('open')).toBe(1)

@@ -8,8 +8,10 @@ describe('the measurements of a route', () => {
   it('are absent until a call has provided some', () => {
     const { book } = healthBook()
     expect(book.snapshot()).toEqual([])
-    book.end(book.begin(a, 'alice'), undefined)
+    book.giveBack(book.begin(a, 'alice'))
     expect(book.snapshot()).toEqual([])
+    book.end(book.begin(a, 'alice'), undefined)
+    expect(book.snapshot()).toEqual([{ routeId: 'a', provider: 'a', state: 'closed', failureRate: 0 }])
     expect(book.average(a, 'firstTokenMs')).toBeUndefined()
   })
 

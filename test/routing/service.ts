@@ -11,6 +11,7 @@ import {
   memoryLedger,
   memoryProviders,
   openaiCompatible,
+  type ProviderRegistry,
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
@@ -46,6 +47,8 @@ export interface ServiceOptions {
   })[]
   readonly model?: Partial<MemoryModel>
   readonly balance?: string
+  /** Stands before the registry. */
+  readonly registry?: (registry: ProviderRegistry) => ProviderRegistry
   readonly router?: Partial<RouterOptions>
 }
 
@@ -73,7 +76,7 @@ export interface Service {
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { balance = '1', model, routes = [{}], router: more } = options
+  const { balance = '1', model, registry = (own) => own, routes = [{}], router: more } = options
   const upstreams = await Promise.all(routes.map(() => startScriptedUpstream()))
   const providers = routes.map(({ apiKey, dead, ...route }, index) => {
     const upstream = upstreams[index]!
@@ -103,7 +106,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     }),
     catalogue: memoryCatalogue([{ id: MODEL, prices: PRICES, ...model }]),
     ledger,
-    providers: memoryProviders(providers),
+    providers: registry(memoryProviders(providers)),
     ...more,
     onEvent: (event) => {
       events.push(event)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Model, Route } from '../../src/contracts/index.js'
+import type { Model, Route, RouterEvent } from '../../src/contracts/index.js'
 import type { Plan } from '../../src/contracts/operation.js'
 import { createPriceReader } from '../../src/engine/charging/quote.js'
 import { chooseRoutes, type RouteChoice } from '../../src/engine/routing/route-choice.js'
@@ -42,7 +42,7 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
   }
   return chooseRoutes(
     { operation: chat, routes, model, asked, plan, account, spreadKey: () => spreadKey },
-    options.health ?? new RouteHealthBook(createManualClock()),
+    options.health ?? healthBook().book,
     createPriceReader(),
   )
 }
@@ -55,13 +55,16 @@ export function ids(choice: RouteChoice): readonly string[] {
 export function healthBook(): {
   readonly book: RouteHealthBook
   readonly clock: ManualClock
+  readonly events: readonly RouterEvent[]
   tell(route: Route, ...results: readonly CallResult[]): void
 } {
   const clock = createManualClock()
-  const book = new RouteHealthBook(clock)
+  const events: RouterEvent[] = []
+  const book = new RouteHealthBook({ clock, wallClock: clock, emit: (event) => events.push(event) })
   return {
     book,
     clock,
+    events,
     tell(target, ...results) {
       for (const result of results) book.end(book.begin(target, 'alice'), result)
     },

@@ -171,7 +171,7 @@ describe('eventBytes and replyBytes', () => {
     expect(response.status).toBe(502)
     expect(await response.json()).toMatchObject({ error: { code: 'provider_invalid_response' } })
     expect(service.upstreams.map(({ requests }) => requests.length)).toEqual([1, 0])
-    expect(service.router.routes()).toEqual([])
+    expect(service.router.routes()).toMatchObject([{ state: 'closed', failureRate: 0 }])
     await service.close()
   })
 
@@ -187,7 +187,7 @@ describe('eventBytes and replyBytes', () => {
     const cost = parseCredits(String(error.metadata.usage.cost))
     expect(cost).toBeGreaterThan(0n)
     expect(await service.posted('alice')).toBe(1_000_000_000n - cost)
-    expect(service.router.routes()).toEqual([])
+    expect(service.router.routes()).toMatchObject([{ state: 'closed', failureRate: 0 }])
     await service.close()
   })
 })

@@ -143,7 +143,7 @@ describe.each([
     expect(error.metadata?.provider_code).toBe(code)
     // No other provider gets the prompt, and no route is blamed.
     expect(service.asked).toHaveLength(1)
-    expect(router.routes()).toEqual([])
+    expect(router.routes()).toMatchObject([{ state: 'closed', failureRate: 0 }])
     const end = await service.event('request-end')
     expect(end.charge).toBeUndefined()
     expect(end.outcome).toBe('provider_rejected_request')
@@ -171,7 +171,7 @@ describe.each([
     const { error } = JSON.parse(await answer.text())
     expect([answer.status, error.code]).toEqual([400, 'provider_rejected_request'])
     expect(service.asked).toHaveLength(1)
-    expect(router.routes()).toEqual([])
+    expect(router.routes()).toMatchObject([{ state: 'closed', failureRate: 0 }])
   })
 })
 
@@ -190,7 +190,7 @@ it('a refusal in the middle of a stream ends it with its code, and costs nothing
     },
   })
   expect(text).not.toContain('[DONE]')
-  expect(router.routes()).toEqual([])
+  expect(router.routes()).toMatchObject([{ state: 'closed', failureRate: 0 }])
 })
 
 /** Refusals of the host's key or account: another provider can serve the prompt. */

@@ -152,6 +152,10 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return event.hint
     case 'route-disabled':
       return `The route ${event.routeId} cannot be used: ${event.why}`
+    case 'route-misconfigured':
+      return `The route ${event.routeId} is misconfigured: ${event.why}`
+    case 'route-restored':
+      return `The route ${event.routeId} is used again: ${event.why}`
     case 'watch-lost':
       return `Changes of the stores are not heard, so nothing is cached: ${event.why}`
     case 'process-cleared':

@@ -14,7 +14,8 @@ import { newMends } from '../events/new-mends.js'
 import { brokenOff } from '../failures/broken-off.js'
 import { type HoldRefusal, refusalCode } from '../failures/credit.js'
 import { type ProviderFailure, providerFailure } from '../failures/provider-failure.js'
-import type { CallResult, RouteVisit } from '../routing/route-health.js'
+import { routeFlaw } from '../failures/route-flaw.js'
+import type { CallFailure, CallResult, RouteVisit } from '../routing/route-health.js'
 import type { AdmittedCall } from './admitted-call.js'
 import type { ClientReply } from './client-reply.js'
 import type { EngineParts } from './parts.js'
@@ -76,6 +77,8 @@ export class Attempt implements Watched {
   private failure: ProviderFailure | undefined
   /** What the attempt says about the route. Undefined if it says nothing. */
   health: CallResult | undefined
+  /** Why it failed, unless the provider refused the request itself. */
+  blame: CallFailure | undefined
   private readonly meter: UsageMeter
   private readonly abort = new AbortController()
   private readonly startedAt: number
@@ -400,11 +403,30 @@ export class Attempt implements Watched {
     const context = { secrets, upstreamModel: route.upstreamModel, modelKey: call.model.id }
     const endedWith = failure === reply.failure ? reply.nativeFinishReason : undefined
     const read = providerFailure(failure, call.providerKey !== undefined, context, endedWith)
+    if (read.error.type !== 'invalid_request_error') this.blame = this.readBlame(failure, read, end)
     // Another provider's reply would be as long, or as unreadable.
     const isTooLong = end.ended === 'stopped'
     if (!isTooLong && unreadable === undefined) return read
     const hasSaid = !call.asked.stream || end.firstTokenMs !== undefined
     return { ...read, movesOn: read.movesOn && !hasSaid, routeAtFault: false }
+  }
+
+  private readBlame(
+    failure: ProviderError,
+    { error, why }: ProviderFailure,
+    { firstTokenMs }: AttemptEnd,
+  ): CallFailure {
+    const { asked, model, plan, requestId } = this.options.call
+    // With a first token, the provider has accepted key and model.
+    const flaw =
+      firstTokenMs === undefined
+        ? routeFlaw(failure, {
+            upstreamModel: this.route.upstreamModel,
+            parameters: asked.unlisted.map(({ name }) => name),
+            tokens: () => plan.input.atLeast + plan.outputTokens,
+          })
+        : undefined
+    return { outcome: error.code, why, flaw, requestId, model: model.id }
   }
 
   /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */

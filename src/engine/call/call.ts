@@ -156,7 +156,7 @@ export class Call implements LiveCall {
         if (visit?.isProbe === false) {
           if (this.isRefusedBy(route)) continue
           const isSecondTime = position >= routes.length
-          if (!isSecondTime && this.isOvertaken(route, queue, position)) {
+          if (!visit.probesStreak && !isSecondTime && this.isOvertaken(route, queue, position)) {
             queue = [...queue, route]
             continue
           }
@@ -170,7 +170,8 @@ export class Call implements LiveCall {
       } finally {
         // Without waiting for the settlement.
         this.attempt = undefined
-        if (visit !== undefined) health.end(visit, attempt?.health)
+        if (visit !== undefined && attempt === undefined) health.giveBack(visit)
+        else if (visit !== undefined) health.end(visit, attempt?.health, attempt?.blame)
         attempt?.report()
       }
     }

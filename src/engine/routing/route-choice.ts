@@ -47,6 +47,7 @@ export function chooseRoutes(
 ): RouteChoice {
   const { asked, model } = call
   const { providerKey, routing } = asked.own
+  health.noticeChanges(model.id, call.routes)
   const excluded: { routeId: string; why: string }[] = []
   const keep: Keep = (routes, why, wanted) =>
     routes.filter((route) => {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { RouteHealth } from '../../../contracts/route-health.js'
+import type { RouteFlaw, RouteHealth } from '../../../contracts/route-health.js'
 import type { InFlightCall, LiveReply } from '../../protocol/index.js'
 import { read } from '../base/api.js'
 import { formatDuration } from '../base/format.js'
@@ -154,6 +154,12 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
   )
 }
 
+const FLAWS: Readonly<Record<RouteFlaw, string>> = {
+  key: 'the provider refuses its key',
+  credit: 'its account has no credit at the provider',
+  model: 'the provider does not know the model',
+}
+
 /** The health of routes, in columns that the page of routes has too. */
 export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
   { head: 'State', cell: (health) => <HealthBadge health={health} /> },
@@ -172,13 +178,31 @@ export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
     isNumber: true,
     cell: (health) => (health === undefined ? '–' : `${(health.failureRate * 100).toFixed(0)} %`),
   },
+  { head: 'Last error', cell: (health) => <LastError error={health?.lastError} /> },
 ]
 
+/** Calls that were refused for what they ask count too: the provider has answered them. */
 function HealthBadge({ health }: { health: RouteHealth | undefined }) {
   if (health === undefined) return <Badge>no calls yet</Badge>
-  if (health.state === 'closed') return <Badge tone="good">in use</Badge>
-  if (health.state === 'half-open') return <Badge tone="warn">the next call decides</Badge>
-  return <Badge tone="bad">failing, probed at intervals</Badge>
+  switch (health.state) {
+    case 'closed':
+      return <Badge tone="good">in use</Badge>
+    case 'half-open':
+      return <Badge tone="warn">the next call decides</Badge>
+    case 'open':
+      return <Badge tone="bad">failing, probed at intervals</Badge>
+    case 'misconfigured':
+      return <Badge tone="bad">misconfigured{health.flaw && `: ${FLAWS[health.flaw]}`}</Badge>
+  }
+}
+
+function LastError({ error }: { error: RouteHealth['lastError'] }) {
+  if (error === undefined) return '–'
+  return (
+    <>
+      <Time at={error.at} /> {error.why}
+    </>
+  )
 }
 
 function Health({ routes }: { routes: LiveReply['routes'] }) {
