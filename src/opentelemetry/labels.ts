@@ -1,6 +1,6 @@
 const MAX_VALUES = 1_000
 /** Each route is reported in three states, and the SDK distinguishes at most 1,999 sets of attributes. */
-const MAX_ROUTES = 600
+const MAX_ROUTES = 450
 export const OTHER = '_other'
 
 /** The values of one label. Values beyond the maximum become `_other`. */

@@ -381,7 +381,7 @@ describe('the metrics of routes', () => {
     for (const end of ends) end()
   })
 
-  it('report 600 routes separately, and the worst health of all others as one', async () => {
+  it('report 450 routes separately, and the worst health of all others as one', async () => {
     const exported = exportToMemory()
     const routes = Array.from({ length: 700 }, (_, index) => ({
       routeId: `r${index}`,
@@ -395,7 +395,7 @@ describe('the metrics of routes', () => {
       const open = states
         .filter(({ value }) => value !== 0)
         .map(({ attributes }) => Object.values(attributes))
-      expect(open).toHaveLength(601)
+      expect(open).toHaveLength(451)
       expect(open.filter(([, , state]) => state === 'open')).toEqual([
         ['r5', 'p5', 'open'],
         ['_other', '_other', 'open'],
@@ -414,7 +414,7 @@ describe('the metrics of routes', () => {
 })
 
 describe('the attributes of metrics', () => {
-  it('have at most 1,000 models, providers and outcomes, 600 routes, and _other', async () => {
+  it('have at most 1,000 models, providers and outcomes, 450 routes, and _other', async () => {
     const exported = exportToMemory()
     for (let index = 0; index < 1_005; index++) {
       exported.telemetry.onEvent(
@@ -428,7 +428,7 @@ describe('the attributes of metrics', () => {
       ['compat_router.credits.charged', 'gen_ai.request.model', 1_000],
       ['compat_router.credits.charged', 'gen_ai.provider.name', 1_000],
       ['compat_router.requests', 'compat_router.outcome', 1_000],
-      ['compat_router.route.attempts', 'compat_router.route.id', 600],
+      ['compat_router.route.attempts', 'compat_router.route.id', 450],
     ] as const) {
       const found = values(name, label)
       expect(found.size, label).toBe(maximum + 1)
