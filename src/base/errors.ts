@@ -152,6 +152,8 @@ export interface ProviderErrorFields {
   param?: string
   /** The upstream's own code, such as `context_length_exceeded`. */
   providerCode?: string
+  /** The URL that was called, for events only. Its user, password and query are left out of them. */
+  address?: string
   cause?: unknown
 }
 
@@ -166,6 +168,7 @@ export class ProviderError extends Error {
   readonly providerMessage: string | undefined
   readonly param: string | undefined
   readonly providerCode: string | undefined
+  readonly address: string | undefined
 
   constructor(
     readonly reason: ProviderErrorReason,
@@ -178,6 +181,7 @@ export class ProviderError extends Error {
     this.providerMessage = fields.providerMessage
     this.param = fields.param
     this.providerCode = fields.providerCode
+    this.address = fields.address
   }
 }
 

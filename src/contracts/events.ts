@@ -112,8 +112,8 @@ export interface RouteAttempt {
   readonly outcome: string
   /**
    * The state of the breaker if the route was not tried, the limit that refused it, the unreadable piece of the reply, or the reason why the provider
-   * failed: its status and its own words, or the fault of the connection. Contains no keys, hosts or addresses, and nothing
-   * that may quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and
+   * failed: its status and its own words, or the fault of the connection, with the address that was called. For the host
+   * alone. Contains no keys, and no user, password or query of an address, and nothing that may quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and
    * parser errors are left out.
    */
   readonly why?: string

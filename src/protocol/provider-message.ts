@@ -30,6 +30,13 @@ const BEARER = /\bbearer\s{1,4}[^\s"',;]{8,}/gi
 const NAMED_SECRET =
   /(api[-_ ]?key|secret|password|authorization|(?:key|token)(?==))(["']?\s{0,4}(?:provided\s{0,4})?[:=]\s{0,4}["']?)(?:(?:basic|bearer)\s{1,4})?[^\s"',;]+/gi
 const TOKEN_LIKE = /[\w+/=*-]{20,}/g
+/** Each URL, dotted name or long token, whichever begins first. */
+const ADDRESS_OR_TOKEN =
+  /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]*|[\w-]{1,63}(?:\.[\w-]{1,63}){1,12}(?::\d{1,5})?|[\w+/=*-]{20,}/gi
+const URL_PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)/i
+const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
+/** Names of hosts are in lower case. A JSON web token, which has dots too, is not. */
+const HOST_NAME = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?$/
 
 /** Request fields. A dotted name that starts with one of them is a path in the request, not a host. */
 const FIELD_NAMES = new Set(
@@ -48,23 +55,50 @@ const FIELD_NAMES = new Set(
 export function cleanProviderMessage(text: string, context: ProviderMessageContext): string {
   const start = head(text)
   if (holdsSecret(start, context.secrets)) return ''
-  const message = start
-    .replace(CONTROL, ' ')
-    .replace(BIDI_OR_INVISIBLE, '')
-    .replace(INVISIBLE, '')
-    .replace(URL_LIKE, REMOVED)
-    .replace(EMAIL_LIKE, REMOVED)
+  const message = withoutInvisible(start).replace(URL_LIKE, REMOVED).replace(EMAIL_LIKE, REMOVED)
   // The model's name may itself look like a key or a host, so the text is split at the name while those are removed.
   const pieces = splitAtName(message, context.upstreamModel).map(removeKeysAndHosts)
-  const joined = pieces.join(context.modelKey)
-  // Surrogates come last, because a pattern may have ended inside a pair.
-  return cut(
-    joined
-      .replace(LONE_SURROGATE, '\ufffd')
-      .replace(/\s{2,}/g, ' ')
-      .trim(),
-    MESSAGE_CHARS,
+  return tidy(pieces.join(context.modelKey))
+}
+
+/**
+ * Cleans a provider's own words, or those of a connection, for the host: as for the client, but hosts, addresses and the
+ * provider's name of the model stay. URLs stay without user, password, query and fragment.
+ */
+export function cleanForHost(text: string, context: ProviderMessageContext): string {
+  const start = head(text)
+  if (holdsSecret(start, context.secrets)) return ''
+  // URLs first, since the name may stand within one.
+  const message = withoutInvisible(start).replace(URL_LIKE, bareUrl)
+  const pieces = splitAtName(message, context.upstreamModel).map((piece) =>
+    removeNamedKeys(piece)
+      .replace(EMAIL_LIKE, REMOVED)
+      .replace(ADDRESS_OR_TOKEN, (found) => (isAddressOfHost(found) ? found : removeTokens(found))),
   )
+  return tidy(pieces.join(context.upstreamModel))
+}
+
+function withoutInvisible(text: string): string {
+  return text.replace(CONTROL, ' ').replace(BIDI_OR_INVISIBLE, '').replace(INVISIBLE, '')
+}
+
+function tidy(text: string): string {
+  // Surrogates come last, because a pattern may have ended inside a pair.
+  const tidied = text
+    .replace(LONE_SURROGATE, '\ufffd')
+    .replace(/\s{2,}/g, ' ')
+    .trim()
+  return cut(tidied, MESSAGE_CHARS)
+}
+
+/** Returns a URL, or what looks like one, without user, password, query and fragment. */
+export function bareUrl(url: string): string {
+  const [, scheme = '', authority = '', path = ''] = URL_PARTS.exec(url) ?? []
+  return scheme + authority.slice(authority.lastIndexOf('@') + 1) + path
+}
+
+function isAddressOfHost(found: string): boolean {
+  return URL_START.test(found) || HOST_NAME.test(found)
 }
 
 /** Returns the first 4 KiB, without a last word that the cut may have split. */
@@ -79,12 +113,16 @@ function isVisibleAscii(code: number): boolean {
   return code > 0x20 && code < 0x7f
 }
 
+function removeNamedKeys(text: string): string {
+  return text.replace(NAMED_SECRET, `$1$2${REMOVED}`).replace(BEARER, REMOVED).replace(PREFIXED_KEY, REMOVED)
+}
+
+function removeTokens(text: string): string {
+  return text.replace(TOKEN_LIKE, (token) => (/\d/.test(token) && /[a-z]/i.test(token) ? REMOVED : token))
+}
+
 function removeKeysAndHosts(text: string): string {
-  return text
-    .replace(NAMED_SECRET, `$1$2${REMOVED}`)
-    .replace(BEARER, REMOVED)
-    .replace(PREFIXED_KEY, REMOVED)
-    .replace(TOKEN_LIKE, (token) => (/\d/.test(token) && /[a-z]/i.test(token) ? REMOVED : token))
+  return removeTokens(removeNamedKeys(text))
     .replace(IPV4_LIKE, REMOVED)
     .replace(IPV6_LIKE, (run) => (isAddress(run) ? REMOVED : run))
     .replace(LOCALHOST, REMOVED)

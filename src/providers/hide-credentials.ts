@@ -21,11 +21,11 @@ export function credentialsIn(headers: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the failure without any provider text that contains a credential of the call. The router cleans these texts
- * for the client and the host, but it does not know an adapter's own key.
+ * Returns the failure with the address that was called, and without any provider text that contains a credential of the
+ * call. The router cleans these texts for the client and the host, but it does not know an adapter's own key.
  */
-export function hideCredentials(failure: unknown, credentials: readonly string[]): unknown {
-  if (!isProviderError(failure) || credentials.length === 0) return failure
+export function describeFailure(failure: unknown, address: string, credentials: readonly string[]): unknown {
+  if (!isProviderError(failure)) return failure
   const { cause, message, reason, retryAfterSeconds, status } = failure
   const safe = (text: string | undefined): string | undefined =>
     text === undefined || holdsSecret(head(text), credentials) ? undefined : text
@@ -33,6 +33,7 @@ export function hideCredentials(failure: unknown, credentials: readonly string[]
   const providerCode = safe(failure.providerCode)
   const providerMessage = safe(failure.providerMessage)
   return new ProviderError(reason, message, {
+    address,
     cause,
     param,
     providerCode,

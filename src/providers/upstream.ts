@@ -3,7 +3,7 @@ import { ProviderError } from '../base/errors.js'
 import { usesFastPath } from '../base/fast-paths.js'
 import { TurnGate } from '../base/turn-gate.js'
 import { DispatcherOfHost, type HostDispatcher, requireDispatcher } from './dispatcher.js'
-import { credentialsIn, hideCredentials, isCredentialHeader } from './hide-credentials.js'
+import { credentialsIn, describeFailure, isCredentialHeader } from './hide-credentials.js'
 import { UpstreamConnection } from './upstream-connection.js'
 import { abortedError, UpstreamExchange } from './upstream-exchange.js'
 import type { HeaderList, UpstreamRequest } from './upstream-request.js'
@@ -80,13 +80,14 @@ export function createUpstream(
         ? lists[stream ? 'stream' : 'body']
         : headersFor({ ...(onCallersKey ? sharedWithCallers : fixed), ...trace }, stream)
     const headers = [...always, ...request.headers]
+    const path = basePath + request.endpoint
     const exchange = new UpstreamExchange(request, turns, resolve, (failure) => {
       const other = request.instead?.(failure)
-      if (other === undefined) reject(hideCredentials(failure, credentialsIn(headers)))
+      if (other === undefined) reject(describeFailure(failure, base.origin + path, credentialsIn(headers)))
       else send(other, resolve, reject)
     })
     if (ofHost === undefined) pool ??= openPool(limits.connectMs)
-    exchange.start(ofHost ?? pool!, basePath + request.endpoint, headers)
+    exchange.start(ofHost ?? pool!, path, headers)
   }
 
   return {

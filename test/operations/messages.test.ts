@@ -7,6 +7,7 @@ import {
   openaiCompatible,
 } from '../../src/index.js'
 import { nanos } from '../helpers/decimals.js'
+import { createDeferred } from '../helpers/deferred.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import {
@@ -19,6 +20,7 @@ import {
   richStream,
 } from '../providers/anthropic/replies.js'
 import {
+  ACCESS_TOKEN,
   API_KEY,
   COUNTS,
   MODEL,
@@ -30,6 +32,7 @@ import {
 } from '../wire/service.js'
 
 const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
+const FACTS = { requestId: 'r', account: 'alice', credentialId: 'k', model: MODEL }
 const EVENTS = { 'content-type': 'text/event-stream' }
 const ASK = { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] }
 
@@ -987,6 +990,56 @@ describe('POST /messages/count_tokens', () => {
     for (let round = 0; round < 3; round++)
       expect(await count()).toMatchObject({ status: 200, estimated: true })
     expect(service.asked).toEqual([])
+  })
+
+  it('is an estimate for a caller without credit, whose count reaches no provider', async () => {
+    await start({ adapter: native })
+    await service.ledger.hold(
+      { holdId: 'h', account: 'alice', amount: 1_000_000_000n, ttlMs: 60_000, facts: FACTS },
+      CONTEXT,
+    )
+    for (let round = 0; round < 20; round++)
+      expect(await count()).toMatchObject({ status: 200, estimated: true })
+    expect(service.asked).toEqual([])
+    await service.ledger.release({ holdId: 'h', account: 'alice' }, CONTEXT)
+    service.upstream.script(answerJson({ input_tokens: 42 }))
+    expect(await count()).toEqual({ status: 200, input_tokens: 42 })
+  })
+
+  it('is an estimate if the ledger does not answer, which the host hears of', async () => {
+    await start({
+      adapter: native,
+      router: ({ ledger }) => ({ ledger: { ...ledger!, balance: () => Promise.reject(new Error('gone')) } }),
+      expectsFaults: true,
+    })
+    expect(await count()).toMatchObject({ status: 200, estimated: true })
+    expect(await service.event('store-fault')).toMatchObject({ store: 'ledger' })
+  })
+
+  it('is an estimate while eight of its account are under way, and not for another account', async () => {
+    await start({ adapter: native })
+    const { promise: mayAnswer, resolve: answer } = createDeferred()
+    service.upstream.script(async (reply) => {
+      await mayAnswer
+      reply.head(200, { 'content-type': 'application/json' })
+      await reply.write(JSON.stringify({ input_tokens: 42 }))
+      reply.end()
+    })
+    const asked: Promise<unknown>[] = []
+    for (let number = 0; number < 8; number++) {
+      const arrived = service.upstream.nextRequest()
+      asked.push(count())
+      await arrived
+    }
+    for (let number = 0; number < 10; number++) expect(await count()).toMatchObject({ estimated: true })
+    const arrived = service.upstream.nextRequest()
+    const other = post({ max_tokens: undefined }, { 'x-api-key': ACCESS_TOKEN }, '/messages/count_tokens')
+    await arrived
+    expect(service.asked).toHaveLength(9)
+    answer()
+    for (const counted of await Promise.all(asked)) expect(counted).toEqual({ status: 200, input_tokens: 42 })
+    expect(await (await other).json()).toEqual({ input_tokens: 42 })
+    expect(await count()).toEqual({ status: 200, input_tokens: 42 })
   })
 
   it('is an estimate if the adapter has a bug, which the host hears of', async () => {

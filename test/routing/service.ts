@@ -40,7 +40,7 @@ export const COUNTS = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 1
 
 export interface ServiceOptions {
   /** One provider each, `p0` first. */
-  readonly routes?: readonly (Partial<Omit<MemoryProvider, 'adapter' | 'models'>> & {
+  readonly routes?: readonly (Partial<Omit<MemoryProvider, 'models'>> & {
     readonly apiKey?: string
     /** Nothing listens there. */
     readonly dead?: boolean

@@ -51,11 +51,11 @@ describe('why a provider failed', () => {
     expect(why('cut-short', words, { cause: 'no error' })).toBe(words)
   })
 
-  it("is free of keys and of the provider's name for the model", () => {
+  it("is free of keys, and has the provider's name for the model", () => {
     const told = (providerMessage: string) =>
       why('status', 'The provider answered 401.', { status: 401, providerMessage })
     expect(told('Key sk-proj-0123456789 may not use up-1.')).toBe(
-      'The provider answered 401. It said: Key [redacted] may not use acme/fast.',
+      'The provider answered 401. It said: Key [redacted] may not use up-1.',
     )
     expect(told('Key HUNTER2 is the key may not use up-1.')).toBe('The provider answered 401.')
     expect(why('status', 'It answered 400.', { status: 400, providerCode: 'hunter2-is-the-key' })).toBe(
@@ -83,7 +83,9 @@ describe('why a provider failed', () => {
     expect(routing?.attempts).toMatchObject([
       {
         outcome: 'provider_error',
-        why: expect.stringMatching(/^No connection could be made\. \(.*ECONNREFUSED/),
+        why: expect.stringMatching(
+          /^No connection could be made \(http:\/\/127\.0\.0\.1:1\/v1\/chat\/completions\)\. \(.*ECONNREFUSED 127\.0\.0\.1:1\)$/,
+        ),
       },
     ])
     expect(Object.isFrozen(routing?.attempts[0])).toBe(true)

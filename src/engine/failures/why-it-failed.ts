@@ -1,5 +1,10 @@
 import type { ProviderError, ProviderErrorReason } from '../../base/errors.js'
-import { cleanProviderMessage, type ProviderMessageContext } from '../../protocol/provider-message.js'
+import {
+  bareUrl,
+  cleanForHost,
+  cleanProviderMessage,
+  type ProviderMessageContext,
+} from '../../protocol/provider-message.js'
 import { cut } from '../../protocol/text.js'
 import { eventError } from '../events/event-error.js'
 import { refusesContent } from './content-refusal.js'
@@ -18,15 +23,18 @@ const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set([
   'cut-short',
 ])
 
-/** Why a provider failed, in words for the host's eyes: the adapter's, the provider's own, and the cause beneath. */
+/**
+ * Why a provider failed, in words for the host's eyes: the adapter's, with the address, the provider's own, and the cause
+ * beneath. Clients see none of it.
+ */
 export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
-  const { cause, message, providerMessage, reason, status } = failure
+  const { address, cause, message, providerMessage, reason, status } = failure
   const isAboutRequest =
     reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0) || refusesContent(failure)
   const said = isAboutRequest ? codeOf(failure) : providerMessage ? `It said: ${providerMessage}` : ''
   const beneath = cause instanceof Error && OF_THE_CONNECTION.has(reason) ? `(${wordsOf(cause)})` : ''
   // Each apart: one that holds a secret is dropped whole.
-  const parts = [message, said, beneath].map((text) => cleanProviderMessage(text, context))
+  const parts = [withAddress(message, address), said, beneath].map((text) => cleanForHost(text, context))
   return cut(parts.filter((text) => text !== '').join(' '), MAX_CHARS)
 }
 
@@ -38,6 +46,11 @@ export function codeForClient(
   return CODE.test(providerCode) && cleanProviderMessage(providerCode, context) === providerCode
     ? providerCode
     : undefined
+}
+
+/** Puts the address before the period of a sentence. */
+function withAddress(message: string, address: string | undefined): string {
+  return address === undefined ? message : `${message.replace(/\.$/, '')} (${bareUrl(address)}).`
 }
 
 function codeOf({ providerCode }: ProviderError): string {

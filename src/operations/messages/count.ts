@@ -16,6 +16,7 @@ import { faultyStore } from '../../engine/failures/store-failures.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { isCount } from '../../protocol/usage.js'
 import { estimatePrompt } from '../chat/prompt-estimate.js'
+import { CountsUnderWay } from './counts-under-way.js'
 import { messages } from './index.js'
 import { countOpenApi } from './openapi.js'
 import { nativeRequest } from './request/native-request.js'
@@ -28,9 +29,10 @@ const COUNT_MS = 10_000
 
 /**
  * `POST /messages/count_tokens`. It costs nothing, and passes the same gates as a call, except that it counts towards no
- * limit: so no provider is asked with the host's key for a caller who has limits.
+ * limit and holds nothing: so no provider is asked with the host's key for a caller who has limits or no credit.
  */
 export function countEndpoint(engine: Engine): Endpoint {
+  const underWay = new CountsUnderWay()
   return {
     method: 'POST',
     path: '/messages/count_tokens',
@@ -41,18 +43,25 @@ export function countEndpoint(engine: Engine): Endpoint {
         NAME,
         call,
         writer,
-        (context, { principal }) => countTokens(engine, call, context, principal),
+        (context, { principal }) =>
+          countTokens({ options: engine.options, underWay }, call, context, principal),
         messages,
       ),
   }
 }
 
+interface Parts {
+  readonly options: Engine['options']
+  readonly underWay: CountsUnderWay
+}
+
 async function countTokens(
-  { options }: Engine,
+  parts: Parts,
   call: IncomingCall,
   context: LazyContext,
   principal: Principal,
 ): Promise<string> {
+  const { options } = parts
   authoriseScope(principal, messages)
   const body = await call.readBody(principal.account)
   const asked = readRequest(body.value, call.headers, false)
@@ -66,10 +75,9 @@ async function countTokens(
   }
   const serving = routes.filter((route: Route) => servesParameters(asked, model, route))
   if (serving.length === 0 && asked.unlisted.length > 0) throw unlistedParameters(asked, model)
-  const isLimited = principal.limits !== undefined && asked.own.providerKey === undefined
-  const route = isLimited ? undefined : serving.find((found) => mayCount(found, asked))
+  const route = serving.find((found) => mayCount(found, asked))
   const counted =
-    route === undefined ? undefined : await askProvider(options, route, asked, model, context, principal)
+    route === undefined ? undefined : await askFreely(parts, route, asked, model, context, principal)
   if (counted !== undefined) return JSON.stringify({ input_tokens: counted })
   // Not the upper bound of `neverOverdraw`, which says little about the tokens of a text.
   const estimate = estimatePrompt(wholeChat(asked), model, { ...options, neverOverdraw: false })
@@ -86,6 +94,42 @@ function mayCount(route: Route, { own }: AskedMessages): boolean {
   const { ignore, only } = own.routing ?? {}
   if (ignore?.includes(provider) === true || only?.includes(provider) === false) return false
   return byok !== 'only'
+}
+
+/** Asks a provider unless that would be too much for nothing. Returns undefined if there is no count. */
+async function askFreely(
+  { options, underWay }: Parts,
+  route: Route,
+  asked: AskedMessages,
+  model: Model,
+  context: LazyContext,
+  principal: Principal,
+): Promise<number | undefined> {
+  const onHostsKey = asked.own.providerKey === undefined
+  if (onHostsKey && !(await hasCredit(options, principal, context))) return undefined
+  const end = underWay.begin(principal.account)
+  if (end === undefined) return undefined
+  try {
+    return await askProvider(options, route, asked, model, context, principal)
+  } finally {
+    end()
+  }
+}
+
+/** Whether a caller without limits has credit. Without an answer of the ledger, it may have none. */
+async function hasCredit(
+  options: Engine['options'],
+  { account, limits }: Principal,
+  context: LazyContext,
+): Promise<boolean> {
+  if (limits !== undefined) return false
+  try {
+    const balance = await askStore('ledger', options, context, () => options.ledger.balance(account, context))
+    return balance !== undefined && balance.available > 0n
+  } catch {
+    // The host has heard of it, and an estimate needs no ledger.
+    return false
+  }
 }
 
 /** Returns undefined if the provider does not count, for whatever reason. */

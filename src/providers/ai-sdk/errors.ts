@@ -72,18 +72,26 @@ function toOwnError(error: JsonObject): ProviderError | undefined {
   return name?.startsWith('AI_') ? new ProviderError('invalid-response', couldNotRead(name)) : undefined
 }
 
-function fieldsOf({ status, retryAfterSeconds, providerMessage, param, providerCode }: ProviderError) {
-  return { status, retryAfterSeconds, providerMessage, param, providerCode }
+function fieldsOf({
+  address,
+  status,
+  retryAfterSeconds,
+  providerMessage,
+  param,
+  providerCode,
+}: ProviderError) {
+  return { address, status, retryAfterSeconds, providerMessage, param, providerCode }
 }
 
 /** A successful reply whose body the model could not read also has a status. */
 function toStatusError(error: JsonObject, status: number, name: string): ProviderError {
   if (status < 400 || status > 599) {
-    return new ProviderError('invalid-response', couldNotRead(name))
+    return new ProviderError('invalid-response', couldNotRead(name), { address: textOf(error.url) })
   }
   const complaint = readComplaint(error.data ?? parse(error.responseBody) ?? error.message)
   return new ProviderError('status', `The provider answered ${status}.`, {
     ...complaint,
+    address: textOf(error.url),
     status: meantStatus(status, complaint.providerMessage),
     retryAfterSeconds: parseRetryAfter(readHeader(error.responseHeaders, 'retry-after')),
   })
@@ -103,20 +111,23 @@ const ANSWER_TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOU
 
 /** Reads the codes of failed connections. After any other error, the provider may have the request. */
 function toConnectionError(error: JsonObject): ProviderError | undefined {
+  const address = textOf(error.url)
   let current: unknown = error
   for (let depth = 0; depth <= MAX_CAUSES && isObject(current); depth++) {
     const code = textOf(current.code) ?? ''
     if (ANSWER_TIMEOUTS.has(code) || current.name === 'TimeoutError') {
-      return new ProviderError('answer-timeout', 'The model did not answer in time.')
+      return new ProviderError('answer-timeout', 'The model did not answer in time.', { address })
     }
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') {
-      return new ProviderError('timeout', 'Connecting took too long.')
+      return new ProviderError('timeout', 'Connecting took too long.', { address })
     }
     if (/^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ERR_TLS_.*|CERT_.*)$/.test(code)) {
-      return new ProviderError('unreachable', `No connection could be made (${code}).`)
+      return new ProviderError('unreachable', `No connection could be made (${code}).`, { address })
     }
     if (/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) {
-      return new ProviderError('cut-short', `The connection ended before the reply did (${code}).`)
+      return new ProviderError('cut-short', `The connection ended before the reply did (${code}).`, {
+        address,
+      })
     }
     current = current.cause
   }

@@ -1,0 +1,19 @@
+/** The most counts of one account that providers are asked for at once. */
+const MOST_AT_ONCE = 8
+
+/** Bounds the counts that providers make for each account, since counts are free. */
+export class CountsUnderWay {
+  private readonly counts = new Map<string, number>()
+
+  /** Counts one more. Returns a function that ends it, or undefined if the account has as many as it may have. */
+  begin(account: string): (() => void) | undefined {
+    const before = this.counts.get(account) ?? 0
+    if (before >= MOST_AT_ONCE) return undefined
+    this.counts.set(account, before + 1)
+    return () => {
+      const left = this.counts.get(account)! - 1
+      if (left === 0) this.counts.delete(account)
+      else this.counts.set(account, left)
+    }
+  }
+}
