@@ -149,7 +149,7 @@ it('the host gets the setting to change if its provider refuses stream_options',
     {
       routeId: `p0:${MODEL}`,
       outcome: 'provider_rejected_request',
-      why: 'The provider answered 422. It names stream_options. If this provider does not accept them, set streamUsage: false.',
+      why: `The provider answered 422 (${service.upstreams[0]!.baseUrl}/chat/completions). It names stream_options. If this provider does not accept them, set streamUsage: false.`,
     },
   ])
 })

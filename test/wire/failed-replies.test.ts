@@ -179,7 +179,9 @@ it("a host is told the provider's words for an error between the events", async 
   service.upstream.script(answerStream(`${HALF}{"error":{"message":"All workers are busy."}}\n\n${DONE}`))
   await call(true)
   const { routing } = await service.event('request-end')
-  expect(routing?.attempts[0]?.why).toBe('The reply contained an error. It said: All workers are busy.')
+  expect(routing?.attempts[0]?.why).toBe(
+    `The reply contained an error (${service.upstream.baseUrl}/chat/completions). It said: All workers are busy.`,
+  )
 })
 
 it('an error before the first token is left to another provider', async () => {

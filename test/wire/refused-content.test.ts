@@ -149,7 +149,9 @@ describe.each([
     expect(end.outcome).toBe('provider_rejected_request')
     expect(end.routing?.attempts).toHaveLength(1)
     // The words may quote the prompt.
-    expect(end.routing?.attempts[0]?.why).toMatch(/^The provider answered \d+\.(?: Its code: \w+\.)?$/)
+    expect(end.routing?.attempts[0]?.why).toMatch(
+      /^The provider answered \d+ \(http:\/\/127[\w.:/]+\)\.(?: Its code: \w+\.)?$/,
+    )
     expect(await ledger.balance('alice', { requestId: 'r', signal: new AbortController().signal })).toEqual({
       posted: 1_000_000_000n,
       held: 0n,

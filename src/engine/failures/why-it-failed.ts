@@ -48,9 +48,9 @@ export function codeForClient(
     : undefined
 }
 
-/** Puts the address before the period of a sentence. */
+/** Puts the address at the end of the first sentence. */
 function withAddress(message: string, address: string | undefined): string {
-  return address === undefined ? message : `${message.replace(/\.$/, '')} (${bareUrl(address)}).`
+  return address === undefined ? message : message.replace(/\.(?=\s|$)/, () => ` (${bareUrl(address)}).`)
 }
 
 function codeOf({ providerCode }: ProviderError): string {

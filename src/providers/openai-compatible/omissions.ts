@@ -70,9 +70,10 @@ export function rejectsReasoning(
  */
 export function hintAtUsage(failure: unknown): unknown {
   if (!isProviderError(failure) || !SAYS_USAGE.test(refusalOf(failure))) return failure
-  const { cause, param, providerCode, providerMessage, reason, retryAfterSeconds, status } = failure
+  const { address, cause, param, providerCode, providerMessage, reason, retryAfterSeconds, status } = failure
   const hint = 'It names stream_options. If this provider does not accept them, set streamUsage: false.'
   return new ProviderError(reason, `${failure.message} ${hint}`, {
+    address,
     cause,
     param,
     providerCode,
