@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
+import { outOfRange } from '../base/invalid-input.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Balance } from '../contracts/index.js'
 import {
@@ -83,10 +84,11 @@ const grantSchema = z.strictObject({
 })
 
 const refundSchema = z.strictObject({
-  amount: creditsSchema.optional(),
   reference: nameSchema.optional(),
   memo: labelSchema.optional(),
 })
+
+const pageSchema = z.strictObject({ after: idSchema.optional(), limit: z.number().optional() })
 
 export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   const newId = createIdSource()
@@ -95,13 +97,13 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     const { account, amount: text, reference = newId(), memo } = parseInput(grantSchema, request, kind)
     const amount = parseSigned(text)
     if (kind === 'grant' && amount < 0n) {
-      throw new RangeError('grant.amount: must be above 0. To take credits away, make a correction.')
+      throw outOfRange('grant.amount: must be above 0. To take credits away, make a correction.')
     }
     if (kind === 'grant' && amount === 0n) {
-      throw new RangeError('grant.amount: must be above 0: a grant adds credits.')
+      throw outOfRange('grant.amount: must be above 0: a grant adds credits.')
     }
     if (amount === 0n) {
-      throw new RangeError('correction.amount: must not be 0: a correction adds credits or takes them.')
+      throw outOfRange('correction.amount: must not be 0: a correction adds credits or takes them.')
     }
     checkHoldable(amount, `${kind}.amount`)
     try {
@@ -156,20 +158,19 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
     correct: (request) => add('correction', request),
     async refund(entryId, text, options = {}) {
       parseInput(idSchema, entryId, 'entry id')
-      const asked = { ...options, ...(text === undefined ? {} : { amount: text }) }
-      const { amount: credits, memo, reference = newId() } = parseInput(refundSchema, asked, 'refund')
+      const { memo, reference = newId() } = parseInput(refundSchema, options, 'refund')
+      const credits = parseInput(creditsSchema.optional(), text, 'refund.amount')
       const amount = credits === undefined ? undefined : parseCredits(credits)
-      if (amount === 0n) throw new RangeError('refund.amount: must be above 0')
+      if (amount === 0n) throw outOfRange('refund.amount: must be above 0')
       return postRefund(database, { entryId, amount, memo, reference })
     },
     suspendAccount: (account) => setSuspended(account, true),
     resumeAccount: (account) => setSuspended(account, false),
     findAccount: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],
-    async listAccounts({ after, limit = 100 } = {}) {
+    async listAccounts(page = {}) {
+      const { after, limit = 100 } = parseInput(pageSchema, page, 'accounts')
       checkLimit(limit)
-      return after === undefined
-        ? read('true', undefined, limit)
-        : read('a.id > ?1', parseInput(idSchema, after, 'after'), limit)
+      return after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit)
     },
   }
 }
@@ -186,7 +187,7 @@ function readAccountRow(row: Row): AccountRow {
 
 function checkSum(sum: Credits, kind: string): void {
   if (sum <= MAX_CREDITS && sum >= -MAX_CREDITS) return
-  throw new RangeError(
+  throw outOfRange(
     `${kind}.amount: must keep the balance between -${formatCredits(MAX_CREDITS)} and ${formatCredits(MAX_CREDITS)} credits; it would be ${formatCredits(sum)}`,
   )
 }

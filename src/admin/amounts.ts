@@ -1,10 +1,11 @@
+import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Price, Prices } from '../base/prices.js'
 
 /** Throws a `RangeError` if the amount, positive or negative, is more than an account can hold. */
 export function checkHoldable(amount: bigint, field: string, max = MAX_CREDITS): void {
-  if (amount > max) throw new RangeError(`${field}: must be at most ${formatCredits(max)} credits`)
-  if (amount < -max) throw new RangeError(`${field}: must be at least -${formatCredits(max)} credits`)
+  if (amount > max) throw outOfRange(`${field}: must be at most ${formatCredits(max)} credits`)
+  if (amount < -max) throw outOfRange(`${field}: must be at least -${formatCredits(max)} credits`)
 }
 
 const NAMES: readonly (keyof Price)[] = [

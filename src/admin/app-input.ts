@@ -1,16 +1,19 @@
 import { z } from 'zod'
+import { invalidInput, outOfRange } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import { redirectUriFault } from '../base/redirect-uris.js'
 import { exceedsMarkup } from '../contracts/connect.js'
 import type { App, Markup } from '../contracts/index.js'
 import {
   creditsSchema,
+  keysSchema,
   labelSchema,
+  MAX_OWN_KEYS,
   markupSchema,
   nameSchema,
   originsSchema,
   parseInput,
-  textsSchema,
+  whose,
 } from '../contracts/schemas.js'
 import { checkHoldable } from './amounts.js'
 import { appNameFault, appNameKey } from './app-names.js'
@@ -49,7 +52,6 @@ export interface AppRules {
 
 const MAX_REDIRECT_URIS = 20
 const MAX_TESTERS = 10
-const MAX_OWN_MODELS = 200
 const MAX_URL_CHARS = 2_000
 
 const redirectUriSchema = z.string().superRefine((uri, context) => {
@@ -66,7 +68,7 @@ const fields = {
   id: nameSchema,
   name: labelSchema.optional(),
   markup: markupSchema,
-  allowedModels: textsSchema,
+  allowedModels: keysSchema(),
   redirectUris: z.array(redirectUriSchema).max(MAX_REDIRECT_URIS).readonly().optional(),
   site: siteSchema.optional(),
   suggestedCap: creditsSchema.optional(),
@@ -74,9 +76,9 @@ const fields = {
 }
 const appSchema = z.strictObject({
   ...fields,
-  account: nameSchema.optional(),
+  account: whose(nameSchema),
   origins: originsSchema.optional(),
-  owner: nameSchema.optional(),
+  owner: whose(nameSchema),
   state: z.literal('test').optional(),
 })
 /** The consent page shows the ids of models that are not in the catalogue, so an owner must not write sentences. */
@@ -87,7 +89,7 @@ const modelIdSchema = nameSchema.refine(
 /** Each look-up of a token reads the app, so its owner must not make it large. */
 const ownAppSchema = z.strictObject({
   ...fields,
-  allowedModels: z.array(modelIdSchema).max(MAX_OWN_MODELS).readonly(),
+  allowedModels: keysSchema(modelIdSchema, MAX_OWN_KEYS),
 })
 
 export function readAppRequest(app: AppRequest, rules: AppRules): AppRequest {
@@ -103,16 +105,14 @@ function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules):
   if (app.suggestedCap !== undefined) checkHoldable(parseCredits(app.suggestedCap), 'app.suggestedCap')
   if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
     const { basisPoints, flat = '0' } = rules.maxMarkup
-    throw new RangeError(
-      `app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`,
-    )
+    throw outOfRange(`app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`)
   }
   if (!isConnectable(app)) return app
   const fault = appNameFault(app.name)
-  if (fault !== undefined) throw new TypeError(`app.name: ${fault}`)
+  if (fault !== undefined) throw invalidInput(`app.name: ${fault}`)
   const key = appNameKey(app.name!)
   if (rules.reservedNames?.some((name) => appNameKey(name) === key)) {
-    throw new TypeError('app.name: is reserved, or looks like a reserved name')
+    throw invalidInput('app.name: is reserved, or looks like a reserved name')
   }
   return app
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { invalidInput } from '../base/invalid-input.js'
 import type { AppLogo } from '../contracts/index.js'
 
 const MAX_BYTES = 32 * 1_024
@@ -9,14 +10,14 @@ const MAX_PIXELS = 512
  * limits.
  */
 export function readAppLogo(bytes: Uint8Array): AppLogo {
-  if (!(bytes instanceof Uint8Array)) throw new TypeError('logo: must be a Uint8Array')
-  if (bytes.length > MAX_BYTES) throw new TypeError(`logo: must have at most ${MAX_BYTES / 1_024} KiB`)
+  if (!(bytes instanceof Uint8Array)) throw invalidInput('logo: must be a Uint8Array')
+  if (bytes.length > MAX_BYTES) throw invalidInput(`logo: must have at most ${MAX_BYTES / 1_024} KiB`)
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const picture = readPng(data) ?? readJpeg(data) ?? readWebp(data)
-  if (picture === undefined) throw new TypeError('logo: must be a PNG, JPEG or WebP picture')
+  if (picture === undefined) throw invalidInput('logo: must be a PNG, JPEG or WebP picture')
   const { type, width, height } = picture
   if (width < 1 || height < 1 || width > MAX_PIXELS || height > MAX_PIXELS) {
-    throw new TypeError(`logo: must have at most ${MAX_PIXELS} pixels in each direction`)
+    throw invalidInput(`logo: must have at most ${MAX_PIXELS} pixels in each direction`)
   }
   return { type, hash: hash('sha256', data), bytes: data }
 }

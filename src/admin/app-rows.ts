@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { AppLogoReference } from '../contracts/index.js'
+import { idSchema, idsSchema, nameSchema, parseInput, whose } from '../contracts/schemas.js'
 import { readJson, readNumber, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { type AppDefinition, readLogoReference } from '../sql/connect-apps.js'
@@ -16,7 +18,21 @@ export interface AppsQuery {
   readonly appIds?: readonly string[]
   /** Only the apps that this account may edit. */
   readonly owner?: string
+  readonly after?: string
+  /** From 1 to 1,000; 100 by default. */
+  readonly limit?: number
 }
+
+const DEFAULT_ROWS = 100
+const MAX_ROWS = 1_000
+
+/** A page of apps, or of what belongs to one, in the order of their ids. */
+export const appPageSchema = z.strictObject({
+  appIds: whose(idsSchema),
+  after: idSchema.optional(),
+  limit: z.int().min(1).max(MAX_ROWS).default(DEFAULT_ROWS),
+})
+const appsSchema = appPageSchema.extend({ owner: whose(nameSchema) })
 
 /** Values that the owner of a live app wants to change, until an operator decides. */
 export interface AppReview {
@@ -58,14 +74,18 @@ export type AppEditKind =
   | 'resumed'
   | 'removed'
 
-/** Returns apps in the order of their ids. */
+/** Returns a page of apps in the order of their ids. */
 export async function listAppRows(database: SqlDatabase, query: AppsQuery): Promise<readonly Row[]> {
+  const { after, appIds, limit, owner } = parseInput(appsSchema, query, 'apps')
   const { parameters, add, addOneOf, where } = createConditions()
-  if (query.appIds !== undefined) addOneOf('p.id', query.appIds)
-  if (query.owner !== undefined) add((value) => `p.owner = ${value}`, query.owner)
+  if (appIds !== undefined) addOneOf('p.id', appIds)
+  if (owner !== undefined) add((value) => `p.owner = ${value}`, owner)
+  if (after !== undefined) add((value) => `p.id > ${value}`, after)
+  parameters.push(BigInt(limit))
   return database.all({
     text: `select p.*, l.type as logo_type from {apps} p
-      left join {app_logos} l on l.app_id = p.id and l.hash = p.logo_hash ${where()} order by p.id`,
+      left join {app_logos} l on l.app_id = p.id and l.hash = p.logo_hash ${where()}
+      order by p.id limit ?${parameters.length}`,
     parameters,
   })
 }

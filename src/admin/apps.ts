@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
 import type { AppLogo } from '../contracts/index.js'
-import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
+import { idSchema, parseInput } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
 import { readLogo } from '../sql/connect-apps.js'
 import { lockApp } from '../sql/connect-grants.js'
@@ -42,13 +43,15 @@ export interface AppsAdmin {
   resumeApp(id: string): Promise<boolean>
   /** Removes an app after revoking all its grants and tokens, in one transaction. Returns whether the app existed. */
   removeApp(id: string): Promise<boolean>
-  /** Lists apps by id: all, or those of a query. */
+  /** Lists apps by id. For the next page, pass the last id as `after`. */
   listApps(query?: AppsQuery): Promise<readonly AppRow[]>
   /** Lists the changes of an app, newest first. 100 by default. */
   listAppEdits(query: { readonly appId: string; readonly limit?: number }): Promise<readonly AppEdit[]>
 }
 
 const EDITS = 100
+
+const editsSchema = z.strictObject({ appId: idSchema, limit: z.number().optional() })
 
 export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: () => string): AppsAdmin {
   /** Runs a change of one app, which returns its id, and appends it to the app's history if it changed anything. */
@@ -143,19 +146,14 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
 
     removeApp: async (id) => removeApp(database, newId(), parseInput(idSchema, id, 'app id'), OPERATOR),
 
-    async listApps({ appIds, owner } = {}) {
-      const rows = await listAppRows(database, {
-        ...(appIds === undefined ? {} : { appIds }),
-        ...(owner === undefined ? {} : { owner: parseInput(nameSchema, owner, 'owner') }),
-      })
-      return rows.map(readAppRow)
-    },
+    listApps: async (query = {}) => (await listAppRows(database, query)).map(readAppRow),
 
-    async listAppEdits({ appId, limit = EDITS }) {
+    async listAppEdits(query) {
+      const { appId, limit = EDITS } = parseInput(editsSchema, query, 'edits')
       checkLimit(limit)
       const rows = await database.all({
         text: 'select * from {app_edits} where app_id = ?1 order by id desc limit ?2',
-        parameters: [parseInput(idSchema, appId, 'app id'), BigInt(limit)],
+        parameters: [appId, BigInt(limit)],
       })
       return rows.map(readEdit)
     },

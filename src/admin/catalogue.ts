@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { invalidInput } from '../base/invalid-input.js'
 import type { Model } from '../contracts/index.js'
-import { refuseMisspelt } from '../contracts/option-checks.js'
-import { idSchema, modelSchema, parseInput } from '../contracts/schemas.js'
+import { idSchema, idsSchema, modelSchema, parseInput } from '../contracts/schemas.js'
 import { readJson, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -18,14 +19,13 @@ export interface PutOptions<Row> {
   readonly ifAbsent?: boolean
 }
 
+const putSchema = z.strictObject({ was: z.unknown().optional(), ifAbsent: z.boolean().optional() })
+const querySchema = z.strictObject({ modelIds: idsSchema.optional() })
+
 /** Checks options. One that is misspelt would replace what it should keep. */
 export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): PutOptions<Row> {
-  refuseMisspelt(options, ['was', 'ifAbsent'], name)
-  const { ifAbsent, was } = options
-  if (ifAbsent !== undefined && typeof ifAbsent !== 'boolean') {
-    throw new TypeError(`${name}: ifAbsent must be true or false`)
-  }
-  if (ifAbsent === true && was !== undefined) throw new TypeError(`${name}: give either was or ifAbsent`)
+  const { ifAbsent, was } = parseInput(putSchema, options, name)
+  if (ifAbsent === true && was !== undefined) throw invalidInput(`${name}: give either was or ifAbsent`)
   return options
 }
 
@@ -87,7 +87,8 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
         text: 'delete from {models} where id = ?1 returning id',
         parameters: [parseInput(idSchema, id, 'model id')],
       }),
-    async listModels({ modelIds } = {}) {
+    async listModels(query = {}) {
+      const { modelIds } = parseInput(querySchema, query, 'models')
       return (await list(modelIds)).map(readModel)
     },
   }

@@ -4,9 +4,10 @@ import type { Cap, CapPeriod, CapRule, ConnectGrant } from '../contracts/index.j
 import {
   creditsSchema,
   idSchema,
+  idsSchema,
   nameSchema,
   parseInput,
-  textsSchema,
+  whose,
   zoneSchema,
 } from '../contracts/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
@@ -115,11 +116,12 @@ const capSchema = z.strictObject({
   per: z.enum(['day', 'month']),
   zone: zoneSchema.optional(),
 })
-const changeSchema = z.strictObject({ account: nameSchema.optional() })
+const changeSchema = z.strictObject({ account: whose(nameSchema) })
+const historySchema = changeSchema.extend({ limit: z.number().optional() })
 const querySchema = z.strictObject({
-  account: nameSchema.optional(),
-  appId: nameSchema.optional(),
-  grantIds: textsSchema.optional(),
+  account: whose(nameSchema),
+  appId: whose(nameSchema),
+  grantIds: whose(idsSchema),
   inUse: z.boolean().optional(),
   after: idSchema.optional(),
   limit: z.int().min(1).max(MAX_ROWS).optional(),
@@ -130,8 +132,8 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
   const isInUse = `c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`
 
   /** Returns the grant's account and app if whoever makes the change may see it. */
-  async function find(grantId: string, change: GrantChange | undefined) {
-    const { account } = parseInput(changeSchema, change ?? {}, 'change')
+  async function find(grantId: string, change: GrantChange) {
+    const { account } = parseInput(changeSchema, change, 'change')
     const [row] = await database.all({
       text: `select * from {credentials} where id = ?1 and source = 'connect'`,
       parameters: [parseInput(idSchema, grantId, 'grant id')],
@@ -218,12 +220,12 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       )
     },
 
-    async setGrantCap(grantId, request, change) {
+    async setGrantCap(grantId, request, change = {}) {
       const asked = request === null ? undefined : readCapRequest(request)
       const grant = await find(grantId, change)
       if (grant === undefined) throw missing(grantId)
       const { account, appId, by, capRule } = grant
-      if (change?.account !== undefined) checkCap(asked, capRule)
+      if (change.account !== undefined) checkCap(asked, capRule)
       const zone = asked?.zone ?? (await presentCap(account, appId))?.zone ?? capRule?.zone
       const cap = asked === undefined || zone === undefined ? asked : { ...asked, zone }
       const live = {
@@ -263,13 +265,13 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       }
     },
 
-    async revokeGrant(grantId, change) {
+    async revokeGrant(grantId, change = {}) {
       const grant = await find(grantId, change)
       if (grant === undefined) return false
       return (await revokeCredential(database, newId(), grantId, grant.by))?.wasLive === true
     },
 
-    async removeDevice(grantId, connectionId, change) {
+    async removeDevice(grantId, connectionId, change = {}) {
       const grant = await find(grantId, change)
       if (grant === undefined) return false
       const rows = await database.all({
@@ -279,7 +281,8 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       return rows.length > 0 && connections.endConnection(connectionId, 'removed', grant.by)
     },
 
-    async listGrantHistory(grantId, { limit = DEFAULT_ROWS, ...change } = {}) {
+    async listGrantHistory(grantId, query = {}) {
+      const { limit = DEFAULT_ROWS, ...change } = parseInput(historySchema, query, 'history')
       checkLimit(limit)
       if ((await find(grantId, change)) === undefined) return []
       const rows = await database.all({

@@ -1,4 +1,5 @@
-import { idSchema, parseInput } from '../contracts/schemas.js'
+import { z } from 'zod'
+import { idSchema, idsSchema, parseInput, whose } from '../contracts/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
@@ -38,6 +39,16 @@ export interface CredentialsQuery {
   readonly limit?: number
 }
 
+const querySchema = z.strictObject({
+  account: whose(idSchema),
+  appId: whose(idSchema),
+  credentialId: whose(idSchema),
+  credentialIds: whose(idsSchema),
+  inUse: z.boolean().optional(),
+  after: idSchema.optional(),
+  limit: z.number().optional(),
+})
+
 /** SQL that is true if a credential `c` and its newest token `t` are neither revoked nor expired. */
 export function isInUse({ now }: SqlDatabase): string {
   return `c.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})`
@@ -48,7 +59,11 @@ export async function listCredentialRows(
   database: SqlDatabase,
   query: CredentialsQuery,
 ): Promise<readonly Row[]> {
-  const { account, after, appId, credentialId, credentialIds, inUse, limit } = query
+  const { account, after, appId, credentialId, credentialIds, inUse, limit } = parseInput(
+    querySchema,
+    query,
+    'credentials',
+  )
   checkLimit(limit)
   const { conditions, parameters, add, addOneOf, where } = createConditions()
   if (account !== undefined) add((value) => `c.account = ${value}`, account)
@@ -58,7 +73,7 @@ export async function listCredentialRows(
   if (credentialId === undefined && credentialIds === undefined) conditions.push("c.source = 'operator'")
   if (inUse === true) conditions.push(isInUse(database))
   // Ids begin with their time of creation.
-  if (after !== undefined) add((value) => `c.id < ${value}`, parseInput(idSchema, after, 'after'))
+  if (after !== undefined) add((value) => `c.id < ${value}`, after)
   if (limit !== undefined) parameters.push(BigInt(limit))
   // Every operator's credential has one such token. With an inner join, SQLite may read and sort all tokens first, even for
   // one page.

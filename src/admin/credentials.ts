@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
+import { invalidInput } from '../base/invalid-input.js'
 import { createToken } from '../base/tokens.js'
 import {
   idSchema,
+  keysSchema,
   labelSchema,
+  metadataSchema,
   nameSchema,
   parseInput,
   scopesSchema,
-  textsSchema,
   timeSchema,
 } from '../contracts/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
@@ -91,12 +93,16 @@ const bearerFields = {
   account: nameSchema,
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
+  metadata: metadataSchema.optional(),
 }
-const keySchema = z.strictObject({ ...bearerFields, allowedModels: textsSchema.optional() })
+const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
 const reissueSchema = z.strictObject({
   expiresAt: timeSchema.optional(),
-  scopes: textsSchema.optional(),
+  /** The grant has them all, so they are as many as its own at most. */
+  scopes: z
+    .array(z.string())
+    .transform((scopes): readonly string[] => [...new Set(scopes)])
+    .optional(),
   was: z.custom<CredentialRow>().optional(),
 })
 const accessTokenSchema = z.strictObject({ ...bearerFields, appId: nameSchema, scopes: scopesSchema })
@@ -210,10 +216,10 @@ function tooManyKeys(account: string, keysPerAccount: number): Refusal {
 
 /** A token may have fewer scopes than its grant, but no others. */
 function checkScopes(row: Row, scopes: readonly string[] | undefined): void {
-  const granted = readOptionalJson<string[]>(row, 'scopes') ?? []
-  const beyond = scopes?.find((scope) => !granted.includes(scope))
+  const granted = new Set(readOptionalJson<string[]>(row, 'scopes'))
+  const beyond = scopes?.find((scope) => !granted.has(scope))
   if (beyond !== undefined) {
-    throw new TypeError(`reissue.scopes: the grant has no scope ${JSON.stringify(beyond)}`)
+    throw invalidInput(`reissue.scopes: the grant has no scope ${JSON.stringify(beyond)}`)
   }
 }
 

@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import type { Credits } from '../base/money.js'
 import type { CallContext, CallFacts, LedgerStore } from '../contracts/index.js'
+import { idSchema, parseInput, whose } from '../contracts/schemas.js'
 import { readBigint, readNumber, readOptionalJson, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'
@@ -23,11 +25,14 @@ export interface OpenHoldsQuery {
   readonly limit?: number
 }
 
+const querySchema = z.strictObject({ account: whose(idSchema), limit: z.number().optional() })
+
 /** Returns holds that are not settled, released or expired, the latest to expire first. */
 export async function readOpenHolds(
   database: SqlDatabase,
-  { account, limit = 100 }: OpenHoldsQuery,
+  query: OpenHoldsQuery,
 ): Promise<readonly OpenHold[]> {
+  const { account, limit = 100 } = parseInput(querySchema, query, 'holds')
   checkLimit(limit)
   const { conditions, parameters, add } = createConditions()
   if (account !== undefined) add((value) => `h.account = ${value}`, account)

@@ -1,9 +1,10 @@
+import { z } from 'zod'
 import { createOrderedIdSource } from '../base/ids.js'
 import type { Balance, CallPage, EntryPage, KeptCall } from '../contracts/index.js'
-import { refuseMisspelt } from '../contracts/option-checks.js'
-import { idSchema, parseInput } from '../contracts/schemas.js'
-import { type PayerQuery, readEntries } from '../sql/entries.js'
-import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
+import { refuseUnknown } from '../contracts/option-checks.js'
+import { idSchema, parseInput, whose } from '../contracts/schemas.js'
+import type { PayerQuery } from '../sql/entries.js'
+import { findCall, type KeptCallsQuery } from '../sql/read-calls.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
 import { type AppFiguresAdmin, createAppFiguresAdmin } from './app-figures.js'
@@ -12,6 +13,7 @@ import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CatalogueAdmin, createCatalogueAdmin } from './catalogue.js'
 import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { type CredentialsAdmin, createCredentialsAdmin } from './credentials.js'
+import { listCalls, listEntries } from './entries.js'
 import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createOwnAppsAdmin, type OwnAppsAdmin } from './own-apps.js'
@@ -110,7 +112,7 @@ export interface Admin
    * Returns the kept call with this id, or else the newest one with this request id. With an account, only its own calls.
    * Returns undefined if there is none.
    */
-  getCall(id: string, account?: string): Promise<KeptCall | undefined>
+  getCall(id: string, query?: { readonly account?: string }): Promise<KeptCall | undefined>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
   /** {@link spend} in pages, with a grand total, compared with the postings of the same charges. */
   spendReport(query: SpendReportQuery): Promise<SpendReport>
@@ -137,6 +139,8 @@ export interface AdminOptions {
 
 const KEYS_PER_ACCOUNT = 100
 
+const callSchema = z.strictObject({ account: whose(idSchema) })
+
 /** Administers the stores of one database, as created by `sqliteStores` or `postgresStores`. */
 export function createAdmin(
   stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger' | 'adapters'>,
@@ -145,7 +149,7 @@ export function createAdmin(
   if (typeof stores?.database !== 'object') {
     throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
   }
-  refuseMisspelt(options, ['keysPerAccount', 'apps'], 'createAdmin')
+  refuseUnknown(options, ['keysPerAccount', 'apps'], 'createAdmin')
   const { keysPerAccount = KEYS_PER_ACCOUNT, apps = {} } = options
   if (!Number.isSafeInteger(keysPerAccount) || keysPerAccount < 1) {
     throw new TypeError(
@@ -170,14 +174,12 @@ export function createAdmin(
     ...createLimitsAdmin(database),
     ...createMaintenanceAdmin(database),
     balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
-    entries: (query = {}) => readEntries(database, query),
-    listCalls: (query = {}) => readCalls(database, query),
-    getCall: async (id, account) =>
-      findCall(
-        database,
-        parseInput(idSchema.optional(), account, 'account'),
-        parseInput(idSchema, id, 'call id'),
-      ),
+    entries: (query = {}) => listEntries(database, query),
+    listCalls: (query = {}) => listCalls(database, query),
+    getCall: async (id, query = {}) => {
+      const { account } = parseInput(callSchema, query, 'call')
+      return findCall(database, account, parseInput(idSchema, id, 'call id'))
+    },
     spend: (query) => readSpend(database, query),
     spendReport: (query) => readSpendReport(database, query),
     statement: (account) => readStatement(database, account),

@@ -1,3 +1,4 @@
+import { outOfRange } from '../base/invalid-input.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js'
@@ -24,7 +25,7 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
 
     async pruneHolds(olderThanDays) {
       if (!(olderThanDays >= MIN_PRUNE_DAYS)) {
-        throw new RangeError(
+        throw outOfRange(
           `Ended holds are kept for at least ${MIN_PRUNE_DAYS} days; got ${String(olderThanDays)}`,
         )
       }

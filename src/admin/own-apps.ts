@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import { OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
@@ -9,6 +11,8 @@ import { type AppRequest, type AppRules, type OwnAppRequest, readOwnAppRequest }
 import { readAppLogo } from './app-logos.js'
 import {
   type AppReview,
+  type AppsQuery,
+  appPageSchema,
   changedFields,
   listAppRows,
   type ReviewedValues,
@@ -37,14 +41,27 @@ export interface OwnAppsAdmin {
   askForReview(owner: string, appId: string): Promise<void>
   /** Removes an owner's app, as `removeApp`. Returns whether the owner had such an app. */
   removeOwnApp(owner: string, appId: string): Promise<boolean>
-  /** Lists what waits for review, by app. */
-  listAppReviews(query?: { readonly appIds?: readonly string[] }): Promise<readonly AppReview[]>
+  /** Lists what waits for review, by app. For the next page, pass the last `appId` as `after`. */
+  listAppReviews(query?: Omit<AppsQuery, 'owner'>): Promise<readonly AppReview[]>
   /**
    * Puts the values of a review in force, or drops them. Rejects if the review is no longer the one that is given, so that
    * an operator decides only on values that were seen.
    */
   decideAppReview(review: AppReview, decision: 'accept' | 'reject'): Promise<void>
 }
+
+const reviewSchema = z.strictObject({
+  appId: idSchema,
+  by: nameSchema,
+  at: z.number(),
+  values: z.strictObject({
+    name: z.string().optional(),
+    redirectUris: z.array(z.string()).optional(),
+    site: z.string().nullable().optional(),
+    logo: z.string().nullable().optional(),
+    live: z.literal(true).optional(),
+  }),
+})
 
 const MAX_APPS = 10
 const MAX_EDITS = 60
@@ -298,13 +315,25 @@ export function createOwnAppsAdmin(
       return rows.length > 0 && removeApp(database, newId(), appId, owner)
     },
 
-    async listAppReviews({ appIds } = {}) {
-      const rows = await database.all({ text: 'select * from {app_reviews} order by app_id' })
-      return rows.map(readReview).filter(({ appId }) => appIds?.includes(appId) !== false)
+    async listAppReviews(query = {}) {
+      const { after, appIds, limit } = parseInput(appPageSchema, query, 'reviews')
+      const { parameters, add, addOneOf, where } = createConditions()
+      if (appIds !== undefined) addOneOf('app_id', appIds)
+      if (after !== undefined) add((value) => `app_id > ${value}`, after)
+      parameters.push(BigInt(limit))
+      const rows = await database.all({
+        text: `select * from {app_reviews} ${where()} order by app_id limit ?${parameters.length}`,
+        parameters,
+      })
+      return rows.map(readReview)
     },
 
-    async decideAppReview({ appId, at, values }, decision) {
-      const [row] = await listAppRows(database, { appIds: [parseInput(idSchema, appId, 'review.appId')] })
+    async decideAppReview(review, decision) {
+      // The values are compared with the stored ones as JSON, so they stay in the order in which they are.
+      parseInput(reviewSchema, review, 'review')
+      parseInput(z.enum(['accept', 'reject']), decision, 'decision')
+      const { appId, at, values } = review
+      const [row] = await listAppRows(database, { appIds: [appId] })
       if (row === undefined) throw new Refusal('not-found', `There is no app ${JSON.stringify(appId)}`)
       const accepted = decision === 'accept' ? acceptValues(toRequest(readAppRow(row)), values) : undefined
       const isDecided = await (accepted === undefined

@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { ProviderAdapter } from '../contracts/index.js'
+import { parseInput } from '../contracts/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import type { AdapterFactories } from '../sql/registry.js'
 import { bindingOf, ROUTE_COLUMNS, type RouteDefinition, readRouteRow } from '../sql/route-rows.js'
@@ -20,6 +22,8 @@ export interface RouteFaultsAdmin {
   /** Returns a message for each stored route that cannot be used, by route id: adapter, settings, secret or model. */
   routeFaults(): Promise<ReadonlyMap<string, string>>
 }
+
+const routeSchema = z.strictObject({ adapter: z.string(), settings: z.record(z.string(), z.unknown()) })
 
 export function createRouteFaults(
   database: SqlDatabase,
@@ -52,7 +56,7 @@ export function createRouteFaults(
   }
 
   return {
-    routeFault,
+    routeFault: (route) => routeFault(parseInput(routeSchema, route, 'route')),
     async routeFaults() {
       const [rows, models] = await Promise.all([
         database.all({ text: `select ${ROUTE_COLUMNS} from {routes} order by id` }),

@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { idSchema, nameSchema, parseInput, pricesSchema, textsSchema } from '../contracts/schemas.js'
+import { invalidInput } from '../base/invalid-input.js'
+import {
+  idSchema,
+  idsSchema,
+  keysSchema,
+  nameSchema,
+  parseInput,
+  pricesSchema,
+} from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -69,11 +77,13 @@ const routeSchema = z.strictObject({
   enabled: z.boolean().optional(),
   byok: z.enum(['yes', 'no', 'only']).optional(),
   prices: pricesSchema.optional(),
-  supportedParameters: textsSchema.optional(),
+  supportedParameters: keysSchema().optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
   weight: z.number().nonnegative().optional(),
   secret: z.string().min(1).nullable().optional(),
 })
+
+const querySchema = z.strictObject({ model: idSchema.optional(), routeIds: idsSchema.optional() })
 
 type RoutePut = z.infer<typeof routeSchema>
 
@@ -85,7 +95,8 @@ export function createRoutesAdmin(
   secrets: SecretBox,
   { routeFault }: Pick<RouteFaultsAdmin, 'routeFault'>,
 ): RoutesAdmin {
-  async function list({ model, routeIds }: RoutesQuery): Promise<readonly RouteRow[]> {
+  async function list(query: RoutesQuery): Promise<readonly RouteRow[]> {
+    const { model, routeIds } = parseInput(querySchema, query, 'routes')
     const { parameters, add, addOneOf, where } = createConditions()
     if (model !== undefined) add((value) => `model_id = ${value}`, model)
     if (routeIds !== undefined) addOneOf('id', routeIds)
@@ -174,8 +185,8 @@ export function createRoutesAdmin(
       const read = parseInput(routeSchema, route, 'route')
       const checked = checkPutOptions(options, 'putRoute')
       refuseSecrets(read.settings)
-      const fault = routeFault(read)
-      if (fault !== undefined) throw new TypeError(`route.${fault.field}: ${fault.message}`)
+      const fault = routeFault({ adapter: read.adapter, settings: read.settings })
+      if (fault !== undefined) throw invalidInput(`route.${fault.field}: ${fault.message}`)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
       if (checked.ifAbsent === true) return putNew(read)
       for (;;) {
@@ -238,7 +249,7 @@ function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing 
 function refuseSecrets(settings: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(settings)) {
     if (SECRET_SETTING_PATTERN.test(name)) {
-      throw new TypeError(`route.settings.${name}: a provider's key goes into secret, which is stored sealed`)
+      throw invalidInput(`route.settings.${name}: a provider's key goes into secret, which is stored sealed`)
     }
   }
 }

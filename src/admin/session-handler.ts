@@ -16,8 +16,8 @@ export interface SessionUser {
 
 export interface SessionHandlerOptions extends Omit<SessionRequest, 'account' | 'label' | 'endsAt'> {
   readonly admin: Pick<SessionsAdmin, 'resumeSession'>
-  /** Returns the signed-in user by the host's own cookie, or undefined if there is none. */
-  readonly authenticate: (req: IncomingMessage) => Awaitable<SessionUser | undefined>
+  /** Returns the signed-in user by the host's own cookie, or undefined or null if there is none. */
+  readonly authenticate: (req: IncomingMessage) => Awaitable<SessionUser | undefined | null>
 }
 
 /** Middleware for Express, Connect and `node:http`, for one path. */
@@ -48,7 +48,8 @@ export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
   async function answer(req: IncomingMessage): Promise<object> {
     checkRequest(req)
     const user = await authenticate(req)
-    if (user === undefined) throw new CompatError('missing_credential', 'Nobody is signed in here.')
+    if (user === undefined || user === null)
+      throw new CompatError('missing_credential', 'Nobody is signed in here.')
     const { account, label } = user
     const { token, ttlMs } = await admin.resumeSession({
       ...terms,

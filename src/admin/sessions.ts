@@ -5,13 +5,14 @@ import { createToken, digestToken, shownParts } from '../base/tokens.js'
 import type { Limit } from '../contracts/index.js'
 import {
   idSchema,
+  keysSchema,
   labelSchema,
   nameSchema,
   originsSchema,
   ownedLimitSchema,
   parseInput,
-  textsSchema,
   timeSchema,
+  whose,
 } from '../contracts/schemas.js'
 import { readNumber, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -95,8 +96,8 @@ const sessionSchema = z.strictObject({
   account: nameSchema,
   origins: originsSchema,
   label: labelSchema.optional(),
-  app: nameSchema.optional(),
-  models: textsSchema.optional(),
+  app: whose(nameSchema),
+  models: keysSchema().optional(),
   budget: z.unknown().optional(),
   endsAt: timeSchema.optional(),
   ttlMs: ttlSchema,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { outOfRange } from '../base/invalid-input.js'
 import type { Credits } from '../base/money.js'
-import { nameSchema, parseInput, textsSchema } from '../contracts/schemas.js'
+import { idsSchema, nameSchema, parseInput, whose } from '../contracts/schemas.js'
 import type { Usage } from '../protocol/usage.js'
 import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -47,13 +48,15 @@ const DAY_MS = 86_400_000
 
 const spendSchema = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
-  account: nameSchema.optional(),
-  appId: nameSchema.optional(),
+  account: whose(nameSchema),
+  appId: whose(nameSchema),
   model: nameSchema.optional(),
-  credentialIds: textsSchema.optional(),
+  credentialIds: whose(idsSchema),
   from: z.number().optional(),
   to: z.number().optional(),
 })
+
+const reportSchema = spendSchema.extend({ limit: z.number().optional(), offset: z.number().optional() })
 
 /** A page of rows, or all of them without a limit. */
 export interface SpendReportQuery extends SpendQuery {
@@ -82,7 +85,7 @@ export interface SpendBooks {
 
 /** Sums charges. Returns days in order, and all other groups by cost, highest first. */
 export async function readSpend(database: SqlDatabase, query: SpendQuery): Promise<readonly SpendRow[]> {
-  const { text, parameters, order, by } = sumsOf(query, false)
+  const { text, parameters, order, by } = sumsOf(parseInput(spendSchema, query, 'spend'), false)
   const rows = await database.all({ isReport: true, text: `${text} order by ${order}`, parameters })
   return rows.map((row) => toSpendRow(row, by))
 }
@@ -91,13 +94,11 @@ export async function readSpend(database: SqlDatabase, query: SpendQuery): Promi
  * {@link readSpend} with totals and the sums of the postings, in one snapshot. The database does the sums: there may be a
  * row for each of a million keys, and calls run in this thread.
  */
-export async function readSpendReport(
-  database: SqlDatabase,
-  { limit, offset = 0, ...query }: SpendReportQuery,
-): Promise<SpendReport> {
+export async function readSpendReport(database: SqlDatabase, query: SpendReportQuery): Promise<SpendReport> {
+  const { limit, offset = 0, ...filters } = parseInput(reportSchema, query, 'spend')
   checkLimit(limit)
   checkOffset(offset)
-  const { text, parameters, order, by } = sumsOf(query, true)
+  const { text, parameters, order, by } = sumsOf(filters, true)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
   const [from, to] = page.map((value) => `?${parameters.push(BigInt(value))}`)
   const counts = [...COUNTS, 'unequal']
@@ -127,10 +128,12 @@ export async function readSpendReport(
 }
 
 /** Builds the statement that sums charges, and the order of its rows. */
-function sumsOf(query: SpendQuery, withBooks: boolean) {
-  const { by, account, appId, credentialIds, model, from, to } = parseInput(spendSchema, query, 'spend')
+function sumsOf(
+  { by, account, appId, credentialIds, model, from, to }: z.infer<typeof spendSchema>,
+  withBooks: boolean,
+) {
   if (from !== undefined && to !== undefined && from >= to) {
-    throw new RangeError('spend.from: must be before to')
+    throw outOfRange('spend.from: must be before to')
   }
   const { conditions, parameters, add, addOneOf } = createConditions()
   // For one account, its postings serve as the index to its entries.

@@ -1,8 +1,10 @@
+import { z } from 'zod'
+import { outOfRange } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import { PeriodCalendar } from '../base/periods.js'
 import { bucketOf } from '../contracts/bucket-of.js'
 import type { Limit, LimitOwner } from '../contracts/index.js'
-import { idSchema, ownedLimitSchema, parseInput } from '../contracts/schemas.js'
+import { idSchema, idsSchema, ownedLimitSchema, parseInput, whose } from '../contracts/schemas.js'
 import { readBigint, readNumber, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -60,6 +62,14 @@ export interface LimitsAdmin {
 
 const DEFAULT_ROWS = 100
 const MAX_ROWS = 1_000
+
+const querySchema = z.strictObject({
+  of: whose(z.enum(['credential', 'account', 'app'])),
+  ownerId: whose(idSchema),
+  ownerIds: whose(idsSchema),
+  after: idSchema.optional(),
+  limit: z.number().optional(),
+})
 
 const OWNER_TABLES: Readonly<Record<LimitOwner, string>> = {
   credential: '{credentials}',
@@ -136,14 +146,15 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       return rows!.length > 0
     },
 
-    async listLimits({ of, ownerId, ownerIds, after, limit = DEFAULT_ROWS } = {}) {
+    async listLimits(query = {}) {
+      const { of, ownerId, ownerIds, after, limit = DEFAULT_ROWS } = parseInput(querySchema, query, 'limits')
       checkLimit(limit)
-      if (limit > MAX_ROWS) throw new RangeError(`limit must be at most ${MAX_ROWS}; got ${limit}`)
+      if (limit > MAX_ROWS) throw outOfRange(`limit must be at most ${MAX_ROWS}; got ${limit}`)
       const { parameters, add, addOneOf, where } = createConditions()
       if (of !== undefined) add((value) => `owner_kind = ${value}`, of)
       if (ownerId !== undefined) add((value) => `owner_id = ${value}`, ownerId)
       if (ownerIds !== undefined) addOneOf('owner_id', ownerIds)
-      if (after !== undefined) add((value) => `id > ${value}`, parseInput(idSchema, after, 'after'))
+      if (after !== undefined) add((value) => `id > ${value}`, after)
       parameters.push(BigInt(limit))
       const rows = await database.all({
         text: `select owner_kind, owner_id, definition, ${database.now} as now

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { invalidInput } from '../base/invalid-input.js'
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
@@ -16,7 +17,7 @@ export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, wh
   // A misspelt name is the cause if another one is missing.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
   const path = issue.code === 'invalid_key' ? issue.path.slice(0, -1) : issue.path
-  throw new TypeError(
+  throw invalidInput(
     `${[what, ...(path.length === 0 ? [] : [describePath(path)])].join('.')}: ${issue.message}`,
   )
 }
@@ -71,7 +72,52 @@ export const listSchema = z.array(z.unknown())
 /** An id for a look-up. It need not be a name that could be stored. */
 export const idSchema = z.string()
 
-export const textsSchema = z.array(z.string()).readonly()
+/** Ids to look for. */
+export const idsSchema = z.array(idSchema).readonly()
+
+/**
+ * Makes a field that says whose rows are meant, and that may be left out. `undefined` is refused: it would drop the filter,
+ * and show everybody's rows to a user whose session has ended.
+ */
+export function whose<Output>(schema: z.ZodType<Output, unknown>) {
+  return z
+    .unknown()
+    .refine(
+      (value): boolean => value !== undefined,
+      'is undefined: give a value, or leave the field out for all',
+    )
+    .pipe(schema)
+    .exactOptional()
+}
+
+/** The most entries in a list of keys that a user or the owner of an app writes. */
+export const MAX_OWN_KEYS = 200
+const MAX_KEYS = 2_000
+const MAX_KEY_BYTES = 65_536
+
+/**
+ * Makes a list of texts that are compared as a whole, such as model ids. It keeps each once. Calls read such lists, so they
+ * are bounded; a longer list that is stored already goes on working.
+ */
+export function keysSchema(item: z.ZodType<string, unknown> = z.string(), most = MAX_KEYS) {
+  return z
+    .array(item)
+    .max(most)
+    .refine(
+      (keys) => keys.reduce((bytes, key) => bytes + Buffer.byteLength(String(key)), 0) <= MAX_KEY_BYTES,
+      `must have at most ${MAX_KEY_BYTES / 1_024} KiB of text`,
+    )
+    .transform((keys): readonly string[] => Object.freeze([...new Set(keys)]))
+}
+
+/** What a host notes about a credential, for itself. */
+export const metadataSchema = z
+  .record(z.string(), z.string())
+  .refine(
+    (metadata) => Buffer.byteLength(JSON.stringify(metadata)) <= MAX_KEY_BYTES,
+    `must have at most ${MAX_KEY_BYTES / 1_024} KiB as JSON`,
+  )
+  .readonly()
 
 /** The scopes that requests need. A host may have others of its own. */
 const SCOPES = ['models.run', 'credits.read']
@@ -79,22 +125,18 @@ const SCOPES = ['models.run', 'credits.read']
 const lettersOf = (text: string): string => text.replaceAll(/\P{L}/gu, '')
 
 /** Refuses a misspelt scope of the router: each call of the token would be refused. */
-export const scopesSchema = z
-  .array(
-    z.string().superRefine((scope, context) => {
-      if (SCOPES.includes(scope)) return
-      const meant = SCOPES.find((known) => resembles(lettersOf(scope), lettersOf(known)))
-      if (meant !== undefined) context.addIssue(`is not a scope of the router; did you mean "${meant}"?`)
-    }),
-  )
-  .readonly()
+export const scopesSchema = keysSchema(
+  z.string().superRefine((scope, context) => {
+    if (SCOPES.includes(scope)) return
+    const meant = SCOPES.find((known) => resembles(lettersOf(scope), lettersOf(known)))
+    if (meant !== undefined) context.addIssue(`is not a scope of the router; did you mean "${meant}"?`)
+  }),
+)
 
 const ORIGIN = "an origin, https or on loopback, as browsers send it, such as 'https://notes.example'"
 
 /** Origins of web pages. */
-export const originsSchema = z
-  .array(z.string(mustBe(ORIGIN)).refine(isWebOrigin, `must be ${ORIGIN}`))
-  .readonly()
+export const originsSchema = keysSchema(z.string(mustBe(ORIGIN)).refine(isWebOrigin, `must be ${ORIGIN}`))
 
 const CREDITS = "a decimal string of credits, zero or more, with at most 9 places, such as '0.15'"
 
@@ -231,9 +273,9 @@ export const modelSchema = z.strictObject({
   maxOutputTokens: tokensSchema.optional(),
   mediaTokens: mediaTokensSchema.optional(),
   promptOverhead: z.int().nonnegative().optional(),
-  supportedParameters: textsSchema.optional(),
-  operations: textsSchema.optional(),
-  modalities: textsSchema.optional(),
+  supportedParameters: keysSchema().optional(),
+  operations: keysSchema().optional(),
+  modalities: keysSchema().optional(),
   prices: pricesSchema.optional(),
   priceVersion: z.string().optional(),
 })

@@ -14,13 +14,13 @@ export interface TokenClaims {
 }
 
 /**
- * Returns who pays, or undefined if the token is for nobody known.
+ * Returns who pays, or undefined or null if the token is for nobody known.
  *
  * `credentialId` must be the same for all tokens of one user and one app, such as issuer, subject and client id together,
  * or budgets start anew with each token. Take the app, its markup and its models from your own tables by `client_id`, never
  * from claims that an app can choose.
  */
-export type PrincipalOf<Claims> = (claims: Claims) => Awaitable<Principal | undefined>
+export type PrincipalOf<Claims> = (claims: Claims) => Awaitable<Principal | undefined | null>
 
 export const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
 export const EXPIRED: CredentialResult = Object.freeze({ ok: false, reason: 'expired' })
@@ -47,9 +47,9 @@ export async function identify<Claims extends TokenClaims>(
   principalOf: PrincipalOf<Claims>,
 ): Promise<Principal | undefined> {
   const principal = await principalOf(claims)
-  if (principal === undefined) return undefined
+  if (principal === undefined || principal === null) return undefined
   // The engine reports a principal that is not one.
-  if (typeof principal !== 'object' || principal === null) return principal
+  if (typeof principal !== 'object') return principal
   if (claims.jti !== undefined && principal.credentialId === claims.jti) {
     throw new TypeError(
       'principal() returned the jti of a token as its credentialId. Each token would start with a full budget: make it from issuer, subject and client.',

@@ -12,15 +12,16 @@ import type {
   Watch,
 } from '../contracts/index.js'
 import {
+  keysSchema,
   labelSchema,
   limitsSchema,
   markupSchema,
+  metadataSchema,
   momentSchema,
   nameSchema,
   originsSchema,
   parseInput,
   scopesSchema,
-  textsSchema,
 } from '../contracts/schemas.js'
 import { createWatchers } from './watchers.js'
 
@@ -156,7 +157,7 @@ const bearerFields = {
   limits: limitsSchema.optional(),
   label: labelSchema.optional(),
   origins: originsSchema.optional(),
-  metadata: z.record(z.string(), z.string()).readonly().optional(),
+  metadata: metadataSchema.optional(),
 }
 
 const appSchema = z
@@ -164,13 +165,13 @@ const appSchema = z
     id: nameSchema,
     name: z.string().optional(),
     markup: markupSchema,
-    allowedModels: textsSchema,
+    allowedModels: keysSchema(),
     account: nameSchema.optional(),
   })
   .readonly()
 
 const credentialSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('api-key'), ...bearerFields, allowedModels: textsSchema.optional() }),
+  z.strictObject({ kind: z.literal('api-key'), ...bearerFields, allowedModels: keysSchema().optional() }),
   z.strictObject({
     kind: z.literal('access-token'),
     ...bearerFields,

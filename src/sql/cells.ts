@@ -1,3 +1,4 @@
+import { invalidInput } from '../base/invalid-input.js'
 import type { Cell, Row } from './database.js'
 
 /** Throws if the cell is empty or not text, since then schema and code disagree. */
@@ -52,7 +53,7 @@ export function toTimeCell(value: number, name: string): bigint {
 /** As {@link toTimeCell}, but returns a number. */
 export function checkTime(value: number, name: string): number {
   const time = Math.ceil(value)
-  if (!Number.isSafeInteger(time)) throw new TypeError(`${name} must be milliseconds since the Unix epoch`)
+  if (!Number.isSafeInteger(time)) throw invalidInput(`${name} must be milliseconds since the Unix epoch`)
   return time
 }
 

@@ -1,3 +1,4 @@
+import { invalidInput } from '../base/invalid-input.js'
 import type { CallPage, CallQuery, KeptCall } from '../contracts/index.js'
 import { readLimit } from '../contracts/page-limit.js'
 import { readCall, readPosition } from './call-rows.js'
@@ -27,7 +28,7 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   if (requestId !== undefined) add((value) => `request_id = ${value}`, requestId)
   if (outcome !== undefined) add((value) => `outcome = ${value}`, outcome)
   if (status !== undefined) {
-    if (!Number.isInteger(status)) throw new TypeError('status must be an integer')
+    if (!Number.isInteger(status)) throw invalidInput('status must be an integer')
     add((value) => `status = ${value}`, BigInt(status))
   }
   if (query.problems === true || isFailure(query)) conditions.push('is_problem = 1')
@@ -36,7 +37,7 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   if (query.after !== undefined) {
     const [, lastAt, lastSeq] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastSeq === undefined) {
-      throw new TypeError('after must be the `next` of an earlier page')
+      throw invalidInput('after must be the `next` of an earlier page')
     }
     parameters.push(BigInt(lastAt), BigInt(lastSeq))
     conditions.push(`(at, seq) < (?${parameters.length - 1}, ?${parameters.length})`)

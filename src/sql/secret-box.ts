@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { invalidInput } from '../base/invalid-input.js'
 import { createSecret, type Secret } from '../base/secret.js'
 import { Refusal } from './refusal.js'
 
@@ -64,7 +65,7 @@ export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
     isCurrent: (keyId) => keyId === current?.id,
     seal(secret, binding) {
       if (current === undefined) {
-        throw new TypeError('route.secret: to store a secret, give the stores secretKeys: [{ id, key }]')
+        throw invalidInput('route.secret: to store a secret, give the stores secretKeys: [{ id, key }]')
       }
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(ALGORITHM, keyOf(current.id), nonce)

@@ -1,3 +1,4 @@
+import { invalidInput } from '../base/invalid-input.js'
 /** Characters that a database would not return unchanged. */
 export const UNSTORABLE_PATTERN = /[\0\p{Surrogate}]/u
 
@@ -7,9 +8,9 @@ export const UNSTORABLE_PATTERN = /[\0\p{Surrogate}]/u
  * could merge two accounts.
  */
 export function checkText(text: string, name: string): string {
-  if (typeof text !== 'string') throw new TypeError(`${name} must be a string; got ${typeof text}`)
+  if (typeof text !== 'string') throw invalidInput(`${name} must be a string; got ${typeof text}`)
   if (UNSTORABLE_PATTERN.test(text)) {
-    throw new TypeError(`${name} must be well-formed Unicode without U+0000`)
+    throw invalidInput(`${name} must be well-formed Unicode without U+0000`)
   }
   return text
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { AppRequest, AppRow } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
+import { readPages } from '../session/pages.js'
 import { collect, parseInteger, parseTime } from '../session/parse.js'
 import type { Session } from '../session/session.js'
 
@@ -54,7 +55,11 @@ export function addAppCommands(program: Command, session: Session): void {
     .description('list all apps')
     .option('--owner <account>', 'only the apps that this account may edit')
     .action(async (query: { owner?: string }) => {
-      const rows = await (await session.reader()).listApps(query)
+      const reader = await session.reader()
+      const rows = await readPages(
+        (page) => reader.listApps({ ...query, ...page }),
+        ({ id }) => id,
+      )
       session.show(rows, rows.map(toAppRow))
     })
   apps
@@ -100,7 +105,11 @@ function addReviewCommands(apps: Command, session: Session): void {
     .command('list')
     .description('list what waits for review')
     .action(async () => {
-      const rows = await (await session.reader()).listAppReviews()
+      const reader = await session.reader()
+      const rows = await readPages(
+        (page) => reader.listAppReviews(page),
+        ({ appId }) => appId,
+      )
       session.show(
         rows,
         rows.map(({ appId, by, at, values }) => ({

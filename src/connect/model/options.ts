@@ -22,7 +22,7 @@ export interface ConnectOptions {
   /** `postgresStores(…)` or `sqliteStores(…)`. */
   readonly stores: ConnectStores
   /** Returns the user who has signed in to the host, or undefined. Called several times in one authorization. */
-  readonly authenticate: (req: IncomingMessage) => Awaitable<ConnectUser | undefined>
+  readonly authenticate: (req: IncomingMessage) => Awaitable<ConnectUser | undefined | null>
   /**
    * Returns the address of the host's login page. `returnTo` is a path under `url` on its origin, with a query. Return there
    * after the login, and refuse all other targets.

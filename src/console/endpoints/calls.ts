@@ -119,13 +119,13 @@ async function readPage(
 ): Promise<CallsReply> {
   const account = accountOf(viewer, filter.account)
   const { key: credentialId, ...others } = filter
-  const query = {
+  const query = present({
     ...others,
     credentialId,
     ...page,
     account: account ?? (await ownerOf(credentialId, admin)),
     payer: viewer.kind === 'user' && isOfPayer(filter) ? account : undefined,
-  } as Parameters<Admin['entries']>[0]
+  })
   const { entries, next } = await admin.entries(query)
   const isOpen = (payer: string): boolean => viewer.kind === 'operator' || payer === viewer.account
   const open = entries.map(({ facts }) => (facts !== undefined && isOpen(facts.account) ? facts : undefined))

@@ -2,7 +2,14 @@ import { z } from 'zod'
 import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../base/clock.js'
 import { formatCredits } from '../../base/money.js'
-import { labelSchema, nameSchema, textsSchema, timeSchema } from '../../contracts/schemas.js'
+import {
+  keysSchema,
+  labelSchema,
+  MAX_OWN_KEYS,
+  metadataSchema,
+  nameSchema,
+  timeSchema,
+} from '../../contracts/schemas.js'
 import type { CredentialsReply, CredentialView, IssuedReply, KeySpendReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
@@ -22,7 +29,7 @@ const bearerFields = {
   account: nameSchema,
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),
-  metadata: z.record(z.string(), z.string()).optional(),
+  metadata: metadataSchema.optional(),
 }
 
 export const credentialEndpoints: readonly Endpoint[] = [
@@ -89,11 +96,12 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-key',
     'both',
-    z.strictObject({ ...bearerFields, allowedModels: textsSchema.optional() }),
+    z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() }),
     async (key, { viewer }, { admin, clock }) => {
       checkEnd(key.expiresAt, clock)
       await checkAccount(key.account, viewer, admin)
       checkMetadata(key.metadata, viewer)
+      checkOwnKeys(key.allowedModels, 'allowedModels', viewer)
       return issued(await admin.issueKey(present(key)), key.expiresAt)
     },
   ),
@@ -101,7 +109,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-token',
     'both',
-    z.strictObject({ ...bearerFields, appId: nameSchema, scopes: textsSchema.default(RUN_SCOPES) }),
+    z.strictObject({ ...bearerFields, appId: nameSchema, scopes: keysSchema().default(RUN_SCOPES) }),
     async (grant, { viewer }, { admin, clock }) => {
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)
@@ -119,7 +127,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
       credentialId: nameSchema,
       lastFour: z.string().optional(),
       expiresAt: timeSchema.optional(),
-      scopes: textsSchema.optional(),
+      scopes: keysSchema().optional(),
     }),
     async ({ credentialId, lastFour, ...asked }, { viewer }, { admin, clock }) => {
       checkEnd(asked.expiresAt, clock)
@@ -228,6 +236,13 @@ function checkNewest(lastFour: string | undefined, before: CredentialRow): void 
 function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
   if (metadata !== undefined && kind !== 'operator') {
     throw new HttpError(403, 'Only an operator may set metadata', 'metadata')
+  }
+}
+
+/** A user makes many credentials, and each list of them reads their models. */
+function checkOwnKeys(keys: readonly string[] = [], field: string, { kind }: ConsoleViewer): void {
+  if (keys.length > MAX_OWN_KEYS && kind !== 'operator') {
+    throw new HttpError(400, `${field} must have at most ${MAX_OWN_KEYS} items`, field)
   }
 }
 

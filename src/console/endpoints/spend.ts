@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { SpendRow as AdminSpendRow, SpendReport, SpendReportQuery } from '../../admin/index.js'
+import type { SpendRow as AdminSpendRow, SpendReport } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../contracts/schemas.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol/index.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
 import { type Endpoint, get, requireAccount, type Services, timeTextSchema } from '../serving/endpoint.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
-import { spendSums } from '../serving/views.js'
+import { present, spendSums } from '../serving/views.js'
 
 const spendQuery = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
@@ -116,8 +116,7 @@ async function readReport(
   viewer: ConsoleViewer,
   admin: Services['admin'],
 ): Promise<SpendReport> {
-  const account = accountOf(viewer, asked)
-  return admin.spendReport({ ...rest, ...(account === undefined ? {} : { account }) } as SpendReportQuery)
+  return admin.spendReport(present({ ...rest, account: accountOf(viewer, asked) }))
 }
 
 async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<readonly SpendRow[]> {

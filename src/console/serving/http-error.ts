@@ -1,3 +1,5 @@
+import { INVALID_INPUT } from '../../base/invalid-input.js'
+
 /** An error that decides the status of the reply. */
 export class HttpError extends Error {
   constructor(
@@ -15,15 +17,16 @@ export function notFound(message: string, field?: string): HttpError {
 }
 
 /** Administration's form for a fault in a member of its input: `grant.amount: must be …`. */
-const GIVEN_PATTERN =
-  /^(grant|grants|cap|change|correction|refund|key|access token|reissue|model|app|route|limit|spend|figures|query|body|account|owner|after|(?:credential|connection|grant|model|app|route|entry) id)(?:\.([^\s:]+))?: (.+)$/s
-/** Its form for a fault in a single value: `limit must be …`. No error of JavaScript itself begins like this. */
+const GIVEN_PATTERN = /^([a-zA-Z][a-zA-Z ]*)(?:\.([^\s:]+))?: (.+)$/s
+/** Its form for a fault in a single value: `limit must be …`. */
 const NAMED_PATTERN = /^([a-z]\w*(?:\.\w+)*) (?:must|is beyond)\b/
 
 /** The names of {@link GIVEN_PATTERN} that are fields themselves. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['account', 'account'],
-  ['after', 'after'],
+  ['logo', 'logo'],
+  ['hash', 'hash'],
+  ['decision', 'decision'],
   ['credential id', 'credentialId'],
   ['model id', 'id'],
   ['app id', 'id'],
@@ -41,10 +44,7 @@ export function toHttpError(error: unknown): HttpError | undefined {
   if (error.name === 'Refusal') {
     return new HttpError((error as { reason?: string }).reason === 'not-found' ? 404 : 409, message, field)
   }
-  const isInput = message !== error.message || field !== undefined
-  return isInput && (error instanceof TypeError || error instanceof RangeError)
-    ? new HttpError(400, message, field)
-    : undefined
+  return (error as { code?: unknown }).code === INVALID_INPUT ? new HttpError(400, message, field) : undefined
 }
 
 /** Rewords the error for the API: the API's name of the field first, then the fault. */

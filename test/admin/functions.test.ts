@@ -1,0 +1,404 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Admin, createAdmin, type RouteRequest } from '../../src/admin/index.js'
+import { openaiCompatible } from '../../src/index.js'
+import type { DurableStores } from '../../src/sql/stores.js'
+import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { pngOf } from '../helpers/pictures.js'
+
+/** What the rows of the table refer to. */
+interface Made {
+  readonly keyId: string
+  readonly grantId: string
+  readonly sessionId: string
+  readonly entryId: string
+  readonly holdId: string
+  readonly review: Awaited<ReturnType<Admin['listAppReviews']>>[number]
+  readonly logo: Uint8Array
+}
+
+/** A function of administration. */
+interface Row {
+  /** The arguments of a call that succeeds. */
+  readonly args: (made: Made) => readonly unknown[]
+  /** The fields that say whose rows are meant. They refuse `undefined` and null, and so does each argument outside of an object. */
+  readonly whose?: readonly string[]
+  /** The fields that may be `undefined`, as if they were left out. */
+  readonly free?: readonly string[]
+  /** The lists of keys, which are bounded and keep each key once. */
+  readonly keys?: readonly string[]
+  /** The places of arguments that may be left out. */
+  readonly optional?: readonly number[]
+  /** The places of arguments that may be null, to remove something. */
+  readonly nullable?: readonly number[]
+}
+
+const ALICE = 'alice'
+const T = 1_800_000_000_000
+const times = { from: T, to: T + 1 }
+const model = { id: 'acme/fast', prices: { input: '1', output: '2' } }
+const route: RouteRequest = {
+  id: 'fast',
+  model: 'acme/fast',
+  provider: 'openai',
+  adapter: 'openai',
+  upstreamModel: 'gpt-4o-mini',
+  settings: { baseUrl: 'https://api.openai.com/v1' },
+}
+const notes = { id: 'notes', markup: { basisPoints: 1 }, allowedModels: ['acme/fast'] }
+const connectable = { name: 'Notes', redirectUris: ['https://notes.example/cb'] }
+const budget = { id: 'l', unit: 'credits', per: 'month', of: 'account', ownerId: ALICE, amount: '5' }
+const session = { account: ALICE, origins: ['https://app.example'] }
+const sessionRow = {
+  args: () => [{ ...session, label: 'x', models: ['acme/fast'], budget: { amount: '1' }, ttlMs: 5_000 }],
+  whose: ['account', 'app'],
+  free: ['label', 'models', 'budget', 'ttlMs', 'endsAt'],
+  keys: ['models'],
+}
+const spendRow = {
+  args: () => [{ by: 'model', account: ALICE, appId: 'notes', credentialIds: ['k'], ...times }],
+  whose: ['account', 'appId', 'credentialIds'],
+  free: ['from', 'to', 'model'],
+}
+const accountRow: Row = { args: () => [ALICE] }
+const grantRow: Row = {
+  args: () => [{ account: ALICE, amount: '1', memo: 'm', reference: 'r' }],
+  whose: ['account'],
+  free: ['memo', 'reference'],
+}
+const change = { account: ALICE }
+
+/** In this order, all of these calls succeed. A function without a row fails the first test. */
+const rows: Readonly<Record<keyof Admin, Row>> = {
+  openAccount: accountRow,
+  findAccount: accountRow,
+  listAccounts: { optional: [0], args: () => [{ after: 'a', limit: 5 }], free: ['after', 'limit'] },
+  balance: accountRow,
+  statement: accountRow,
+  grant: grantRow,
+  correct: { ...grantRow, args: () => [{ account: ALICE, amount: '-1', memo: 'm', reference: 'c' }] },
+  refund: {
+    args: ({ entryId }) => [entryId, '0.000000001', { memo: 'm', reference: 'refund' }],
+    free: ['memo', 'reference'],
+    optional: [1, 2],
+  },
+  entries: {
+    optional: [0],
+    args: () => [
+      {
+        account: ALICE,
+        payer: ALICE,
+        appId: 'notes',
+        credentialId: 'k',
+        model: 'acme/fast',
+        requestId: 'r',
+        sessionId: 's',
+        ...times,
+        limit: 5,
+      },
+    ],
+    whose: ['account', 'payer', 'appId', 'credentialId'],
+    free: ['model', 'requestId', 'sessionId', 'from', 'to', 'after', 'limit'],
+  },
+  listCalls: {
+    optional: [0],
+    args: () => [
+      {
+        account: ALICE,
+        appId: 'notes',
+        credentialId: 'k',
+        ids: ['c'],
+        model: 'acme/fast',
+        requestId: 'r',
+        status: 200,
+        outcome: 'completed',
+        problems: true,
+        ...times,
+        limit: 5,
+      },
+    ],
+    whose: ['account', 'appId', 'credentialId', 'ids'],
+    free: ['model', 'requestId', 'status', 'outcome', 'problems', 'from', 'to', 'after', 'limit'],
+  },
+  getCall: { args: () => ['c', { account: ALICE }], whose: ['account'], optional: [1] },
+  spend: spendRow,
+  spendReport: {
+    ...spendRow,
+    args: () => [{ ...spendRow.args()[0], limit: 5, offset: 0 }],
+    free: [...spendRow.free, 'limit', 'offset'],
+  },
+  openHolds: {
+    optional: [0],
+    args: () => [{ account: ALICE, limit: 5 }],
+    whose: ['account'],
+    free: ['limit'],
+  },
+  freeHold: { args: ({ holdId }) => [holdId] },
+  issueKey: {
+    args: () => [{ account: ALICE, label: 'l', allowedModels: ['acme/fast'], metadata: { team: 'x' } }],
+    whose: ['account'],
+    free: ['label', 'expiresAt', 'allowedModels', 'metadata'],
+    keys: ['allowedModels'],
+  },
+  putApp: {
+    args: () => [
+      { ...notes, ...connectable, origins: ['https://notes.example'], account: ALICE, owner: ALICE },
+    ],
+    whose: ['account', 'owner'],
+    free: ['site', 'suggestedCap', 'testers', 'state', 'origins'],
+    keys: ['allowedModels'],
+  },
+  issueAccessToken: {
+    args: () => [{ account: ALICE, appId: 'notes', scopes: ['models.run'] }],
+    whose: ['account', 'appId'],
+    free: ['label', 'expiresAt', 'metadata'],
+    keys: ['scopes'],
+  },
+  listCredentials: {
+    optional: [0],
+    args: ({ keyId }) => [
+      { account: ALICE, appId: 'notes', credentialId: keyId, credentialIds: [keyId], inUse: true, limit: 5 },
+    ],
+    whose: ['account', 'appId', 'credentialId', 'credentialIds'],
+    free: ['inUse', 'after', 'limit'],
+  },
+  reissue: {
+    args: ({ keyId }) => [keyId, { expiresAt: T }],
+    free: ['expiresAt', 'scopes', 'was'],
+    optional: [1],
+  },
+  issueSession: sessionRow,
+  resumeSession: sessionRow,
+  refreshSession: { args: ({ sessionId }) => [sessionId, { ttlMs: 5_000 }], free: ['ttlMs'], optional: [1] },
+  revokeSessions: { args: () => [{ account: ALICE, label: 'x' }], whose: ['account'], free: ['label'] },
+  putModel: {
+    args: () => [model, { ifAbsent: true, was: undefined }],
+    free: ['ifAbsent', 'was'],
+    optional: [1],
+  },
+  listModels: { optional: [0], args: () => [{ modelIds: ['acme/fast'] }], free: ['modelIds'] },
+  putRoute: {
+    args: () => [
+      { ...route, enabled: true },
+      { ifAbsent: true, was: undefined },
+    ],
+    free: ['ifAbsent', 'was', 'enabled'],
+    optional: [1],
+  },
+  listRoutes: {
+    optional: [0],
+    args: () => [{ model: 'acme/fast', routeIds: ['fast'] }],
+    free: ['model', 'routeIds'],
+  },
+  routeFault: { args: () => [{ adapter: 'openai', settings: { baseUrl: 'https://api.openai.com/v1' } }] },
+  routeFaults: { args: () => [] },
+  rotateSecrets: { args: () => [] },
+  putLimit: { args: () => [budget], whose: ['ownerId', 'of'], free: ['zone'] },
+  listLimits: {
+    optional: [0],
+    args: () => [{ of: 'account', ownerId: ALICE, ownerIds: [ALICE], limit: 5 }],
+    whose: ['of', 'ownerId', 'ownerIds'],
+    free: ['after', 'limit'],
+  },
+  removeLimit: { args: () => ['l'] },
+  putAppLogo: { args: ({ logo }) => ['notes', logo], nullable: [1] },
+  findAppLogo: { args: () => ['notes', 'a hash'] },
+  suspendApp: { args: () => ['notes'] },
+  resumeApp: { args: () => ['notes'] },
+  listApps: {
+    optional: [0],
+    args: () => [{ appIds: ['notes'], owner: ALICE, limit: 5 }],
+    whose: ['appIds', 'owner'],
+    free: ['after', 'limit'],
+  },
+  listAppEdits: { args: () => [{ appId: 'notes', limit: 5 }], whose: ['appId'], free: ['limit'] },
+  appFigures: { args: () => [{ appId: 'notes', ...times }], whose: ['appId'], free: ['from', 'to'] },
+  putOwnApp: {
+    args: () => [ALICE, { ...notes, id: 'own', name: 'Own', redirectUris: ['https://own.example/cb'] }],
+    free: ['site', 'suggestedCap', 'testers'],
+    keys: ['allowedModels'],
+  },
+  putOwnAppLogo: { args: ({ logo }) => [ALICE, 'own', logo], nullable: [2] },
+  askForReview: { args: () => [ALICE, 'own'] },
+  listAppReviews: {
+    optional: [0],
+    args: () => [{ appIds: ['own'], limit: 5 }],
+    whose: ['appIds'],
+    free: ['after', 'limit'],
+  },
+  decideAppReview: { args: ({ review }) => [review, 'reject'], whose: ['appId', 'by'] },
+  removeOwnApp: { args: () => [ALICE, 'own'] },
+  listGrants: {
+    optional: [0],
+    args: ({ grantId }) => [{ account: ALICE, appId: 'notes', grantIds: [grantId], inUse: true, limit: 5 }],
+    whose: ['account', 'appId', 'grantIds'],
+    free: ['inUse', 'after', 'limit'],
+  },
+  listGrantHistory: {
+    args: ({ grantId }) => [grantId, { account: ALICE, limit: 5 }],
+    whose: ['account'],
+    free: ['limit'],
+    optional: [1],
+  },
+  setGrantCap: {
+    args: ({ grantId }) => [grantId, { amount: '5', per: 'month', zone: 'UTC' }, change],
+    whose: ['account'],
+    free: ['zone'],
+    optional: [2],
+    nullable: [1],
+  },
+  removeDevice: { args: ({ grantId }) => [grantId, 'a device', change], whose: ['account'], optional: [2] },
+  revokeGrant: { args: ({ grantId }) => [grantId, change], whose: ['account'], optional: [1] },
+  revoke: { args: ({ keyId }) => [keyId] },
+  removeApp: { args: () => ['notes'] },
+  removeRoute: { args: () => ['fast'] },
+  removeModel: { args: () => ['acme/fast'] },
+  suspendAccount: accountRow,
+  resumeAccount: accountRow,
+  verify: { args: () => [] },
+  pruneHolds: { args: () => [30] },
+}
+const names = Object.keys(rows) as (keyof Admin)[]
+const invalid = expect.objectContaining({ code: 'invalid_input' })
+
+/** Objects of the host's own making may have any field. */
+const HOSTS_OWN = ['metadata', 'settings']
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+/** Returns copies of a value, each with a field that does not exist in one of its objects. */
+function withUnknownFields(value: unknown): unknown[] {
+  if (!isObject(value)) return []
+  return [
+    { ...value, nonsense: 1 },
+    ...Object.entries(value).flatMap(([name, member]) =>
+      HOSTS_OWN.includes(name)
+        ? []
+        : withUnknownFields(member).map((changed) => ({ ...value, [name]: changed })),
+    ),
+  ]
+}
+
+describe.each(engineNames)('every function of administration on %s', (engineName) => {
+  const engine = useEngine(engineName)
+  let stores: DurableStores
+  let admin: Admin
+  let made: Made
+
+  beforeAll(async () => {
+    stores = engine.open('functions', { adapters: { openai: openaiCompatible } })
+    admin = createAdmin(stores)
+    await admin.grant({ account: ALICE, amount: '5' })
+    const [held, settled] = [createHold(ALICE, 10n), createHold(ALICE, 10n)]
+    await stores.ledger.hold(held, context)
+    await stores.ledger.hold(settled, context)
+    await stores.ledger.settle(createSettle(settled.holdId, ALICE, 10n), context)
+    const { entries } = await admin.entries({ account: ALICE })
+    const { credentialId: keyId } = await admin.issueKey({ account: ALICE })
+    await admin.putApp({ ...notes, ...connectable })
+    const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 1 } }
+    const shown = { appName: 'Notes', redirectHost: 'notes.example' }
+    const grant = await stores.connect.consent({ account: ALICE, appId: 'notes', ...terms, ...shown })
+    const { credentialId: sessionId } = await admin.issueSession(session)
+    await admin.putOwnApp(ALICE, {
+      ...notes,
+      id: 'own',
+      name: 'Own',
+      redirectUris: ['https://own.example/cb'],
+    })
+    await admin.askForReview(ALICE, 'own')
+    const [review] = await admin.listAppReviews()
+    made = {
+      keyId,
+      sessionId,
+      grantId: grant!.grantId,
+      entryId: entries.find(({ kind }) => kind === 'charge')!.id,
+      holdId: held.holdId,
+      review: review!,
+      logo: pngOf(8, 8),
+    }
+  })
+
+  /** Also catches what a function throws at once. */
+  async function call(name: keyof Admin, args: readonly unknown[]): Promise<unknown> {
+    return (admin[name] as (...given: readonly unknown[]) => unknown)(...args)
+  }
+
+  const replaced = (args: readonly unknown[], place: number, value: unknown): unknown[] =>
+    args.map((arg, index) => (index === place ? value : arg))
+
+  /** The arguments with another value in a field: of the object that has it or, if none has, of each. */
+  function withField(args: readonly unknown[], field: string, value: unknown): unknown[][] {
+    const objects = [...args.keys()].filter((place) => isObject(args[place]))
+    const having = objects.filter((place) => field in (args[place] as object))
+    return (having.length > 0 ? having : objects).map((place) =>
+      replaced(args, place, { ...(args[place] as object), [field]: value }),
+    )
+  }
+
+  it('has a row in the table', () => {
+    expect(names.toSorted()).toEqual(Object.keys(admin).toSorted())
+  })
+
+  it.each(names)('refuses undefined and null where they would mean everybody: %s', async (name) => {
+    const { args, optional = [], nullable = [], whose = [] } = rows[name]
+    const good = args(made)
+    for (const place of good.keys()) {
+      if (!optional.includes(place)) {
+        await expect(call(name, replaced(good, place, undefined)), `${place}`).rejects.toEqual(invalid)
+      }
+      if (!nullable.includes(place)) {
+        await expect(call(name, replaced(good, place, null)), `${place}`).rejects.toEqual(invalid)
+      }
+    }
+    for (const field of whose) {
+      for (const value of [undefined, null]) {
+        for (const bad of withField(good, field, value)) {
+          await expect(call(name, bad), `${field}: ${value}`).rejects.toEqual(invalid)
+        }
+      }
+    }
+  })
+
+  it.each(names)('refuses fields that it does not have: %s', async (name) => {
+    const good = rows[name].args(made)
+    for (const [place, value] of good.entries()) {
+      for (const bad of withUnknownFields(value)) {
+        await expect(call(name, replaced(good, place, bad)), JSON.stringify(bad)).rejects.toEqual(invalid)
+      }
+    }
+  })
+
+  it.each(names.filter((name) => rows[name].keys !== undefined))(
+    'bounds its lists of keys, and keeps each key once: %s',
+    async (name) => {
+      const { args, keys = [] } = rows[name]
+      const most = name === 'putOwnApp' ? 200 : 2_000
+      const many = (count: number, chars = 0) =>
+        Array.from({ length: count }, (_, index) => `${index}`.padStart(chars, 'm'))
+      for (const field of keys) {
+        for (const list of [many(most + 1), many(300, 256)]) {
+          for (const bad of withField(args(made), field, list)) {
+            await expect(call(name, bad)).rejects.toEqual(invalid)
+          }
+        }
+        const [good] = withField(args(made), field, [...many(most / 2), ...many(most / 2)])
+        await call(name, good!)
+      }
+    },
+  )
+
+  it.each(names)(
+    'takes undefined in fields that say nothing about whose rows are meant: %s',
+    async (name) => {
+      const { args, free = [] } = rows[name]
+    const [review = made.review] = await admin.listAppReviews()
+    made = { ...made, review }
+      for (const field of free)
+        for (const good of withField(args(made), field, undefined)) await call(name, good)
+      await call(name, args(made))
+    },
+  )
+})
