@@ -5,6 +5,7 @@ import { readJson, readNumber, readOptionalNumber, readOptionalText, readText } 
 import { createConditions } from '../sql/conditions.js'
 import { type AppDefinition, readLogoReference } from '../sql/connect-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { cutPage } from '../sql/large-pages.js'
 import { type AppRequest, isConnectable } from './app-input.js'
 import { appNameKey } from './app-names.js'
 
@@ -19,7 +20,7 @@ export interface AppsQuery {
   /** Only the apps that this account may edit. */
   readonly owner?: string
   readonly after?: string
-  /** From 1 to 1,000; 100 by default. */
+  /** From 1 to 1,000. By default 100, or as many as `appIds`. */
   readonly limit?: number
 }
 
@@ -30,8 +31,14 @@ const MAX_ROWS = 1_000
 export const appPageSchema = z.strictObject({
   appIds: whose(idsSchema),
   after: idSchema.optional(),
-  limit: z.int().min(1).max(MAX_ROWS).default(DEFAULT_ROWS),
+  limit: z.int().min(1).max(MAX_ROWS).optional(),
 })
+
+/** Returns the most rows of a page: by default as many as the ids that are asked for. */
+export function rowsOf({ appIds, limit }: z.infer<typeof appPageSchema>): bigint {
+  return BigInt(limit ?? appIds?.length ?? DEFAULT_ROWS)
+}
+
 const appsSchema = appPageSchema.extend({ owner: whose(nameSchema) })
 
 /** Values that the owner of a live app wants to change, until an operator decides. */
@@ -76,16 +83,18 @@ export type AppEditKind =
 
 /** Returns a page of apps in the order of their ids. */
 export async function listAppRows(database: SqlDatabase, query: AppsQuery): Promise<readonly Row[]> {
-  const { after, appIds, limit, owner } = parseInput(appsSchema, query, 'apps')
+  const asked = parseInput(appsSchema, query, 'apps')
+  const { after, appIds, owner } = asked
   const { parameters, add, addOneOf, where } = createConditions()
   if (appIds !== undefined) addOneOf('p.id', appIds)
   if (owner !== undefined) add((value) => `p.owner = ${value}`, owner)
   if (after !== undefined) add((value) => `p.id > ${value}`, after)
-  parameters.push(BigInt(limit))
+  parameters.push(rowsOf(asked))
+  const page = `select p.id, length(p.definition) as size from {apps} p ${where()} order by p.id limit ?${parameters.length}`
   return database.all({
     text: `select p.*, l.type as logo_type from {apps} p
-      left join {app_logos} l on l.app_id = p.id and l.hash = p.logo_hash ${where()}
-      order by p.id limit ?${parameters.length}`,
+      left join {app_logos} l on l.app_id = p.id and l.hash = p.logo_hash
+      where p.id in (${appIds === undefined ? cutPage(page, 'asc') : `select id from (${page}) asked`}) order by p.id`,
     parameters,
   })
 }

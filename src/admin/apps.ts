@@ -43,7 +43,10 @@ export interface AppsAdmin {
   resumeApp(id: string): Promise<boolean>
   /** Removes an app after revoking all its grants and tokens, in one transaction. Returns whether the app existed. */
   removeApp(id: string): Promise<boolean>
-  /** Lists apps by id. For the next page, pass the last id as `after`. */
+  /**
+   * Lists apps by id. For the next page, pass the last id as `after`. A page may hold fewer rows than `limit`, if these are
+   * large: only an empty page says that no more follow.
+   */
   listApps(query?: AppsQuery): Promise<readonly AppRow[]>
   /** Lists the changes of an app, newest first. 100 by default. */
   listAppEdits(query: { readonly appId: string; readonly limit?: number }): Promise<readonly AppEdit[]>

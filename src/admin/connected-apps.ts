@@ -18,6 +18,7 @@ import { readGrant, revokeCredential, withSessions } from '../sql/connect-grants
 import { appendHistory, type HistoryKind, OPERATOR } from '../sql/connect-history.js'
 import { createSqlConnections } from '../sql/connections.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
+import { cutPage } from '../sql/large-pages.js'
 import { toLimitCell } from '../sql/limit-rows.js'
 import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
@@ -86,7 +87,10 @@ export interface GrantEvent {
 }
 
 export interface ConnectedAppsAdmin {
-  /** Lists the grants of users to apps, newest first. For the next page, pass the last id as `after`. */
+  /**
+   * Lists the grants of users to apps, newest first. For the next page, pass the last id as `after`. A page may hold fewer
+   * rows than `limit`, if these are large: only an empty page says that no more follow.
+   */
   listGrants(query?: GrantsQuery): Promise<readonly GrantRow[]>
   /**
    * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second; calls in
@@ -199,11 +203,13 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       if (inUse === true) conditions.push(isInUse)
       if (after !== undefined) add((value) => `c.id < ${value}`, after)
       parameters.push(BigInt(limit))
+      const app = 'left join {apps} p on p.id = c.app_id'
+      const page = `select c.id, coalesce(length(c.terms), 0) + coalesce(length(p.definition), 0) as size
+        from {credentials} c ${app} ${where()} order by c.id desc limit ?${parameters.length}`
       const rows = await database.all({
-        text: `select c.*, p.definition as app, u.last_used_at from {credentials} c
-          left join {apps} p on p.id = c.app_id
+        text: `select c.*, p.definition as app, u.last_used_at from {credentials} c ${app}
           left join {credential_uses} u on u.credential_id = c.id
-          ${where()} order by c.id desc limit ?${parameters.length}`,
+          where c.id in (${cutPage(page, 'desc')}) order by c.id desc`,
         parameters,
       })
       const caps = await capsOf(rows)

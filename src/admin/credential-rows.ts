@@ -3,6 +3,7 @@ import { idSchema, idsSchema, parseInput, whose } from '../contracts/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
+import { cutPage } from '../sql/large-pages.js'
 import { checkLimit } from './limit.js'
 
 /** The parts of a credential that may be shown. */
@@ -74,17 +75,22 @@ export async function listCredentialRows(
   if (inUse === true) conditions.push(isInUse(database))
   // Ids begin with their time of creation.
   if (after !== undefined) add((value) => `c.id < ${value}`, after)
-  if (limit !== undefined) parameters.push(BigInt(limit))
+  const last = limit === undefined ? '' : `limit ?${parameters.push(BigInt(limit))}`
   // Every operator's credential has one such token. With an inner join, SQLite may read and sort all tokens first, even for
   // one page.
+  const token = `left join {tokens} t on t.credential_id = c.id and t.revoked_at is null and c.source = 'operator'`
+  const size = ['c.allowed_models', 'c.scopes', 't.scopes', 'c.metadata', 'c.origins', 'c.terms']
+    .map((column) => `coalesce(length(${column}), 0)`)
+    .join(' + ')
+  const page = `select c.id, ${size} as size from {credentials} c ${token} ${where()} order by c.id desc ${last}`
   return database.all({
     text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, coalesce(t.expires_at, c.ends_at) as expires_at, t.digest,
         u.last_used_at
       from {credentials} c
-      left join {tokens} t on t.credential_id = c.id and t.revoked_at is null and c.source = 'operator'
+      ${token}
       left join {credential_uses} u on u.credential_id = c.id
-      ${where()}
-      order by c.id desc ${limit === undefined ? '' : `limit ?${parameters.length}`}`,
+      ${limit === undefined ? where() : `where c.id in (${cutPage(page, 'desc')})`}
+      order by c.id desc`,
     parameters,
   })
 }

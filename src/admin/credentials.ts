@@ -83,8 +83,9 @@ export interface CredentialsAdmin {
    */
   revoke(credentialId: string): Promise<boolean>
   /**
-   * Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. The
-   * grants of Connect and sessions are listed only by their ids.
+   * Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. With
+   * one, a page may hold fewer rows, if these are large: only an empty page says that no more follow. The grants of Connect
+   * and sessions are listed only by their ids.
    */
   listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }

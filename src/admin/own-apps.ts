@@ -18,6 +18,7 @@ import {
   type ReviewedValues,
   readAppRow,
   readReview,
+  rowsOf,
   toAppCells,
   toRequest,
 } from './app-rows.js'
@@ -316,11 +317,12 @@ export function createOwnAppsAdmin(
     },
 
     async listAppReviews(query = {}) {
-      const { after, appIds, limit } = parseInput(appPageSchema, query, 'reviews')
+      const asked = parseInput(appPageSchema, query, 'reviews')
+      const { after, appIds } = asked
       const { parameters, add, addOneOf, where } = createConditions()
       if (appIds !== undefined) addOneOf('app_id', appIds)
       if (after !== undefined) add((value) => `app_id > ${value}`, after)
-      parameters.push(BigInt(limit))
+      parameters.push(rowsOf(asked))
       const rows = await database.all({
         text: `select * from {app_reviews} ${where()} order by app_id limit ?${parameters.length}`,
         parameters,

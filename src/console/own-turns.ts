@@ -11,11 +11,20 @@ interface Line {
   readonly waiting: number
 }
 
+/** What a user may ask for that reads many rows. */
+type OwnTurn =
+  | Extract<keyof Admin, `list${string}`>
+  | 'appFigures'
+  | 'entries'
+  | 'spend'
+  | 'spendReport'
+  | 'statement'
+
 /** Keeps users from slowing down each other, or an operator. */
 export interface OwnTurns {
   /**
-   * Returns administration for a user's account. The account's queries of the ledger run one at a time. Reports, which may
-   * take long, run one at a time for all users together, each user in turn.
+   * Returns administration for a user's account. The account's lists and queries of the ledger run one at a time. Reports,
+   * which may take long, run one at a time for all users together, each user in turn.
    */
   adminOf(account: string, admin: Admin): Admin
 }
@@ -42,7 +51,22 @@ export function createOwnTurns(): OwnTurns {
   return {
     adminOf(account, admin) {
       const report = <Result>(task: () => Promise<Result>) => inTurn(account, () => reports.run(task))
-      const own: Pick<Admin, 'appFigures' | 'entries' | 'spend' | 'spendReport' | 'statement'> = {
+      const list =
+        <Query, Result>(ask: (query?: Query) => Promise<Result>) =>
+        (query?: Query) =>
+          inTurn(account, () => ask(query))
+      const own: Pick<Admin, OwnTurn> = {
+        listAccounts: list(admin.listAccounts),
+        listAppEdits: (query) => inTurn(account, () => admin.listAppEdits(query)),
+        listApps: list(admin.listApps),
+        listAppReviews: list(admin.listAppReviews),
+        listCalls: list(admin.listCalls),
+        listCredentials: list(admin.listCredentials),
+        listGrantHistory: (grantId, query) => inTurn(account, () => admin.listGrantHistory(grantId, query)),
+        listGrants: list(admin.listGrants),
+        listLimits: list(admin.listLimits),
+        listModels: list(admin.listModels),
+        listRoutes: list(admin.listRoutes),
         appFigures: (query) => report(() => admin.appFigures(query)),
         entries: (query = {}) =>
           isSearch(query) ? report(() => admin.entries(query)) : inTurn(account, () => admin.entries(query)),

@@ -99,8 +99,8 @@ export interface ConnectGrants {
    */
   revokeGrant(account: string, appId: string, by: string): Promise<boolean>
   /**
-   * Returns the credits used and held in the present period of an account's cap for an app, also if the grant was revoked
-   * in between: connecting again does not start a fresh period. Returns 0 if nothing was counted in it.
+   * Returns what an account has spent with an app in the present period, also without a cap, and also if the grant was
+   * revoked in between: connecting again does not start a fresh period. Includes the credits on hold under a cap.
    */
   spentInPeriod(account: string, appId: string, period: CapPeriod): Promise<bigint>
 }

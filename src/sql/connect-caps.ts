@@ -4,6 +4,7 @@ import { bucketOf } from '../contracts/bucket-of.js'
 import type { Cap, CapPeriod, Limit } from '../contracts/index.js'
 import { readBigint, readNumber } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
+import { spentOf } from './entry-rows.js'
 import { readLimits } from './limit-rows.js'
 
 /**
@@ -53,8 +54,34 @@ export async function readSpent(
   return caps.map(({ period }, index) => {
     const row = byId.get(buckets[index]!)
     if (row === undefined) return 0n
-    const now = readNumber(row, 'now')
-    const [from] = calendar.around(period, now).find(([start, end]) => start <= now && now < end)!
+    const from = startOf(calendar, period, readNumber(row, 'now'))
     return readNumber(row, 'starts_at') < from ? 0n : readBigint(row, 'used') + readBigint(row, 'held')
   })
+}
+
+/**
+ * Returns what an account was charged for its calls with an app in the present period, less refunds. A bucket counts only
+ * while there is a cap.
+ */
+export async function readCharged(
+  database: SqlDatabase,
+  account: string,
+  appId: string,
+  period: CapPeriod,
+): Promise<bigint> {
+  const [clock] = await database.all({ text: `select ${database.now} as now` })
+  const from = startOf(new PeriodCalendar(), period, readNumber(clock!, 'now'))
+  const [row] = await database.all({
+    isReport: true,
+    text: `select cast(coalesce(sum(${spentOf(database)}), 0) as bigint) as spent
+      from {postings} p join {entries} e on e.id = p.entry_id
+      where p.account = ?1 and p.at >= ?2 and e.account = p.account and e.app_id = ?3
+        and e.kind in ('charge', 'refund')`,
+    parameters: [account, BigInt(from), appId],
+  })
+  return readBigint(row!, 'spent')
+}
+
+function startOf(calendar: PeriodCalendar, period: CapPeriod, now: number): number {
+  return calendar.around(period, now).find(([start, end]) => start <= now && now < end)![0]
 }

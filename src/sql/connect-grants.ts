@@ -2,7 +2,7 @@ import { formatCredits, parseCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
 import type { Cap, CapRule, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
-import { capId, readCap, readSpent, toLimit } from './connect-caps.js'
+import { capId, readCap, readCharged, readSpent, toLimit } from './connect-caps.js'
 import { appendHistory } from './connect-history.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { toLimitCell } from './limit-rows.js'
@@ -68,8 +68,10 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
     },
 
     async spentInPeriod(account, appId, period) {
-      const [spent] = await readSpent(database, [{ account, appId, period }])
-      return spent!
+      const [counted] = await readSpent(database, [{ account, appId, period }])
+      const charged = await readCharged(database, account, appId, period)
+      if (charged > counted!) return charged
+      return counted!
     },
   }
 }

@@ -10,7 +10,7 @@ import {
   readOptionalText,
   readText,
 } from './cells.js'
-import type { Parameter, Row } from './database.js'
+import type { Parameter, Row, SqlDatabase } from './database.js'
 import { type LimitCells, readLimitCells, toLimitCells } from './limit-cells.js'
 import { checkOptionalText, checkText } from './text.js'
 
@@ -195,4 +195,13 @@ function readFacts(row: Row): CallFacts {
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(provider === undefined ? {} : { provider }),
   }
+}
+
+/** SQL for what a charge or a refund `e` adds to what its account has spent. */
+export function spentOf({ engine }: Pick<SqlDatabase, 'engine'>): string {
+  const refunded =
+    engine === 'postgres'
+      ? "cast(cast(e.details as json) ->> 'amount' as bigint)"
+      : "cast(e.details ->> 'amount' as integer)"
+  return `case e.kind when 'refund' then -${refunded} else e.cost end`
 }

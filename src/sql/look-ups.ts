@@ -14,7 +14,7 @@ import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readNumber, readOptionalNumber, readOptionalText, readText } from './cells.js'
 import { createConditions } from './conditions.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
-import { readEntry } from './entry-rows.js'
+import { readEntry, spentOf } from './entry-rows.js'
 import { HOLD_STATE } from './hold-states.js'
 
 /** A day is read again until it has been over for so long, since an entry has the time at which its transaction began. */
@@ -171,11 +171,7 @@ function spentStatement(
   { account, credentialId }: SpentQuery,
   day: number,
 ): Statement {
-  const { engine, now } = database
-  const refunded =
-    engine === 'postgres'
-      ? "cast(cast(e.details as json) ->> 'amount' as bigint)"
-      : "cast(e.details ->> 'amount' as integer)"
+  const { now } = database
   const { conditions, parameters, add, where } = createConditions()
   add((value) => `p.account = ${value}`, account)
   conditions.push('e.account = p.account', "e.kind in ('charge', 'refund')")
@@ -187,7 +183,7 @@ function spentStatement(
         select n.now, coalesce(${postedOf(database)}, 0) as posted, coalesce(${heldOf(database)}, 0) as held
         from (select ${now} as now) n left join {accounts} a on a.id = ?1
       ) b left join (
-        select p.at / ${DAY_MS} as day, sum(case e.kind when 'refund' then -${refunded} else e.cost end) as amount
+        select p.at / ${DAY_MS} as day, sum(${spentOf(database)}) as amount
         from {postings} p join {entries} e on e.id = p.entry_id
         ${where()}
         group by p.at / ${DAY_MS}

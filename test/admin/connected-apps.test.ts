@@ -16,6 +16,7 @@ import {
 import type { DurableStores } from '../../src/sql/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
+import { context, createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
 import { answerJson, type Script, startScriptedUpstream, textChunk } from '../helpers/scripted-upstream.js'
 
@@ -93,6 +94,21 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await admin.listCredentials({ credentialId: grantId })).toMatchObject([
       { credentialId: grantId, source: 'connect', prefix: '', lastFour: '' },
     ])
+  })
+
+  it('show what was spent in the period also without a cap', async () => {
+    const { admin, stores, consent } = await open()
+    await consent({ cap: undefined })
+    expect(await stores.connect.spentInPeriod('alice', 'notes', { per: 'month' })).toBe(0n)
+    const facts = createFacts('alice', { appId: 'notes' })
+    await stores.ledger.settle(createSettle('h-1', 'alice', 700n, { facts }), context)
+    const { entries } = await admin.entries({ account: 'alice', appId: 'notes' })
+    await stores.ledger.settle(createSettle('h-2', 'alice', 5n), context)
+    await admin.refund(entries[0]!.id, '0.0000002')
+    for (const per of ['month', 'day'] as const) {
+      expect(await stores.connect.spentInPeriod('alice', 'notes', { per })).toBe(500n)
+    }
+    expect(await stores.connect.spentInPeriod('bob', 'notes', { per: 'month' })).toBe(0n)
   })
 
   it('share one cap between their devices, markup included, and are never above it', async () => {

@@ -394,8 +394,8 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     'takes undefined in fields that say nothing about whose rows are meant: %s',
     async (name) => {
       const { args, free = [] } = rows[name]
-    const [review = made.review] = await admin.listAppReviews()
-    made = { ...made, review }
+      const [review = made.review] = await admin.listAppReviews()
+      made = { ...made, review }
       for (const field of free)
         for (const good of withField(args(made), field, undefined)) await call(name, good)
       await call(name, args(made))

@@ -4,11 +4,13 @@ import type { Admin, AppRequest, AppRow, ModelRequest, RouteRequest } from '../.
 import { missingModel } from '../../admin/route-faults.js'
 import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol/index.js'
-import { done, type Endpoint, emptySchema, get, post } from '../serving/endpoint.js'
+import { done, type Endpoint, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
+import { readPage } from '../serving/page.js'
 import { present } from '../serving/views.js'
 
+const appsQuery = z.strictObject({ after: nameSchema.optional(), limit: limitSchema(200, 100) })
 const idBody = z.strictObject({ id: nameSchema })
 /** `was` is the row that the change is based on; absent for a new row. */
 interface Change {
@@ -20,14 +22,19 @@ const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 
 export const catalogueEndpoints: readonly Endpoint[] = [
-  get('apps', 'both', emptySchema, async (_, { viewer }, { admin }): Promise<AppsReply> => {
-    const apps = await admin.listApps()
+  get('apps', 'both', appsQuery, async ({ after, limit }, { viewer }, { admin }): Promise<AppsReply> => {
+    const { rows: apps, ...next } = await readPage(
+      (page) => admin.listApps(page),
+      limit,
+      after,
+      ({ id }) => id,
+    )
     if (viewer.kind === 'operator') {
       const ids = apps.map(({ id }) => id)
-      return { apps, limits: await limitsOf(admin, 'app', ids) }
+      return { apps, limits: await limitsOf(admin, 'app', ids), ...next }
     }
     const shown = apps.filter(({ suspendedAt, state }) => suspendedAt === undefined && state !== 'test')
-    return { apps: shown.map(publicApp), limits: [] }
+    return { apps: shown.map(publicApp), limits: [], ...next }
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
     const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]

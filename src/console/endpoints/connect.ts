@@ -5,6 +5,7 @@ import { nameSchema } from '../../contracts/schemas.js'
 import type { AppGrantsReply, AppGrantView, GrantHistoryReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { notFound } from '../serving/http-error.js'
+import { readPage } from '../serving/page.js'
 import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
@@ -24,11 +25,15 @@ export const connectEndpoints: readonly Endpoint[] = [
       after: nameSchema.optional(),
       limit: limitSchema(200, 50),
     }),
-    async ({ shown, limit, account, ...rest }, { viewer }, { admin }): Promise<AppGrantsReply> => {
-      const query = present({ ...rest, account: accountOf(viewer, account) })
-      const rows = await admin.listGrants({ ...query, inUse: shown === 'in-use', limit: limit + 1 })
-      const grants = rows.slice(0, limit).map(grantView)
-      return { grants, ...(rows.length > limit ? { next: grants.at(-1)!.id } : {}) }
+    async ({ shown, limit, account, appId, after }, { viewer }, { admin }): Promise<AppGrantsReply> => {
+      const query = present({ appId, account: accountOf(viewer, account), inUse: shown === 'in-use' })
+      const { rows, ...next } = await readPage(
+        (page) => admin.listGrants({ ...query, ...page }),
+        limit,
+        after,
+        ({ id }) => id,
+      )
+      return { grants: rows.map(grantView), ...next }
     },
   ),
 

@@ -14,6 +14,7 @@ import type { CredentialsReply, CredentialView, IssuedReply, KeySpendReply } fro
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
+import { readPage } from '../serving/page.js'
 import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
@@ -44,21 +45,28 @@ export const credentialEndpoints: readonly Endpoint[] = [
       limit: limitSchema(200, 50),
     }),
     async (query, { viewer }, { admin, clock }): Promise<CredentialsReply> => {
-      const { shown, limit: most, account, ...rest } = query
+      const { shown, limit: most, account, after, appId } = query
       const isPlayground = shown === 'playground'
       const madeSince = isPlayground ? clock.now() - PLAYGROUND_REACH_MS : 0
-      const asked = { ...present({ ...rest, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
-      const rows =
+      const asked = { ...present({ appId, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
+      const list =
         shown === 'all'
-          ? await admin.listCredentials({ ...asked, limit: most + 1 })
-          : await readPage(admin, asked, most + 1, madeSince, (row) => isOfPlayground(row) === isPlayground)
-      const credentials = rows.slice(0, most).map(credentialView)
+          ? (page: CredentialsQuery) => admin.listCredentials({ ...asked, ...page })
+          : (page: CredentialsQuery) =>
+              listWanted(
+                admin,
+                { ...asked, ...page },
+                madeSince,
+                (row) => isOfPlayground(row) === isPlayground,
+              )
+      const { rows, ...next } = await readPage(list, most, after, ({ credentialId }) => credentialId)
+      const credentials = rows.map(credentialView)
       const ids = credentials.map(({ credentialId }) => credentialId)
       const limits = await limitsOf(admin, 'credential', ids)
       return {
         credentials,
         limits,
-        ...(rows.length > most ? { next: credentials.at(-1)!.credentialId } : {}),
+        ...next,
       }
     },
   ),
@@ -155,11 +163,10 @@ export const credentialEndpoints: readonly Endpoint[] = [
 
 const SCANNED_AT_ONCE = 500
 
-/** Returns the first `count` wanted rows that were made since `madeSince`. Reads in steps, since the database cannot apply `isWanted`. */
-async function readPage(
+/** Returns the first wanted rows that were made since `madeSince`. Reads in steps, since the database cannot apply `isWanted`. */
+async function listWanted(
   admin: Admin,
-  query: CredentialsQuery,
-  count: number,
+  { limit: count = SCANNED_AT_ONCE, ...query }: CredentialsQuery,
   madeSince: number,
   isWanted: (row: CredentialRow) => boolean,
 ): Promise<readonly CredentialRow[]> {
@@ -169,10 +176,10 @@ async function readPage(
     const rows = await admin.listCredentials({ ...query, ...present({ after }), limit: SCANNED_AT_ONCE })
     found.push(...rows.filter(isWanted))
     const last = rows.at(-1)
-    if (found.length >= count || rows.length < SCANNED_AT_ONCE || last!.createdAt < madeSince) {
+    if (found.length >= count || last === undefined || last.createdAt < madeSince) {
       return found.slice(0, count)
     }
-    after = last!.credentialId
+    after = last.credentialId
   }
 }
 

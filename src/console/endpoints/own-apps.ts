@@ -15,6 +15,9 @@ import {
 import { notFound } from '../serving/http-error.js'
 import { accountOf } from '../serving/viewer.js'
 
+/** Those that are decided make room for others. */
+const REVIEWS_SHOWN = 50
+
 const idBody = z.strictObject({ id: nameSchema })
 const logoBody = z.strictObject({
   id: nameSchema,
@@ -56,7 +59,7 @@ export const ownAppEndpoints: readonly Endpoint[] = [
   }),
 
   get('app-reviews', 'operator', emptySchema, async (_query, _request, { admin }): Promise<ReviewsReply> => {
-    const reviews = await admin.listAppReviews()
+    const reviews = await admin.listAppReviews({ limit: REVIEWS_SHOWN })
     const apps = await admin.listApps({ appIds: reviews.map(({ appId }) => appId) })
     const byId = new Map(apps.map((app) => [app.id, app]))
     return {

@@ -95,6 +95,14 @@ export interface AppsReply {
   readonly apps: readonly AppView[]
   /** The limits of these apps, for operators: they count the calls of all users. */
   readonly limits: readonly LimitView[]
+  /** If more follow. A page may hold fewer apps than were asked for. */
+  readonly next?: string
+}
+
+export interface AppsQuery {
+  readonly after?: string
+  /** From 1 to 200; 100 by default. */
+  readonly limit?: number
 }
 
 /** A user sees only apps that are not suspended, without the account that earns. */

@@ -30,7 +30,7 @@
  * | POST `api/credentials/issue-token` | both | `IssueTokenBody` | `IssuedReply` |
  * | POST `api/credentials/reissue` | both | `ReissueBody` | `IssuedReply` |
  * | POST `api/credentials/revoke` | both | `CredentialBody` | `DoneReply` |
- * | GET `api/apps` | both | | `AppsReply` |
+ * | GET `api/apps` | both | `AppsQuery` | `AppsReply` |
  * | POST `api/apps/put` | operator | `PutAppBody` | `DoneReply` |
  * | POST `api/apps/suspend` | operator | `IdBody` | `DoneReply` |
  * | POST `api/apps/resume` | operator | `IdBody` | `DoneReply` |

@@ -15,7 +15,7 @@ interface Reads {
   'api/accounts': { query: protocol.AccountsQuery; reply: protocol.AccountsReply }
   'api/credentials': { query: protocol.CredentialsQuery; reply: protocol.CredentialsReply }
   'api/credentials/spend': { query: protocol.KeySpendQuery; reply: protocol.KeySpendReply }
-  'api/apps': { query: object; reply: protocol.AppsReply }
+  'api/apps': { query: protocol.AppsQuery; reply: protocol.AppsReply }
   'api/app-reviews': { query: object; reply: protocol.ReviewsReply }
   'api/own-apps': { query: object; reply: protocol.OwnAppsReply }
   'api/grants': { query: protocol.AppGrantsQuery; reply: protocol.AppGrantsReply }

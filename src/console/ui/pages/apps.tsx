@@ -12,13 +12,16 @@ import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
 import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
 export function Apps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
-  const apps = useLoad('api/apps', {})
+  const pages = usePages('apps')
+  const { after } = pages
+  const apps = useLoad('api/apps', after === undefined ? {} : { after })
   const models = useLoad('api/models', {})
   const actions = useActions(apps.reload)
 
@@ -133,88 +136,93 @@ export function Apps({ query }: { query: Place['query'] }) {
       {isForOperator && <AppReviews onDecided={apps.reload} />}
       <Filters specs={[{ name: 'app', label: 'App', hint: PART_HINT }]} query={query} />
       <Listing what="apps" loaded={apps}>
-        {({ apps: all, limits }) => {
+        {({ apps: all, limits, next }) => {
           const found = withPart(all, query.app)
-          return found.length === 0 ? (
-            <Empty title={query.app ? 'No app matches this filter.' : 'No app is registered.'}>
-              {isForOperator
-                ? 'Register one to let it act for accounts with access tokens.'
-                : 'When the operator registers one, you can give it an access token under Keys.'}
-            </Empty>
-          ) : (
-            <Table
-              caption="Apps"
-              rows={found}
-              keyOf={({ id }) => id}
-              columns={[
-                { head: 'App', cell: (app) => <NamedId of={app} /> },
-                {
-                  head: 'Markup',
-                  isNumber: true,
-                  cell: ({ markup }) => `${percentOf(markup.basisPoints)} %`,
-                },
-                { head: 'Per call', isNumber: true, cell: ({ markup }) => markup.flat ?? '–' },
-                { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
-                ...(isForOperator
-                  ? [
-                      { head: 'Earns', cell: ({ account }: AppView) => account ?? 'the platform' },
-                      {
-                        head: 'State',
-                        cell: ({ state, suspendedAt }: AppView) =>
-                          suspendedAt !== undefined ? (
-                            <Badge tone="bad">suspended</Badge>
-                          ) : state === 'test' ? (
-                            <Badge tone="warn">in test</Badge>
-                          ) : (
-                            <Badge tone="good">in use</Badge>
-                          ),
-                      },
-                      {
-                        head: 'Limits',
-                        cell: (app: AppView) => (
-                          <Limits
-                            owner={{ of: 'app', ownerId: app.id, name: nameOf(app) }}
-                            limits={limits}
-                            reload={apps.reload}
-                          />
-                        ),
-                      },
-                    ]
-                  : []),
-              ]}
-              actions={(app) => (
-                <>
-                  <a class="button quiet" href={hrefOf('keys', { appId: app.id })}>
-                    Tokens<span class="unseen"> of {nameOf(app)}</span>
-                  </a>
-                  {isForOperator && (
+          return (
+            <>
+              {found.length === 0 ? (
+                <Empty title={query.app ? 'No app matches this filter.' : 'No app is registered.'}>
+                  {isForOperator
+                    ? 'Register one to let it act for accounts with access tokens.'
+                    : 'When the operator registers one, you can give it an access token under Keys.'}
+                </Empty>
+              ) : (
+                <Table
+                  caption="Apps"
+                  rows={found}
+                  keyOf={({ id }) => id}
+                  columns={[
+                    { head: 'App', cell: (app) => <NamedId of={app} /> },
+                    {
+                      head: 'Markup',
+                      isNumber: true,
+                      cell: ({ markup }) => `${percentOf(markup.basisPoints)} %`,
+                    },
+                    { head: 'Per call', isNumber: true, cell: ({ markup }) => markup.flat ?? '–' },
+                    { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
+                    ...(isForOperator
+                      ? [
+                          { head: 'Earns', cell: ({ account }: AppView) => account ?? 'the platform' },
+                          {
+                            head: 'State',
+                            cell: ({ state, suspendedAt }: AppView) =>
+                              suspendedAt !== undefined ? (
+                                <Badge tone="bad">suspended</Badge>
+                              ) : state === 'test' ? (
+                                <Badge tone="warn">in test</Badge>
+                              ) : (
+                                <Badge tone="good">in use</Badge>
+                              ),
+                          },
+                          {
+                            head: 'Limits',
+                            cell: (app: AppView) => (
+                              <Limits
+                                owner={{ of: 'app', ownerId: app.id, name: nameOf(app) }}
+                                limits={limits}
+                                reload={apps.reload}
+                              />
+                            ),
+                          },
+                        ]
+                      : []),
+                  ]}
+                  actions={(app) => (
                     <>
-                      <Button
-                        tone="quiet"
-                        onPress={() => edit(app)}
-                        of={nameOf(app)}
-                        isDisabled={known === undefined}
-                      >
-                        Change
-                      </Button>
-                      <Button
-                        tone="quiet"
-                        onPress={() => (app.suspendedAt === undefined ? suspend(app) : resume(app))}
-                        of={nameOf(app)}
-                      >
-                        {app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
-                      </Button>
-                      <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
-                        Logo
-                      </Button>
-                      <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
-                        Remove
-                      </Button>
+                      <a class="button quiet" href={hrefOf('keys', { appId: app.id })}>
+                        Tokens<span class="unseen"> of {nameOf(app)}</span>
+                      </a>
+                      {isForOperator && (
+                        <>
+                          <Button
+                            tone="quiet"
+                            onPress={() => edit(app)}
+                            of={nameOf(app)}
+                            isDisabled={known === undefined}
+                          >
+                            Change
+                          </Button>
+                          <Button
+                            tone="quiet"
+                            onPress={() => (app.suspendedAt === undefined ? suspend(app) : resume(app))}
+                            of={nameOf(app)}
+                          >
+                            {app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
+                          </Button>
+                          <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
+                            Logo
+                          </Button>
+                          <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
+                            Remove
+                          </Button>
+                        </>
+                      )}
                     </>
                   )}
-                </>
+                />
               )}
-            />
+              <Pager pages={pages} next={next} />
+            </>
           )
         }}
       </Listing>

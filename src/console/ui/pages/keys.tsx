@@ -37,7 +37,7 @@ export function Keys({ query }: { query: Place['query'] }) {
   const { after } = pages
   const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
   const spend = useKeySpend(keys.data?.credentials.map(({ credentialId }) => credentialId) ?? [])
-  const apps = useLoad('api/apps', {})
+  const apps = useLoad('api/apps', { limit: 200 })
   const models = useLoad('api/models', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)

@@ -61,7 +61,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const choice = { ...kept.choice, ...namedIn(query) }
   const isForOperator = isOperator(viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
-  const apps = useLoad('api/apps', {})
+  const apps = useLoad('api/apps', { limit: 200 })
   const isOwn = choice.app === '*own'
   const payer = ownAccount(viewer) ?? choice.account ?? likelyPayer(accounts.data?.accounts ?? [])
   // Only the router knows the account of a pasted token.

@@ -63,7 +63,7 @@ export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): r
   const isForOperator = isOperator(useSession().viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
   const models = useLoad('api/models', {})
-  const apps = useLoad('api/apps', {}, { isOff: !hasApp })
+  const apps = useLoad('api/apps', { limit: 200 }, { isOff: !hasApp })
   return [
     ...(isForOperator
       ? [
