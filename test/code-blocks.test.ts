@@ -532,7 +532,7 @@ describe('the code blocks of the documents', () => {
       const signUp = async () => (await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).json()
       const { account, token } = (await signUp()) as { account: string; token: string }
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
-      await signUp()
+      expect(await signUp()).toEqual({ error: 'no address, or one that is taken' })
       expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
     })
 
@@ -657,10 +657,46 @@ describe('the code blocks of the documents', () => {
       })
     })
 
+    it.each([
+      ['keys-page', ['GET /keys', 'POST /keys', 'DELETE /keys/id', 'GET /balance']],
+      ['connected-apps', ['GET /apps', 'PUT /apps/id/cap', 'DELETE /apps/id']],
+      ['amounts', ['GET /balance']],
+    ])('answer 401 to everybody without a session: %s', async (name, routes) => {
+      const base = await serve(name)
+      for (const route of routes) {
+        const [method, path] = route.split(' ') as [string, string]
+        const body = method === 'GET' ? {} : { body: '{}', headers: { 'content-type': 'application/json' } }
+        expect([route, (await fetch(base + path, { method, ...body })).status]).toEqual([route, 401])
+      }
+    })
+
+    it.each([
+      ['keys-page', 'POST /keys', { label: 5 }, 400],
+      ['keys-page', 'POST /keys', '{', 400],
+      ['keys-page', 'DELETE /keys/%00', {}, 400],
+      ['keys-page', 'DELETE /keys/another', {}, 404],
+      ['connected-apps', 'PUT /apps/another/cap', { amount: '5' }, 404],
+      ['connected-apps', 'PUT /apps/another/cap', { amount: { $gt: 0 } }, 400],
+      ['connected-apps', 'DELETE /apps/another', {}, 404],
+      ['connected-apps', 'DELETE /apps/%00', {}, 400],
+    ])('refuse what a user gets wrong or may not touch: %s, %s', async (name, route, body, status) => {
+      const base = await serve(name)
+      const [method, path] = route.split(' ') as [string, string]
+      const response = await fetch(base + path, {
+        method,
+        headers: { 'x-user': 'ben', 'content-type': 'application/json' },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      })
+      expect(response.status).toBe(status)
+      expect(await response.json()).toEqual({ error: expect.any(String) })
+    })
+
     it('answer with amounts as decimal strings', async () => {
       const base = await serve('amounts')
       await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
-      const balance = (await (await fetch(`${base}/balance`)).json()) as Record<string, string>
+      const balance = (await (
+        await fetch(`${base}/balance`, { headers: { 'x-user': 'alice' } })
+      ).json()) as Record<string, string>
       expect(parseCredits(balance.available!)).toBe((await admin.balance('alice'))!.available)
     })
 
@@ -678,7 +714,7 @@ describe('the code blocks of the documents', () => {
         })
       const id = connected!.grantId
       expect((await ask(`/${id}/cap`, 'ben', 'PUT', { amount: '5' })).status).toBe(204)
-      expect((await ask(`/${id}/cap`, 'cleo', 'PUT', { amount: '500' })).status).toBe(500)
+      expect((await ask(`/${id}/cap`, 'cleo', 'PUT', { amount: '500' })).status).toBe(404)
       expect(await (await ask('', 'ben')).json()).toEqual([
         { id, appName: 'Notes', models: ['acme/fast'], devices: [], spent: '0', cap: '5 per month' },
       ])

@@ -19,6 +19,8 @@ import { createKeysPage } from './keys-page.js'
 import { createCheckout, createWebhook } from './top-ups.js'
 import { accountOf, Users } from './users.js'
 
+const EMAIL_PATTERN = /^[^\s@\0]{1,64}@[^\s@\0]{1,189}$/
+
 export interface AppSettings {
   readonly pool: pg.Pool
   readonly stripe: Stripe
@@ -55,7 +57,7 @@ export async function createApp(settings: AppSettings) {
     },
     { ifAbsent: true },
   )
-  const users = new Users(pool)
+  const users = new Users(pool, origin)
   await users.migrate()
   const connect = createConnect({
     url: `${origin}/connect`,
@@ -75,7 +77,7 @@ export async function createApp(settings: AppSettings) {
   app.use('/compat/v1', router)
   // A signature covers the bytes as they came.
   app.post('/stripe', express.raw({ type: 'application/json' }), createWebhook(stripe, webhookSecret, admin))
-  app.use(express.urlencoded({ extended: false }))
+  app.use(users.ownPages, express.urlencoded({ extended: false }))
 
   app.get('/sign-in', (req, res) => {
     res.send(signInPage(targetOf(req.query.to)))
@@ -83,7 +85,12 @@ export async function createApp(settings: AppSettings) {
   app.post(['/sign-up', '/sign-in'], async (req, res) => {
     const { email, password } = (req.body ?? {}) as Record<string, unknown>
     const isNew = req.path === '/sign-up'
-    if (typeof email !== 'string' || typeof password !== 'string' || (isNew && password.length < 8)) {
+    if (
+      typeof email !== 'string' ||
+      !EMAIL_PATTERN.test(email) ||
+      typeof password !== 'string' ||
+      (isNew && password.length < 8)
+    ) {
       res.status(400).send('An address and a password of at least 8 characters, please.')
       return
     }
@@ -99,11 +106,16 @@ export async function createApp(settings: AppSettings) {
     res.redirect(303, targetOf(req.query.to))
   })
   app.use('/keys', users.required, createKeysPage(admin))
-  app.post('/top-up', users.required, createCheckout(stripe))
+  app.post('/top-up', users.required, createCheckout(stripe, origin))
   // Express would answer with the status and the headers that an error of Stripe has.
   const failed: ErrorRequestHandler = (error, _req, res, _next) => {
-    console.error(error)
-    res.status(500).send('Something went wrong.')
+    if (error.name === 'Refusal') res.status(409).type('text').send(error.message)
+    else if (error.code === 'invalid_input' || error.expose === true)
+      res.status(400).send('This cannot be read.')
+    else {
+      console.error(error)
+      res.status(500).send('Something went wrong.')
+    }
   }
   app.use(failed)
   return { app, connect, router, stores }

@@ -7,8 +7,8 @@ import type Stripe from 'stripe'
 const toCredits = (cents: number) => formatCredits(BigInt(cents) * 10_000_000n)
 const FAILED = new Set<string | null>(['failed', 'canceled'])
 
-/** Sends the user to Stripe. The metadata, which only this server can set, say later who paid. */
-export function createCheckout(stripe: Stripe): RequestHandler {
+/** Sends the user to Stripe, and from there back to the public origin. The metadata, which only this server can set, say later who paid. */
+export function createCheckout(stripe: Stripe, origin: string): RequestHandler {
   return async (req, res) => {
     const dollars = Number(req.body?.dollars)
     if (!Number.isInteger(dollars) || dollars < 5 || dollars > 500) {
@@ -16,7 +16,7 @@ export function createCheckout(stripe: Stripe): RequestHandler {
       return
     }
     const metadata = { account: res.locals.account as string }
-    const page = `${req.protocol}://${req.get('host')}/keys`
+    const page = `${origin}/keys`
     const session = await stripe.checkout.sessions.create({
       mode: 'payment',
       line_items: [

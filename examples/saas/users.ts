@@ -15,7 +15,11 @@ const digest = (token: string) => createHash('sha256').update(token).digest('hex
 
 /** The application's own users, with passwords and sessions. Yours take their place. */
 export class Users {
-  constructor(private readonly pool: pg.Pool) {}
+  /** `origin` is the public one: a proxy may have ended https before a request comes here. */
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly origin: string,
+  ) {}
 
   async migrate(): Promise<void> {
     await this.pool.query(SCHEMA)
@@ -45,7 +49,11 @@ export class Users {
     const token = randomBytes(32).toString('hex')
     await this.pool.query('insert into sessions (digest, user_id) values ($1, $2)', [digest(token), id])
     // Other sites cannot send a lax cookie with a POST.
-    res.cookie('session', token, { httpOnly: true, sameSite: 'lax', secure: res.req.secure })
+    res.cookie('session', token, {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: this.origin.startsWith('https:'),
+    })
   }
 
   /** Returns the account and the name of the user who has signed in, or undefined. */
@@ -56,6 +64,20 @@ export class Users {
       [digest(token)],
     )
     return rows[0] && { account: accountOf(rows[0].id), name: rows[0].email }
+  }
+
+  /**
+   * Lets a form of another site change nothing, and sign nobody in, such as to an account of its own. Browsers say which page
+   * sent a form; programs that are no browser hold no user's cookie.
+   */
+  readonly ownPages: RequestHandler = (req, res, next) => {
+    const { method, headers } = req
+    const isForeign =
+      (headers.origin ?? this.origin) !== this.origin ||
+      !['same-origin', 'none', undefined].includes(headers['sec-fetch-site'] as string | undefined)
+    if (isForeign && method !== 'GET' && method !== 'HEAD')
+      res.status(403).send('Only our own pages may do this.')
+    else next()
   }
 
   /** Lets only requests of a user pass, and notes the account that pays. */

@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import OpenAI from 'openai'
 import Stripe from 'stripe'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createApp } from '../../examples/saas/app.js'
+import { Users } from '../../examples/saas/users.js'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { type StandIn, startStandIn } from '../../src/testing/stand-in/stand-in.js'
 import { authorizeUrl, call, createPkce, exchange, submit, UserAgent } from '../connect/user-agent.js'
@@ -100,6 +101,88 @@ afterAll(async () => {
   await upstream.close()
   await database.drop()
 })
+
+const EVIL = 'https://evil.example'
+const foreign: readonly Record<string, string>[] = [
+  { origin: EVIL, 'sec-fetch-site': 'cross-site' },
+  { origin: EVIL },
+  { origin: 'null' },
+  { 'sec-fetch-site': 'same-site' },
+]
+
+it.each(['/sign-up', '/sign-in', '/keys', '/top-up', '/keys/one/revoke', '/keys/apps/one/cap'])(
+  'refuses a form of another site at %s, and takes one of its own',
+  async (path) => {
+    const post = (headers: Record<string, string>) =>
+      fetch(base + path, { method: 'POST', redirect: 'manual', headers, body: new URLSearchParams() })
+    for (const headers of foreign) {
+      const response = await post(headers)
+      expect([response.status, response.headers.has('set-cookie')]).toEqual([403, false])
+    }
+    expect((await post({ origin: base, 'sec-fetch-site': 'same-origin' })).status).not.toBe(403)
+  },
+)
+
+it('goes back to its own origin after a checkout, whatever host a request names', async () => {
+  const visitor = new Visitor()
+  await visitor.sign('/sign-up')
+  const before = stripe.sessions.length
+  await visitor.agent.visit('/top-up', {
+    method: 'POST',
+    body: new URLSearchParams({ dollars: '10' }),
+    headers: { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' },
+  })
+  const { port } = new URL(base)
+  const cookie = visitor.agent.cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+  await new Promise<void>((done, fail) => {
+    const headers = {
+      host: 'evil.example',
+      cookie,
+      'content-type': 'application/x-www-form-urlencoded',
+    }
+    request({ host: '127.0.0.1', port, method: 'POST', path: '/top-up', headers }, (res) => {
+      res.resume().on('end', done)
+    })
+      .on('error', fail)
+      .end('dollars=10')
+  })
+  expect(stripe.sessions.length).toBe(before + 2)
+  for (const session of stripe.sessions.slice(before)) {
+    expect([session.get('success_url'), session.get('cancel_url')]).toEqual([`${base}/keys`, `${base}/keys`])
+  }
+})
+
+it('signs in with a cookie that is secure if its public origin is, also behind a proxy', async () => {
+  const cookies: unknown[] = []
+  const res = { cookie: (_name: string, _value: string, options: unknown) => cookies.push(options) }
+  const id = await new Users(database.pool, base).add('proxied@acme.example', 'long enough')
+  for (const origin of ['https://acme.example', 'http://127.0.0.1:3000']) {
+    await new Users(database.pool, origin).signIn(res as never, id!)
+  }
+  expect(cookies).toMatchObject([{ secure: true, sameSite: 'lax' }, { secure: false }])
+})
+
+it.each([
+  ['/keys', { label: ['a', 'b'], budget: '5' }, 400],
+  ['/keys/%00/revoke', {}, 400],
+  ['/keys/of-another/revoke', {}, 404],
+  ['/keys/apps/of-another/cap', { cap: '5' }, 404],
+  ['/keys/apps/of-another/disconnect', {}, 404],
+  ['/sign-up', { email: 'a\0b@acme.example', password: 'long enough' }, 400],
+] as const)(
+  'refuses what a user gets wrong, and what is of others, at %s with %o',
+  async (path, fields, status) => {
+    const visitor = new Visitor()
+    await visitor.sign('/sign-up')
+    const body = new URLSearchParams()
+    for (const [name, value] of Object.entries(fields))
+      for (const one of [value].flat()) body.append(name, one)
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    expect((await visitor.agent.visit(path, { method: 'POST', body })).status).toBe(status)
+    expect(logged).not.toHaveBeenCalled()
+    logged.mockRestore()
+  },
+)
 
 /** A browser of one user. */
 class Visitor {
