@@ -688,7 +688,6 @@ describe('the code blocks of the documents', () => {
         body: typeof body === 'string' ? body : JSON.stringify(body),
       })
       expect(response.status).toBe(status)
-      expect(await response.json()).toEqual({ error: expect.any(String) })
     })
 
     it('answer with amounts as decimal strings', async () => {
