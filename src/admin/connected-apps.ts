@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
 import type { Cap, CapPeriod, CapRule, ConnectGrant } from '../contracts/index.js'
 import {
@@ -321,7 +322,7 @@ function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
   if (rule.max === undefined) return
   const most = cap.per === 'day' && rule.per === 'month' ? rule.max / LONGEST_MONTH_DAYS : rule.max
   if (cap.amount > most) {
-    throw new RangeError(`cap.amount: must be at most ${formatCredits(most)} per ${cap.per}`)
+    throw outOfRange(`cap.amount: must be at most ${formatCredits(most)} per ${cap.per}`)
   }
 }
 
