@@ -6,8 +6,8 @@ const TOKEN_BYTES = 32
 const SHOWN_CHARACTERS = 10
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CHECKSUM_DIGITS = 6
-/** The random part is 32 bytes as base64url. Tokens of the first releases have no checksum after it. */
-const TOKEN_PATTERN = /^((?:sk|at)-cr-[A-Za-z0-9_-]{43})([0-9A-Za-z]{6})?$/
+/** The random part is 32 bytes as base64url. */
+const TOKEN_PATTERN = /^((?:sk|at)-cr-[A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/
 
 /** Returns a new token: a prefix for its kind, 256 random bits, and a checksum of both. */
 export function createToken(kind: keyof typeof PREFIXES): string {
@@ -17,11 +17,11 @@ export function createToken(kind: keyof typeof PREFIXES): string {
 
 /**
  * Returns whether {@link createToken} may have made this key or access token, so that mistyped, truncated and invented
- * tokens need no look-up. A token of the first releases has no checksum, so only its shape is checked.
+ * tokens need no look-up.
  */
 export function mayBeIssued(token: string): boolean {
   const [, text, sum] = TOKEN_PATTERN.exec(token) ?? []
-  return text !== undefined && (sum === undefined || sum === checksum(text))
+  return text !== undefined && sum === checksum(text)
 }
 
 /** Returns the parts of a token that may be shown, to tell it from others. */

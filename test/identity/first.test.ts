@@ -96,7 +96,7 @@ describe('a store recognises its tokens', () => {
     principal,
   })
   const sql = createSqlCredentials({} as never, false)
-  const OWN = 'sk-cr-PZtdNbDqUqZf_1aKqoXhp43Bt6Q2b5Ih8j0VLwDkM7c'
+  const OWN = 'sk-cr-PZtdNbDqUqZf_1aKqoXhp43Bt6Q2b5Ih8j0VLwDkM7c1QeOVT'
 
   test.each([
     ['eyJh.eyJi.c2ln', [true, true, false]],
