@@ -16,7 +16,7 @@ import {
   whose,
 } from '../contracts/schemas.js'
 import { checkHoldable } from './amounts.js'
-import { appNameFault, appNameKey } from './app-names.js'
+import { appNameFault, appNameKeys } from './app-names.js'
 
 /** An app. Only one with redirect URIs can be connected by users, and then `name` is required. */
 export interface AppRequest extends App {
@@ -44,7 +44,10 @@ export type OwnAppRequest = Omit<AppRequest, 'account' | 'origins' | 'owner' | '
 
 /** The host's rules for apps that users can connect. */
 export interface AppRules {
-  /** Names that no app can have, and neither can names that look like them. The host's own name belongs here. */
+  /**
+   * Names that no app can have, and that no new name can contain as words, and neither can those that look like them. The
+   * host's own name belongs here.
+   */
   readonly reservedNames?: readonly string[]
   /** The most that an app can add to the price, in `basisPoints` and in `flat`. */
   readonly maxMarkup?: Markup
@@ -110,11 +113,15 @@ function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules):
   if (!isConnectable(app)) return app
   const fault = appNameFault(app.name)
   if (fault !== undefined) throw invalidInput(`app.name: ${fault}`)
-  const key = appNameKey(app.name!)
-  if (rules.reservedNames?.some((name) => appNameKey(name) === key)) {
+  if (isReserved(appNameKeys(app.name!), rules)) {
     throw invalidInput('app.name: is reserved, or looks like a reserved name')
   }
   return app
+}
+
+/** Whether one of these keys is that of a reserved name. */
+export function isReserved(keys: ReadonlySet<string>, { reservedNames = [] }: AppRules): boolean {
+  return reservedNames.some((name) => [...appNameKeys(name)].some((key) => keys.has(key)))
 }
 
 /** Whether users can connect an app, so that they see its name. */

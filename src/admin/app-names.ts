@@ -1,3 +1,5 @@
+import { CONFUSABLES } from './confusables.js'
+
 const MAX_NAME_CHARS = 40
 /** Control characters, marks of writing direction, invisible characters and lone surrogates. */
 const HIDDEN_PATTERN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
@@ -37,27 +39,27 @@ const EAST_ASIAN_PATTERN =
 /** Letters of other alphabets, and digits, that look like Latin letters in lower case. An l looks like a capital i. */
 const LOOK_ALIKES = new Map(
   Object.entries({
-    a: 'аα',
-    b: 'ьβвƀƅ',
-    c: 'сϲƈ',
+    a: 'аαⱥ',
+    b: 'ьβвƀƅʙɓ',
+    c: 'сϲƈȼ',
     d: 'ԁđð',
-    e: 'еєεǝ',
+    e: 'еєεǝɇ',
     f: 'ғƒ',
     g: 'ɡǥ',
     h: 'һнħհ',
-    i: 'іιıїl1|ӏłƚɩǀ',
+    i: 'іιıїl1|ӏłƚɩǀ丨',
     j: 'јϳɉȷ',
     k: 'кκƙ',
     m: 'мμ',
-    n: 'пηոƞ',
-    o: 'оοσ0օø',
+    n: 'пηոƞŋ',
+    o: 'оοσ0օøɵ〇ᄋ口ロ',
     p: 'рρƥƿ',
     q: 'ԛ',
-    r: 'гяɍ',
-    s: 'ѕ5',
+    r: 'гяɍʀ',
+    s: 'ѕ5ƨ',
     t: 'тτŧƭ',
     u: 'υս',
-    v: 'νѵ',
+    v: 'νѵʋ',
     w: 'ѡωшԝ',
     x: 'хχ',
     y: 'уγүɏƴ',
@@ -92,8 +94,43 @@ function isOfOneScript(name: string): boolean {
 
 /** Returns the same text for names that look alike: case, accents, spaces, punctuation and similar letters do not count. */
 export function appNameKey(name: string): string {
-  const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-  const latin = [...letters].map((letter) => LOOK_ALIKES.get(letter) ?? letter).join('')
+  return fold(
+    [...decompose(name).toLowerCase()].map((letter) => LOOK_ALIKES.get(letter) ?? confusable(letter)),
+  )
+}
+
+/** Returns the keys of all names that a name looks like, as a whole. A letter may look like others in upper case. */
+export function appNameKeys(name: string): ReadonlySet<string> {
+  return new Set([appNameKey(name), fold([...decompose(name)].map(confusable))])
+}
+
+/** Returns the keys of the names that stand in a name as words, one after another. */
+export function appNameWords(name: string): ReadonlySet<string> {
+  const words = name.split(BETWEEN_WORDS).filter((word) => appNameKey(word) !== '')
+  const keys = new Set<string>()
+  for (const [first] of words.entries()) {
+    for (let after = first + 1; after <= words.length; after++) {
+      if (after - first === words.length) continue
+      for (const key of appNameKeys(words.slice(first, after).join(' '))) keys.add(key)
+    }
+  }
+  return keys
+}
+
+/** Spaces and punctuation, and the places where a name changes between Latin and East Asian letters, which need no space. */
+const BETWEEN_WORDS =
+  /[^\p{L}\p{N}\p{M}]+|(?<=\p{Script=Latin})(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])|(?<=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])(?=\p{Script=Latin})/u
+
+function decompose(name: string): string {
+  return name.normalize('NFKD').replace(/\p{M}/gu, '')
+}
+
+function confusable(letter: string): string {
+  return CONFUSABLES.get(letter) ?? letter.toLowerCase()
+}
+
+function fold(letters: readonly string[]): string {
+  const latin = [...letters.join('')].map((letter) => LOOK_ALIKES.get(letter) ?? letter).join('')
   return latin
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')

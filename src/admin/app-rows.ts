@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AppLogoReference } from '../contracts/index.js'
+import type { Actor, AppLogoReference } from '../contracts/index.js'
 import { idSchema, idsSchema, nameSchema, parseInput, whose } from '../contracts/schemas.js'
 import { readJson, readNumber, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -67,6 +67,8 @@ export interface AppEdit {
   readonly at: number
   /** The account that made it, or `operator`. */
   readonly by: string
+  /** Tells an account that is called `operator` from an operator. */
+  readonly byKind: Actor['kind']
   readonly kind: AppEditKind
   /** The names of the fields that changed. Absent for changes of the whole app. */
   readonly fields?: readonly string[]
@@ -112,6 +114,17 @@ export function readAppRow(row: Row): AppRow {
   }
 }
 
+/** Whether an account may have tokens of an app: one in test is only for its owner and its testers. */
+export function mayUse({ owner, state, testers = [] }: AppRow, account: string): boolean {
+  return state !== 'test' || owner === account || testers.includes(account)
+}
+
+/** SQL for the time of a suspension that stays with an id, also while no app has it: whoever removed the app must not end it. */
+export function suspensionOf(id: string): string {
+  return `(select case when s.kind = 'suspended' then s.at end from {app_edits} s
+    where s.app_id = ${id} and s.kind in ('suspended', 'resumed') order by s.id desc limit 1)`
+}
+
 /** Returns the values of an app that a put takes. */
 export function toRequest({ logo, suspendedAt, ...request }: AppRow): AppRequest {
   return request
@@ -132,6 +145,7 @@ export function readEdit(row: Row): AppEdit {
     appId: readText(row, 'app_id'),
     at: readNumber(row, 'at'),
     by: readText(row, 'done_by'),
+    byKind: readText(row, 'done_as') as Actor['kind'],
     kind: readText(row, 'kind') as AppEditKind,
     ...(fields === undefined ? {} : { fields: JSON.parse(fields) as string[] }),
   }
@@ -164,20 +178,21 @@ export function appendEdit(
   database: SqlDatabase,
   edit: {
     readonly id: string
-    readonly by: string
+    readonly by: Actor
     readonly kind: AppEditKind
     readonly fields?: readonly string[]
   },
   { text, parameters = [] }: Statement,
 ): Statement {
-  const [id, by, kind, fields] = [1, 2, 3, 4].map((index) => `?${parameters.length + index}`)
+  const [id, by, as, kind, fields] = [1, 2, 3, 4, 5].map((index) => `?${parameters.length + index}`)
   return {
-    text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
-      select ${id}, id, ${database.now}, ${by}, ${kind}, ${fields} from (${text}) changed where true`,
+    text: `insert into {app_edits} (id, app_id, at, done_by, done_as, kind, fields)
+      select ${id}, id, ${database.now}, ${by}, ${as}, ${kind}, ${fields} from (${text}) changed where true`,
     parameters: [
       ...parameters,
       edit.id,
-      edit.by,
+      edit.by.name,
+      edit.by.kind,
       edit.kind,
       edit.fields === undefined ? null : JSON.stringify(edit.fields),
     ],

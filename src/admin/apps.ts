@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { AppLogo } from '../contracts/index.js'
+import { invalidInput } from '../base/invalid-input.js'
+import type { Actor, AppLogo } from '../contracts/index.js'
 import { idSchema, parseInput } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
+import { createConditions } from '../sql/conditions.js'
 import { readLogo } from '../sql/connect-apps.js'
 import { lockApp } from '../sql/connect-grants.js'
 import { OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { Refusal } from '../sql/refusal.js'
-import { type AppRequest, type AppRules, isConnectable, readAppRequest } from './app-input.js'
+import { type AppRequest, type AppRules, isConnectable, isReserved, readAppRequest } from './app-input.js'
 import { readAppLogo } from './app-logos.js'
-import { appNameKey } from './app-names.js'
+import { appNameKey, appNameKeys, appNameWords } from './app-names.js'
 import {
   type AppEdit,
   type AppEditKind,
@@ -21,6 +23,7 @@ import {
   listAppRows,
   readAppRow,
   readEdit,
+  suspensionOf,
   toAppCells,
 } from './app-rows.js'
 import { checkPutOptions, type PutOptions } from './catalogue.js'
@@ -74,8 +77,8 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
   async function put(app: AppRequest, row: Row | undefined, isGuarded: boolean): Promise<boolean> {
     const cells = toAppCells(app)
     const before = row === undefined ? {} : readAppRow(row)
-    const insert = `insert into {apps} (id, definition, owner, state, name_key, created_at)
-      values (?1, ?2, ?3, ?4, ?5, ${database.now})`
+    const insert = `insert into {apps} (id, definition, owner, state, name_key, suspended_at, created_at)
+      values (?1, ?2, ?3, ?4, ?5, ${suspensionOf('?1')}, ${database.now})`
     const replace =
       'definition = excluded.definition, owner = excluded.owner, state = excluded.state, name_key = excluded.name_key'
     const statement = (): Statement => {
@@ -92,6 +95,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
     }
     const [rows] = await database.batch([
       statement(),
+      ...(row === undefined ? [] : pinTokens(row, app, cells[0])),
       appendEdit(
         database,
         { id: newId(), by: OPERATOR, kind: 'put', fields: changedFields(before, app) },
@@ -111,7 +115,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
       const isGuarded = was !== undefined || ifAbsent === true
       if (was !== undefined && !isDeepStrictEqual(row === undefined ? null : readAppRow(row), was))
         return false
-      return withFreeName(database, read, () => put(read, row, isGuarded))
+      return withFreeName(database, rules, read, () => put(read, row, isGuarded))
     },
 
     async putAppLogo(id, bytes) {
@@ -163,34 +167,66 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
   }
 }
 
+/** Pins the tokens of an app that gets an owner to what it was until then: its owner must not change what they agreed to. */
+function pinTokens(row: Row, app: AppRequest, definition: string): readonly Statement[] {
+  const { allowedModels: models, markup, owner } = readAppRow(row)
+  if (owner !== undefined || app.owner === undefined) return []
+  return [
+    {
+      text: `update {credentials} set terms = ?2
+        where app_id = ?1 and source = 'operator' and terms is null
+          and exists (select 1 from {apps} p where p.id = ?1 and p.definition = ?3 and p.owner = ?4)`,
+      parameters: [app.id, JSON.stringify({ models, markup }), definition, app.owner],
+    },
+  ]
+}
+
 /**
  * Runs a change of an app. Rejects if another app has a name that users could take for this one's, also if it gets the name
  * in the same moment: then the change fails because the name's key is unique.
  */
 export async function withFreeName<Result>(
   database: SqlDatabase,
+  rules: AppRules,
   app: NamedApp,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  await requireFreeName(database, app)
+  await requireFreeName(database, rules, app)
   try {
     return await change()
   } catch (error) {
-    await requireFreeName(database, app)
+    await requireFreeName(database, rules, app)
     throw error
   }
 }
 
-type NamedApp = Pick<AppRequest, 'id' | 'name' | 'redirectUris'>
+type NamedApp = Pick<AppRequest, 'id' | 'name' | 'redirectUris' | 'owner'>
 
-async function requireFreeName(database: SqlDatabase, app: NamedApp): Promise<void> {
+async function requireFreeName(database: SqlDatabase, rules: AppRules, app: NamedApp): Promise<void> {
   if (!isConnectable(app)) return
-  const [taken] = await database.all({
-    text: 'select id from {apps} where name_key = ?2 and id <> ?1',
-    parameters: [app.id, appNameKey(app.name!)],
-  })
-  if (taken !== undefined) {
+  const wholes = appNameKeys(app.name!)
+  const words = appNameWords(app.name!)
+  const { parameters, add, addOneOf, where } = createConditions()
+  add((value) => `id <> ${value}`, app.id)
+  addOneOf('name_key', [...wholes, ...words])
+  const [[own], others] = await Promise.all([
+    database.all({ text: 'select name_key from {apps} where id = ?1', parameters: [app.id] }),
+    database.all({ text: `select name_key, owner, state from {apps} ${where()}`, parameters }),
+  ])
+  if (others.some((row) => wholes.has(readText(row, 'name_key')))) {
     throw new Refusal('conflict', 'app.name: looks like the name of another app, so users could mistake it')
+  }
+  // An app that had its name before another one, or before the host reserved it, keeps it.
+  if (own?.name_key === appNameKey(app.name!)) return
+  if (isReserved(words, rules)) {
+    throw invalidInput('app.name: has a reserved name in it, or one that looks like it')
+  }
+  // A name that nobody has reviewed keeps no words from others, and an owner may name several apps alike.
+  if (others.some(({ owner, state }) => state === 'live' && (owner ?? undefined) !== app.owner)) {
+    throw new Refusal(
+      'conflict',
+      'app.name: has the name of another app in it, or one that looks like it, so users could mistake it',
+    )
   }
 }
 
@@ -220,15 +256,15 @@ export async function removeApp(
   database: SqlDatabase,
   id: string,
   appId: string,
-  by: string,
+  by: Actor,
 ): Promise<boolean> {
   const results = await database.batch([
     ...lockApp(database, appId),
     {
-      text: `insert into {consents} (id, credential_id, at, done_by, kind)
-        select ?2 || '-' || c.id, c.id, ${database.now}, ?3, 'revoked' from {credentials} c
+      text: `insert into {consents} (id, credential_id, at, done_by, done_as, kind)
+        select ?2 || '-' || c.id, c.id, ${database.now}, ?3, ?4, 'revoked' from {credentials} c
         where c.app_id = ?1 and c.source = 'connect' and c.revoked_at is null`,
-      parameters: [appId, id, by],
+      parameters: [appId, id, by.name, by.kind],
     },
     {
       text: `update {credentials} set revoked_at = ${database.now} where app_id = ?1 and revoked_at is null`,

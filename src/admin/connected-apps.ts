@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
-import type { Cap, CapPeriod, CapRule, ConnectGrant } from '../contracts/index.js'
+import type { Actor, Cap, CapPeriod, CapRule, ConnectGrant } from '../contracts/index.js'
 import {
   creditsSchema,
   idSchema,
@@ -16,7 +16,7 @@ import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
 import { capId, readCap, readSpent, toLimit } from '../sql/connect-caps.js'
 import { readGrant, revokeCredential, withSessions } from '../sql/connect-grants.js'
-import { appendHistory, type HistoryKind, OPERATOR } from '../sql/connect-history.js'
+import { actorOf, appendHistory, type HistoryKind } from '../sql/connect-history.js'
 import { createSqlConnections } from '../sql/connections.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { cutPage } from '../sql/large-pages.js'
@@ -37,13 +37,13 @@ export interface GrantRow extends ConnectGrant {
   readonly devices: readonly DeviceRow[]
 }
 
-/** A connection of a grant that has not ended. */
+/** A connection of a grant that has got a token and has not ended. */
 export interface DeviceRow {
   readonly connectionId: string
   readonly label?: string
   readonly createdAt: number
   /** When it last got an access token. */
-  readonly usedAt?: number
+  readonly usedAt: number
 }
 
 export interface GrantsQuery {
@@ -79,6 +79,8 @@ export interface GrantEvent {
   readonly at: number
   /** The account that did it, `operator`, or `app` if the app returned a token or replayed one. */
   readonly by: string
+  /** Tells an account that is called `operator` from an operator. */
+  readonly byKind: Actor['kind']
   readonly kind: HistoryKind
   /**
    * The terms as they were agreed to, for `connected` and `consented`; the new cap, for `cap-changed`; the device, for
@@ -121,7 +123,7 @@ const capSchema = z.strictObject({
   per: z.enum(['day', 'month']),
   zone: zoneSchema.optional(),
 })
-const changeSchema = z.strictObject({ account: whose(nameSchema) })
+export const changeSchema = z.strictObject({ account: whose(nameSchema) })
 const historySchema = changeSchema.extend({ limit: z.number().optional() })
 const querySchema = z.strictObject({
   account: whose(nameSchema),
@@ -148,7 +150,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       account: readText(row, 'account'),
       appId: readText(row, 'app_id'),
       capRule: readGrant(row).capRule,
-      by: account ?? OPERATOR,
+      by: actorOf(account),
     }
   }
 
@@ -177,7 +179,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
   async function devicesOf(grantIds: readonly string[]): Promise<ReadonlyMap<string, readonly DeviceRow[]>> {
     const { conditions, parameters, addOneOf, where } = createConditions()
     addOneOf('n.credential_id', grantIds)
-    conditions.push('n.ended_at is null', isInUse)
+    conditions.push('n.ended_at is null', 'n.used_at is not null', isInUse)
     const rows = await database.all({
       text: `select n.* from {connections} n join {credentials} c on c.id = n.credential_id
         ${where()} order by n.created_at desc, n.id`,
@@ -352,12 +354,11 @@ function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly Device
   for (const row of rows) {
     const grantId = readText(row, 'credential_id')
     const label = readOptionalText(row, 'label')
-    const usedAt = readOptionalNumber(row, 'used_at')
     const device: DeviceRow = {
       connectionId: readText(row, 'id'),
       ...(label === undefined ? {} : { label }),
       createdAt: readNumber(row, 'created_at'),
-      ...(usedAt === undefined ? {} : { usedAt }),
+      usedAt: readNumber(row, 'used_at'),
     }
     const known = devices.get(grantId)
     if (known === undefined) devices.set(grantId, [device])
@@ -372,6 +373,7 @@ function readEvent(row: Row): GrantEvent {
     id: readText(row, 'id'),
     at: readNumber(row, 'at'),
     by: readText(row, 'done_by'),
+    byKind: readText(row, 'done_as') as Actor['kind'],
     kind: readText(row, 'kind') as HistoryKind,
     ...(terms === undefined ? {} : { terms }),
   }

@@ -3,10 +3,12 @@ import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { invalidInput } from '../base/invalid-input.js'
 import { createToken } from '../base/tokens.js'
+import type { Markup } from '../contracts/index.js'
 import {
   idSchema,
   keysSchema,
   labelSchema,
+  markupSchema,
   metadataSchema,
   nameSchema,
   parseInput,
@@ -15,10 +17,12 @@ import {
 } from '../contracts/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import { revokeCredential } from '../sql/connect-grants.js'
-import { OPERATOR } from '../sql/connect-history.js'
+import { actorOf } from '../sql/connect-history.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
+import { listAppRows, mayUse, readAppRow } from './app-rows.js'
+import { changeSchema, type GrantChange } from './connected-apps.js'
 import {
   type CredentialRow,
   type CredentialsQuery,
@@ -50,6 +54,18 @@ export interface AccessTokenRequest extends BearerRequest {
   readonly appId: string
   /** Compared as whole strings. Chat completions need `models.run`. */
   readonly scopes: readonly string[]
+  /**
+   * The models and the markup that the account agreed to. A call pays the smaller one of this markup and the app's present
+   * one, and may use those of these models that the app still has. By default those of the app at this moment if it has an
+   * owner; the tokens of a host's own app follow the app.
+   */
+  readonly terms?: AppTerms
+}
+
+/** What an app may cost, and which models it may use. */
+export interface AppTerms {
+  readonly models: readonly string[]
+  readonly markup: Markup
 }
 
 export interface ReissueOptions {
@@ -73,15 +89,18 @@ export interface CredentialsAdmin {
    * use, whoever issued them.
    */
   issueKey(request: KeyRequest): Promise<IssuedCredential>
-  /** Lets an app act for an account. Rejects if the app is not registered, or if {@link issueKey} would. */
+  /**
+   * Lets an app act for an account. Rejects if the app is not registered, if it is in `test` and the account is neither its
+   * owner nor a tester, or if {@link issueKey} would.
+   */
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
   /** Issues a new token for a key or a grant, for example if it was lost. The id stays. Revokes the previous tokens. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /**
    * Revokes a key, a session or a grant with all its tokens and sessions, in every process within a second. Returns whether
-   * it existed.
+   * it existed. With an account, only its own exist, and the history of a grant says that the account did it.
    */
-  revoke(credentialId: string): Promise<boolean>
+  revoke(credentialId: string, change?: GrantChange): Promise<boolean>
   /**
    * Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. With
    * one, a page may hold fewer rows, if these are large: only an empty page says that no more follow. The grants of Connect
@@ -106,14 +125,20 @@ const reissueSchema = z.strictObject({
     .optional(),
   was: z.custom<CredentialRow>().optional(),
 })
-const accessTokenSchema = z.strictObject({ ...bearerFields, appId: nameSchema, scopes: scopesSchema })
+const accessTokenSchema = z.strictObject({
+  ...bearerFields,
+  appId: nameSchema,
+  scopes: scopesSchema,
+  terms: z.strictObject({ models: keysSchema(), markup: markupSchema }).optional(),
+})
 
 export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: number): CredentialsAdmin {
   const newId = createIdSource()
 
   async function issue(
     kind: CredentialRow['kind'],
-    request: KeyRequest & Partial<AccessTokenRequest>,
+    request: KeyRequest &
+      Partial<Omit<AccessTokenRequest, 'terms'>> & { readonly terms?: AppTerms | undefined },
   ): Promise<IssuedCredential> {
     const credentialId = newId()
     const token = createToken(kind)
@@ -121,8 +146,8 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
       ...lockName(database, `compat_router.keys:${request.account}`),
       {
         text: `insert into {credentials}
-            (id, kind, account, app_id, label, scopes, metadata, allowed_models, created_at)
-          select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ${database.now}
+            (id, kind, account, app_id, label, scopes, metadata, allowed_models, terms, created_at)
+          select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?10, ${database.now}
           where (
             select count(*) from {credentials} c
             join {tokens} t on t.credential_id = c.id and t.revoked_at is null
@@ -138,6 +163,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
           toJsonCell(request.metadata),
           toJsonCell(request.allowedModels),
           BigInt(keysPerAccount),
+          toJsonCell(request.terms),
         ],
       },
       insertToken(database, token, credentialId, request),
@@ -151,14 +177,18 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
 
     async issueAccessToken(request) {
       const read = parseInput(accessTokenSchema, request, 'access token')
-      const apps = await database.all({
-        text: 'select id from {apps} where id = ?1',
-        parameters: [read.appId],
-      })
-      if (apps.length === 0) {
+      const [app] = (await listAppRows(database, { appIds: [read.appId] })).map(readAppRow)
+      if (app === undefined) {
         throw new Refusal('not-found', `There is no app ${JSON.stringify(read.appId)}: register it first`)
       }
-      return issue('access-token', read)
+      if (!mayUse(app, read.account)) {
+        throw new Refusal(
+          'not-found',
+          `There is no app ${JSON.stringify(read.appId)} for ${JSON.stringify(read.account)}: it is in test, for its owner and its testers`,
+        )
+      }
+      const pinned = app.owner === undefined ? undefined : { models: app.allowedModels, markup: app.markup }
+      return issue('access-token', { ...read, terms: read.terms ?? pinned })
     },
 
     async reissue(credentialId, options = {}) {
@@ -199,9 +229,17 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
       return { credentialId, token }
     },
 
-    async revoke(credentialId) {
+    async revoke(credentialId, change = {}) {
       parseInput(idSchema, credentialId, 'credential id')
-      return (await revokeCredential(database, newId(), credentialId, OPERATOR)) !== undefined
+      const { account } = parseInput(changeSchema, change, 'change')
+      if (account !== undefined) {
+        const [row] = await database.all({
+          text: 'select id from {credentials} where id = ?1 and account = ?2',
+          parameters: [credentialId, account],
+        })
+        if (row === undefined) return false
+      }
+      return (await revokeCredential(database, newId(), credentialId, actorOf(account))) !== undefined
     },
 
     listCredentials: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),

@@ -61,6 +61,7 @@ export type {
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type {
   AccessTokenRequest,
+  AppTerms,
   BearerRequest,
   CredentialsAdmin,
   IssuedCredential,

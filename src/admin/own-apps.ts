@@ -3,7 +3,7 @@ import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
-import { OPERATOR } from '../sql/connect-history.js'
+import { actorOf, OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
@@ -19,6 +19,7 @@ import {
   readAppRow,
   readReview,
   rowsOf,
+  suspensionOf,
   toAppCells,
   toRequest,
 } from './app-rows.js'
@@ -108,15 +109,15 @@ export function createOwnAppsAdmin(
     const results = await database.batch([
       ...lock,
       {
-        text: `select count(*) as edits from {app_edits} where done_by = ?1 and at > ${now} - ${HOUR_MS}`,
+        text: `select count(*) as edits from {app_edits} where done_by = ?1 and done_as = 'account' and at > ${now} - ${HOUR_MS}`,
         parameters: [owner],
       },
       // Locks the row, so that a change of it in another transaction is seen.
       { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
       {
-        text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
-          select ${more(1)}, ${more(2)}, ${now}, ${more(3)}, ${more(4)}, ${more(5)} ${text} and (
-            select count(*) from {app_edits} e where e.done_by = ${more(3)} and e.at > ${now} - ${HOUR_MS}
+        text: `insert into {app_edits} (id, app_id, at, done_by, done_as, kind, fields)
+          select ${more(1)}, ${more(2)}, ${now}, ${more(3)}, 'account', ${more(4)}, ${more(5)} ${text} and (
+            select count(*) from {app_edits} e where e.done_by = ${more(3)} and e.done_as = 'account' and e.at > ${now} - ${HOUR_MS}
           ) < ${MAX_EDITS}
           returning id`,
         parameters: [
@@ -179,13 +180,16 @@ export function createOwnAppsAdmin(
       {
         // The id of a removed app stays with whoever registered it: its calls, edits and limits are found by it.
         text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}
-          and coalesce((select e.done_by from {app_edits} e where e.app_id = ?2 order by e.id limit 1), ?1) = ?1`,
+          and coalesce((
+            select case when e.done_by = ?1 and e.done_as = 'account' then 1 else 0 end
+            from {app_edits} e where e.app_id = ?2 order by e.id limit 1
+          ), 1) = 1`,
         parameters: [owner, app.id],
       },
       (editId) => [
         {
-          text: `insert into {apps} (id, definition, owner, state, name_key, created_at)
-            select ?2, ?3, ?4, ?5, ?6, ${now} where ${IS_MADE}`,
+          text: `insert into {apps} (id, definition, owner, state, name_key, suspended_at, created_at)
+            select ?2, ?3, ?4, ?5, ?6, ${suspensionOf('?2')}, ${now} where ${IS_MADE}`,
           parameters: [editId, app.id, ...toAppCells(app)],
         },
       ],
@@ -239,15 +243,15 @@ export function createOwnAppsAdmin(
       // Locks the row, so that a change of it in another transaction is seen.
       { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
       {
-        text: `insert into {app_edits} (id, app_id, at, done_by, kind, fields)
-          select ?3, p.id, ${now}, ?4, ?5, ?6 from {apps} p
+        text: `insert into {app_edits} (id, app_id, at, done_by, done_as, kind, fields)
+          select ?3, p.id, ${now}, ?4, '${OPERATOR.kind}', ?5, ?6 from {apps} p
           join {app_reviews} r on r.app_id = p.id and r.definition = ?7 and r.at = cast(?8 as bigint)
           where p.id = ?1 and p.definition = ?2 returning id`,
         parameters: [
           appId,
           readText(row, 'definition'),
           editId,
-          OPERATOR,
+          OPERATOR.name,
           kind,
           JSON.stringify(Object.keys(values)),
           review,
@@ -268,7 +272,7 @@ export function createOwnAppsAdmin(
     async putOwnApp(owner, app) {
       parseInput(nameSchema, owner, 'owner')
       const asked = readOwnAppRequest(app, rules)
-      return withFreeName(database, asked, async () => {
+      return withFreeName(database, rules, { ...asked, owner }, async () => {
         const [row] = await listAppRows(database, { appIds: [asked.id] })
         if (row === undefined) {
           await addApp(owner, { ...asked, account: owner, owner, state: 'test' })
@@ -313,7 +317,7 @@ export function createOwnAppsAdmin(
         appIds: [appId],
         owner: parseInput(nameSchema, owner, 'owner'),
       })
-      return rows.length > 0 && removeApp(database, newId(), appId, owner)
+      return rows.length > 0 && removeApp(database, newId(), appId, actorOf(owner))
     },
 
     async listAppReviews(query = {}) {
@@ -340,7 +344,7 @@ export function createOwnAppsAdmin(
       const accepted = decision === 'accept' ? acceptValues(toRequest(readAppRow(row)), values) : undefined
       const isDecided = await (accepted === undefined
         ? decide(row, { at, values }, 'review-rejected', () => [])
-        : withFreeName(database, accepted, () =>
+        : withFreeName(database, rules, accepted, () =>
             decide(row, { at, values }, 'review-accepted', (editId) => [
               updateApp(editId, accepted),
               ...(values.logo === undefined ? [] : [updateLogo(editId, appId, values.logo)]),

@@ -11,7 +11,8 @@ import type { Markup } from './credentials.js'
 export interface ConnectStore extends ConnectApps, ConnectGrants, Connections, ConnectTokens, OauthRows {
   /**
    * Deletes at most `limit` rows of each kind: OAuth rows that have expired, access tokens of connections that expired 12
-   * hours ago, and connections that ended 30 days ago. Ends connections that have no other rows left. Returns the number of
+   * hours ago, connections that ended 30 days ago, and those that are an hour old and have had no token. Ends connections that
+   * have no other rows left. Returns the number of
    * rows, so that the caller goes on until it is 0.
    */
   sweep(limit: number): Promise<number>
@@ -79,6 +80,13 @@ export interface AppLogo extends AppLogoReference {
   readonly bytes: Uint8Array
 }
 
+/** Who made a change. The kind tells an account from an operator or an app, whatever its name. */
+export interface Actor {
+  readonly kind: 'account' | 'operator' | 'app'
+  /** The account, or the word of the kind. */
+  readonly name: string
+}
+
 /** The grants of users to apps. A grant is the credential of its tokens: its id is their `credentialId`. */
 export interface ConnectGrants {
   /**
@@ -97,7 +105,7 @@ export interface ConnectGrants {
    * Revokes the live grant of an account to an app, with everything that came of it, and appends to the history who did.
    * Every process knows within a second. Returns whether there was one.
    */
-  revokeGrant(account: string, appId: string, by: string): Promise<boolean>
+  revokeGrant(account: string, appId: string, by: Actor): Promise<boolean>
   /**
    * Returns what an account has spent with an app in the present period, also without a cap, and also if the grant was
    * revoked in between: connecting again does not start a fresh period. Includes the credits on hold under a cap.
@@ -161,7 +169,8 @@ export interface Consent {
 /** The connections of grants: one for each authorisation, thus for each device. They share the grant's cap and terms. */
 export interface Connections {
   /**
-   * Adds a connection to the live grant of an account to an app, and to its history. Returns false, and changes nothing, if
+   * Adds a connection to the live grant of an account to an app. It is a device, in lists and in the history, once it has an
+   * access token: the browser may stop before the app gets its code. Returns false, and changes nothing, if
    * there is no grant that can be used: it is revoked or has ended, or its app or account is suspended. The id is the
    * library's id of its `Grant`. A repeat with the same id returns true and adds nothing.
    */
@@ -176,7 +185,7 @@ export interface Connections {
    * that is saved afterwards. Its grant and the other connections stay. Appends to the history who did it: the app, if
    * nobody is given. Returns whether it changed anything.
    */
-  endConnection(id: string, reason: ConnectionEndReason, by?: string): Promise<boolean>
+  endConnection(id: string, reason: ConnectionEndReason, by?: Actor): Promise<boolean>
 }
 
 /**
@@ -209,7 +218,7 @@ export interface Connection {
 /** The access tokens of connections. They are rows of the same table as an operator's, which the router resolves. */
 export interface ConnectTokens {
   /**
-   * Stores an access token and notes that its connection was used. A token of a connection that has ended is stored, but
+   * Stores an access token and notes that its connection was used; the first one adds the device to the history. A token of a connection that has ended is stored, but
    * refused. Returns false, and stores nothing, if there is no such connection. A repeat changes nothing.
    */
   saveToken(token: NewConnectToken): Promise<boolean>

@@ -1,9 +1,9 @@
 import { formatCredits, parseCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
-import type { Cap, CapRule, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
+import type { Actor, Cap, CapRule, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
 import { capId, readCap, readCharged, readSpent, toLimit } from './connect-caps.js'
-import { appendHistory } from './connect-history.js'
+import { actorOf, appendHistory } from './connect-history.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { toLimitCell } from './limit-rows.js'
 import { lockName } from './locks.js'
@@ -42,7 +42,7 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
         putGrant(database, consent, grantId, consentId),
         appendHistory(
           database,
-          { id: consentId, kind: 'consented', by: account, terms: toHistory(consent) },
+          { id: consentId, kind: 'consented', by: actorOf(account), terms: toHistory(consent) },
           consented(account, appId, consentId),
         ),
         {
@@ -89,7 +89,7 @@ export async function revokeCredential(
   database: SqlDatabase,
   historyId: string,
   credentialId: string,
-  by: string,
+  by: Actor,
 ): Promise<{ readonly wasLive: boolean } | undefined> {
   const parameters = [credentialId]
   const [found, , revoked] = await database.batch([

@@ -1,7 +1,14 @@
+import type { Actor } from '../contracts/index.js'
 import type { SqlDatabase, Statement } from './database.js'
 
-/** The actor in the history if it is not an account. */
-export const OPERATOR = 'operator'
+export const OPERATOR: Actor = { kind: 'operator', name: 'operator' }
+/** What an app did with its own tokens. */
+export const APP: Actor = { kind: 'app', name: 'app' }
+
+/** Returns the account as an actor. Without one, the operator acts. */
+export function actorOf(account: string | undefined): Actor {
+  return account === undefined ? OPERATOR : { kind: 'account', name: account }
+}
 
 /** The kinds of rows in `consents`. */
 export type HistoryKind =
@@ -15,7 +22,7 @@ export type HistoryKind =
 export interface HistoryRow {
   readonly id: string
   readonly kind: HistoryKind
-  readonly by: string
+  readonly by: Actor
   /** As JSON. */
   readonly terms?: unknown
 }
@@ -30,11 +37,18 @@ export function appendHistory(
   { text, parameters = [] }: Statement,
 ): Statement {
   const first = parameters.length + 1
-  const [rowId, doneBy, kindName, cell] = [0, 1, 2, 3].map((index) => `?${first + index}`)
+  const [rowId, doneBy, doneAs, kindName, cell] = [0, 1, 2, 3, 4].map((index) => `?${first + index}`)
   return {
-    text: `insert into {consents} (id, credential_id, at, done_by, kind, terms)
-      select ${rowId}, id, ${database.now}, ${doneBy}, ${kindName}, ${cell} from (${text}) changed where true
+    text: `insert into {consents} (id, credential_id, at, done_by, done_as, kind, terms)
+      select ${rowId}, id, ${database.now}, ${doneBy}, ${doneAs}, ${kindName}, ${cell} from (${text}) changed where true
       on conflict (id) do nothing`,
-    parameters: [...parameters, id, by, kind, terms === undefined ? null : JSON.stringify(terms)],
+    parameters: [
+      ...parameters,
+      id,
+      by.name,
+      by.kind,
+      kind,
+      terms === undefined ? null : JSON.stringify(terms),
+    ],
   }
 }

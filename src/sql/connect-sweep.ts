@@ -6,6 +6,9 @@ const EXPIRED_TOKENS_KEPT_MS = 43_200_000
 /** An ended connection is kept for so long, because a token that is presented again names it. */
 const ENDED_CONNECTIONS_KEPT_MS = 30 * 86_400_000
 
+/** A connection without a token is kept for so long: its request and its code have expired by then. */
+const UNUSED_CONNECTIONS_KEPT_MS = 3_600_000
+
 /** Implements `sweep` of the store's contract. */
 export async function sweep(database: SqlDatabase, limit: number): Promise<number> {
   if (!Number.isSafeInteger(limit) || limit < 1) {
@@ -48,6 +51,13 @@ export async function sweep(database: SqlDatabase, limit: number): Promise<numbe
         )
         and not exists (select 1 from {tokens} t where t.connection_id = {connections}.id)
         returning id`,
+      parameters,
+    },
+    {
+      text: `delete from {connections} where id in (
+          select id from {connections} where used_at is null and created_at <= ${now} - ${UNUSED_CONNECTIONS_KEPT_MS}
+          order by created_at limit ?1
+        ) returning id`,
       parameters,
     },
   ])

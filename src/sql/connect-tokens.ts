@@ -1,14 +1,22 @@
 import { digestToken, shownParts } from '../base/tokens.js'
 import type { ConnectTokens } from '../contracts/index.js'
-import { readNumber, readText } from './cells.js'
+import { readNumber, readOptionalText, readText } from './cells.js'
+import { actorOf, appendHistory } from './connect-history.js'
 import { findRefusal, readExpiry, readScopes, tokensStatement } from './credentials.js'
-import type { SqlDatabase } from './database.js'
+import type { Row, SqlDatabase, Statement } from './database.js'
 
 export function createSqlConnectTokens(database: SqlDatabase): ConnectTokens {
   return {
     async saveToken({ token, connectionId, scopes, expiresAt }) {
       const { prefix, lastFour } = shownParts(token)
-      const [used] = await database.batch([
+      const [connection] = await database.all({
+        text: `select n.used_at, n.label, c.account from {connections} n
+          join {credentials} c on c.id = n.credential_id where n.id = ?1`,
+        parameters: [connectionId],
+      })
+      if (connection === undefined) return false
+      const used = await database.batch([
+        ...(connection.used_at === null ? [addDevice(database, connectionId, connection)] : []),
         {
           text: `update {connections} set used_at = ${database.now} where id = ?1 returning id`,
           parameters: [connectionId],
@@ -29,7 +37,7 @@ export function createSqlConnectTokens(database: SqlDatabase): ConnectTokens {
           ],
         },
       ])
-      return used!.length > 0
+      return used.at(-2)!.length > 0
     },
 
     async findToken(token) {
@@ -61,4 +69,19 @@ export function createSqlConnectTokens(database: SqlDatabase): ConnectTokens {
       return revoked!.length > 0
     },
   }
+}
+
+/** Adds a connection to the history of its grant, once. */
+function addDevice(database: SqlDatabase, connectionId: string, row: Row): Statement {
+  const label = readOptionalText(row, 'label')
+  return appendHistory(
+    database,
+    {
+      id: `added-${connectionId}`,
+      kind: 'device-added',
+      by: actorOf(readText(row, 'account')),
+      terms: { connectionId, ...(label === undefined ? {} : { label }) },
+    },
+    { text: 'select credential_id as id from {connections} where id = ?1', parameters: [connectionId] },
+  )
 }

@@ -1,10 +1,7 @@
 import type { Connection, Connections } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
-import { appendHistory } from './connect-history.js'
+import { APP, appendHistory } from './connect-history.js'
 import type { Row, SqlDatabase } from './database.js'
-
-/** The actor in the history for what an app did with its own tokens. */
-const BY_APP = 'app'
 
 export function createSqlConnections(database: SqlDatabase, newId: () => string): Connections {
   /** SQL that is true if the grant `c` can be used now. */
@@ -27,29 +24,17 @@ export function createSqlConnections(database: SqlDatabase, newId: () => string)
 
     async addConnection({ id, account, appId, label }) {
       if ((await find(id)) !== undefined) return true
-      const [added] = await database.batch([
-        {
-          text: `insert into {connections} (id, credential_id, label, created_at)
-            select ?1, c.id, ?4, ${database.now} from {credentials} c
-            where c.account = ?2 and c.app_id = ?3 and ${isUsable}
-            on conflict (id) do nothing returning id`,
-          parameters: [id, account, appId, label ?? null],
-        },
-        appendHistory(
-          database,
-          {
-            id: `added-${id}`,
-            kind: 'device-added',
-            by: account,
-            terms: { connectionId: id, ...(label === undefined ? {} : { label }) },
-          },
-          { text: 'select credential_id as id from {connections} where id = ?1', parameters: [id] },
-        ),
-      ])
-      return added!.length > 0
+      const added = await database.all({
+        text: `insert into {connections} (id, credential_id, label, created_at)
+          select ?1, c.id, ?4, ${database.now} from {credentials} c
+          where c.account = ?2 and c.app_id = ?3 and ${isUsable}
+          on conflict (id) do nothing returning id`,
+        parameters: [id, account, appId, label ?? null],
+      })
+      return added.length > 0
     },
 
-    async endConnection(id, reason, by = BY_APP) {
+    async endConnection(id, reason, by = APP) {
       const live = {
         text: 'select credential_id as id from {connections} where id = ?1 and ended_at is null',
         parameters: [id],

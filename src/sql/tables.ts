@@ -240,6 +240,7 @@ function appTables({ name, integer, keyed }: SchemaWords): readonly string[] {
       app_id ${name} not null,
       at ${integer} not null,
       done_by ${name} not null,
+      done_as text not null,
       kind text not null,
       fields text
     ) ${keyed}`,
@@ -275,6 +276,7 @@ function connectTables({ name, integer, keyed, busy }: SchemaWords): readonly st
     ) ${busy}`,
     'create index compat_connections_credential on {connections} (credential_id)',
     'create index compat_connections_ended on {connections} (ended_at) where ended_at is not null',
+    'create index compat_connections_unused on {connections} (created_at) where used_at is null',
     `create table {oauth} (
       model ${name} not null,
       digest ${name} not null,
@@ -291,6 +293,7 @@ function connectTables({ name, integer, keyed, busy }: SchemaWords): readonly st
       credential_id ${name} not null,
       at ${integer} not null,
       done_by ${name} not null,
+      done_as text not null,
       kind text not null,
       terms text
     ) ${keyed}`,

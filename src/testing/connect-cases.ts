@@ -251,9 +251,9 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       ]
       await bench.grant('alice', 'other')
       const stays = await bench.device('alice', 'other', 'other-phone')
-      assert.equal(await bench.store.revokeGrant('alice', 'notes', 'alice'), true)
-      assert.equal(await bench.store.revokeGrant('alice', 'notes', 'alice'), false)
-      assert.equal(await bench.store.revokeGrant('bob', 'other', 'bob'), false)
+      assert.equal(await bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' }), true)
+      assert.equal(await bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' }), false)
+      assert.equal(await bench.store.revokeGrant('bob', 'other', { kind: 'account', name: 'bob' }), false)
       assert.equal(await bench.store.findGrant('alice', 'notes'), undefined)
       assert.notEqual(await bench.grant('alice', 'notes'), first)
       for (const { token } of [phone, laptop]) assert.equal(refusalOf(await bench.resolve(token)), 'revoked')
@@ -344,7 +344,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       ['credits', cap.amount, 'month', 'credential'],
     )
     assert.deepEqual(await bench.limits(laptop.token), [limit])
-    await bench.store.revokeGrant('alice', 'notes', 'alice')
+    await bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     await bench.grant('alice', 'notes', { cap: { ...cap, amount: 1n } })
     const [next, ...more] = await bench.limits((await bench.device('alice', 'notes', 'again')).token)
     assert.deepEqual([next, more], [{ ...limit, amount: 1n }, []])
@@ -430,8 +430,8 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       const watch = listenTo(bench.credentials.watch.bind(bench.credentials))
       const changes = [
         () => bench.store.revokeToken(token),
-        () => bench.store.endConnection('laptop', 'removed', 'alice'),
-        () => bench.store.revokeGrant('alice', 'notes', 'alice'),
+        () => bench.store.endConnection('laptop', 'removed', { kind: 'account', name: 'alice' }),
+        () => bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' }),
       ]
       for (const change of changes) {
         const heard = await watch.next(async () => {

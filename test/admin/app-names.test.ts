@@ -59,6 +59,12 @@ describe('the name of an app that users can connect', () => {
     ['Draft', 'Đraƒŧ'],
     ['Pilot', 'ƿǀƖoƭ'],
     ['Vivid', 'Vi-v1d'],
+    ['Rabbit', 'ƦaƁƀit'],
+    ['Never', 'ŋeʋɇr'],
+    ['Canoe', 'ȼȺnƟe'],
+    ['Oil', '〇丨l'],
+    ['Ooo', 'ᄋ口ロ'],
+    ['2048', 'ƻ〇48'],
   ])('%s looks like %s', (one, other) => {
     expect(appNameKey(one)).toBe(appNameKey(other))
   })

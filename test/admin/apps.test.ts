@@ -46,6 +46,124 @@ describe.each(engineNames)('apps in %s', (name) => {
     expect(await stores.connect.findApp('notes')).toMatchObject({ state: 'live', testers: [] })
   })
 
+  it('stay suspended if their owner, or the operator, removes them and registers the id again', async () => {
+    const { stores, admin } = open()
+    const isSuspended = async () => (await stores.connect.findApp('mine'))?.suspended
+    await admin.putOwnApp('olga', own)
+    await admin.suspendApp('mine')
+    await admin.removeOwnApp('olga', 'mine')
+    expect(await isSuspended()).toBeUndefined()
+    await admin.putOwnApp('olga', own)
+    expect(await isSuspended()).toBe(true)
+    await admin.removeApp('mine')
+    await admin.putApp({ ...own, owner: 'olga' })
+    expect(await isSuspended()).toBe(true)
+    await admin.resumeApp('mine')
+    await admin.removeApp('mine')
+    await admin.putApp({ ...own, owner: 'olga' })
+    expect(await isSuspended()).toBe(false)
+  })
+
+  it('of an operator do not pass to an account that is called operator', async () => {
+    const { admin } = open()
+    await admin.putApp(own)
+    await admin.removeApp('mine')
+    await expect(admin.putOwnApp('operator', own)).rejects.toThrow('its id is taken')
+    await admin.putOwnApp('operator', { ...own, id: 'its', name: 'Its' })
+    expect((await admin.listAppEdits({ appId: 'its' })).map(({ by, byKind }) => [by, byKind])).toEqual([
+      ['operator', 'account'],
+    ])
+    expect((await admin.listAppEdits({ appId: 'mine' })).map(({ by, byKind }) => [by, byKind])).toEqual([
+      ['operator', 'operator'],
+      ['operator', 'operator'],
+    ])
+  })
+
+  it('in test have tokens only for their owner and their testers', async () => {
+    const { admin } = open()
+    await admin.putOwnApp('olga', { ...own, testers: ['tina'] })
+    const issue = (account: string) =>
+      admin.issueAccessToken({ account, appId: 'mine', scopes: ['models.run'] })
+    for (const account of ['olga', 'tina']) expect((await issue(account)).token).toMatch(/^at-cr-/)
+    await expect(issue('eve')).rejects.toMatchObject({ reason: 'not-found' })
+  })
+
+  it('with an owner pin their terms in each token that anybody issues, and reissuing keeps them', async () => {
+    const { stores, admin } = open()
+    const present = { ...own, owner: 'olga' }
+    const issue = (appId: string, more = {}) =>
+      admin.issueAccessToken({ account: 'alice', appId, scopes: ['models.run'], ...more })
+    const termsOf = async (token: string) => {
+      const result = await stores.credentials.resolve(token, context)
+      if (!result.ok || result.principal.kind !== 'access-token') throw new Error('refused')
+      const { markup, allowedModels } = result.principal.app
+      return [markup.basisPoints, allowedModels]
+    }
+    await admin.putApp(present)
+    await admin.putApp(notes)
+    const { credentialId, token } = await issue('mine')
+    const ofHost = await issue('notes')
+    const pinned = await issue('notes', { terms: { models: ['acme/fast'], markup: { basisPoints: 500 } } })
+    await admin.putApp({
+      ...present,
+      markup: { basisPoints: 9_000 },
+      allowedModels: ['acme/dear', 'acme/fast'],
+    })
+    await admin.putApp({
+      ...notes,
+      markup: { basisPoints: 3_000 },
+      allowedModels: ['acme/dear', 'acme/fast'],
+    })
+    expect(await termsOf(token)).toEqual([100, ['acme/fast']])
+    expect(await termsOf((await admin.reissue(credentialId)).token)).toEqual([100, ['acme/fast']])
+    expect(await termsOf(ofHost.token)).toEqual([3_000, ['acme/dear', 'acme/fast']])
+    expect(await termsOf(pinned.token)).toEqual([500, ['acme/fast']])
+    await admin.putApp({ ...present, markup: { basisPoints: 50 } })
+    const again = await admin.reissue(credentialId)
+    expect(await termsOf(again.token)).toEqual([50, ['acme/fast']])
+    await admin.putApp({ ...present, allowedModels: [] })
+    expect(await termsOf(again.token)).toEqual([100, []])
+    // Tokens of an app of the host are pinned once somebody else edits it.
+    await admin.putApp({ ...notes, markup: { basisPoints: 8_000 }, owner: 'olga' })
+    expect(await termsOf(ofHost.token)).toEqual([3_000, ['acme/fast']])
+  })
+
+  it.each([
+    ['Notes', 'Ɲoteƨ Pro', 'has the name of another app in it'],
+    ['Vivid', 'My ʋiʋid', 'has the name of another app in it'],
+    ['Notes', 'Nɵtes', 'looks like the name of another app'],
+    ['Notes', 'Nȼtes', undefined],
+    ['Notes', 'Footnotes', undefined],
+    ['Notes Pro', 'Notes', undefined],
+  ])('%s is live: %s of another owner is %s', async (live, asked, refusal) => {
+    const { admin } = open()
+    await admin.putApp({ ...notes, name: live })
+    const put = admin.putOwnApp('olga', { ...own, name: asked })
+    if (refusal === undefined) await put
+    else await expect(put).rejects.toThrow(refusal)
+  })
+
+  it.each(['Acme Help', 'The Ⱥcmɇ', 'Ac me', 'АСМЕ нова', 'Acmeサポート', 'acme.pay'])(
+    'cannot be called %s if the host reserves its name, and keep such a name that they had before',
+    async (called) => {
+      const { stores, admin } = open()
+      await admin.putApp({ ...notes, name: called })
+      const strict = createAdmin(stores, { apps: { reservedNames: ['Acme'] } })
+      await expect(strict.putOwnApp('olga', { ...own, name: called })).rejects.toThrow(/app\.name: /)
+      await expect(strict.putApp({ ...own, name: called })).rejects.toThrow(/app\.name: /)
+      if (called !== 'Ac me') await strict.putApp({ ...notes, name: called, site: 'https://other.example' })
+    },
+  )
+
+  it('may share words with an app of the same owner, or with one that nobody has reviewed', async () => {
+    const { admin } = open()
+    await admin.putApp({ ...notes, owner: 'olga' })
+    await admin.putOwnApp('olga', { ...own, name: 'Notes Pro' })
+    await admin.putOwnApp('eve', { ...own, id: 'squat', name: 'Pad' })
+    await admin.putOwnApp('tina', { ...own, id: 'pads', name: 'Pad Two' })
+    await expect(admin.putOwnApp('eve', { ...own, id: 'three', name: 'My Notes' })).rejects.toThrow('in it')
+  })
+
   it('do not show the router what only Connect needs', async () => {
     const { stores, admin } = open()
     await admin.putApp(notes)

@@ -340,6 +340,61 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     await expect(admin.setGrantCap(grantId, null)).rejects.toThrow('is revoked')
   })
 
+  it('tell in their history an account called operator from an operator, however the grant is revoked', async () => {
+    const { stores, admin, consent } = await open()
+    const by = async (grantId: string) => {
+      const [{ by, byKind } = {}] = await admin.listGrantHistory(grantId)
+      return [by, byKind]
+    }
+    const account = 'operator'
+    const revokeAll = [
+      (id: string) => admin.revoke(id, { account }),
+      (id: string) => admin.revokeGrant(id, { account }),
+    ]
+    for (const revoke of revokeAll) {
+      const { grantId } = await consent({ account })
+      expect(await admin.revoke(grantId, { account: 'mallory' })).toBe(false)
+      expect(await revoke(grantId)).toBe(true)
+      expect(await by(grantId)).toEqual(['operator', 'account'])
+    }
+    const { grantId } = await consent({ account })
+    expect(await admin.revoke(grantId)).toBe(true)
+    expect(await by(grantId)).toEqual(['operator', 'operator'])
+    const { grantId: ofApp } = await consent({ account: 'app' })
+    await addDevice(stores, 'phone', 'app')
+    await stores.connect.endConnection('phone', 'revoked')
+    expect(
+      (await admin.listGrantHistory(ofApp)).map((event) => [event.kind, event.by, event.byKind]),
+    ).toEqual([
+      ['device-removed', 'app', 'app'],
+      ['device-added', 'app', 'account'],
+      ['connected', 'app', 'account'],
+    ])
+  })
+
+  it('have a device once it has a token; a connection without one is swept after an hour', async () => {
+    const { stores, admin, consent } = await open()
+    const { grantId } = await consent({})
+    const { connect, database } = stores
+    for (const id of ['one', 'two']) {
+      expect(await connect.addConnection({ id, account: 'alice', appId: 'notes', label: id })).toBe(true)
+    }
+    const devices = async () =>
+      (await admin.listGrants({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
+    const kinds = async () => (await admin.listGrantHistory(grantId)).map(({ kind }) => kind)
+    expect([await devices(), await kinds()]).toEqual([[], ['connected']])
+    const token = { connectionId: 'one', scopes: ['models.run'], expiresAt: Date.now() + HOUR_MS }
+    for (let time = 0; time < 2; time++)
+      await connect.saveToken({ ...token, token: createToken('access-token') })
+    expect([await devices(), await kinds()]).toEqual([['one'], ['device-added', 'connected']])
+    expect(await connect.sweep(10)).toBe(0)
+    await database.all({ text: 'update {connections} set created_at = created_at - 3600001', parameters: [] })
+    expect(await connect.sweep(10)).toBe(1)
+    expect(await connect.findConnection('two')).toBeUndefined()
+    expect(await connect.findConnection('one')).toBeDefined()
+    expect(await devices()).toEqual(['one'])
+  })
+
   it('can be revoked like a key, and cannot be reissued', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})

@@ -149,7 +149,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     await connectNotes(stores, { endsAt: grantEnd })
     const session = await admin.issueSession({ ...REQUEST, app: 'notes' })
     expect(session.expiresAt).toBe(grantEnd)
-    await stores.connect.revokeGrant('alice', 'notes', 'alice')
+    await stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'revoked' })
     await expect(admin.refreshSession(session.credentialId)).rejects.toMatchObject({
       name: 'Refusal',

@@ -378,6 +378,6 @@ it('a grant that was revoked while its code was on the way gives no tokens', asy
   const agent = newUser()
   await connectApp(stage, agent)
   const { code, pkce: own } = await getCode(stage, agent)
-  await stage.stores.connect.revokeGrant(account(), 'notes', account())
+  await stage.stores.connect.revokeGrant(account(), 'notes', { kind: 'account', name: account() })
   expect((await exchange(stage, { code, pkce: own })).status).toBe(400)
 })

@@ -236,9 +236,15 @@ describe('the answer', () => {
     const codes = submitted.filter(({ headers }) => headers.get('location')?.includes('code='))
     expect(codes).toHaveLength(1)
     const [grant] = await stage.admin.listGrants({ account: account() })
-    expect(grant?.devices).toHaveLength(1)
+    // The app has not exchanged its code.
+    expect(grant?.devices).toEqual([])
     const history = await stage.admin.listGrantHistory(grant!.id)
-    expect(history.map(({ kind }) => kind)).toEqual(['device-added', 'connected'])
+    expect(history.map(({ kind }) => kind)).toEqual(['connected'])
+    const connections = await stage.stores.database.all({
+      text: 'select id from {connections} where credential_id = ?1',
+      parameters: [grant!.id],
+    })
+    expect(connections).toHaveLength(1)
   })
 
   it('is refused after 10 in a minute', async () => {
@@ -373,7 +379,7 @@ describe('a second visit', () => {
     expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
     await connectApp(stage, agent)
     expect(queryOf(await visit(agent)).code).toBeDefined()
-    await stage.stores.connect.revokeGrant(account(), 'notes', account())
+    await stage.stores.connect.revokeGrant(account(), 'notes', { kind: 'account', name: account() })
     expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
   })
 })

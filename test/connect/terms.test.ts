@@ -126,7 +126,7 @@ describe('what a connected app may do', () => {
     })
     expect((await call(stage, first.access_token, HONEST)).status).toBe(200)
     await expect.poll(async () => (await stage.admin.balance('alice'))?.held).toBe(0n)
-    await stage.stores.connect.revokeGrant('alice', 'notes', 'alice')
+    await stage.stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     expect((await call(stage, second.access_token)).status).toBe(401)
     const page = await openPage(agent, authorizeUrl(stage, createPkce()))
     expect(page.text).toContain('Spent this month: 0.00226.')
@@ -154,7 +154,7 @@ it('a revocation is known in another process within a second, and the running st
     })
     const stream = await call(other, token, { stream: true, stream_options: { include_usage: true } })
     const upstream = await begun.promise
-    await stage.stores.connect.revokeGrant('alice', 'notes', 'alice')
+    await stage.stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     await refusedWithinASecond(other, token)
     expect((await call(stage, token)).status).toBe(401)
     const before = (await stage.admin.balance('alice'))!.posted

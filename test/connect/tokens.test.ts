@@ -159,7 +159,9 @@ describe('a refresh token', () => {
 
   it('is refused once the user or the operator has revoked the app', async () => {
     const tokens = await connectApp(stage, newUser())
-    expect(await stage.stores.connect.revokeGrant(`user${users}`, 'notes', 'user')).toBe(true)
+    expect(
+      await stage.stores.connect.revokeGrant(`user${users}`, 'notes', { kind: 'account', name: 'user' }),
+    ).toBe(true)
     expect(await errorOf(await refresh(stage, tokens.refresh_token))).toBe('invalid_grant')
     expect(await isActive(tokens.access_token)).toBe(false)
   })

@@ -392,6 +392,31 @@ describe('a user', () => {
     }
   })
 
+  it('gets a token of an app on the terms that it has seen, and none of an app in test', async () => {
+    const app = {
+      id: 'tide',
+      name: 'Tide',
+      markup: { basisPoints: 100 },
+      allowedModels: ['acme/fast'],
+      owner: 'dev',
+    }
+    await bench.admin.putApp(app)
+    const { json } = await user().get<AppsReply>('api/apps')
+    const { allowedModels: models, markup } = json.apps.find(({ id }) => id === 'tide')!
+    const ask = { account: 'alice', appId: 'tide', terms: { models, markup } }
+    for (const path of ['api/credentials/playground', 'api/credentials/issue-token']) {
+      await bench.admin.putApp(app)
+      expect((await user().post(path, ask)).status).toBe(200)
+      await bench.admin.putApp({ ...app, markup: { basisPoints: 90_000 } })
+      expect((await user().post(path, ask)).status).toBe(409)
+      await bench.admin.putApp({ ...app, allowedModels: ['acme/fast', 'acme/dear'] })
+      expect((await user().post(path, ask)).status).toBe(409)
+      await bench.admin.putApp({ ...app, state: 'test' })
+      expect((await user().post(path, ask)).status).toBe(404)
+    }
+    await bench.admin.removeApp('tide')
+  })
+
   it('may not set the metadata of a key, since limits depend on it', async () => {
     const ask = { account: 'alice', metadata: { tier: 'gold' } }
     expect((await user().post('api/credentials/issue-key', ask)).status).toBe(403)

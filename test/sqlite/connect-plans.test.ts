@@ -58,7 +58,7 @@ describe('Connect in SQLite', () => {
     await admin.listGrantHistory(grant!.id)
     await admin.removeDevice(grant!.id, 'alice')
     await admin.revokeGrant(grant!.id)
-    await connect.revokeGrant('alice', 'notes', 'alice')
+    await connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     await admin.appFigures({ appId: 'notes' })
     await admin.listAppEdits({ appId: 'notes' })
     await admin.putOwnApp('olga', { ...NOTES, id: 'own', name: 'Own' })

@@ -6,7 +6,7 @@ import type { AppGrantsReply, AppGrantView, GrantHistoryReply } from '../protoco
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { notFound } from '../serving/http-error.js'
 import { readPage } from '../serving/page.js'
-import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
+import { accountOf, type ConsoleViewer, changeBy } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
 const grantBody = z.strictObject({ grantId: nameSchema })
@@ -70,11 +70,6 @@ export const connectEndpoints: readonly Endpoint[] = [
       done(await admin.removeDevice(grantId, connectionId, changeBy(viewer)), 'device', connectionId),
   ),
 ]
-
-/** The history of a grant says who changed it. */
-function changeBy(viewer: ConsoleViewer): { readonly account?: string } {
-  return viewer.kind === 'user' ? { account: viewer.account } : {}
-}
 
 async function findGrant(grantId: string, viewer: ConsoleViewer, admin: Admin): Promise<void> {
   const [grant] = await admin.listGrants({ grantIds: [grantId], ...changeBy(viewer) })

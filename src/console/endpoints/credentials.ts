@@ -1,11 +1,14 @@
 import { z } from 'zod'
-import type { Admin, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
+import { mayUse } from '../../admin/app-rows.js'
+import type { Admin, AppTerms, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../base/clock.js'
 import { formatCredits } from '../../base/money.js'
+import { exceedsMarkup } from '../../contracts/connect.js'
 import {
   keysSchema,
   labelSchema,
   MAX_OWN_KEYS,
+  markupSchema,
   metadataSchema,
   nameSchema,
   timeSchema,
@@ -15,7 +18,7 @@ import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint
 import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
 import { readPage } from '../serving/page.js'
-import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
+import { accountOf, type ConsoleViewer, changeBy, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
 const MAX_IDS = 200
@@ -32,6 +35,9 @@ const bearerFields = {
   expiresAt: timeSchema.optional(),
   metadata: metadataSchema.optional(),
 }
+
+/** The terms of an app that the person has seen. */
+const termsSchema = z.strictObject({ models: keysSchema(), markup: markupSchema })
 
 export const credentialEndpoints: readonly Endpoint[] = [
   get(
@@ -90,14 +96,15 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/playground',
     'both',
-    z.strictObject({ account: nameSchema, appId: nameSchema.optional() }),
-    async ({ account, appId }, { viewer }, { admin, clock }): Promise<IssuedReply> => {
+    z.strictObject({ account: nameSchema, appId: nameSchema.optional(), terms: termsSchema.optional() }),
+    async ({ account, appId, terms }, { viewer }, { admin, clock }): Promise<IssuedReply> => {
       await checkAccount(account, viewer, admin)
       const expiresAt = clock.now() + PLAYGROUND_MS
       const key = { account, label: PLAYGROUND_LABEL, expiresAt }
       if (appId === undefined) return { ...(await admin.issueKey(key)), expiresAt }
-      await checkApp(appId, admin)
-      return { ...(await admin.issueAccessToken({ ...key, appId, scopes: RUN_SCOPES })), expiresAt }
+      const pinned = await checkApp(appId, account, terms, admin)
+      const token = { ...key, ...pinned, appId, scopes: RUN_SCOPES }
+      return { ...(await admin.issueAccessToken(token)), expiresAt }
     },
   ),
 
@@ -117,14 +124,19 @@ export const credentialEndpoints: readonly Endpoint[] = [
   post(
     'credentials/issue-token',
     'both',
-    z.strictObject({ ...bearerFields, appId: nameSchema, scopes: keysSchema().default(RUN_SCOPES) }),
-    async (grant, { viewer }, { admin, clock }) => {
+    z.strictObject({
+      ...bearerFields,
+      appId: nameSchema,
+      scopes: keysSchema().default(RUN_SCOPES),
+      terms: termsSchema.optional(),
+    }),
+    async ({ terms, ...grant }, { viewer }, { admin, clock }) => {
       checkEnd(grant.expiresAt, clock)
       await checkAccount(grant.account, viewer, admin)
       checkMetadata(grant.metadata, viewer)
       checkScopes(grant.scopes, RUN_SCOPES, viewer)
-      await checkApp(grant.appId, admin)
-      return issued(await admin.issueAccessToken(present(grant)), grant.expiresAt)
+      const pinned = await checkApp(grant.appId, grant.account, terms, admin)
+      return issued(await admin.issueAccessToken({ ...present(grant), ...pinned }), grant.expiresAt)
     },
   ),
 
@@ -156,7 +168,7 @@ export const credentialEndpoints: readonly Endpoint[] = [
     z.strictObject({ credentialId: nameSchema }),
     async ({ credentialId }, { viewer }, { admin }) => {
       await findCredential(credentialId, viewer, admin)
-      return done(await admin.revoke(credentialId), 'credential', credentialId)
+      return done(await admin.revoke(credentialId, changeBy(viewer)), 'credential', credentialId)
     },
   ),
 ]
@@ -213,11 +225,31 @@ async function findCredential(
   return row
 }
 
-async function checkApp(appId: string, admin: Admin): Promise<void> {
+/**
+ * Returns the terms of a token of an app with an owner: those of the app, which must not be worse than the terms that the
+ * person has seen. An app in test looks to strangers as if it did not exist.
+ */
+async function checkApp(
+  appId: string,
+  account: string,
+  seen: z.infer<typeof termsSchema> | undefined,
+  admin: Admin,
+): Promise<{ readonly terms?: AppTerms }> {
   const [app] = await admin.listApps({ appIds: [appId] })
-  if (app === undefined || app.suspendedAt !== undefined) {
+  if (app === undefined || app.suspendedAt !== undefined || !mayUse(app, account)) {
     throw notFound(`There is no app ${JSON.stringify(appId)}, or it is suspended`, 'appId')
   }
+  const { allowedModels: models, markup, owner } = app
+  const isWorse =
+    seen !== undefined &&
+    (exceedsMarkup(markup, seen.markup) || models.some((model) => !seen.models.includes(model)))
+  if (isWorse) {
+    throw new HttpError(
+      409,
+      `The app ${JSON.stringify(appId)} has changed its models or its markup since you opened this: no token was made. Reload it and try again.`,
+    )
+  }
+  return owner === undefined ? {} : { terms: { models, markup } }
 }
 
 /** An expiry in the past can only be a mistake. */

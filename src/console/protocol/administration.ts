@@ -55,6 +55,13 @@ export interface CredentialBody {
 export interface PlaygroundBody {
   readonly account: string
   readonly appId?: string
+  readonly terms?: SeenTerms
+}
+
+/** The terms of an app that the person has seen. If the app has worse ones by now, the reply is 409 and no token is made. */
+export interface SeenTerms {
+  readonly models: readonly string[]
+  readonly markup: AppBody['markup']
 }
 
 interface IssueBody {
@@ -72,6 +79,7 @@ export interface IssueKeyBody extends IssueBody {
 
 export interface IssueTokenBody extends IssueBody {
   readonly appId: string
+  readonly terms?: SeenTerms
   /** `['models.run']` by default. Only an operator may grant others. */
   readonly scopes?: readonly string[]
 }

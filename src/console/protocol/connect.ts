@@ -52,7 +52,7 @@ export interface DeviceView {
   readonly label?: string
   readonly createdAt: number
   /** When it last got an access token. */
-  readonly usedAt?: number
+  readonly usedAt: number
 }
 
 export interface AppGrantBody {
@@ -78,6 +78,7 @@ export interface GrantEventView {
   readonly at: number
   /** An account, `operator` or `app`. */
   readonly by: string
+  readonly byKind: 'account' | 'operator' | 'app'
   readonly kind: string
   readonly terms?: Readonly<Record<string, unknown>>
 }

@@ -61,3 +61,8 @@ export function accountOf(viewer: ConsoleViewer, asked: string | undefined): str
 export function noAccount(account: string): HttpError {
   return notFound(`There is no account ${JSON.stringify(account)}`, 'account')
 }
+
+/** Who makes a change: the history of a grant says it. */
+export function changeBy(viewer: ConsoleViewer): { readonly account?: string } {
+  return viewer.kind === 'user' ? { account: viewer.account } : {}
+}

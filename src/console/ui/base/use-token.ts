@@ -1,3 +1,4 @@
+import type { SeenTerms } from '../../protocol/index.js'
 import { write } from './api.js'
 import { type Session, useSession } from './session.js'
 
@@ -7,6 +8,8 @@ export interface Role {
   readonly account?: string
   /** Calls use an access token of this app or, if undefined, an API key of the account. */
   readonly appId?: string
+  /** The terms of the app that the page shows. */
+  readonly terms?: SeenTerms
   /** The user's own token, used instead of one that the console makes. */
   readonly ownToken?: string
 }
@@ -19,16 +22,17 @@ const SPARE_MS = 60_000
  */
 export function useToken(): { obtain(role: Role): Promise<string>; drop(role: Role): void } {
   const { tokens } = useSession()
-  const keyOf = ({ account, appId }: Role): string => JSON.stringify([account, appId])
+  const keyOf = ({ account, appId, terms }: Role): string => JSON.stringify([account, appId, terms])
   return {
     async obtain(role) {
-      const { account, appId, ownToken } = role
+      const { account, appId, ownToken, terms } = role
       if (ownToken !== undefined || account === undefined) return ownToken ?? ''
       const found = tokens.get(keyOf(role))
       if (found !== undefined && found.expiresAt > Date.now() + SPARE_MS) return found.token
       const made = await write('api/credentials/playground', {
         account,
         ...(appId === undefined ? {} : { appId }),
+        ...(terms === undefined ? {} : { terms }),
       })
       tokens.set(keyOf(role), { expiresAt: Number.POSITIVE_INFINITY, ...made })
       return made.token

@@ -211,12 +211,7 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
         <ul>
           {grant.devices.map((device) => (
             <li key={device.connectionId}>
-              {labelOf(device)}, connected <Time at={device.createdAt} />
-              {device.usedAt !== undefined && (
-                <>
-                  , used <Time at={device.usedAt} />
-                </>
-              )}{' '}
+              {labelOf(device)}, connected <Time at={device.createdAt} />, used <Time at={device.usedAt} />{' '}
               <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
                 Remove
               </Button>

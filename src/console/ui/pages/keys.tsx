@@ -12,6 +12,7 @@ import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { dayEnd, needed, optional, present } from '../parts/read-values.js'
+import { seenTerms } from '../parts/seen-terms.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
@@ -106,16 +107,19 @@ export function Keys({ query }: { query: Place['query'] }) {
         },
         ...subject,
       ],
-      run: (values) =>
-        write(
+      run: (values) => {
+        const chosen = apps.data?.apps.find(({ id }) => id === values.text('appId'))
+        return write(
           'api/credentials/issue-token',
           present({
             account: needed(values, 'account'),
             appId: needed(values, 'appId'),
+            terms: chosen && seenTerms(chosen),
             ...optional(values, 'label'),
             expiresAt: dayEnd(values, 'expiresAt'),
           }),
-        ),
+        )
+      },
     })
 
   const reissue = (key: CredentialView): void =>

@@ -9,6 +9,7 @@ import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
 import { Field, type FieldSpec } from '../parts/fields.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
+import { seenTerms } from '../parts/seen-terms.js'
 import { callBody, type Message } from '../playground/call-body.js'
 import { sampleMessages } from '../playground/messages.js'
 import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
@@ -132,7 +133,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       }
       const role = isOwn
         ? { ownToken: ownToken.trim() }
-        : { account: account!, ...(app === undefined ? {} : { appId: app.id }) }
+        : { account: account!, ...(app === undefined ? {} : { appId: app.id, terms: seenTerms(app) }) }
       conversation.send(role, said, bodyOf)
       kept.choose({ model: model.id, app: choice.app ?? '', ...(isOwn ? {} : { account: account! }) })
       setDraft('')

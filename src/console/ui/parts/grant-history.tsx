@@ -24,6 +24,9 @@ const REASONS: Readonly<Record<string, string>> = {
   removed: 'removed by hand',
 }
 
+/** An account may be called operator. */
+const BY = { account: 'the account', operator: 'the operator', app: 'the app' } as const
+
 /** The events of a grant: the terms that its user agreed to, changes of the cap, devices, and who revoked it. */
 export function GrantHistory({ grantId }: { grantId: string }) {
   const history = useLoad('api/grants/history', { grantId })
@@ -33,7 +36,8 @@ export function GrantHistory({ grantId }: { grantId: string }) {
         <ul class="history">
           {events.map((event) => (
             <li key={event.id}>
-              <Time at={event.at} />: {event.kind.replaceAll('-', ' ')} by {event.by}
+              <Time at={event.at} />: {event.kind.replaceAll('-', ' ')} by {BY[event.byKind]}{' '}
+              {event.byKind === 'account' && event.by}
               <Facts of={event} among={events} />
             </li>
           ))}
