@@ -2,6 +2,7 @@ import { ProviderError } from '../base/errors.js'
 import type { ProviderEvent } from '../contracts/providers.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
+import { PAGE_HINT } from './upstream-errors.js'
 
 /** Describes how a provider's replies are read. */
 export interface ReplyFormat {
@@ -14,6 +15,7 @@ export interface ReplyFormat {
 }
 
 const OPENING_BRACE = 0x7b
+const PAGE_START = 0x3c
 const SSE_FIRST_BYTES = new Set(Buffer.from(':deir'))
 const MARK_START = 0xef
 const MARK_BYTES = 3
@@ -88,7 +90,11 @@ export class ReplyReader {
         this.#body = new GatheredBytes()
         this.#body.add(bytes)
       } else if (SSE_FIRST_BYTES.has(byte)) this.#stream = this.#openStream()
-      else throw new ProviderError('invalid-response', 'The reply is neither JSON nor a stream of events.')
+      else {
+        const hint = byte === PAGE_START ? PAGE_HINT : ''
+        const message = `The reply is neither JSON nor a stream of events.${hint}`
+        throw new ProviderError('invalid-response', message)
+      }
       return
     }
     if (bytes.length < MARK_BYTES && bytes[0] === MARK_START) this.#cutMark = bytes

@@ -69,25 +69,43 @@ function readPassedOn(metadata: unknown, nesting: number): Complaint {
   return typeof error === 'string' ? {} : readComplaint(error, nesting)
 }
 
-/** Messages of Anthropic, Google and xAI in a 400 that is about the account or the key, not the request. */
+/**
+ * Messages of Anthropic, Google and xAI in a 400 that is about the account or the key, not the request, and of DeepSeek,
+ * Mistral, OpenRouter, SiliconFlow, Bedrock and Zhipu in one that is about the model's name, which the host chose.
+ */
 const MEANT = new Map([
   [/^(?:Your credit balance is too low|You have reached your specified API usage limits)/, 402],
   [/^(?:API key (?:not valid|expired)|Incorrect API key)/, 401],
   [/^This organization has been disabled/, 403],
+  [
+    /^(?:Model Not Exist|Invalid model: |Model does not exist\b|The provided model identifier is invalid)/,
+    404,
+  ],
+  [/^(?:\S{1,256} is not a valid model ID\b|模型不存在)/, 404],
 ])
 
-/** Returns the HTTP status that a provider means, from the status and the message that it sent. */
-export function meantStatus(status: number, message: string | undefined): number {
-  if (status !== 400 || message === undefined) return status
+/** Returns the HTTP status that a provider means, from the status, the message and the code that it sent. */
+export function meantStatus(
+  status: number,
+  { providerCode, providerMessage: message }: Pick<ProviderErrorFields, 'providerCode' | 'providerMessage'>,
+): number {
+  if (status !== 400) return status
+  if (providerCode === 'model_not_found') return 404
+  if (message === undefined) return status
   for (const [pattern, meant] of MEANT) if (pattern.test(message)) return meant
   return status
 }
 
+/** For the host. */
+export const PAGE_HINT = ' It is a web page: perhaps the base URL is wrong.'
+
 /** Returns the failure for an HTTP error status and the part of its body that was read. */
 export function statusError(status: number, body: Buffer, retryAfter: string | undefined): ProviderError {
-  const { providerMessage, param, providerCode } = readErrorBody(body.toString('utf8').trim())
-  return new ProviderError('status', `The provider answered ${status}.`, {
-    status: meantStatus(status, providerMessage),
+  const text = body.toString('utf8').trim()
+  const { providerMessage, param, providerCode } = readErrorBody(text)
+  const isPage = text.startsWith('<')
+  return new ProviderError('status', `The provider answered ${status}.${isPage ? PAGE_HINT : ''}`, {
+    status: meantStatus(status, { providerCode, providerMessage }),
     retryAfterSeconds: parseRetryAfter(retryAfter),
     providerMessage,
     param,

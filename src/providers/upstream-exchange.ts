@@ -125,7 +125,10 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       return
     }
     if (status >= 300) {
-      this.#fail(new ProviderError('invalid-response', `The provider redirected the call (${status}).`))
+      const [target] = valuesOf('location', headers)
+      const hint = target === undefined ? '' : ` Perhaps the base URL is wrong: it points to ${target}`
+      const message = `The provider redirected the call (${status}).${hint}`
+      this.#fail(new ProviderError('invalid-response', message))
     } else if (isUnknown) {
       this.#fail(
         new ProviderError('invalid-response', 'The provider sent an encoded reply that was not requested.'),

@@ -367,6 +367,18 @@ describe('an answer that shows a mistake of the host', () => {
       refuses(429, { code: 'insufficient_quota', message: 'You exceeded your current quota.' }),
       'credit',
     ],
+    ['400 of DeepSeek', refuses(400, { message: 'Model Not Exist', type: 'invalid_request_error' }), 'model'],
+    [
+      '400 of Mistral',
+      answerJson({ message: 'Invalid model: gone', type: 'invalid_model', code: '1500' }, 400),
+      'model',
+    ],
+    [
+      '400 of OpenRouter',
+      refuses(400, { message: `${UPSTREAM_MODEL} is not a valid model ID`, code: 400 }),
+      'model',
+    ],
+    ['400 with the code for it', refuses(400, { message: 'No.', code: 'model_not_found' }), 'model'],
     [
       '400 about the key',
       refuses(400, { message: 'API key not valid. Please pass a valid API key.' }),

@@ -5,7 +5,7 @@ import { whyItFailed } from '../../src/engine/failures/why-it-failed.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
-import { answerJson, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { answerJson, type Script, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 import { ALICE, MODEL, type Service, startService, UPSTREAM_MODEL } from './service.js'
 
@@ -103,6 +103,48 @@ describe.each(Object.entries(adapters))('with %s', (name, connect) => {
     }
     expect(upstream.requests).toHaveLength(asked.length)
   })
+})
+
+describe('a base URL that is wrong', () => {
+  it.each<[string, Script, string, string]>([
+    [
+      'a page with status 200',
+      [{ head: 200, headers: { 'content-type': 'text/html' } }, { write: '<!doctype html><p>Hi' }, 'end'],
+      'It is a web page: perhaps the base URL is wrong.',
+      'The provider of this model sent a reply that cannot be read.',
+    ],
+    [
+      'a page with status 404',
+      [{ head: 404, headers: { 'content-type': 'text/html' } }, { write: '<!doctype html><p>Hi' }, 'end'],
+      'It is a web page: perhaps the base URL is wrong.',
+      'The provider of this model failed.',
+    ],
+    [
+      'a redirect',
+      [{ head: 308, headers: { location: 'https://me:pass@www.acme.example/v1?key=abc' } }, 'end'],
+      'Perhaps the base URL is wrong: it points to https://www.acme.example/v1',
+      'The provider of this model sent a reply that cannot be read.',
+    ],
+  ])(
+    'that answers %s is told to the host with a hint, and its callers get a constant text',
+    async (...given) => {
+      const [, script, hint, message] = given
+      service = await startService({ balance: '100' })
+      onTestFinished(() => service.close())
+      service.upstreams[0]!.script(script)
+      for (const stream of [true, false]) {
+        const { seen, status, why } = await ask({
+          path: '/chat/completions',
+          body: { messages: MESSAGES, stream },
+        })
+        expect([status, why]).toEqual([502, expect.stringContaining(hint)])
+        expect(why).toContain(`(${service.upstreams[0]!.baseUrl}/chat/completions)`)
+        expect(why).not.toMatch(/pass|abc/)
+        expect(seen).toContain(`"message":"${message}"`)
+        expect(seen).not.toMatch(/base URL|acme\.example/)
+      }
+    },
+  )
 })
 
 describe('the words that a host sees', () => {

@@ -92,7 +92,7 @@ function toStatusError(error: JsonObject, status: number, name: string): Provide
   return new ProviderError('status', `The provider answered ${status}.`, {
     ...complaint,
     address: textOf(error.url),
-    status: meantStatus(status, complaint.providerMessage),
+    status: meantStatus(status, complaint),
     retryAfterSeconds: parseRetryAfter(readHeader(error.responseHeaders, 'retry-after')),
   })
 }
