@@ -2,7 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { embed, embedMany } from 'ai'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type ChatAdapter, type ProviderAdapter } from '../../src/index.js'
+import { anthropic, type ChatAdapter, openaiCompatible, type ProviderAdapter } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
@@ -138,6 +138,51 @@ describe('POST /embeddings', () => {
       const { data } = await replyTo({ input: ['a', 'b'], ...(format && { encoding_format: format }) })
       expect(data.map(({ embedding }) => embedding)).toEqual(VECTORS.map((vector): unknown => wanted(vector)))
     })
+  })
+
+  it('writes each 32-bit float of base64 with the fewest digits that are this float', async () => {
+    await start()
+    const given = [
+      0.1,
+      -0.023064255,
+      1 / 3,
+      1e-7,
+      -1.4e-45,
+      3.4028235e38,
+      16777216,
+      0,
+      -0.0028842522,
+      123.456,
+    ]
+    const floats = Float32Array.from([...given, ...randomFloats(2_000)])
+    const base64 = Buffer.from(floats.buffer).toString('base64')
+    service.upstream.script(answerJson({ data: [{ embedding: base64 }], usage: { prompt_tokens: 1 } }))
+    const { data } = await replyTo({ input: 'a' })
+    const numbers = (data as { embedding: number[] }[])[0]!.embedding
+    expect(numbers.slice(0, 10).map(String)).toEqual(
+      ['0.1', '-0.023064255', '0.33333334', '1e-7', '-1e-45', '3.4028235e+38', '16777216', '0'].concat(
+        '-0.0028842522',
+        '123.456',
+      ),
+    )
+    expect([...Float32Array.from(numbers)]).toEqual([...floats])
+    for (const [at, number] of numbers.entries()) {
+      const digits = String(Math.abs(number))
+        .replace(/e.*|^0\.0*|\./g, '')
+        .replace(/0+$/, '').length
+      const shorter = Math.fround(Number(floats[at]!.toPrecision(Math.max(1, digits - 1))))
+      if (digits > 1) expect(shorter).not.toBe(floats[at])
+    }
+  })
+
+  it.each([
+    ['base64', 'base64'],
+    ['numbers', undefined],
+    [undefined, undefined],
+  ] as const)('asks the provider for them as the adapter says: %s', async (embeddingsFormat, sent) => {
+    await start({ adapter: (baseUrl) => openaiCompatible({ baseUrl, embeddingsFormat }) })
+    await replyTo({ input: 'a' })
+    expect((service.asked[0]!.body as Record<string, unknown>).encoding_format).toBe(sent)
   })
 
   it('puts embeddings in the order of their inputs', async () => {

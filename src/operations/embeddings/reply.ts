@@ -74,7 +74,7 @@ export class EmbeddingsReply extends JsonReply {
       }
       if (isBase64) return `"${embedding}"`
       const floats = Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) =>
-        bytes.readFloatLE(at * FLOAT_BYTES),
+        shortest(bytes.readFloatLE(at * FLOAT_BYTES)),
       )
       return writeFloats(floats)
     }
@@ -86,6 +86,31 @@ export class EmbeddingsReply extends JsonReply {
     return `"${bytes.toString('base64')}"`
   }
 }
+
+/** The most decimal places and digits that tell a 32-bit float from its neighbours. */
+const MOST_PLACES = 12
+const MOST_DIGITS = 9
+
+/** Returns the number with the fewest digits that is the same 32-bit float: 0.1, not 0.10000000149011612. */
+function shortest(float: number): number {
+  if (!Number.isFinite(float)) return float
+  // Writing each with ever more digits would take ten times as long.
+  if (Math.abs(float) >= LEAST_IN_PLACES && Math.abs(float) < MOST_IN_PLACES) {
+    for (let places = 0, scale = 1; places <= MOST_PLACES; places++, scale *= 10) {
+      const rounded = Math.round(float * scale) / scale
+      if (Math.fround(rounded) === float) return rounded
+    }
+  }
+  for (let digits = 1; digits < MOST_DIGITS; digits++) {
+    const rounded = Number(float.toPrecision(digits))
+    if (Math.fround(rounded) === float) return rounded
+  }
+  return Number(float.toPrecision(MOST_DIGITS))
+}
+
+/** Numbers in this range have their digits within {@link MOST_PLACES}. */
+const LEAST_IN_PLACES = 1e-3
+const MOST_IN_PLACES = 1e3
 
 function writeFloats(values: readonly unknown[]): string {
   for (const value of values) checked(value)

@@ -1,0 +1,25 @@
+import { afterEach, expect, it } from 'vitest'
+import { BodySink } from '../../src/operations/messages/reply/block-sinks.js'
+import { growthOf, MOST_GROWTH } from './lib/growth-of-time.js'
+import { READING_PATHS } from './lib/reading-paths.js'
+import { TIME_PLANTS } from './lib/time-plants.js'
+
+const CITATIONS = READING_PATHS.find(
+  ({ name }) => name === 'citations of Claude in one body, for /messages, to a body',
+)!
+const { delta } = BodySink.prototype
+
+afterEach(() => {
+  BodySink.prototype.delta = delta
+})
+
+it('a call with four times the citations takes no more than six times as long', {
+  timeout: 120_000,
+}, async () => {
+  expect((await growthOf(CITATIONS)).growth).toBeLessThan(MOST_GROWTH)
+})
+
+it('a planted copy of all citations for each is found by its growth', { timeout: 120_000 }, async () => {
+  TIME_PLANTS.citations!()
+  expect((await growthOf({ ...CITATIONS, most: 60_000 })).growth).toBeGreaterThan(MOST_GROWTH)
+})

@@ -1,0 +1,16 @@
+import { BodySink } from '../../../src/operations/messages/reply/block-sinks.js'
+import type { JsonObject } from '../../../src/protocol/json-values.js'
+
+/** Steps that take the square of what is sent, which the measurement must find. */
+export const TIME_PLANTS: Readonly<Record<string, () => void>> = {
+  /** Copies the citations of a block for each further one. */
+  citations() {
+    const { delta } = BodySink.prototype
+    BodySink.prototype.delta = function (given) {
+      const blocks: readonly { readonly block: JsonObject }[] = Reflect.get(this, 'blocks')
+      const block = blocks.at(-1)?.block
+      if (block !== undefined && Array.isArray(block.citations)) block.citations = [...block.citations]
+      return delta.call(this, given)
+    }
+  },
+}
