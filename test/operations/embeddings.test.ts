@@ -13,6 +13,16 @@ const VECTORS = [
   [0.5, -0.25, 1],
   [0.125, 2, -3.5],
 ] as const
+
+/** Numbers of all sizes that embeddings have, from a seed. */
+function randomFloats(count: number): number[] {
+  let state = 7
+  return Array.from({ length: count }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return (state / 2 ** 31 - 0.5) * 10 ** -(state % 5)
+  })
+}
+
 const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
 const PRICES = { input: '2', output: '0', request: '0.0001' }
 

@@ -112,13 +112,13 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
       "reasoningHistory must be true or false, 'reasoning' or 'reasoning_content', or left out.",
     )
   }
-  const { embeddingsFormat } = settings
-  if (embeddingsFormat !== undefined && embeddingsFormat !== 'base64' && embeddingsFormat !== 'numbers') {
+  const { embeddingsFormat: embeddingsForm } = settings
+  if (embeddingsForm !== undefined && embeddingsForm !== 'base64' && embeddingsForm !== 'numbers') {
     throw new TypeError("embeddingsFormat must be 'base64' or 'numbers', or left out.")
   }
   const upstream = createUpstream(settings, CHAT, RESPONSES, EMBEDDINGS)
   const { hostname } = new URL(settings.baseUrl)
-  const asBase64 = (embeddingsFormat ?? (SEND_BASE64.has(hostname) ? 'base64' : undefined)) === 'base64'
+  const asBase64 = (embeddingsForm ?? (SEND_BASE64.has(hostname) ? 'base64' : undefined)) === 'base64'
   const { streamUsage = !REPORT_USAGE_UNASKED.has(hostname) } = settings
   const ownForm: HistoryForm = {
     ...FULL_FORM.history,
