@@ -154,7 +154,7 @@ describe('POST /embeddings', () => {
     await start()
     const given = [
       0.1,
-      -0.023064255,
+      -0.023064256,
       1 / 3,
       1e-7,
       -1.4e-45,
@@ -170,7 +170,7 @@ describe('POST /embeddings', () => {
     const { data } = await replyTo({ input: 'a' })
     const numbers = (data as { embedding: number[] }[])[0]!.embedding
     expect(numbers.slice(0, 10).map(String)).toEqual(
-      ['0.1', '-0.023064255', '0.33333334', '1e-7', '-1e-45', '3.4028235e+38', '16777216', '0'].concat(
+      ['0.1', '-0.023064256', '0.33333334', '1e-7', '-1e-45', '3.4028235e+38', '16777216', '0'].concat(
         '-0.0028842522',
         '123.456',
       ),
