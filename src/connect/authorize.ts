@@ -1,5 +1,6 @@
 import { isLoopbackRedirect, matchesRedirectUri } from '../base/redirect-uris.js'
 import { type ConnectApp, mayConnect } from '../contracts/connect.js'
+import { cleanLabel } from '../protocol/text.js'
 import { mayBeAppId } from './adapter.js'
 import { ACCOUNT_PARAMETER } from './library.js'
 import type { ConnectUser } from './model/options.js'
@@ -7,7 +8,7 @@ import { requestedScopes } from './model/scopes.js'
 import { isCovered, termsOf } from './model/terms.js'
 import type { Interaction } from './oidc-provider.js'
 import { nameOf } from './pages/consent-page.js'
-import { redirect } from './requests.js'
+import { doubledParameter, redirect } from './requests.js'
 import {
   clientAddressOf,
   findUser,
@@ -49,6 +50,13 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
   if (!mayGoOn(services, visit, 'authorize', limit, key)) return
   const app = await findApp(services, visit, query)
   if (app === undefined) return
+  const doubled = doubledParameter(query)
+  if (doubled !== undefined) {
+    settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_request', appId: app.id })
+    const text = `the parameter ${cleanLabel(doubled, 64)} is given more than once`
+    goBack(services, visit, query, { error: 'invalid_request', error_description: text })
+    return
+  }
   const isSilent = query.get('prompt') === 'none'
   if (user === undefined && !isSilent) {
     signIn(services, visit)
@@ -145,9 +153,15 @@ async function findApp(
   query: URLSearchParams,
 ): Promise<ConnectApp | undefined> {
   const { settings } = services
-  const [id, ...otherIds] = query.getAll('client_id')
-  const isOne = id !== undefined && otherIds.length === 0 && mayBeAppId(id)
-  const app = isOne ? await settings.store.findApp(id) : undefined
+  const doubled = ['client_id', 'redirect_uri'].find((name) => query.getAll(name).length > 1)
+  if (doubled !== undefined) {
+    const text = `The app that sent you here has given its ${doubled} more than once. For your safety, you stay here.`
+    settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_request' })
+    showError(services, visit, 400, 'Unclear request', text, { code: 'invalid_request' })
+    return undefined
+  }
+  const id = query.get('client_id') ?? ''
+  const app = mayBeAppId(id) ? await settings.store.findApp(id) : undefined
   if (app === undefined || app.suspended || app.redirectUris.length === 0) {
     settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_client' })
     showError(
@@ -160,10 +174,26 @@ async function findApp(
     )
     return undefined
   }
-  const [asked, ...others] = query.getAll('redirect_uri')
-  if (asked !== undefined && others.length === 0 && isRegistered(app, asked)) return app
+  if (isRegistered(app, query.get('redirect_uri') ?? '')) return app
   refuseRedirect(services, visit, app)
   return undefined
+}
+
+/** Sends the browser back to the app with an error. The redirect URI of the request is known to be the app's. */
+function goBack(
+  { settings }: Services,
+  { req, res }: Visit,
+  query: URLSearchParams,
+  error: Readonly<Record<string, string>>,
+): void {
+  const to = query.get('redirect_uri')!
+  const [state, ...otherStates] = query.getAll('state')
+  const answer = new URLSearchParams({
+    ...error,
+    ...(state === undefined || otherStates.length > 0 ? {} : { state }),
+    iss: settings.url,
+  })
+  redirect(req, res, `${to}${to.includes('?') ? '&' : '?'}${answer}`)
 }
 
 export function isRegistered(app: ConnectApp, redirectUri: string): boolean {

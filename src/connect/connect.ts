@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import { pathOf, queryOf } from '../http/match.js'
+import { mayBeAppId } from './adapter.js'
 import { answer, ask } from './ask.js'
 import { authorize, resume } from './authorize.js'
 import { createLibrary, type ErrorPage } from './library.js'
@@ -134,7 +135,8 @@ export function createConnect(options: ConnectOptions): Connect {
       await callTokenEndpoint(parts, visit, name)
     } else if (method === 'GET' && path === `/host-logo/${hostLogo}`) sendImage(visit, logo!)
     else if (method === 'GET' && name === 'logo' && rest.length === 1) {
-      const found = await settings.store.findLogo(decoded(id!), rest[0]!)
+      const app = decoded(id!)
+      const found = mayBeAppId(app) ? await settings.store.findLogo(app, rest[0]!) : undefined
       if (found === undefined) showError(parts, visit, 404, 'Not found', 'There is no such image.')
       else sendImage(visit, found.bytes)
     } else showError(parts, visit, 404, 'Not found', 'There is nothing at this address.')

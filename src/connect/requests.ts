@@ -16,7 +16,11 @@ export async function readForm(req: ConnectRequest): Promise<URLSearchParams | u
   if (typeof body !== 'object' || body === null) return undefined
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(body)) {
-    for (const one of Array.isArray(value) ? value : [value]) form.append(name, String(one))
+    for (const one of Array.isArray(value) ? value : [value]) {
+      // Some parsers make objects of names with brackets, and an object may have a `toString` that is no function.
+      if (typeof one !== 'string') return undefined
+      form.append(name, one)
+    }
   }
   return form
 }
@@ -40,6 +44,16 @@ function collect(req: IncomingMessage): Promise<Buffer | undefined> {
     req.on('error', () => resolve(undefined))
     req.on('close', () => resolve(undefined))
   })
+}
+
+/** Returns a parameter that is given more than once, which only `resource` may be (RFC 6749, 3.1 and 3.2; RFC 8707, 2). */
+export function doubledParameter(parameters: URLSearchParams): string | undefined {
+  const seen = new Set<string>()
+  for (const name of parameters.keys()) {
+    if (name !== 'resource' && seen.has(name)) return name
+    seen.add(name)
+  }
+  return undefined
 }
 
 /** The only headers of a client that the library sees. */

@@ -1,6 +1,7 @@
 import { mayBeIssued } from '../base/tokens.js'
 import type { OauthModel } from '../contracts/index.js'
-import { readForm, sendJson } from './requests.js'
+import { cleanLabel } from '../protocol/text.js'
+import { doubledParameter, readForm, sendJson } from './requests.js'
 import { clientAddressOf, refuseJson, type Services, type Visit } from './services.js'
 
 export type TokenEndpoint = 'token' | 'revoke' | 'introspect'
@@ -28,6 +29,12 @@ export async function callTokenEndpoint(
     settings.emit({ type: 'connect-rate-limited', where })
     const error = { error: 'temporarily_unavailable', error_description: `wait ${wait} seconds` }
     sendJson(req, res, 429, error, { 'retry-after': String(wait), 'access-control-allow-origin': '*' })
+    return
+  }
+  const doubled = doubledParameter(form)
+  if (doubled !== undefined) {
+    const text = `the parameter ${cleanLabel(doubled, 64)} is given more than once`
+    refuseJson(visit, 400, 'invalid_request', text)
     return
   }
   await library.serve(req, res, { method: 'POST', path: `/${where}`, form, accept: 'application/json' })
