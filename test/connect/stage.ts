@@ -110,7 +110,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   let app: AppRequest = NOTES
   const changeApp = async (fields: AppFields): Promise<void> => {
     app = { ...app, ...fields }
-    await admin.putApp(app)
+    const given = Object.entries(app).filter(([, value]) => value !== undefined)
+    await admin.putApp(Object.fromEntries(given) as unknown as AppRequest)
   }
   if (options.file === undefined) await changeApp({})
   return {
