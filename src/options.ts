@@ -165,6 +165,7 @@ const MAX_BYOK_BASIS_POINTS = 10_000
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   bodyBytes: 32 * MEBIBYTE,
   bodyBytesInFlight: 512 * MEBIBYTE,
+  memoryBytes: 256 * MEBIBYTE,
   bodyIdleMs: 15_000,
   bodyMs: 120_000,
   lookUps: 1_000,

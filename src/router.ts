@@ -50,8 +50,8 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
   const checked = engineOptions(options)
   const { clock, emit, limits, newId } = checked
   const recall = recallBounds(options.responses)
-  const recent = recall && new RecentItems(recall, clock)
   const engine = createEngine(checked)
+  const recent = recall && new RecentItems(recall, clock, engine.memory)
   const endpoints = createEndpoints(engine, {
     hasOpenApi: options.openapi !== false,
     hasPublicModels: options.publicModels === true,
@@ -60,6 +60,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
     limits,
+    memory: engine.memory,
     clock,
     newId,
     turns: new TurnGate(usesFastPath('turns')),

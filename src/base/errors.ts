@@ -44,6 +44,7 @@ const ERRORS = {
   no_route_available: [503, 'server_error'],
   provider_overloaded: [503, 'server_error'],
   overloaded: [503, 'server_error'],
+  memory_full: [503, 'server_error'],
   ledger_unavailable: [503, 'server_error'],
   credential_store_unavailable: [503, 'server_error'],
   catalogue_unavailable: [503, 'server_error'],

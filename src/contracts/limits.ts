@@ -7,6 +7,13 @@ export interface Limits {
    * third of the bytes that it leaves to others, and so never more than a quarter. Beyond that: 429.
    */
   readonly bodyBytesInFlight: number
+  /**
+   * The memory of calls under way, above that of an idle process: bodies that are being read, three times the bytes of each
+   * request until its last route has it, what replies keep until their end, recordings, and the recent items of
+   * `POST /responses`. If it is used up, new calls get 503 `memory_full`, and running ones go on. The requests of one account
+   * may use a quarter of it. Beyond that: 429.
+   */
+  readonly memoryBytes: number
   /** Silence while a body is read. Beyond it: 408. */
   readonly bodyIdleMs: number
   /** The time to read a whole body. Beyond it: 408. */

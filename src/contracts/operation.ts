@@ -17,7 +17,7 @@ import type {
   Route,
 } from './providers.js'
 import type { ReplyReader } from './reasoning-name.js'
-import type { IncomingCall } from './reply.js'
+import type { IncomingCall, ReplyBytes } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** How the clients of an API send their credential, and read errors. Every refusal has this shape, whoever refuses. */
@@ -114,6 +114,15 @@ export interface Plan {
   requestFor(route: Route, onCallersKey: boolean): ProviderRequest
   /** Returns a new reply for one attempt. */
   reply(parts: ReplyParts): Reply
+  /** The bytes that the request stands for beyond its body, such as those of items that it names. None if absent. */
+  readonly namedBytes?: number
+  /**
+   * The fewest tokens that {@link input} can have, known without reading it. Set if reading it takes long: then the
+   * credit for these is held first.
+   */
+  readonly leastInput?: number | undefined
+  /** Forgets the request, once no further route gets it. {@link input} must have been read. Replies are still made. */
+  forget(): void
 }
 
 /** How many tokens the input of a call may have. */
@@ -137,6 +146,8 @@ export interface ReplyParts {
   readonly route: Route
   /** Whether fast paths may be used. */
   readonly splice: boolean
+  /** The most bytes of log probabilities that a reply keeps to repeat them. */
+  readonly repeatedBytes: number
 }
 
 /** Counts the usage and the tokens that a reply reports to it, in any order. */
@@ -184,6 +195,10 @@ export interface Reply {
   readonly upstreamId: string | undefined
   /** The odd elements that were mended, by the kind of mend. Undefined if there were none. */
   readonly mends: ReadonlyMap<string, Mended> | undefined
+  /** The approximate memory of what the reply keeps until its end. */
+  readonly keptBytes: number
+  /** Returns the first bytes of a stream, which precede those of {@link take}, each piece made when it is asked for. */
+  opening?(): Iterable<string> | undefined
   /**
    * Accepts the events of one network read.
    *
@@ -197,9 +212,9 @@ export interface Reply {
   /** Ends everything that the provider left open. Throws a `ProviderError` if the end cannot be written. */
   endChoices(reason: 'stop' | 'length'): void
   /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
-  closing(charge: WireCharge): string
+  closing(charge: WireCharge): ReplyBytes
   /** Returns the last bytes of a stream that fails after its head was sent, with the charge. As latin1. */
-  failing(error: CompatError, charge: WireCharge): string
+  failing(error: CompatError, charge: WireCharge): ReplyBytes
   /** Returns the whole JSON reply as latin1, with the charge. */
   body(charge: WireCharge): string
 }

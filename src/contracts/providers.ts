@@ -53,7 +53,10 @@ export interface Route {
 /**
  * Runs one call. Passes the events of each network read to `take`, or an empty list for mere signs of life, and reads no
  * further until a promise that `take` returns has settled. Signs of life before the first byte of a JSON reply can be
- * left out.
+ * left out. `heldBytes` is how many bytes of the reply the adapter keeps for later events, such as the beginning of a JSON
+ * body: they count in the memory of the call.
+ *
+ * Call `take` only once the provider has accepted the request. From then on `call.request` may be empty.
  *
  * Content that cannot be expressed in OpenAI's terms is not a failure: pass it as `unreadable` and read on, since the
  * provider bills for it.
@@ -64,8 +67,11 @@ export interface Route {
  */
 export type AdapterRun<Request extends ProviderRequest = ProviderRequest> = (
   call: ProviderCall<Request>,
-  take: (events: readonly ProviderEvent[]) => void | Promise<void>,
+  take: TakeEvents,
 ) => Promise<{ terminated: boolean }>
+
+/** Accepts the events of one network read. See {@link AdapterRun}. */
+export type TakeEvents = (events: readonly ProviderEvent[], heldBytes?: number) => void | Promise<void>
 
 /** The request of one operation as a provider gets it. */
 export interface ProviderRequest {

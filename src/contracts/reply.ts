@@ -1,5 +1,11 @@
-import type { RequestBody } from '../protocol/request-body.js'
+import type { ReceivedBody } from '../protocol/request-body.js'
 import type { Awaitable } from './context.js'
+
+/**
+ * A part of a reply as latin1: each character is one byte of the UTF-8. A large part comes in pieces, each of which is made
+ * only when the client can accept it.
+ */
+export type ReplyBytes = string | Iterable<string>
 
 /**
  * The destination of a reply: an HTTP response, or the recording of a call with an `Idempotency-Key`.
@@ -12,13 +18,13 @@ export interface ReplyWriter {
   readonly left: boolean
   /** Calls the listener once, when the client leaves. A later listener replaces an earlier one. */
   onLeave(listener: () => void): void
-  /** Sends a whole reply. */
-  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void
+  /** Sends a whole reply. Returns a promise if it is large. It settles when the client has accepted it, or has left. */
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void>
   openStream(headers: Readonly<Record<string, string>>): void
   /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
   write(bytes: string): void | Promise<void>
-  /** Sends the last bytes, if any, and ends the stream. */
-  end(bytes: string): void
+  /** Sends the last bytes, if any, and ends the stream. Returns what {@link send} does. */
+  end(bytes: ReplyBytes): void | Promise<void>
   /** Disconnects a client that accepts nothing more. */
   drop(): void
 }
@@ -38,5 +44,5 @@ export interface IncomingCall {
    * Returns the body, without a promise if it has already arrived. Fails with a `CompatError` if the body is not JSON, is
    * too large or arrives too slowly. Its bytes count towards the share of `account`.
    */
-  readBody(account: string): Awaitable<RequestBody>
+  readBody(account: string): Awaitable<ReceivedBody>
 }

@@ -1,4 +1,5 @@
 import { isCompatError } from '../base/errors.js'
+import { MemoryBudget } from '../base/memory-budget.js'
 import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
@@ -55,6 +56,7 @@ export interface Engine {
   ): Promise<FoundCall | undefined>
   /** The options, made safe against members on `Object.prototype`. */
   readonly options: EngineOptions
+  readonly memory: MemoryBudget
   readonly inFlight: number
   readonly openHolds: number
   /** Whether {@link close} was called. */
@@ -73,6 +75,7 @@ const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 export function createEngine(given: EngineOptions): Engine {
   const options = withOwnMembers(given)
   const inFlight = new InFlight(options.limits)
+  const memory = new MemoryBudget(options.limits.memoryBytes)
   const parts: EngineParts = {
     options,
     // The counter of replies counts as cheaply as a charge needs; another one counts the hold.
@@ -81,7 +84,8 @@ export function createEngine(given: EngineOptions): Engine {
     holds: new HoldKeeper(options, () => inFlight.renewHolds()),
     lookUps: new LookUps(options),
     inFlight,
-    idempotency: new Idempotency({ inFlight, options }),
+    memory,
+    idempotency: new Idempotency({ inFlight, memory, options }),
     watchdog: new Watchdog(options.clock),
     health: new RouteHealthBook(options),
     readPrices: createPriceReader(),
@@ -158,6 +162,7 @@ export function createEngine(given: EngineOptions): Engine {
 
   return {
     options,
+    memory,
 
     run: (operation, call, writer) =>
       between(call, operation.name, true, writer, operation, (context, log) =>

@@ -1,4 +1,5 @@
 import { CompatError } from '../base/errors.js'
+import { type MemoryBudget, memoryFull } from '../base/memory-budget.js'
 
 /** How many parts an account leaves to others for each part that it uses. */
 const PARTS_LEFT = 3
@@ -20,7 +21,10 @@ export class BodyBudget {
   #bytes = 0
   readonly #accounts = new Map<string, number>()
 
-  constructor(readonly limitBytes: number) {}
+  constructor(
+    readonly limitBytes: number,
+    private readonly memory: Pick<MemoryBudget, 'give' | 'take'>,
+  ) {}
 
   /** Throws if there is no room for a body of this size. */
   checkRoomFor(bytes: number, account: string): void {
@@ -41,10 +45,15 @@ export class BodyBudget {
     return {
       take: (bytes) => {
         const refusal = this.#refusal(bytes, account, taken)
-        if (refusal === undefined) change(bytes)
-        return refusal
+        if (refusal !== undefined) return refusal
+        if (!this.memory.take(bytes)) return memoryFull()
+        change(bytes)
+        return undefined
       },
-      free: () => change(-taken),
+      free: () => {
+        this.memory.give(taken)
+        change(-taken)
+      },
     }
   }
 

@@ -6,7 +6,8 @@ import type { Limits } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
-import type { RequestBody } from '../protocol/request-body.js'
+import { memorySize } from '../protocol/memory-size.js'
+import type { ReceivedBody } from '../protocol/request-body.js'
 import type { BodyBudget, BodyShare } from './body-budget.js'
 import { checkBodyType } from './body-type.js'
 import { BodyCollector, tooLarge } from './collect-body.js'
@@ -79,7 +80,7 @@ export class HttpCall implements IncomingCall {
     return readableFlowing !== true || readableEnded
   }
 
-  readBody(account: string): Awaitable<RequestBody> {
+  readBody(account: string): Awaitable<ReceivedBody> {
     // Over HTTP/2, an aborted request looks like one whose body was read.
     if (this.#isAbandoned) throw abandoned()
     const req = this.req
@@ -102,7 +103,7 @@ export class HttpCall implements IncomingCall {
     return this.#collect(this.#collector, share)
   }
 
-  async #collect(collector: BodyCollector, share: BodyShare): Promise<RequestBody> {
+  async #collect(collector: BodyCollector, share: BodyShare): Promise<ReceivedBody> {
     try {
       return parseBytes(await collector.done)
     } finally {
@@ -155,7 +156,7 @@ export class HttpCall implements IncomingCall {
     return bytes ?? Buffer.alloc(0)
   }
 
-  #takeParsed(): RequestBody {
+  #takeParsed(): ReceivedBody {
     const { req, tools } = this
     const isHalfRead = req._body !== true && !req.readableEnded
     const body = isHalfRead ? undefined : req.body
@@ -168,7 +169,9 @@ export class HttpCall implements IncomingCall {
       tools.onBodyConsumed(this.requestId)
       throw asCompatError(new Error('Another middleware has consumed the request body.'))
     }
-    return { value: checkJsonValue(body) }
+    const value = checkJsonValue(body)
+    const declared = req.headers['content-encoding'] === undefined ? declaredBytes(req) : undefined
+    return { value, bytes: declared ?? memorySize(value) }
   }
 }
 
@@ -181,7 +184,7 @@ function abandoned(): CompatError {
   return new CompatError('invalid_request', 'The request ended before its body was read.')
 }
 
-function parseBytes(bytes: Uint8Array): RequestBody {
+function parseBytes(bytes: Uint8Array): ReceivedBody {
   if (bytes.length === 0) {
     throw new CompatError('invalid_json', 'The request body is empty; send a JSON object.')
   }

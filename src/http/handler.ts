@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../base/clock.js'
 import { CompatError } from '../base/errors.js'
+import type { MemoryBudget } from '../base/memory-budget.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { Endpoint } from '../contracts/endpoint.js'
 import type { Limits } from '../contracts/limits.js'
@@ -16,6 +17,7 @@ import { SocketWatch } from './socket-watch.js'
 
 export interface HttpHandlerOptions {
   readonly limits: Limits
+  readonly memory: Pick<MemoryBudget, 'give' | 'take'>
   readonly clock: Clock
   readonly newId: () => string
   /** Lets the requests of one turn of the event loop continue together. */
@@ -58,13 +60,13 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
       // The error cannot be reported any more, and a throw from here would end the host's process.
     }
   }
-  const { turns } = options
+  const { limits, memory, turns } = options
   const tools: CallTools & ReplyTools = {
     ...options,
     onFault,
     resourceMetadata: options.resourceMetadata,
     sockets: new SocketWatch(),
-    budget: new BodyBudget(options.limits.bodyBytesInFlight),
+    budget: new BodyBudget(Math.min(limits.bodyBytesInFlight, limits.memoryBytes), memory),
   }
   const paths = new PathTable(endpoints)
 

@@ -3,7 +3,7 @@ import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
 import type { Limits } from '../contracts/limits.js'
-import type { ReplyWriter } from '../contracts/reply.js'
+import type { ReplyBytes, ReplyWriter } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
@@ -16,6 +16,8 @@ import { writeChunk } from './write-chunk.js'
 const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
 const FIRST_ERROR = 400
+/** More bytes than these are written in pieces of this length, each once the client has accepted those before it. */
+const PIECE_BYTES = 256 * 1_024
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
@@ -74,7 +76,7 @@ export class HttpReply implements ReplyWriter {
     if (this.#left) this.#callListener()
   }
 
-  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void {
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void> {
     if (!this.#mayBegin()) return
     const allHeaders = {
       'content-type': JSON_TYPE,
@@ -83,18 +85,18 @@ export class HttpReply implements ReplyWriter {
       'x-content-type-options': 'nosniff',
       ...headers,
     }
-    this.#answer(status, allHeaders, this.req.method === 'HEAD' ? '' : bytes)
+    return this.#answer(status, allHeaders, this.req.method === 'HEAD' ? '' : bytes)
   }
 
   sendError(error: CompatError): void {
     const { status, headers, body } = errorReply(error, this.errors)
-    this.send(status, headers, body)
+    void this.send(status, headers, body)
   }
 
   /** Answers 204, which has no body and therefore no content headers. */
   sendNoContent(headers: Readonly<Record<string, string>>): void {
     if (!this.#mayBegin()) return
-    this.#answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
+    void this.#answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
   }
 
   openStream(headers: Readonly<Record<string, string>>): void {
@@ -132,14 +134,14 @@ export class HttpReply implements ReplyWriter {
     }
   }
 
-  end(bytes: string): void {
+  end(bytes: ReplyBytes): void | Promise<void> {
     if (this.#left || this.#phase !== 'stream') return
     if (this.res.writableEnded || this.res.destroyed) {
       this.#leave()
       return
     }
     try {
-      this.#sendEnd(bytes)
+      return this.#sendEnd(bytes)
     } catch (error) {
       this.#breakOff(error)
     }
@@ -185,14 +187,14 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void {
+  #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void | Promise<void> {
     const { resourceMetadata } = this.tools
     if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
       headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
     }
     try {
       this.#writeHead(status, headers)
-      this.#sendEnd(bytes)
+      return this.#sendEnd(bytes)
     } catch (error) {
       this.#breakOff(error)
     }
@@ -205,19 +207,61 @@ export class HttpReply implements ReplyWriter {
     this.drop()
   }
 
-  #sendEnd(bytes: string): void {
+  #sendEnd(bytes: ReplyBytes): void | Promise<void> {
     this.#phase = 'done'
     const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
-    if (bytes === '') res.end()
+    const isShort = typeof bytes === 'string' && bytes.length <= PIECE_BYTES
+    let sent: Promise<void> | undefined
+    if (!isShort) sent = this.#sendPieces(piecesOf(bytes))
+    else if (bytes === '') res.end()
     else res.end(bytes, 'latin1')
-    if (this.#isHttp2) {
-      if (call.isHalfRead) (res as unknown as Http2ServerResponse).stream?.close()
-    } else if (!mustClose) call.discardRest()
+    if (!this.#isHttp2 && !mustClose) call.discardRest()
+    if (this.#isHttp2 && call.isHalfRead) {
+      if (sent === undefined) this.#closeStream()
+      else void sent.then(() => this.#closeStream())
+    }
     dropIfStalled(res, this.tools.limits.clientStallMs, this.#isHttp2)
     // Until this reply is sent, the replies before it must not end the connection.
     if (this.#watched !== undefined) res.once('finish', () => this.#release())
+    return sent
+  }
+
+  #closeStream(): void {
+    ;(this.res as unknown as Http2ServerResponse).stream?.close()
+  }
+
+  /** Writes pieces, each once the client has accepted those before it. Settles when it has, or has left. */
+  async #sendPieces(pieces: Iterator<string>): Promise<void> {
+    const { res } = this
+    try {
+      for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+        if (res.destroyed || res.writableEnded) return
+        if (!res.write(next.value, 'latin1')) await this.#untilAccepted()
+      }
+      res.end()
+    } catch (error) {
+      this.#breakOff(error)
+    }
+  }
+
+  /** Settles when the client has accepted what was written, or is gone. */
+  #untilAccepted(): Promise<void> {
+    const { res } = this
+    // A reply that waits for its turn on the connection does not hear that the connection is closed.
+    const socket = this.#isHttp2 || res.socket !== null ? undefined : this.req.socket
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        res.off('drain', settle)
+        res.off('close', settle)
+        socket?.off('close', settle)
+        resolve()
+      }
+      res.on('drain', settle)
+      res.on('close', settle)
+      socket?.on('close', settle)
+    })
   }
 
   #whenDrained(): Promise<void> {
@@ -263,6 +307,13 @@ export class HttpReply implements ReplyWriter {
     } catch (error) {
       this.tools.onFault('http leave', error, this.requestId.id)
     }
+  }
+}
+
+/** Cuts bytes into pieces that are not too long. */
+function* piecesOf(bytes: ReplyBytes): Generator<string, void> {
+  for (const part of typeof bytes === 'string' ? [bytes] : bytes) {
+    for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.slice(at, at + PIECE_BYTES)
   }
 }
 

@@ -7,8 +7,11 @@ const RECENT_PIECES = 256
 export class GatheredBytes {
   readonly #together: Buffer[] = []
   #recent: Buffer[] = []
+  /** How many bytes there are. */
+  length = 0
 
   add(piece: Buffer): void {
+    this.length += piece.length
     if (this.#recent.push(piece) < RECENT_PIECES) return
     this.#together.push(Buffer.concat(this.#recent))
     this.#recent = []

@@ -3,7 +3,7 @@ import { CompatError } from '../base/errors.js'
 import { keepExactData } from './exact-data.js'
 import { MAX_VALUES, scanJson, tooDeep, tooManyValues } from './json-scan.js'
 import { isObject, type JsonObject, MAX_DEPTH } from './json-values.js'
-import type { RequestBody } from './request-body.js'
+import type { ReceivedBody } from './request-body.js'
 import { textOfMessages } from './sent-text.js'
 
 /** Shorter bodies need only a few searches in their text, and cannot have too many values. */
@@ -17,7 +17,7 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
  * These are counted before parsing, so a hostile body costs only one pass over its bytes. A byte order mark is skipped,
  * own `__proto__` keys are dropped at every depth, and the last of duplicate keys wins.
  */
-export function parseJsonBody(bytes: Uint8Array): RequestBody {
+export function parseJsonBody(bytes: Uint8Array): ReceivedBody {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
   const isMarked = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
@@ -25,24 +25,24 @@ export function parseJsonBody(bytes: Uint8Array): RequestBody {
   return body.length < LONG_BYTES ? parseShort(body) : parseLong(body)
 }
 
-function parseShort(body: Buffer): RequestBody {
+function parseShort(body: Buffer): ReceivedBody {
   const text = body.toString()
   if (hasManyBrackets(text)) scanJson(text)
   const value = parse(text)
   const object = hasProtoKey(text) ? checkJsonValue(value) : requireObject(value)
   keepExactData(object, text)
-  return { value: object }
+  return { value: object, bytes: body.length }
 }
 
-function parseLong(body: Buffer): RequestBody {
+function parseLong(body: Buffer): ReceivedBody {
   const latin1 = body.toString('latin1')
   const { hasProtoKey, messages } = scanJson(latin1)
   const text = isAscii(body) ? latin1 : body.toString()
   const value = parse(text)
   const object = hasProtoKey ? checkJsonValue(value) : requireObject(value)
   keepExactData(object, text)
-  if (hasProtoKey || messages === undefined) return { value: object }
-  return { value: object, sentText: textOfMessages(object, body, messages) }
+  if (hasProtoKey || messages === undefined) return { value: object, bytes: body.length }
+  return { value: object, bytes: body.length, sentText: textOfMessages(object, body, messages) }
 }
 
 /**

@@ -4,6 +4,12 @@ export interface RequestBody {
   readonly sentText?: SentText | undefined
 }
 
+/** A body as it was received. */
+export interface ReceivedBody extends RequestBody {
+  /** Its size. That of the memory of its value, if the host has parsed a compressed body or one without a length. */
+  readonly bytes: number
+}
+
 /** The JSON text of a part of a request, in the client's own bytes. */
 export interface SentText {
   /**

@@ -46,6 +46,11 @@ export class ReplyReader {
     return this.#stream !== undefined || this.#body !== undefined
   }
 
+  /** How many bytes wait for the end of a body in one piece, or of an event. */
+  get heldBytes(): number {
+    return this.#body?.length ?? this.#stream?.heldBytes ?? 0
+  }
+
   /** Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider is done. */
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])

@@ -40,6 +40,8 @@ const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
  * no harm.
  */
 export class SseReader {
+  /** The bytes since the last event. */
+  heldBytes = 0
   /** Text that may still become a byte order mark; undefined once that is decided. */
   #start: string | undefined = ''
   #endedWithCr = false
@@ -57,6 +59,7 @@ export class SseReader {
 
   /** Reads one piece of a stream, cut anywhere. Throws a `ProviderError` if a line or an event is too long. */
   read(bytes: Buffer): void {
+    this.heldBytes += bytes.length
     let text = bytes.toString('latin1')
     if (this.#start !== undefined) text = this.#skipByteOrderMark(this.#start + text)
     if (text === '') return
@@ -139,6 +142,7 @@ export class SseReader {
   }
 
   #takeEvent(data: string, type: string | undefined): void {
+    this.heldBytes = 0
     this.#strayLines?.check()
     if (this.#hasEnded && !isComplete(data)) return
     if (data.length > this.options.eventBytes) throw this.#tooLong()

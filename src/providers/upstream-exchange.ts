@@ -134,6 +134,9 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
         new ProviderError('invalid-response', 'The provider sent an encoded reply that was not requested.'),
       )
     } else {
+      // The call may last for minutes, and its request may be large.
+      this.#request.body = ''
+      this.#request.instead = undefined
       this.#compression = compression
       for (const word of ignored) this.#events.push(mended('encoding-ignored', word))
       this.#reportProgress()
@@ -273,7 +276,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     let waiting: void | Promise<void>
     try {
-      waiting = this.#request.take(events.length === 0 ? NO_EVENTS : events)
+      waiting = this.#request.take(events.length === 0 ? NO_EVENTS : events, this.#request.reader.heldBytes)
     } catch (error) {
       this.#giveUp(error)
       return

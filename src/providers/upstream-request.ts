@@ -1,4 +1,4 @@
-import type { ProviderCall, ProviderEvent } from '../contracts/providers.js'
+import type { ProviderCall, TakeEvents } from '../contracts/providers.js'
 import type { ReplyReader } from './reply-reader.js'
 
 /** One POST to a provider. */
@@ -9,15 +9,15 @@ export interface UpstreamRequest {
   readonly endpoint: string
   /** Those of this request, with its credential. Fixed headers are added; none of these may be among them. */
   readonly headers: Readonly<HeaderList>
-  /** JSON text, or its bytes. */
-  readonly body: string | Buffer
+  /** JSON text, or its bytes. Empty once the provider has accepted it. */
+  body: string | Buffer
   /** Must be new for each request. */
   readonly reader: ReplyReader
   /** The bytes of the reply that may repeat the request. They do not count as reply. 0 by default. */
   readonly repeatedBytes?: number
-  readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
+  readonly take: TakeEvents
   /** Returns the request to send instead after this failure, or undefined if the failure stands. Must not throw. */
-  readonly instead?: ((failure: unknown) => UpstreamRequest | undefined) | undefined
+  instead?: ((failure: unknown) => UpstreamRequest | undefined) | undefined
 }
 
 /** Alternating names and values, the form in which undici accepts headers fastest. */

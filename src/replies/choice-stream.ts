@@ -50,6 +50,11 @@ export class ChoiceStream {
     return this.toolCalls?.lost ?? []
   }
 
+  /** The approximate memory of the pieces of tool calls that are kept. */
+  get keptBytes(): number {
+    return this.toolCalls?.keptBytes ?? 0
+  }
+
   /** Whether the provider gave an end that counts. */
   get hasFinished(): boolean {
     return (this.given !== undefined || this.finishReason !== undefined) && !this.wasContinued

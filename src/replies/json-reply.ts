@@ -19,6 +19,9 @@ export abstract class JsonReply implements Reply {
 
   constructor(private readonly parts: ReplyParts) {}
 
+  /** The approximate memory of what {@link read} keeps. */
+  abstract readonly keptBytes: number
+
   /** Returns the reply as JSON in latin1. */
   abstract body(charge: WireCharge): string
 

@@ -50,6 +50,8 @@ export class ToolCallStream {
   private readonly calls: ToolCallState[] = []
   private last: ToolCallState | undefined
   private started = 0
+  /** The length of all arguments, which are kept until the end. */
+  keptBytes = 0
 
   constructor(
     private readonly newId: () => string,
@@ -156,6 +158,7 @@ export class ToolCallStream {
     if (args !== '') {
       this.tally.add(args)
       call.args.take(args)
+      this.keptBytes += args.length
     }
     if (call.index !== undefined) {
       const piece = call.args.unsent()

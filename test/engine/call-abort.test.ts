@@ -14,7 +14,9 @@ function writer(statuses: number[]): ReplyWriter {
   return {
     left: false,
     onLeave() {},
-    send: (status) => statuses.push(status),
+    send(status) {
+      statuses.push(status)
+    },
     openStream() {},
     write() {},
     end() {},
@@ -58,7 +60,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
         authorizationLines: 1,
         allowOrigin: () => {},
         query: '',
-        readBody: async () => ({ value: body }),
+        readBody: async () => ({ value: body, bytes: 100 }),
       },
       writer(statuses),
     ),

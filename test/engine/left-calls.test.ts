@@ -53,7 +53,7 @@ async function leaveEarly(
     onEvent: (event) => events.push(event),
   })
   const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }] }
-  await engine.run(chat, { ...streamedCall, readBody: async () => ({ value: body }) }, writer)
+  await engine.run(chat, { ...streamedCall, readBody: async () => ({ value: body, bytes: 100 }) }, writer)
   await engine.close()
   return events.find((event): event is RequestEnd => event.type === 'request-end')
 }

@@ -47,5 +47,6 @@ export const streamedCall: IncomingCall = {
   query: '',
   readBody: async () => ({
     value: { model: 'acme/fast', stream: true, messages: [{ role: 'user', content: 'Hello there' }] },
+    bytes: 100,
   }),
 }

@@ -32,6 +32,7 @@ function relay({
       newId: () => String(++ids),
       route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice,
+      repeatedBytes: Infinity,
     },
     { stream, model: 'acme/fast', n, reasoningName },
   )

@@ -20,7 +20,7 @@ function stream(reads: readonly ProviderEvent[][], drained: Promise<void>) {
       return drained
     },
     end(bytes) {
-      seen.push(bytes.endsWith('data: [DONE]\n\n') ? 'done' : 'end')
+      seen.push(String(bytes).endsWith('data: [DONE]\n\n') ? 'done' : 'end')
     },
     drop() {},
   }

@@ -45,7 +45,7 @@ it('cuts a stream off at the amount on hold, even if a more expensive route took
     let sent = ''
     await engine.run(
       chat,
-      { ...streamedCall, readBody: async () => ({ value: body }) },
+      { ...streamedCall, readBody: async () => ({ value: body, bytes: 100 }) },
       {
         left: false,
         onLeave: () => undefined,

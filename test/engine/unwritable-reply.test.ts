@@ -69,7 +69,7 @@ async function ask(
     drop: () => undefined,
   }
   const body = { model: 'acme/fast', stream, messages: [{ role: 'user', content: 'Hello there' }], ...fields }
-  await engine.run(chat, { ...streamedCall, readBody: async () => ({ value: body }) }, writer)
+  await engine.run(chat, { ...streamedCall, readBody: async () => ({ value: body, bytes: 100 }) }, writer)
   const { posted, held } = (await ledger.balance('alice', context))!
   await engine.close({ graceMs: 0 })
   return { sent, charged: 5_000_000_000n - posted, events, held }

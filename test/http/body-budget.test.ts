@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { MemoryBudget } from '../../src/base/memory-budget.js'
 import { BodyBudget } from '../../src/http/body-budget.js'
 
 const codeOf = (refusal: { code: string } | undefined) => refusal?.code ?? 'taken'
 
 describe('the bytes of bodies in flight', () => {
   it('leave others three times as much as one account takes, and release everything', () => {
-    const budget = new BodyBudget(1_000)
+    const budget = new BodyBudget(1_000, new MemoryBudget(Infinity))
     const first = budget.open('alice')
     const second = budget.open('alice')
     expect([first.take(150), second.take(100)]).toEqual([undefined, undefined])
@@ -19,7 +20,7 @@ describe('the bytes of bodies in flight', () => {
   })
 
   it('are never used up by other accounts, however many', () => {
-    const budget = new BodyBudget(1_000_000)
+    const budget = new BodyBudget(1_000_000, new MemoryBudget(Infinity))
     // Counted, so that its own body is not the only one.
     budget.open('first').take(1)
     for (let number = 0; number < 20; number++) {
@@ -32,7 +33,7 @@ describe('the bytes of bodies in flight', () => {
   })
 
   it('are available to a single body while there is no other, up to the limit', () => {
-    const budget = new BodyBudget(1_000)
+    const budget = new BodyBudget(1_000, new MemoryBudget(Infinity))
     const only = budget.open('alice')
     expect([only.take(600), only.take(400)]).toEqual([undefined, undefined])
     expect(codeOf(only.take(1))).toBe('overloaded')

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import type { Clock } from '../../src/base/clock.js'
 import { CompatError, isCompatError } from '../../src/base/errors.js'
+import { MemoryBudget } from '../../src/base/memory-budget.js'
 import { TurnGate } from '../../src/base/turn-gate.js'
 import type { Endpoint } from '../../src/contracts/endpoint.js'
 import type { Limits } from '../../src/contracts/limits.js'
@@ -13,6 +14,7 @@ import { toLatin1 } from '../../src/protocol/latin1.js'
 export const LIMITS: Limits = {
   bodyBytes: 32 * 1024 * 1024,
   bodyBytesInFlight: 512 * 1024 * 1024,
+  memoryBytes: 256 * 1024 * 1024,
   bodyIdleMs: 15_000,
   bodyMs: 120_000,
   lookUps: 1_000,
@@ -146,6 +148,7 @@ export function testHandler(
       onBodyConsumed: (requestId) => {
         consumed.push(requestId)
       },
+      memory: new MemoryBudget(Infinity),
       ...options,
       limits: { ...LIMITS, ...options.limits },
     },

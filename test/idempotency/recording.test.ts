@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CompatError } from '../../src/base/errors.js'
+import { MemoryBudget } from '../../src/base/memory-budget.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { Recording } from '../../src/engine/idempotency/recording.js'
 import { RecordingBudget, type Reservation } from '../../src/engine/idempotency/recording-budget.js'
@@ -66,7 +67,7 @@ class FakeClient implements ReplyWriter {
   }
 }
 
-function start(reservation: Reservation = new RecordingBudget().open('alice')) {
+function start(reservation: Reservation = new RecordingBudget(new MemoryBudget(Infinity)).open('alice')) {
   const clock = createSteppedClock()
   const recording = new Recording({
     digest: 'd',
@@ -371,7 +372,7 @@ describe('a reply that exceeds the memory limit', () => {
 
 describe('the memory for running replies', () => {
   it('is 4 MiB for one, a tenth of 64 MiB for an account and 64 MiB in total', () => {
-    const budget = new RecordingBudget()
+    const budget = new RecordingBudget(new MemoryBudget(Infinity))
     const one = budget.open('alice')
     expect([one.grow(4 * MIB), one.grow(1)]).toEqual([true, false])
     const two = budget.open('alice')

@@ -50,6 +50,7 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
       adapter: ADAPTERS[kind === 'anthropic' ? 0 : 1],
     },
     splice,
+    repeatedBytes: Infinity,
   })
   const reader =
     kind === 'anthropic'

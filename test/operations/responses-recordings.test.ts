@@ -180,6 +180,7 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
     newId: () => String(++ids),
     route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
     splice: true,
+    repeatedBytes: Infinity,
   })
   const reader = open()
   let sent = ''

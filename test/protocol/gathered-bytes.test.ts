@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { MemoryBudget } from '../../src/base/memory-budget.js'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { BodyBudget } from '../../src/http/body-budget.js'
 import { BodyCollector } from '../../src/http/collect-body.js'
@@ -18,7 +19,7 @@ function inBytes(text: string): { pieces: Buffer[]; forgetFirst(): void } {
 describe('a body that arrives byte by byte keeps none of its first pieces', () => {
   it('from a client', async () => {
     const { pieces, forgetFirst } = inBytes(TEXT)
-    const share = new BodyBudget(LIMITS.bodyBytesInFlight).open('alice')
+    const share = new BodyBudget(LIMITS.bodyBytesInFlight, new MemoryBudget(Infinity)).open('alice')
     const request = Readable.from(pieces, { objectMode: false }) as IncomingMessage
     request.on('end', forgetFirst)
     const collector = new BodyCollector(request, undefined, LIMITS, new ManualClock(), share)

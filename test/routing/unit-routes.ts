@@ -39,6 +39,7 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
     choices: 1,
     requestFor: () => expect.fail('not called'),
     reply: () => expect.fail('not called'),
+    forget: () => expect.fail('not called'),
   }
   return chooseRoutes(
     { operation: chat, routes, model, asked, plan, account, spreadKey: () => spreadKey },

@@ -331,7 +331,7 @@ export const PLANTS: readonly Plant[] = [
         'end',
         (original) =>
           function (this: ClientReply, bytes) {
-            const isError = bytes.startsWith('data: {"error"')
+            const isError = typeof bytes === 'string' && bytes.startsWith('data: {"error"')
             return original.call(this, isError ? `${bytes}data: [DONE]\n\n` : bytes)
           },
       ),

@@ -130,6 +130,7 @@ function planLimits(random: Random): Limits {
   return {
     bodyBytes: 1_000_000,
     bodyBytesInFlight: 1_000_000,
+    memoryBytes: 16_000_000,
     bodyIdleMs: 1_000,
     bodyMs: 1_000,
     lookUps: 1_000,

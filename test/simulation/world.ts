@@ -2,7 +2,7 @@ import { CompatError } from '../../src/base/errors.js'
 import type { IdempotencyStore } from '../../src/contracts/idempotency.js'
 import { memoryIdempotency } from '../../src/memory/idempotency.js'
 import { chat } from '../../src/operations/chat/index.js'
-import type { RequestBody } from '../../src/protocol/request-body.js'
+import type { ReceivedBody } from '../../src/protocol/request-body.js'
 import type { CallPlan } from './call-plan.js'
 import { SimClient } from './client.js'
 import { tokensDue } from './oracle.js'
@@ -188,13 +188,13 @@ export class World {
   private async readBody(
     { id, body, bodyFails, bodyMs }: CallPlan,
     process: SimProcess,
-  ): Promise<RequestBody> {
+  ): Promise<ReceivedBody> {
     process.step(id, 'body')
     if (bodyMs > 0) await this.sleep(bodyMs)
     return process.hears(
       bodyFails
         ? Promise.reject(new CompatError('request_timeout', 'Too slow.'))
-        : Promise.resolve({ value: { ...body } }),
+        : Promise.resolve({ value: { ...body }, bytes: 100 }),
     )
   }
 

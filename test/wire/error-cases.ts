@@ -276,6 +276,17 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   provider_auth_failed: { provider: refusedWith(403), run: posts(), source: 'provider' },
   no_route_available: { run: posts({ model: 'acme/nowhere' }) },
   provider_overloaded: { provider: refusedWith(529), run: posts(), source: 'provider' },
+  memory_full: {
+    options: { limits: { memoryBytes: 32_768 } },
+    provider: (reply) => reply.closed,
+    async run(service) {
+      const asked = service.upstream.nextRequest()
+      void service.post(ask({ user: 'x'.repeat(20_000) })).catch(() => undefined)
+      await asked
+      return service.post(ask())
+    },
+    headers: { 'retry-after': '1', 'x-should-retry': 'true' },
+  },
   overloaded: { options: faulty(() => ({ admit: down })), run: posts() },
   ledger_unavailable: {
     options: faulty(({ ledger }) => ({ ledger: { ...ledger, hold: down } })),

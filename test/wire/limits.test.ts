@@ -19,6 +19,7 @@ import { API_KEY, ask, framesOf, providerReply, tokens, usageChunk, WireService 
 const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string]> = {
   bodyBytes: ['http/body.test.ts', 'is refused by its declared length before it is read'],
   bodyBytesInFlight: ['wire/limits.test.ts', 'and releases the bytes it counted'],
+  memoryBytes: ['wire/memory.test.ts', 'while requests fill the memory'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
   bodyMs: ['wire/limits.test.ts', 'bodyMs ends an upload'],
   lookUps: ['wire/look-ups.test.ts', 'never exceed limits.lookUps'],

@@ -41,6 +41,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
       newId: () => String(++ids),
       route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice: true,
+      repeatedBytes: Infinity,
     },
     { stream, model: MODEL, n: 1, reasoningName: 'reasoning_content' },
   )

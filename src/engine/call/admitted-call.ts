@@ -1,3 +1,4 @@
+import type { CallMemory } from '../../base/memory-budget.js'
 import type { Mutable } from '../../base/mutable.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Secret } from '../../contracts/context.js'
@@ -9,13 +10,34 @@ import { cleanLabel, escapeControl } from '../../protocol/text.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
 
+/** A request, until no further route gets it. Besides its plan, only this refers to it once the call has begun. */
+export class HeldRequest {
+  private held: Asked | undefined
+
+  constructor(asked: Asked) {
+    this.held = asked
+  }
+
+  get asked(): Asked {
+    if (this.held === undefined) throw new Error('The request was forgotten.')
+    return this.held
+  }
+
+  forget(): void {
+    this.held = undefined
+  }
+}
+
 /** A request that was let in, with everything that a call needs. */
 export interface AdmittedCall {
   readonly requestId: string
   readonly operation: Operation
   readonly caller: Caller
   readonly model: Model
-  readonly asked: Asked
+  readonly request: HeldRequest
+  /** Whether the client asked for a stream. */
+  readonly stream: boolean
+  readonly memory: CallMemory
   readonly facts: CallFacts
   readonly log: CallLog
   /** Whether the call costs at most its hold: by the option of this name, or because its caller has a budget. */

@@ -1,5 +1,6 @@
 import { type CompatError, isProviderError, isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { Credits } from '../../base/money.js'
+import type { Mutable } from '../../base/mutable.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Reply } from '../../contracts/operation.js'
 import type { ProviderCall, ProviderEvent, ProviderRequest, Route } from '../../contracts/providers.js'
@@ -36,6 +37,8 @@ export interface AttemptOptions {
   readonly created: number
   /** When the whole call must be over. */
   readonly deadlineAt: number
+  /** Whether no other route will be tried after this one. */
+  readonly isLast: boolean
 }
 
 /** Why the router itself ended an attempt. */
@@ -60,6 +63,8 @@ interface AttemptEnd extends HowItEnded {
 }
 
 const MAX_NAME_CHARS = 64
+/** The part of the memory of all calls that one reply may use to repeat log probabilities. */
+const REPEATED_SHARE = 32
 
 /**
  * One route tried for one call: sends the request, relays the reply to the client, and says how it ended and what that
@@ -87,6 +92,12 @@ export class Attempt implements Watched {
   private lastTokenAt: number
   private firstTokenAt: number | undefined
   private isOver = false
+  /** Undefined before the call, and once the request was forgotten. */
+  private providerCall: Mutable<ProviderCall<ProviderRequest>> | undefined
+  /** Whether the first bytes of the stream were sent. */
+  private hasOpened = false
+  /** Since when the reply has been waiting for room in memory. */
+  private fullSince = 0
   private interruption: Interruption | undefined
   private running: { resolve(): void; reject(error: unknown): void } | undefined
 
@@ -109,19 +120,21 @@ export class Attempt implements Watched {
       newId: parts.options.newId,
       route,
       splice: parts.options.splice,
+      repeatedBytes: Math.floor(parts.options.limits.memoryBytes / REPEATED_SHARE),
     })
     this.startedAt = parts.options.clock.now()
-    this.lastByteAt = call.asked.stream ? this.startedAt : Infinity
+    this.lastByteAt = call.stream ? this.startedAt : Infinity
     this.lastTokenAt = this.lastByteAt
   }
 
   /** Calls the provider. Settles when its reply has ended, or was interrupted, and its {@link result} is known. */
   run(): Promise<void> {
     const { call, client, parts, route } = this.options
-    const { asked, log, operation, plan, providerKey, requestId } = call
+    const { log, operation, plan, providerKey, requestId } = call
     const { limits, traceContext } = parts.options
-    const request = plan.requestFor(route, providerKey !== undefined)
     return new Promise((resolve, reject) => {
+      // Only the stack and `providerCall` refer to the request, so that it can be forgotten.
+      const request = plan.requestFor(route, providerKey !== undefined)
       this.running = { resolve, reject }
       if (client.left) this.leave()
       parts.watchdog.add(this)
@@ -135,8 +148,8 @@ export class Attempt implements Watched {
       try {
         const providerCall: ProviderCall<ProviderRequest> = {
           request,
-          sentText: asked.sentText,
-          stream: asked.stream,
+          sentText: call.request.asked.sentText,
+          stream: call.stream,
           auth:
             providerKey === undefined
               ? // A member of its own, or an adapter would find one that is on `Object.prototype`. A table may have null.
@@ -147,6 +160,7 @@ export class Attempt implements Watched {
           requestId,
           trace: traceContext === 'forward' ? log.trace : undefined,
         }
+        this.providerCall = providerCall
         operation
           .run(route.adapter, providerCall, this.take)
           .then((answer) => this.finish(answer?.terminated === true, undefined), failed)
@@ -195,6 +209,12 @@ export class Attempt implements Watched {
       }
       return Math.min(due, stalledAt)
     }
+    if (call.memory.isWaiting) {
+      // A reply that others keep out of memory is not broken off for it.
+      const goesOnAt = this.fullSince + limits.clientStallMs
+      if (now >= goesOnAt) call.memory.goOn()
+      return Math.min(due, Math.max(goesOnAt, now + 1))
+    }
     const idleAt = Math.min(this.lastByteAt, now) + limits.idleMs
     const tokenAt = Math.min(this.lastTokenAt, now) + limits.tokenMs
     if (now >= idleAt || now >= tokenAt) {
@@ -204,7 +224,7 @@ export class Attempt implements Watched {
       return Infinity
     }
     due = Math.min(due, idleAt, tokenAt)
-    if (call.asked.stream && !client.left) {
+    if (call.stream && !client.left) {
       if (now >= client.lastWriteAt + limits.openStreamAfterMs) client.keepAlive()
       due = Math.min(due, client.lastWriteAt + limits.openStreamAfterMs)
     }
@@ -274,16 +294,17 @@ export class Attempt implements Watched {
   }
 
   /** Accepts the events of one network read. The adapter reads no more until a promise that this returns settles. */
-  private readonly take = (events: readonly ProviderEvent[]): void | Promise<void> => {
+  private readonly take = (events: readonly ProviderEvent[], heldBytes = 0): void | Promise<void> => {
     if (this.isOver || this.interruption !== undefined) return
     const { reply } = this
-    const { client, parts, visit } = this.options
+    const { isLast, parts, visit } = this.options
     const { clock } = parts.options
     const now = clock.now()
-    if (parts.holds.mayBeLost(now)) return parts.holds.confirm().then(() => this.take(events))
+    if (parts.holds.mayBeLost(now)) return parts.holds.confirm().then(() => this.take(events, heldBytes))
+    if (isLast) this.forgetRequest()
     if (this.lastTokenAt === Infinity) this.lastTokenAt = now
     this.lastByteAt = now
-    if (events.length === 0) return
+    if (events.length === 0) return this.untilRoom(now, heldBytes)
     const tokens = reply.tokenEvents
     const wasFinished = reply.finished
     const bytes = reply.take(events)
@@ -294,25 +315,64 @@ export class Attempt implements Watched {
       }
       this.lastTokenAt = now
       this.firstTokenAt ??= now
+      this.forgetRequest()
     }
-    const waiting = bytes === '' ? undefined : client.write(bytes)
+    const waiting = bytes === '' ? undefined : this.send(bytes)
     this.openUnreadable()
     // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
     if (reply.failure !== undefined) this.interrupt({ why: 'broken', error: reply.failure })
     // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
     if (broughtToken && !reply.finished && this.isHoldSpent()) this.interrupt({ why: 'cut' })
+    const full = this.untilRoom(now, waiting === undefined ? heldBytes : heldBytes + bytes.length)
     // Little follows the end of the choices, so it is read on without waiting for the client.
     if (reply.finished && !wasFinished) return
-    return waiting?.then(() => {
+    if (waiting === undefined) return full
+    return waiting.then(() => {
       this.lastByteAt = clock.now()
       this.lastTokenAt = this.lastByteAt
+      return full
     })
+  }
+
+  private send(bytes: string): void | Promise<void> {
+    const { client } = this.options
+    if (!this.hasOpened) {
+      this.hasOpened = true
+      const opening = this.reply.opening?.()
+      if (opening !== undefined) void client.write(opening)
+    }
+    return client.write(bytes)
+  }
+
+  /** Counts what the reply keeps. Returns a promise if it should not grow until there is room. */
+  private untilRoom(now: number, heldBytes: number): Promise<void> | undefined {
+    const { call, parts } = this.options
+    const full = call.memory.keep(this.reply.keptBytes + heldBytes)
+    if (full === undefined) return undefined
+    this.fullSince = now
+    return full.then(() => {
+      this.lastByteAt = parts.options.clock.now()
+      this.lastTokenAt = this.lastByteAt
+    })
+  }
+
+  /** Forgets the request: this route has it, and no other will get it. */
+  private forgetRequest(): void {
+    const { providerCall } = this
+    if (providerCall === undefined) return
+    this.providerCall = undefined
+    providerCall.request = { model: providerCall.request.model }
+    providerCall.sentText = undefined
+    const { memory, plan, request } = this.options.call
+    plan.forget()
+    request.forget()
+    memory.freeRequest()
   }
 
   /** Opens the stream for unreadable content, so that the error is a frame with its charge: an error status is free. */
   private openUnreadable(): void {
     const { call, client } = this.options
-    if (call.asked.stream && this.reply.unreadable !== undefined) client.openStream()
+    if (call.stream && this.reply.unreadable !== undefined) client.openStream()
   }
 
   private interrupt(interruption: Interruption): void {
@@ -395,7 +455,7 @@ export class Attempt implements Watched {
     const { unreadable } = reply
     const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
     // In one body the rest of the reply goes out.
-    const unsent = call.asked.stream && (end.ended === 'finished' || end.ended === 'cut')
+    const unsent = call.stream && (end.ended === 'finished' || end.ended === 'cut')
     const failure =
       end.failure ?? (this.isEmpty(end) ? empty() : undefined) ?? (unsent ? unreadable : undefined)
     if (failure === undefined) return undefined
@@ -407,7 +467,7 @@ export class Attempt implements Watched {
     // Another provider's reply would be as long, or as unreadable.
     const isTooLong = end.ended === 'stopped'
     if (!isTooLong && unreadable === undefined) return read
-    const hasSaid = !call.asked.stream || end.firstTokenMs !== undefined
+    const hasSaid = !call.stream || end.firstTokenMs !== undefined
     return { ...read, movesOn: read.movesOn && !hasSaid, routeAtFault: false }
   }
 
@@ -470,7 +530,7 @@ export class Attempt implements Watched {
    */
   private isHoldSpent(): boolean {
     const { call, holdAmount, quote } = this.options
-    if (!call.neverOverdraw || !call.asked.stream) return false
+    if (!call.neverOverdraw || !call.stream) return false
     const { usage } = this.usage('partial')
     const isAbove = (counted: Usage): boolean => price(counted, quote.terms).cost > holdAmount
     return isAbove(usage) && !isAbove(clampUsage({ ...usage, completion: 0 }))

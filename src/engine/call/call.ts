@@ -1,5 +1,6 @@
 import { type CompatError, isCompatError } from '../../base/errors.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
+import type { InputEstimate } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 import { asCompatError } from '../../protocol/error-body.js'
@@ -124,7 +125,7 @@ export class Call implements LiveCall {
    * call that failing routes refuse takes no hold.
    */
   private async tryRoutes(): Promise<void> {
-    const { claim, facts: callFacts, model, providerKey, routes } = this.call
+    const { claim, facts: callFacts, model, plan, providerKey, routes } = this.call
     const { health, options } = this.parts
     const { clock, limits } = options
     let queue = routes
@@ -138,9 +139,15 @@ export class Call implements LiveCall {
       const visit = providerKey === undefined ? health.begin(route, callFacts.account) : undefined
       let attempt: Attempt | undefined
       try {
-        const quoted = this.quote(route)
         const facts = routeFacts(callFacts, route, this.replyId)
-        const refusal = await this.secure(quoted, facts)
+        const least =
+          plan.leastInput === undefined ? undefined : this.quote(route, leastEstimate(plan.leastInput))
+        let quoted = least ?? this.quote(route, plan.input)
+        let refusal = await this.secure(quoted, facts)
+        if (least !== undefined && refusal === undefined) {
+          quoted = this.quote(route, plan.input)
+          refusal = await this.secure(quoted, facts)
+        }
         if (refusal !== undefined) {
           this.reportRefusal(route, refusal)
           // The cheapest route is the one that the caller could have got most easily.
@@ -162,7 +169,8 @@ export class Call implements LiveCall {
           }
         }
         attempts++
-        attempt = this.begin(route, visit, quoted, facts)
+        const isLast = attempts === limits.attempts || position === queue.length - 1
+        attempt = this.begin(route, visit, quoted, facts, isLast)
         this.last = attempt
         this.attempt = attempt
         await attempt.run()
@@ -206,7 +214,9 @@ export class Call implements LiveCall {
       log.limit = { id: limit.id, bucket, unit: limit.unit }
     }
     const left = creditsLeft(refusal)
-    const output = left === undefined ? undefined : outputTokensWithin(left, quoted, plan.input.hasMedia)
+    // With the fewest tokens that the input can have, too many would seem to fit.
+    const isExact = plan.leastInput === undefined
+    const output = left === undefined || !isExact ? undefined : outputTokensWithin(left, quoted)
     return refusedHold(refusal, {
       fitting: output === undefined ? undefined : plan.shortened?.(output),
       creditHelp: this.parts.options.creditHelp,
@@ -231,7 +241,13 @@ export class Call implements LiveCall {
     return queue.slice(position + 1).some((other) => health.troubleOf(other) === undefined)
   }
 
-  private begin(route: Route, visit: RouteVisit | undefined, quoted: Quote, facts: CallFacts): Attempt {
+  private begin(
+    route: Route,
+    visit: RouteVisit | undefined,
+    quoted: Quote,
+    facts: CallFacts,
+    isLast: boolean,
+  ): Attempt {
     const { clock, limits } = this.parts.options
     this.limitHeaders = this.credit.limitHeaders()
     if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
@@ -248,10 +264,11 @@ export class Call implements LiveCall {
       replyId: this.replyId,
       created: this.created,
       deadlineAt: this.deadlineAt,
+      isLast,
     })
   }
 
-  private quote(route: Route): Quote {
+  private quote(route: Route, input: InputEstimate): Quote {
     const { caller, model, plan, providerKey } = this.call
     try {
       return quote(
@@ -260,7 +277,7 @@ export class Call implements LiveCall {
           route,
           markup: caller.markup,
           byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
-          input: plan.input,
+          input,
           outputTokens: plan.outputTokens,
         },
         this.parts.readPrices,
@@ -331,12 +348,12 @@ export class Call implements LiveCall {
       const { error } = last
       if (!this.client.open) throw error
       this.endWithError(error, charge)
-    } else if (this.call.asked.stream) {
-      this.client.end(last.reply.closing(charge))
+    } else if (this.call.stream) {
+      this.call.memory.sendUntil(this.client.end(last.reply.closing(charge)))
     } else {
       const headers =
         this.limitHeaders === undefined ? JSON_HEADERS : { ...JSON_HEADERS, ...this.limitHeaders }
-      this.writer.send(200, headers, last.reply.body(charge))
+      this.call.memory.sendUntil(this.writer.send(200, headers, last.reply.body(charge)))
     }
   }
 
@@ -346,6 +363,12 @@ export class Call implements LiveCall {
     log.failed(error.code, 200, error.param)
     const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
     // Nothing opens a stream before a route is tried.
-    this.client.end(this.last!.reply.failing(keepsKey ? brokenAndCharged(error) : error, charge))
+    const bytes = this.last!.reply.failing(keepsKey ? brokenAndCharged(error) : error, charge)
+    this.call.memory.sendUntil(this.client.end(bytes))
   }
+}
+
+/** An estimate of a request that has at least this many tokens. */
+function leastEstimate(tokens: number): InputEstimate {
+  return { atMost: () => tokens, atLeast: tokens, hasMedia: false }
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.js'
-import type { ReplyWriter } from '../../contracts/reply.js'
+import type { ReplyBytes, ReplyWriter } from '../../contracts/reply.js'
 
 /** Sent with every reply that is charged: a client library must not repeat it by itself. */
 const STREAM_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
@@ -14,6 +14,8 @@ export class ClientReply {
   /** Since when the client has been taking nothing. */
   blockedSince: number | undefined
   private headers: Readonly<Record<string, string>> = STREAM_HEADERS
+  /** The bytes that wait for a slow client: pieces that are still to be made, and what follows them. */
+  private rest: { readonly pieces: Iterator<string>; after: string; sent: Promise<void> } | undefined
 
   constructor(
     readonly writer: ReplyWriter,
@@ -39,9 +41,9 @@ export class ClientReply {
   }
 
   /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
-  write(bytes: string): void | Promise<void> {
+  write(bytes: ReplyBytes): void | Promise<void> {
     this.openStream()
-    const waiting = this.writer.write(bytes)
+    const waiting = this.pass(bytes)
     this.lastWriteAt = this.clock.now()
     if (waiting === undefined) return
     this.blockedSince = this.lastWriteAt
@@ -50,10 +52,43 @@ export class ClientReply {
     })
   }
 
-  /** The last bytes of the stream. */
-  end(bytes: string): void {
+  /** The last bytes of the stream. Returns what {@link ReplyWriter.end} does. */
+  end(bytes: ReplyBytes): void | Promise<void> {
     this.openStream()
-    this.writer.end(bytes)
+    const { rest } = this
+    if (rest !== undefined) {
+      // Nobody watches the client from here on, so its pieces wait for it no more.
+      this.rest = undefined
+      for (let next = rest.pieces.next(); next.done !== true; next = rest.pieces.next()) {
+        void this.writer.write(next.value)
+      }
+      if (rest.after !== '') void this.writer.write(rest.after)
+    }
+    return this.writer.end(bytes)
+  }
+
+  private pass(bytes: ReplyBytes): void | Promise<void> {
+    const { rest, writer } = this
+    if (rest !== undefined) {
+      rest.after += typeof bytes === 'string' ? bytes : [...bytes].join('')
+      return rest.sent
+    }
+    if (typeof bytes === 'string') return writer.write(bytes)
+    const pieces = bytes[Symbol.iterator]()
+    const sent = this.writePieces(pieces)
+    if (sent !== undefined) this.rest = { pieces, after: '', sent }
+    return sent
+  }
+
+  /** Makes and writes pieces for as long as the client accepts them. Then it waits for the client. */
+  private writePieces(pieces: Iterator<string>): void | Promise<void> {
+    for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+      const waiting = this.writer.write(next.value)
+      if (waiting !== undefined) return waiting.then(() => this.writePieces(pieces))
+    }
+    const after = this.rest?.after ?? ''
+    this.rest = undefined
+    return after === '' ? undefined : this.writer.write(after)
   }
 
   /** Drops a client that has been taking nothing for too long. Others of its key that hold up the reply have as long again. */

@@ -1,3 +1,4 @@
+import type { MemoryBudget } from '../../base/memory-budget.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { PlanOptions } from '../../contracts/operation.js'
 import type { InFlight } from '../admission/in-flight.js'
@@ -20,6 +21,7 @@ export interface EngineParts {
   readonly holds: HoldKeeper
   readonly lookUps: LookUps
   readonly inFlight: InFlight
+  readonly memory: MemoryBudget
   readonly idempotency: Idempotency
   readonly watchdog: Watchdog
   readonly health: RouteHealthBook

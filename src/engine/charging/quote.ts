@@ -15,6 +15,8 @@ export interface Quote {
   /** The most tokens that the call is expected to have. */
   readonly inputTokens: number
   readonly outputTokens: number
+  /** Whether the input may have audio or images. */
+  readonly hasMedia: boolean
 }
 
 /** Parses prices; frozen ones only once, however often a catalogue hands them out. */
@@ -82,14 +84,14 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
     hold: dearestCost(inputTokens, outputTokens, input.hasMedia, terms),
     inputTokens,
     outputTokens,
+    hasMedia: input.hasMedia,
   }
 }
 
 /** Returns the most output tokens for which the hold is at most `credits`. Undefined if not even one is. */
 export function outputTokensWithin(
   credits: Credits,
-  { inputTokens, outputTokens, terms }: Quote,
-  hasMedia: boolean,
+  { hasMedia, inputTokens, outputTokens, terms }: Quote,
 ): number | undefined {
   const fits = (output: number): boolean => dearestCost(inputTokens, output, hasMedia, terms) <= credits
   if (outputTokens < 1 || !fits(1)) return undefined

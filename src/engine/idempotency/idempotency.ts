@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isCompatError } from '../../base/errors.js'
+import type { MemoryBudget } from '../../base/memory-budget.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
@@ -15,7 +16,6 @@ import type { CallLog } from '../events/call-log.js'
 import { eventError } from '../events/event-error.js'
 import { badKey, callCompleted, callInFlight, otherBody } from '../failures/claims.js'
 import { faultyStore } from '../failures/store-failures.js'
-import { digestJson } from './canonical-json.js'
 import { Recording } from './recording.js'
 import { RecordingBudget } from './recording-budget.js'
 
@@ -26,8 +26,8 @@ type Run = (claim: string | undefined, writer: ReplyWriter) => Promise<void>
 export interface KeyedRequest {
   readonly key: string
   readonly caller: Caller
-  /** Everything in the request that can change the reply. */
-  readonly content: object
+  /** Of everything in the request that can change the reply. */
+  readonly digest: string
   readonly errors: ErrorStyle | undefined
 }
 
@@ -42,15 +42,22 @@ const SPARE_LEASE_MS = 60_000
  */
 export class Idempotency {
   private readonly running = new Map<string, Recording>()
-  private readonly budget = new RecordingBudget()
+  private readonly budget: RecordingBudget
 
-  constructor(private readonly parts: { readonly inFlight: InFlight; readonly options: EngineOptions }) {}
+  constructor(
+    private readonly parts: {
+      readonly inFlight: InFlight
+      readonly memory: MemoryBudget
+      readonly options: EngineOptions
+    },
+  ) {
+    this.budget = new RecordingBudget(parts.memory)
+  }
 
   /** Runs a call under its key. */
   async once(request: KeyedRequest, writer: ReplyWriter, log: CallLog, run: Run): Promise<void> {
-    const { key, caller, content, errors = OPENAI_ERRORS } = request
+    const { key, caller, digest, errors = OPENAI_ERRORS } = request
     const claim = scopeOf(caller, key)
-    const digest = await digestJson(content)
     // Nothing has been asked of anybody yet, and nobody waits for it.
     if (writer.left) return
 

@@ -1,3 +1,5 @@
+import type { MemoryBudget } from '../../base/memory-budget.js'
+
 const MEBIBYTE = 1_024 * 1_024
 /** A reply of more bytes than this is not kept. */
 const REPLY_MAX_BYTES = 4 * MEBIBYTE
@@ -10,6 +12,8 @@ export class RecordingBudget {
   private total = 0
   private readonly accounts = new Map<string, number>()
 
+  constructor(private readonly memory: Pick<MemoryBudget, 'give' | 'take'>) {}
+
   /** Room for the reply of one call, empty at first. */
   open(account: string): Reservation {
     let taken = 0
@@ -18,6 +22,7 @@ export class RecordingBudget {
         const ofAccount = (this.accounts.get(account) ?? 0) + bytes
         if (taken + bytes > REPLY_MAX_BYTES) return false
         if (this.total + bytes > TOTAL_MAX_BYTES || ofAccount > TOTAL_MAX_BYTES / ACCOUNT_SHARE) return false
+        if (!this.memory.take(bytes)) return false
         taken += bytes
         this.total += bytes
         this.accounts.set(account, ofAccount)
@@ -26,6 +31,7 @@ export class RecordingBudget {
       free: () => {
         const ofAccount = (this.accounts.get(account) ?? 0) - taken
         this.total -= taken
+        this.memory.give(taken)
         taken = 0
         if (ofAccount === 0) this.accounts.delete(account)
         else this.accounts.set(account, ofAccount)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { CompatError } from '../../base/errors.js'
-import type { ReplyWriter } from '../../contracts/reply.js'
+import type { ReplyBytes, ReplyWriter } from '../../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../../protocol/error-body.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { replyNotKept } from '../failures/claims.js'
@@ -136,8 +136,8 @@ export class Recording implements ReplyWriter, FollowedReply {
     return this.pieces.untilRoom()
   }
 
-  end(bytes: string): void {
-    if (bytes !== '') this.pieces.push(bytes)
+  end(bytes: ReplyBytes): void {
+    for (const piece of typeof bytes === 'string' ? [bytes] : bytes) if (piece !== '') this.pieces.push(piece)
     this.result = this.options.result()
     this.tellFollowers()
   }

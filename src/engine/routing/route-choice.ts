@@ -65,7 +65,7 @@ export function chooseRoutes(
     routes,
     explanation: { considered: routes.map(({ id }) => id), excluded, ...(behind && { behind }), chosenBy },
   })
-  const prices = createRoutePrices(model, readPrices, () => call.plan.input.atMost())
+  const prices = createRoutePrices(model, readPrices, () => call.plan.leastInput ?? call.plan.input.atMost())
 
   const serving = servingRoutes(call, keep)
   if (providerKey !== undefined) {

@@ -20,7 +20,7 @@ export class ChatPlan implements Plan {
   private estimate: InputEstimate | undefined
 
   constructor(
-    private readonly asked: ParsedChatRequest,
+    protected asked: ParsedChatRequest,
     private readonly model: Model,
     private readonly options: PlanOptions,
     private readonly reasoningName: ReasoningName,
@@ -56,6 +56,11 @@ export class ChatPlan implements Plan {
   requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
     const { asked, bounds, model } = this
     return upstreamRequest(routeParameters(asked, model, route, onCallersKey), model, route, bounds)
+  }
+
+  forget(): void {
+    const { forward, ...rest } = this.asked
+    this.asked = { ...rest, forward: { model: forward.model, messages: [] } }
   }
 
   reply(parts: ReplyParts): Reply {

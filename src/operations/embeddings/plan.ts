@@ -14,7 +14,7 @@ export class EmbeddingsPlan implements Plan {
   private estimate: InputEstimate | undefined
 
   constructor(
-    private readonly asked: AskedEmbeddings,
+    private asked: AskedEmbeddings,
     private readonly model: Model,
     private readonly options: PlanOptions,
   ) {}
@@ -26,6 +26,11 @@ export class EmbeddingsPlan implements Plan {
 
   requestFor({ upstreamModel }: Route): ProviderRequest {
     return { ...this.asked.forward, model: upstreamModel }
+  }
+
+  forget(): void {
+    const { forward, ...rest } = this.asked
+    this.asked = { ...rest, forward: { model: forward.model, input: '' } }
   }
 
   reply(parts: ReplyParts): Reply {

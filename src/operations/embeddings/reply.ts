@@ -22,6 +22,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 export class EmbeddingsReply extends JsonReply {
   /** The embeddings as JSON, each at its index. */
   private data: readonly string[] = []
+  keptBytes = 0
 
   constructor(
     parts: ReplyParts,
@@ -32,6 +33,7 @@ export class EmbeddingsReply extends JsonReply {
 
   body(charge: WireCharge): string {
     const { asked, data } = this
+    this.data = []
     const items = data.map(
       (embedding, index) => `{"object":"embedding","index":${index},"embedding":${embedding}}`,
     )
@@ -58,7 +60,9 @@ export class EmbeddingsReply extends JsonReply {
       if (!Number.isInteger(index) || !((index as number) in data))
         throw unreadable('an index is out of range')
       if (read[index as number] !== undefined) throw unreadable('two embeddings have the same index')
-      read[index as number] = this.write(item.embedding)
+      const written = this.write(item.embedding)
+      this.keptBytes += written.length
+      read[index as number] = written
     }
     if (typeof id === 'string' && id !== '') this.upstreamId = cleanLabel(id)
     this.data = read as string[]

@@ -13,6 +13,7 @@ import { askStore } from '../../engine/asking/stores.js'
 import type { Engine } from '../../engine/engine.js'
 import { eventError } from '../../engine/events/event-error.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
+import type { RequestBody } from '../../protocol/request-body.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { isCount } from '../../protocol/usage.js'
 import { estimatePrompt } from '../chat/prompt-estimate.js'
@@ -44,14 +45,13 @@ export function countEndpoint(engine: Engine): Endpoint {
         call,
         writer,
         (context, { principal }) =>
-          countTokens({ options: engine.options, underWay }, call, context, principal),
+          countTokens({ memory: engine.memory, options: engine.options, underWay }, call, context, principal),
         messages,
       ),
   }
 }
 
-interface Parts {
-  readonly options: Engine['options']
+interface Parts extends Pick<Engine, 'memory' | 'options'> {
   readonly underWay: CountsUnderWay
 }
 
@@ -61,9 +61,26 @@ async function countTokens(
   context: LazyContext,
   principal: Principal,
 ): Promise<string> {
-  const { options } = parts
   authoriseScope(principal, messages)
+  parts.memory.checkRoom()
   const body = await call.readBody(principal.account)
+  const memory = parts.memory.open(principal.account)
+  try {
+    memory.takeRequest(body.bytes)
+    return await countBody(parts, call, body, context, principal)
+  } finally {
+    memory.end()
+  }
+}
+
+async function countBody(
+  parts: Parts,
+  call: IncomingCall,
+  body: RequestBody,
+  context: LazyContext,
+  principal: Principal,
+): Promise<string> {
+  const { options } = parts
   const asked = readRequest(body.value, call.headers, false)
   const model = await findModel(asked.model, context, options)
   checkOperation(messages, model)

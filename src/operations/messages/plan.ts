@@ -19,7 +19,7 @@ export class MessagesPlan implements Plan {
   private estimate: InputEstimate | undefined
 
   constructor(
-    private readonly asked: AskedMessages,
+    private asked: AskedMessages,
     private readonly model: Model,
     private readonly options: PlanOptions,
   ) {
@@ -46,6 +46,11 @@ export class MessagesPlan implements Plan {
     }
     const chat = { forward: chatFor(asked, model, route), marksCache: asked.marksCache }
     return upstreamRequest(routeParameters(chat, model, route, onCallersKey), model, route, bounds)
+  }
+
+  forget(): void {
+    const { native, ...rest } = this.asked
+    this.asked = { ...rest, native: { model: native.model, messages: [] } }
   }
 
   reply(parts: ReplyParts): Reply {

@@ -10,7 +10,7 @@ import { unsupportedFields } from '../chat/unsupported.js'
 import { responsesOpenApi } from './openapi.js'
 import { ResponsePlan } from './plan.js'
 import type { RecentItems } from './recall/recent-items.js'
-import { resolveReferences } from './recall/references.js'
+import { findNamedItems } from './recall/references.js'
 import { RESPONSES_ERRORS } from './reply/errors.js'
 import { type AskedResponse, parseResponseRequest } from './request/read-request.js'
 
@@ -41,8 +41,8 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
     unsupportedFields(asked, supported).map((field) => SPELT_HERE.get(field) ?? field),
   plan: (asked, model, options, { principal }) => {
     const callersItems = recent?.of(principal)
-    const resolved = resolveReferences(asked, callersItems, options.limits.bodyBytes)
-    return new ResponsePlan(resolved, model, options, callersItems)
+    const named = findNamedItems(asked.items, callersItems, options.limits.bodyBytes)
+    return new ResponsePlan(asked, named, model, options, callersItems)
   },
 
   // References stay as they came: a repeat is the same request if an item is gone by then, and gets the same reply.

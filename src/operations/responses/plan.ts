@@ -1,44 +1,73 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type { PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
+import type { InputEstimate, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { ChatPlan } from '../chat/plan.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
 import type { CallersItems } from './recall/recent-items.js'
-import type { Resolved } from './recall/references.js'
+import { type NamedItems, withNamedItems } from './recall/references.js'
 import { ResponseBody } from './reply/response-body.js'
+import { type AboutResponse, RepeatedRequest } from './reply/response-object.js'
 import { ResponseStream } from './reply/response-stream.js'
 import { type AskedResponse, checkedMessages } from './request/read-request.js'
 import { haveReasoning } from './request/to-messages.js'
 import { toResponsesRequest } from './request/to-responses.js'
 
+/** Reading items of more bytes than these takes long. */
+const LARGE_BYTES = 64 * 1_024
+/** More than the bytes of a token in any text that a model writes, with the JSON around it. */
+const MOST_BYTES_A_TOKEN = 32
+
 /** The plan of one response with one model: that of a chat, with a reply of its own. */
 export class ResponsePlan extends ChatPlan {
   readonly leftOut: readonly string[]
-  private readonly response: AskedResponse
-  private readonly hasReasoning: boolean
+  readonly namedBytes: number
+  /** The items that the request names, until they are read. */
+  private named: NamedItems | undefined
+  private readonly repeated: RepeatedRequest
 
   constructor(
-    { asked, leftOut }: Resolved,
+    private response: AskedResponse,
+    named: NamedItems | undefined,
     model: Model,
     options: PlanOptions,
     private readonly recent: CallersItems | undefined,
   ) {
-    super(asked, model, options, 'reasoning')
-    this.leftOut = leftOut
-    this.response = asked
-    this.hasReasoning = haveReasoning(asked.items)
+    super(response, model, options, 'reasoning')
+    this.named = named
+    this.leftOut = named?.leftOut ?? []
+    this.namedBytes = named?.bytes ?? 0
+    const { settings, user } = response
+    this.repeated = new RepeatedRequest({ model: response.model, settings, user })
+  }
+
+  get leastInput(): number | undefined {
+    const { named } = this
+    if (named === undefined || named.bytes < LARGE_BYTES) return undefined
+    return Math.floor(named.bytes / MOST_BYTES_A_TOKEN)
+  }
+
+  override get input(): InputEstimate {
+    this.readNamed()
+    return super.input
   }
 
   override requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
+    this.readNamed()
     const request = super.requestFor(route, onCallersKey) as ChatRequest
+    const { items, settings, thoughts } = this.response
     if (route.adapter.responses !== undefined)
       return toResponsesRequest(request, this.response, route.provider)
-    if (!this.hasReasoning) return request
-    const { items, settings, thoughts } = this.response
+    if (!haveReasoning(items)) return request
     return Object.assign({}, request, {
       messages: checkedMessages(settings.instructions, items, thoughts, route.provider),
     })
+  }
+
+  override forget(): void {
+    super.forget()
+    const settings = { ...this.response.settings, instructions: undefined, tools: [] }
+    this.response = { ...this.response, forward: this.asked.forward, items: [], settings, flatTools: [] }
   }
 
   protected override get boundName(): string {
@@ -46,9 +75,15 @@ export class ResponsePlan extends ChatPlan {
   }
 
   override reply(parts: ReplyParts): Reply {
-    const { response } = this
-    const { mayKeep, model, stream } = response
-    const about = { parts, recent: mayKeep ? this.recent : undefined, response }
+    const { recent, repeated } = this
+    const { calledTools, include, mayKeep, model, stream } = this.response
+    const about: AboutResponse = {
+      parts,
+      recent: mayKeep ? recent : undefined,
+      calledTools,
+      include,
+      repeated,
+    }
     return new ChatReply(
       parts,
       { model, stream, n: 1, reasoningName: 'reasoning' },
@@ -57,5 +92,13 @@ export class ResponsePlan extends ChatPlan {
         body: () => new ResponseBody(about),
       },
     )
+  }
+
+  private readNamed(): void {
+    const { named } = this
+    if (named === undefined) return
+    this.named = undefined
+    this.response = withNamedItems(this.response, named)
+    this.asked = this.response
   }
 }

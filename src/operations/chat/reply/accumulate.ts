@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { memorySize } from '../../../protocol/memory-size.js'
 
 /** Joins the choices of a stream into the choices of a JSON reply. */
 export class ChoiceAccumulator {
@@ -7,7 +8,11 @@ export class ChoiceAccumulator {
     { message: JsonObject; rest: JsonObject; toolCalls: Map<number, JsonObject> }
   >()
 
+  /** The approximate memory of the choices. */
+  bytes = 0
+
   add(choice: JsonObject): void {
+    this.bytes += memorySize(choice)
     const { index, delta, logprobs, ...rest } = choice as {
       index: number
       delta: JsonObject

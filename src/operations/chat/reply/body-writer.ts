@@ -18,6 +18,11 @@ export class BodyWriter {
     return this.choices !== undefined
   }
 
+  /** The approximate memory of what has arrived. */
+  get keptBytes(): number {
+    return this.choices?.length ?? this.accumulator?.bytes ?? 0
+  }
+
   /** Accepts the choices of a body. Throws a `ProviderError` if they cannot be written. */
   takeWhole(choices: readonly JsonObject[]): void {
     this.choices = this.writeSafely(choices)
@@ -39,6 +44,7 @@ export class BodyWriter {
   /** Called when every choice of a stream has ended. Throws a `ProviderError` if they cannot be written. */
   endChoices(lostToolCalls: (choice: number) => readonly number[]): void {
     this.choices = this.writeSafely(this.accumulator?.finished(lostToolCalls) ?? [])
+    this.accumulator = undefined
   }
 
   /** Returns the reply. Its choices must have ended. */
@@ -46,7 +52,14 @@ export class BodyWriter {
     const top = toLatin1(
       JSON.stringify(Object.assign({ id, object: 'chat.completion', created, model }, labels)),
     )
-    return `${top.slice(0, -1)},"choices":${this.choices ?? '[]'},"usage":${writeUsage(charge)}}`
+    return `${top.slice(0, -1)},"choices":${this.takeChoices()},"usage":${writeUsage(charge)}}`
+  }
+
+  /** Returns the written choices, which the reply then keeps no longer. */
+  protected takeChoices(): string {
+    const { choices = '[]' } = this
+    this.choices = undefined
+    return choices
   }
 
   /** Writes the choices of the whole reply, for {@link body}. */

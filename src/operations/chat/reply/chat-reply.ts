@@ -2,6 +2,7 @@ import { type CompatError, isProviderError, ProviderError } from '../../../base/
 import type { Reply, ReplyParts } from '../../../contracts/operation.js'
 import type { ProviderEvent } from '../../../contracts/providers.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
+import type { ReplyBytes } from '../../../contracts/reply.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import { isCount } from '../../../protocol/usage.js'
@@ -134,6 +135,16 @@ export class ChatReply implements Reply {
     return this.choices.some(({ nativeFinishReason }) => nativeFinishReason !== undefined)
   }
 
+  get keptBytes(): number {
+    let bytes = this.pending.length + (this.chunkWriter?.keptBytes ?? 0) + this.bodyWriter.keptBytes
+    for (const choice of this.choices) bytes += choice.keptBytes
+    return bytes
+  }
+
+  opening(): Iterable<string> | undefined {
+    return this.chunkWriter?.opening?.()
+  }
+
   /**
    * Accepts the events of one network read.
    *
@@ -185,12 +196,12 @@ export class ChatReply implements Reply {
   }
 
   /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
-  closing(charge: WireCharge): string {
+  closing(charge: WireCharge): ReplyBytes {
     const labels = this.waitingLabels === undefined ? '' : writeLabels(this.waitingLabels)
-    return this.pending + this.chunkWriter!.closing(charge, labels)
+    return this.chunkWriter!.closing(charge, labels, this.pending)
   }
 
-  failing(error: CompatError, charge: WireCharge): string {
+  failing(error: CompatError, charge: WireCharge): ReplyBytes {
     return this.chunkWriter!.failing(error, charge, this.pending)
   }
 

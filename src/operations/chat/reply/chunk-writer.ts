@@ -1,4 +1,5 @@
 import type { CompatError } from '../../../base/errors.js'
+import type { ReplyBytes } from '../../../contracts/reply.js'
 import { errorFrame } from '../../../protocol/error-body.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
@@ -16,10 +17,17 @@ export interface ReplyTop {
 export interface StreamWriter {
   /** Returns the bytes for some choices of a chunk. `labels` are from {@link writeLabels}. */
   chunks(choices: readonly JsonObject[], labels: string): string
-  /** Returns the end of a stream whose choices have ended, with the charge. */
-  closing(charge: WireCharge, labels: string): string
-  /** Returns the end of a stream that fails, with the charge. `pending` are bytes of {@link chunks} that were not sent. */
-  failing(error: CompatError, charge: WireCharge, pending: string): string
+  /** What the writer keeps until the end of the stream. Nothing if absent. */
+  readonly keptBytes?: number
+  /** Returns the bytes that precede all others, each piece made when it is asked for. None if absent. */
+  opening?(): Iterable<string>
+  /**
+   * Returns the end of a stream whose choices have ended, with the charge. `pending` are bytes of {@link chunks} that were not
+   * sent.
+   */
+  closing(charge: WireCharge, labels: string, pending: string): ReplyBytes
+  /** Returns the end of a stream that fails, with the charge. */
+  failing(error: CompatError, charge: WireCharge, pending: string): ReplyBytes
   /** Called if the client has left. The stream is still written to its end. */
   discard?(): void
 }
@@ -44,8 +52,8 @@ export class ChunkWriter implements StreamWriter {
   }
 
   /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
-  closing(charge: WireCharge, labels = ''): string {
-    return `${this.head}[]${labels},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
+  closing(charge: WireCharge, labels: string, pending: string): string {
+    return `${pending}${this.head}[]${labels},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
   }
 
   /** There is no `[DONE]`: a stream that ends without it is no success. */

@@ -1,5 +1,6 @@
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { memorySize } from '../../../protocol/memory-size.js'
 import type { Losses } from '../../../replies/losses.js'
 import { type EventWriter, writeToolUse } from './event-writer.js'
 import type { BlockSink } from './native-blocks.js'
@@ -36,11 +37,14 @@ interface Gathered {
 export class BodySink implements BlockSink {
   private readonly blocks: Gathered[] = []
   private isUnread = false
+  /** The approximate memory of the blocks. */
+  bytes = 0
 
   constructor(private readonly losses: Losses) {}
 
   open(block: JsonObject): string {
     if (this.isUnread) return ''
+    this.bytes += memorySize(block)
     const own: JsonObject = Object.assign({}, block)
     if (Array.isArray(own.citations)) own.citations = [...own.citations]
     this.blocks.push({ block: own, input: '' })
@@ -50,6 +54,7 @@ export class BodySink implements BlockSink {
   delta(delta: JsonObject): string {
     const last = this.blocks.at(-1)
     if (last === undefined) return ''
+    this.bytes += memorySize(delta)
     const { block } = last
     if (delta.type === 'input_json_delta') last.input += String(delta.partial_json)
     else if (delta.type === 'text_delta') append(block, 'text', delta.text)
@@ -74,6 +79,7 @@ export class BodySink implements BlockSink {
   discard(): void {
     this.isUnread = true
     this.blocks.length = 0
+    this.bytes = 0
   }
 
   /** Returns the JSON of the blocks. */

@@ -19,7 +19,7 @@ export class ChoiceBodyWriter extends BodyWriter {
   }
 
   override body(top: ReplyTop, _labels: JsonObject, charge: WireCharge): string {
-    return writeMessage(top, this.choices ?? '[]', this.stop, charge)
+    return writeMessage(top, this.takeChoices(), this.stop, charge)
   }
 
   protected override write([choice]: readonly JsonObject[]): string {

@@ -61,8 +61,8 @@ export class ChoiceStreamWriter implements StreamWriter {
     return sent
   }
 
-  closing(charge: WireCharge): string {
-    return this.events.end(this.stop, charge)
+  closing(charge: WireCharge, _labels: string, pending: string): string {
+    return pending + this.events.end(this.stop, charge)
   }
 
   failing(error: CompatError, charge: WireCharge): string {

@@ -108,6 +108,10 @@ export class NativeReply implements Reply {
     return this.lost.mends
   }
 
+  get keptBytes(): number {
+    return this.pending.length + this.gathered.bytes + this.content.length
+  }
+
   take(events: readonly ProviderEvent[]): string {
     let sent = this.pending
     for (const event of events) {
@@ -147,6 +151,7 @@ export class NativeReply implements Reply {
     if (this.isStream) return
     try {
       this.content = toLatin1(this.gathered.content())
+      this.gathered.discard()
     } catch (cause) {
       throw new ProviderError('invalid-response', "The provider's reply cannot be written as JSON.", {
         cause,
@@ -163,7 +168,9 @@ export class NativeReply implements Reply {
   }
 
   body(charge: WireCharge): string {
-    return writeMessage(this.top, this.content, this.stop, charge, this.edits)
+    const { content } = this
+    this.content = ''
+    return writeMessage(this.top, content, this.stop, charge, this.edits)
   }
 
   private get stop(): Stop {

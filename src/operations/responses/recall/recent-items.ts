@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../../base/clock.js'
+import type { MemoryBudget } from '../../../base/memory-budget.js'
 import type { Principal } from '../../../contracts/credentials.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
 
 /** How much of recent replies is kept, and for how long. */
 export interface RecallBounds {
@@ -32,7 +33,7 @@ const ENTRY_BYTES = 512
 const ACCOUNT_SHARE = 4
 const PURGE_EVERY_MS = 60_000
 
-/** The items of recent replies, in memory only. Each can be found by the account and the app whose call it answered. */
+/** The items of recent replies, in memory only, for as long as calls leave them room there. Each can be found by the account and the app whose call it answered. */
 export class RecentItems {
   private readonly entries: LRUCache<string, Entry>
   private readonly shares = new Map<string, Share>()
@@ -42,7 +43,9 @@ export class RecentItems {
   constructor(
     { maxBytes, ttlMs }: RecallBounds,
     private readonly clock: Pick<Clock, 'after' | 'now'>,
+    private readonly memory: Pick<MemoryBudget, 'give' | 'take' | 'whenFull'>,
   ) {
+    memory.whenFull((bytes) => this.dropOldest(bytes))
     this.accountMaxBytes = Math.floor(maxBytes / ACCOUNT_SHARE)
     this.entries = new LRUCache({
       maxSize: maxBytes,
@@ -73,6 +76,7 @@ export class RecentItems {
       if (share!.bytes + bytes <= this.accountMaxBytes) break
       this.entries.delete(oldest)
     }
+    if (!this.memory.take(bytes)) return
     this.entries.set(key, { account, json, bytes })
     share = this.shares.get(account)
     if (share === undefined) {
@@ -101,6 +105,11 @@ export class RecentItems {
     this.cancelPurge = undefined
   }
 
+  private dropOldest(bytes: number): void {
+    let dropped = 0
+    while (dropped < bytes && this.entries.size > 0) dropped += this.entries.pop()?.bytes ?? 0
+  }
+
   /** Frees items that are too old, also if nothing is kept any more. */
   private purgeLater(): void {
     if (this.cancelPurge !== undefined) return
@@ -114,6 +123,7 @@ export class RecentItems {
 
   private leave(key: string, { account, bytes }: Entry): void {
     const share = this.shares.get(account)
+    this.memory.give(bytes)
     if (share === undefined) return
     share.keys.delete(key)
     share.bytes -= bytes
@@ -139,11 +149,9 @@ export class CallersItems {
     }
   }
 
-  /** Returns an item and its size, or undefined if it was never kept, or is gone. */
-  find(id: string): { readonly item: JsonObject; readonly bytes: number } | undefined {
-    const json = this.all.find(this.keyOf(id))
-    if (json === undefined) return undefined
-    return { item: JSON.parse(fromLatin1(json)) as JsonObject, bytes: json.length }
+  /** Returns the JSON of an item as latin1, or undefined if it was never kept, or is gone. */
+  find(id: string): string | undefined {
+    return this.all.find(this.keyOf(id))
   }
 
   private keyOf(id: string): string {

@@ -1,5 +1,6 @@
 import { CompatError } from '../../../base/errors.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { fromLatin1 } from '../../../protocol/latin1.js'
 import { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { toPlainItems } from '../request/plain-items.js'
 import { isReference } from '../request/read-items.js'
@@ -7,9 +8,22 @@ import { type AskedResponse, checkedMessages } from '../request/read-request.js'
 import { sealedReasoning } from '../request/sealed-reasoning.js'
 import type { CallersItems } from './recent-items.js'
 
-/** A request whose references to earlier items were replaced by the items. */
-export interface Resolved {
-  readonly asked: AskedResponse
+/** An earlier item that is not read yet. */
+class NamedItem {
+  constructor(
+    /** As latin1. */
+    readonly json: string,
+    /** The place of its name in the request. */
+    readonly place: string,
+  ) {}
+}
+
+/** The items of a request, of which those that it names are not read yet. */
+export interface NamedItems {
+  /** Items that the request has itself, and those that it names. */
+  readonly items: readonly (JsonObject | NamedItem)[]
+  /** The size of the items that it names. */
+  readonly bytes: number
   /** The members that were left out. */
   readonly leftOut: readonly string[]
 }
@@ -21,23 +35,22 @@ const CALLS = new Set<unknown>(['function_call', 'custom_tool_call', 'tool_searc
 const MISSABLE_ID = /^(?:rs|ig)_/
 
 /**
- * Replaces references to earlier items by the items. A further reference to the same item has no effect. Throws a
- * `CompatError` of status 400 if an item is gone without which the conversation cannot go on, and of status 413 if the
- * items are larger than `maxBytes` together.
+ * Finds the earlier items that a request names, without reading them. A further reference to the same item has no effect.
+ * Returns undefined if the request names none. Throws a `CompatError` of status 400 if an item is gone without which the
+ * conversation cannot go on, and of status 413 if the items are larger than `maxBytes` together.
  *
  * @param recent the recent items of the caller, undefined if none are kept
  */
-export function resolveReferences(
-  asked: AskedResponse,
+export function findNamedItems(
+  given: readonly JsonObject[],
   recent: CallersItems | undefined,
   maxBytes: number,
-): Resolved {
-  const { forward, items: given, settings, thoughts } = asked
-  if (!given.some(isReference)) return { asked, leftOut: [] }
+): NamedItems | undefined {
+  if (!given.some(isReference)) return undefined
   const reading = new RequestReading()
   const missable = missableReferences(given)
   const known = new Set<string>()
-  const items: JsonObject[] = []
+  const items: (JsonObject | NamedItem)[] = []
   let bytes = 0
   for (const [position, item] of given.entries()) {
     if (!isReference(item)) {
@@ -53,19 +66,34 @@ export function resolveReferences(
       continue
     }
     known.add(id)
-    bytes += found.bytes
+    bytes += found.length
     if (bytes > maxBytes) throw tooLarge(maxBytes)
-    const { encrypted_content: sealed } = found.item
-    if (sealed !== undefined) sealedReasoning(sealed, item.place as string, reading)
-    if (!isEmptyMessage(found.item)) items.push(found.item)
+    items.push(new NamedItem(found, item.place as string))
+  }
+  if (reading.faults.list.length > 0) throw reading.faults.error([])
+  return { items, bytes, leftOut: [...reading.leftOut] }
+}
+
+/** Returns the request with the items that it names. Throws a `CompatError` of status 400 if no provider can be sent one. */
+export function withNamedItems(asked: AskedResponse, { items: found }: NamedItems): AskedResponse {
+  const reading = new RequestReading()
+  const items: JsonObject[] = []
+  for (const item of found) {
+    if (!(item instanceof NamedItem)) items.push(item)
+    else {
+      const read: JsonObject = JSON.parse(fromLatin1(item.json))
+      const { encrypted_content: sealed } = read
+      if (sealed !== undefined) sealedReasoning(sealed, item.place, reading)
+      if (!isEmptyMessage(read)) items.push(read)
+    }
   }
   if (reading.faults.list.length > 0) throw reading.faults.error([])
   const { items: plain } = toPlainItems(items)
-  const messages = checkedMessages(settings.instructions, plain, thoughts)
-  return {
-    asked: Object.assign({}, asked, { items: plain, forward: Object.assign({}, forward, { messages }) }),
-    leftOut: [...reading.leftOut],
-  }
+  const messages = checkedMessages(asked.settings.instructions, plain, asked.thoughts)
+  return Object.assign({}, asked, {
+    items: plain,
+    forward: Object.assign({}, asked.forward, { messages }),
+  })
 }
 
 /**

@@ -1,6 +1,8 @@
 import { parseInner } from '../../../protocol/inner-json.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
+import { memorySize } from '../../../protocol/memory-size.js'
 import { MAX_DETAILS } from '../../../protocol/request-fields/messages.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
 import { imageAddress, imageText } from '../../../replies/image-text.js'
@@ -54,11 +56,22 @@ export class OutputItems {
   private readonly places = new Map<unknown, number>()
   /** The pieces of each whole thought, by its place among the items. */
   private readonly thoughts = new Map<number, readonly JsonObject[]>()
+  /** The approximate memory of the items, without log probabilities. */
+  private contentBytes = 0
+  private probabilityBytes = 0
+  private keepsProbabilities = true
 
+  /** @param mostProbabilityBytes above these, the items have no log probabilities, only their deltas have */
   constructor(
     private readonly about: AboutResponse,
     private readonly emit: EmitEvent,
+    private readonly mostProbabilityBytes: number,
   ) {}
+
+  /** The approximate memory of the items. */
+  get bytes(): number {
+    return this.contentBytes + this.probabilityBytes
+  }
 
   /** Accepts a choice of a chunk. */
   add({ delta, finish_reason: reason, logprobs }: JsonObject): void {
@@ -96,6 +109,23 @@ export class OutputItems {
     this.endReasoning(isCut)
   }
 
+  /** Returns the pieces of the JSON of all items, as latin1. Each is written when it is asked for. */
+  *pieces(): Generator<string, void> {
+    yield '['
+    for (const [index, item] of this.output.entries()) {
+      yield `${index === 0 ? '' : ','}${toLatin1(JSON.stringify(item))}`
+    }
+    yield ']'
+  }
+
+  /** Leaves the log probabilities out of all items. */
+  forgetProbabilities(): void {
+    this.probabilityBytes = 0
+    for (const { content } of [...this.output, this.message ?? {}]) {
+      for (const part of Array.isArray(content) ? content : []) if ('logprobs' in part) part.logprobs = []
+    }
+  }
+
   /** Keeps the items as far as they have come, so that a later request can name them by their ids. */
   keep(): void {
     const { parts, recent } = this.about
@@ -130,6 +160,7 @@ export class OutputItems {
   }
 
   private begin(kind: string, fields: JsonObject): OpenItem {
+    this.contentBytes += ITEM_BYTES
     const index = this.output.length
     const item: JsonObject = { id: `${kind}_${this.about.parts.newId()}`, ...fields }
     this.output.push(item)
@@ -153,7 +184,7 @@ export class OutputItems {
   }
 
   private get encryptsReasoning(): boolean {
-    return this.about.response.include.has(ENCRYPTED_REASONING)
+    return this.about.include.has(ENCRYPTED_REASONING)
   }
 
   private addReasoning(text: string): void {
@@ -166,11 +197,13 @@ export class OutputItems {
       })
     }
     reasoning.text += text
+    this.contentBytes += text.length
     this.emit('response.reasoning_summary_text.delta', { ...place, delta: text })
   }
 
   private addDetails(details: readonly JsonObject[]): void {
     if (details.length === 0) return
+    this.contentBytes += memorySize(details)
     // Pieces that only repeat the text begin no item of their own.
     if (this.reasoning === undefined && !details.some(isSigned)) return
     this.openReasoning().details.push(...details)
@@ -236,13 +269,24 @@ export class OutputItems {
     const { part, place } = this.openPart('output_text')
     const listed = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
     part.text += text
-    for (const logprob of listed) (part.logprobs as unknown[]).push(logprob)
+    this.contentBytes += text.length
+    if (listed.length > 0) this.keepProbabilities(part, listed)
     this.emit('response.output_text.delta', { ...place, delta: text, logprobs: listed })
+  }
+
+  private keepProbabilities(part: JsonObject, listed: readonly unknown[]): void {
+    if (!this.keepsProbabilities) return
+    this.probabilityBytes += memorySize(listed)
+    for (const logprob of listed) (part.logprobs as unknown[]).push(logprob)
+    if (this.probabilityBytes <= this.mostProbabilityBytes) return
+    this.keepsProbabilities = false
+    this.forgetProbabilities()
   }
 
   private addRefusal(refusal: string): void {
     const { part, place } = this.openPart('refusal')
     part.refusal += refusal
+    this.contentBytes += refusal.length
     this.emit('response.refusal.delta', { ...place, delta: refusal })
   }
 
@@ -253,6 +297,7 @@ export class OutputItems {
     const { part, place } = this.openPart('output_text')
     const annotations = part.annotations as JsonObject[]
     annotations.push(annotation)
+    this.contentBytes += memorySize(annotation)
     this.emit('response.output_text.annotation.added', {
       ...place,
       annotation_index: annotations.length - 1,
@@ -289,6 +334,7 @@ export class OutputItems {
       this.addText(imageText(address), undefined)
       return
     }
+    this.contentBytes += bytes.length
     this.endReasoning(false)
     this.endMessage(false)
     const { index, item } = this.begin('ig', {
@@ -311,6 +357,7 @@ export class OutputItems {
     const open = this.calls.get(call.index) ?? this.openCall(call, details.name)
     if (piece === '') return
     open.args += piece
+    this.contentBytes += piece.length
     open.brackets.take(piece)
     if (open.kind === 'function_call') {
       this.emit('response.function_call_arguments.delta', { ...itemPlace(open), delta: piece })
@@ -335,7 +382,7 @@ export class OutputItems {
     this.endMessage(false)
     this.endWholeCall()
     const isText = isObject(custom)
-    const tool = this.about.response.calledTools.get(String(sentName))
+    const tool = this.about.calledTools.get(String(sentName))
     const { name, namespace } = tool ?? { name: sentName, namespace: undefined }
     const kind = isText ? 'custom_tool_call' : (tool?.item ?? 'function_call')
     const fields: JsonObject = { type: kind, status: 'in_progress', call_id: id }
@@ -397,6 +444,8 @@ export class OutputItems {
 }
 
 const CALL_PREFIXES = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' }
+/** The approximate memory of an item besides its text. */
+const ITEM_BYTES = 512
 const PHASES = new Set<unknown>(['commentary', 'final_answer'])
 const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
 

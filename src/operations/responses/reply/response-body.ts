@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../../protocol/json-values.js'
-import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { BodyWriter } from '../../chat/reply/body-writer.js'
 import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
 import { OutputItems } from './output-items.js'
-import { type AboutResponse, responseObject, responseUsage } from './response-object.js'
+import { type AboutResponse, responsePieces, responseUsage } from './response-object.js'
 
 /** Writes a response as one JSON body. */
 export class ResponseBody extends BodyWriter {
@@ -15,6 +14,10 @@ export class ResponseBody extends BodyWriter {
 
   constructor(private readonly about: AboutResponse) {
     super()
+  }
+
+  override get keptBytes(): number {
+    return super.keptBytes + (this.items?.bytes ?? 0) + this.about.repeated.bytes
   }
 
   override add(choices: readonly JsonObject[]): void {
@@ -33,14 +36,15 @@ export class ResponseBody extends BodyWriter {
     items.end(true)
     this.reason = items.incompleteReason
     this.choices = this.writeSafely(items.without(lostToolCalls(0)))
+    items.forgetProbabilities()
   }
 
   override body(_top: ReplyTop, _labels: JsonObject, charge: WireCharge): string {
     this.items?.keep()
     const { reason } = this
     const status = reason === undefined ? 'completed' : 'incomplete'
-    const top = responseObject(this.about, { status, reason, usage: responseUsage(charge) })
-    return `${toLatin1(JSON.stringify(top)).slice(0, -1)},"output":${this.choices ?? '[]'}}`
+    const state = { status, reason, usage: responseUsage(charge) } as const
+    return [...responsePieces(this.about, state, [this.takeChoices()])].join('')
   }
 
   /** Accepts the choices of a provider's body. */
@@ -54,9 +58,11 @@ export class ResponseBody extends BodyWriter {
     items.end(true)
     this.reason = items.incompleteReason
     this.choices = this.writeSafely(items.output)
+    items.forgetProbabilities()
   }
 
+  /** A body has the log probabilities once, so all of them are kept for it. */
   private newItems(): OutputItems {
-    return new OutputItems(this.about, () => {})
+    return new OutputItems(this.about, () => {}, Infinity)
   }
 }

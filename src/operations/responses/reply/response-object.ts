@@ -2,16 +2,17 @@ import type { CompatError } from '../../../base/errors.js'
 import type { ReplyParts } from '../../../contracts/operation.js'
 import { errorObject } from '../../../protocol/error-body.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
 import { type WireCharge, wireUsage } from '../../../protocol/wire-usage.js'
 import type { CallersItems } from '../recall/recent-items.js'
 import type { AskedResponse } from '../request/read-request.js'
 
-/** A reply and the request that it answers. */
-export interface AboutResponse {
+/** A reply and what it depends on of the request that it answers. */
+export interface AboutResponse extends Pick<AskedResponse, 'calledTools' | 'include'> {
   readonly parts: ReplyParts
   /** Undefined if nothing is kept of replies. */
   readonly recent: CallersItems | undefined
-  readonly response: AskedResponse
+  readonly repeated: RepeatedRequest
 }
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed'
@@ -19,54 +20,110 @@ export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'faile
 /** The state of a response, as its events and its body show it. */
 export interface ResponseState {
   readonly status: ResponseStatus
-  /** Undefined if it is written apart. */
-  readonly output?: readonly JsonObject[]
   readonly usage?: JsonObject
   readonly error?: JsonObject
   /** Why it is incomplete. */
   readonly reason?: string | undefined
 }
 
+type Repeated = Pick<AskedResponse, 'model' | 'settings' | 'user'>
+
 const DEFAULT_FORMAT = Object.freeze({ type: 'text' })
 
-/** Returns a response object, with every field that its specification requires. */
-export function responseObject({ parts, response }: AboutResponse, state: ResponseState): JsonObject {
-  const { model, settings } = response
+/** The fields of a request that each response object repeats, written once. Instructions may have megabytes. */
+export class RepeatedRequest {
+  private json: readonly [before: string, after: string] | undefined
+
+  constructor(private request: Repeated | undefined) {}
+
+  /** Those that precede the output, as members of a JSON object in latin1. */
+  get beforeOutput(): string {
+    return this.written[0]
+  }
+
+  get afterOutput(): string {
+    return this.written[1]
+  }
+
+  get bytes(): number {
+    const [before, after] = this.written
+    return before.length + after.length
+  }
+
+  private get written(): readonly [before: string, after: string] {
+    if (this.request !== undefined) {
+      this.json = write(this.request)
+      // From here on only the text is needed.
+      this.request = undefined
+    }
+    return this.json!
+  }
+}
+
+function write({ model, settings, user }: Repeated): readonly [before: string, after: string] {
   const { parameters, reasoning, text } = settings
-  return {
+  return [
+    members({
+      instructions: settings.instructions ?? null,
+      max_output_tokens: settings.maxOutputTokens ?? null,
+      max_tool_calls: null,
+      model,
+    }),
+    members({
+      parallel_tool_calls: parameters.parallel_tool_calls ?? true,
+      previous_response_id: null,
+      prompt_cache_key: parameters.prompt_cache_key ?? null,
+      reasoning: { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
+      safety_identifier: parameters.safety_identifier ?? null,
+      service_tier: 'default',
+      store: false,
+      temperature: parameters.temperature ?? 1,
+      text: { ...text, format: text.format ?? DEFAULT_FORMAT },
+      tool_choice: settings.toolChoice ?? 'auto',
+      tools: settings.tools,
+      top_logprobs: parameters.top_logprobs ?? 0,
+      top_p: parameters.top_p ?? 1,
+      frequency_penalty: parameters.frequency_penalty ?? 0,
+      presence_penalty: parameters.presence_penalty ?? 0,
+      truncation: 'disabled',
+      user: user ?? null,
+      metadata: settings.metadata ?? {},
+    }),
+  ]
+}
+
+/**
+ * Returns the pieces of a response object as latin1, with every field that its specification requires.
+ *
+ * @param output the pieces of the JSON of its items
+ */
+export function* responsePieces(
+  { parts, repeated }: AboutResponse,
+  { error, reason, status, usage }: ResponseState,
+  output: Iterable<string>,
+): Generator<string, void> {
+  const state = members({
     id: parts.id,
     object: 'response',
     created_at: parts.created,
     completed_at: null,
-    status: state.status,
+    status,
     background: false,
-    error: state.error ?? null,
-    incomplete_details: state.reason === undefined ? null : { reason: state.reason },
-    instructions: settings.instructions ?? null,
-    max_output_tokens: settings.maxOutputTokens ?? null,
-    max_tool_calls: null,
-    model,
-    output: state.output,
-    parallel_tool_calls: parameters.parallel_tool_calls ?? true,
-    previous_response_id: null,
-    prompt_cache_key: parameters.prompt_cache_key ?? null,
-    reasoning: { effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
-    safety_identifier: parameters.safety_identifier ?? null,
-    service_tier: 'default',
-    store: false,
-    temperature: parameters.temperature ?? 1,
-    text: { ...text, format: text.format ?? DEFAULT_FORMAT },
-    tool_choice: settings.toolChoice ?? 'auto',
-    tools: settings.tools,
-    top_logprobs: parameters.top_logprobs ?? 0,
-    top_p: parameters.top_p ?? 1,
-    frequency_penalty: parameters.frequency_penalty ?? 0,
-    presence_penalty: parameters.presence_penalty ?? 0,
-    truncation: 'disabled',
-    usage: state.usage ?? null,
-    user: response.user ?? null,
-    metadata: settings.metadata ?? {},
-  }
+    error: error ?? null,
+    incomplete_details: reason === undefined ? null : { reason },
+  })
+  yield `{${state},`
+  yield repeated.beforeOutput
+  yield ',"output":'
+  yield* output
+  yield `,${members({ usage: usage ?? null })},`
+  yield repeated.afterOutput
+  yield '}'
+}
+
+/** Returns the members of an object that is not empty, without its braces. */
+function members(object: JsonObject): string {
+  return toLatin1(JSON.stringify(object).slice(1, -1))
 }
 
 /** Returns the usage of a response, with its charge. */
