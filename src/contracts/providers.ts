@@ -53,8 +53,8 @@ export interface Route {
 /**
  * Runs one call. Passes the events of each network read to `take`, or an empty list for mere signs of life, and reads no
  * further until a promise that `take` returns has settled. Signs of life before the first byte of a JSON reply can be
- * left out. `heldBytes` is how many bytes of the reply the adapter keeps for later events, such as the beginning of a JSON
- * body: they count in the memory of the call.
+ * left out. `heldBytes` is how many bytes the adapter keeps, such as the beginning of a JSON body: they count in the memory
+ * of the call.
  *
  * Call `take` only once the provider has accepted the request. From then on `call.request` may be empty.
  *

@@ -105,7 +105,11 @@ export class HttpCall implements IncomingCall {
 
   async #collect(collector: BodyCollector, share: BodyShare): Promise<ReceivedBody> {
     try {
-      return parseBytes(await collector.done)
+      const bytes = await collector.done
+      // The collector refers to the bytes, and this call lasts as long as its reply.
+      this.#receivedBytes = collector.receivedBytes
+      this.#collector = undefined
+      return parseBytes(bytes)
     } finally {
       share.free()
     }

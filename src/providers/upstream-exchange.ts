@@ -51,6 +51,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   #dispatchedAgain = false
   readonly #events: ProviderEvent[] = []
   #bytes = 0
+  /** The size of the request, which undici keeps until the reply ends. */
+  #sentBytes = 0
   #errorReply: ErrorReply | undefined
   /** Set until the first byte of a body that is said to be compressed. */
   #compression: Compression | undefined
@@ -134,7 +136,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
         new ProviderError('invalid-response', 'The provider sent an encoded reply that was not requested.'),
       )
     } else {
-      // The call may last for minutes, and its request may be large.
+      // The call may last for minutes, and its request may be large. undici keeps the body, but nothing else does.
+      this.#sentBytes = this.#request.body.length
       this.#request.body = ''
       this.#request.instead = undefined
       this.#compression = compression
@@ -276,7 +279,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
     let waiting: void | Promise<void>
     try {
-      waiting = this.#request.take(events.length === 0 ? NO_EVENTS : events, this.#request.reader.heldBytes)
+      const { reader, take } = this.#request
+      waiting = take(events.length === 0 ? NO_EVENTS : events, reader.heldBytes + this.#sentBytes)
     } catch (error) {
       this.#giveUp(error)
       return

@@ -285,7 +285,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
       await asked
       return service.post(ask())
     },
-    headers: { 'retry-after': '1', 'x-should-retry': 'true' },
+    headers: { 'retry-after': '1' },
   },
   overloaded: { options: faulty(() => ({ admit: down })), run: posts() },
   ledger_unavailable: {

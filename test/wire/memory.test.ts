@@ -28,6 +28,21 @@ async function codeOf(response: { status: number; json(): Promise<unknown> }): P
   return [response.status, error.code]
 }
 
+/** Has the provider answer its next request when the function that this returns is called. */
+function answerLater(): () => void {
+  let goOn = (): void => {}
+  const wait = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  service.upstream.scriptOnce([
+    { wait },
+    { head: 200, headers: { 'content-type': 'application/json' } },
+    { write: JSON.stringify(providerReply()) },
+    'end',
+  ])
+  return goOn
+}
+
 function respond(body: object, token: string = API_KEY) {
   return service.host.request('/responses', {
     method: 'POST',
@@ -39,14 +54,7 @@ function respond(body: object, token: string = API_KEY) {
 describe('a new call', () => {
   it('is refused with 503 while requests fill the memory, and taken when a route has them', async () => {
     await start({ limits: { memoryBytes: 100_000 } })
-    let goOn = (): void => {}
-    const waiting = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    service.upstream.scriptOnce(async (reply) => {
-      await waiting
-      await answerJson(providerReply())(reply)
-    })
+    const goOn = answerLater()
     const asked = service.upstream.nextRequest()
     const large = service.post(ask({ user: 'x'.repeat(35_000) }))
     await asked
@@ -61,14 +69,7 @@ describe('a new call', () => {
 
   it('is refused with 429 if its account fills a quarter of the memory, and nobody else is', async () => {
     await start({ limits: { memoryBytes: 400_000 } })
-    let goOn = (): void => {}
-    const waiting = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    service.upstream.scriptOnce(async (reply) => {
-      await waiting
-      await answerJson(providerReply())(reply)
-    })
+    const goOn = answerLater()
     const asked = service.upstream.nextRequest()
     const first = service.post(ask({ user: 'x'.repeat(30_000) }))
     await asked
@@ -132,7 +133,11 @@ describe('a request that names earlier items', () => {
     return output[0]!.id
   }
   const naming = (id: unknown) => ({
-    input: [{ role: 'user', content: 'Hi' }, { type: 'item_reference', id }, { role: 'user', content: 'Go on' }],
+    input: [
+      { role: 'user', content: 'Hi' },
+      { type: 'item_reference', id },
+      { role: 'user', content: 'Go on' },
+    ],
   })
 
   it('is refused for lack of credit before they are read', async () => {
@@ -158,14 +163,7 @@ describe('a request that names earlier items', () => {
   it('counts them as its body', async () => {
     await start({ limits: { memoryBytes: 1_000_000 } })
     const id = await keep('x'.repeat(80_000))
-    let goOn = (): void => {}
-    const waiting = new Promise<void>((resolve) => {
-      goOn = resolve
-    })
-    service.upstream.scriptOnce(async (reply) => {
-      await waiting
-      await answerJson(providerReply())(reply)
-    })
+    const goOn = answerLater()
     const asked = service.upstream.nextRequest()
     const first = respond(naming(id))
     await asked

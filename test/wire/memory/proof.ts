@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { ACCOUNTS } from './accounts.js'
 import type { MemoryReport } from './router-process.js'
@@ -250,7 +249,9 @@ export async function proveMemory(
       released = new Promise((resolve) => {
         release = resolve
       })
-      const calls = Array.from({ length: CALLS }, (_, number) => statusOf(routerPort, kind.path, body, number))
+      const calls = Array.from({ length: CALLS }, (_, number) =>
+        statusOf(routerPort, kind.path, body, number),
+      )
       // No call is answered before all were sent, so that they are in memory together.
       await untilAsked(provider, calls)
       release()

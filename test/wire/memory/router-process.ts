@@ -54,7 +54,11 @@ setInterval(() => {
 
 function report(): void {
   const { port } = server.address() as AddressInfo
-  process.send?.({ port, aliveBytes: most - idle, rssBytes: process.memoryUsage.rss() } satisfies MemoryReport)
+  process.send?.({
+    port,
+    aliveBytes: most - idle,
+    rssBytes: process.memoryUsage.rss(),
+  } satisfies MemoryReport)
   idle = alive()
   most = idle
 }
