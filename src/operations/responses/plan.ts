@@ -10,6 +10,7 @@ import { ResponseBody } from './reply/response-body.js'
 import { type AboutResponse, RepeatedRequest } from './reply/response-object.js'
 import { ResponseStream } from './reply/response-stream.js'
 import { type AskedResponse, checkedMessages } from './request/read-request.js'
+import { SealedThoughts } from './request/sealed-reasoning.js'
 import { haveReasoning } from './request/to-messages.js'
 import { toResponsesRequest } from './request/to-responses.js'
 
@@ -67,7 +68,14 @@ export class ResponsePlan extends ChatPlan {
   override forget(): void {
     super.forget()
     const settings = { ...this.response.settings, instructions: undefined, tools: [] }
-    this.response = { ...this.response, forward: this.asked.forward, items: [], settings, flatTools: [] }
+    this.response = {
+      ...this.response,
+      forward: this.asked.forward,
+      items: [],
+      settings,
+      flatTools: [],
+      thoughts: new SealedThoughts(),
+    }
   }
 
   protected override get boundName(): string {
