@@ -6,8 +6,8 @@ const SMALL_REQUEST_BYTES = 16 * 1_024
 const COPIES = 3
 /** One account may use a quarter of the budget for its requests. */
 const ACCOUNT_SHARE = 4
-/** A reply that keeps less never waits for room. */
-const NEVER_WAITS_BYTES = 1_024 * 1_024
+/** A reply that keeps less than this part of the budget never waits for room. */
+const SMALL_REPLY_SHARE = 256
 
 /**
  * The memory of all calls under way: bodies that are being read, requests that a route may still need, what replies keep until their end, recordings,
@@ -83,7 +83,7 @@ export class MemoryBudget {
   /** Counts more bytes of a reply. Returns a promise if the reply should wait until there is room. */
   grow(call: CallMemory, bytes: number): Promise<void> | undefined {
     this.used += bytes
-    if (call.keptBytes <= NEVER_WAITS_BYTES || this.hasRoomFor(0)) return undefined
+    if (call.keptBytes <= this.limitBytes / SMALL_REPLY_SHARE || this.hasRoomFor(0)) return undefined
     this.ahead ??= call
     if (this.ahead === call) return undefined
     this.waiting.add(call)
