@@ -25,7 +25,16 @@ function play(events: readonly ProviderEvent[], splice: boolean, stream: boolean
     () => {},
   )
   const route = { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'claude' }
-  const parts = { id: 'msg_1', created: 7, counter: byteRatioCounter, meter, newId: () => 'x', route, splice, repeatedBytes: Infinity }
+  const parts = {
+    id: 'msg_1',
+    created: 7,
+    counter: byteRatioCounter,
+    meter,
+    newId: () => 'x',
+    route,
+    splice,
+    repeatedBytes: Infinity,
+  }
   const reply = new NativeReply(parts, { id: 'msg_1', model: 'acme/fast' }, stream)
   const rest = [...events]
   let sent = ''

@@ -37,6 +37,8 @@ export interface AdmittedCall {
   readonly request: HeldRequest
   /** Whether the client asked for a stream. */
   readonly stream: boolean
+  /** The names of the parameters that only the host has allowed. */
+  readonly unlisted: readonly string[]
   readonly memory: CallMemory
   readonly facts: CallFacts
   readonly log: CallLog

@@ -476,13 +476,13 @@ export class Attempt implements Watched {
     { error, why }: ProviderFailure,
     { firstTokenMs }: AttemptEnd,
   ): CallFailure {
-    const { asked, model, plan, requestId } = this.options.call
+    const { model, plan, requestId, unlisted } = this.options.call
     // With a first token, the provider has accepted key and model.
     const flaw =
       firstTokenMs === undefined
         ? routeFlaw(failure, {
             upstreamModel: this.route.upstreamModel,
-            parameters: asked.unlisted.map(({ name }) => name),
+            parameters: unlisted,
             tokens: () => plan.input.atLeast + plan.outputTokens,
           })
         : undefined

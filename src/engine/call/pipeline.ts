@@ -143,6 +143,7 @@ async function prepare(
     model,
     request,
     stream: asked.stream,
+    unlisted: asked.unlisted.map(({ name }) => name),
     memory,
     facts,
     log,
