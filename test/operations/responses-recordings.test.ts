@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ReplyBytes } from '../../src/contracts/reply.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { ProviderEvent } from '../../src/index.js'
@@ -196,8 +197,13 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
   reply.endChoices('stop')
   const { basis, usage } = meter.asReported({ prompt: 0, completion: 0 })
   const charge = { cost: 0n, base: 0n, markup: 0n, basis, byok: false, usage }
-  const whole = stream ? sent + reply.closing(charge) : reply.body(charge)
+  const opening = stream && sent !== '' ? textOf(reply.opening?.() ?? '') : ''
+  const whole = stream ? opening + sent + textOf(reply.closing(charge)) : reply.body(charge)
   return { whole: fromLatin1(whole), usage, terminated }
+}
+
+function textOf(bytes: ReplyBytes): string {
+  return typeof bytes === 'string' ? bytes : [...bytes].join('')
 }
 
 describe.each(all)('a stream of $provider, as a response', (played) => {
