@@ -79,6 +79,7 @@ const routeSchema = z.strictObject({
   prices: pricesSchema.optional(),
   supportedParameters: keysSchema().optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
+  promptEscapes: z.enum(['ascii', 'html']).optional(),
   weight: z.number().nonnegative().optional(),
   secret: z.string().min(1).nullable().optional(),
 })

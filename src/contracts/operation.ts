@@ -10,6 +10,7 @@ import type { EngineOptions } from './engine-options.js'
 import type { OpenApiOperation } from './openapi.js'
 import type {
   AdapterRun,
+  PromptEscapes,
   ProviderAdapter,
   ProviderCall,
   ProviderEvent,
@@ -127,8 +128,8 @@ export interface Plan {
 
 /** How many tokens the input of a call may have. */
 export interface InputEstimate {
-  /** Errs high, to size a hold. `factor` is the `tokenFactor` of the route's adapter. */
-  atMost(factor?: number): number
+  /** Errs high, to size a hold. `factor` is the `tokenFactor` of the route's adapter, `escapes` its `promptEscapes`. */
+  atMost(factor?: number, escapes?: PromptEscapes): number
   /** Errs low, and counts text only: charged if the provider reports nothing. */
   readonly atLeast: number
   /** Whether the input may have audio or images, whose tokens can have prices of their own. */

@@ -46,9 +46,17 @@ export interface Route {
    * reply. With `abort` the caller pays only for the part that has arrived: use it if the provider stops billing.
    */
   readonly onDisconnect?: 'abort' | 'drain'
+  /**
+   * The characters that the provider's chat template writes as `\uXXXX` in tools and their results: `ascii` all that are
+   * not ASCII, as Python does by default; `html` those with a meaning in HTML, as Go does. None if absent. Only upper
+   * bounds of prompts depend on it.
+   */
+  readonly promptEscapes?: PromptEscapes
   /** The share of calls among otherwise equal routes. 1 by default; 0 comes last. */
   readonly weight?: number
 }
+
+export type PromptEscapes = 'ascii' | 'html'
 
 /**
  * Runs one call. Passes the events of each network read to `take`, or an empty list for mere signs of life, and reads no

@@ -61,6 +61,7 @@ const providerSchema = z.strictObject({
   prices: pricesSchema.optional(),
   supportedParameters: z.array(z.string()).readonly().optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
+  promptEscapes: z.enum(['ascii', 'html']).optional(),
   weight: z.number().nonnegative().optional(),
 })
 

@@ -35,6 +35,7 @@ const providers: readonly RegistryProvider[] = [
     adapter,
     byok: 'no',
     onDisconnect: 'abort',
+    promptEscapes: 'html',
     weight: 0,
     prices: { input: '1', output: '2' },
     supportedParameters: ['tools'],
@@ -61,8 +62,8 @@ export const registryCases: readonly RegistryCase[] = Object.freeze([
   }),
   registryCase('registry-settings', 'a route has all its settings', async (routes) => {
     const [first, second] = enabledOf(await routes('acme/fast'))
-    const { byok, onDisconnect, weight, prices, supportedParameters } = first!
-    assert.deepEqual([byok, onDisconnect, weight], ['no', 'abort', 0])
+    const { byok, onDisconnect, promptEscapes, weight, prices, supportedParameters } = first!
+    assert.deepEqual([byok, onDisconnect, promptEscapes, weight], ['no', 'abort', 'html', 0])
     assert.deepEqual({ ...prices }, { input: '1', output: '2' })
     assert.deepEqual([...(supportedParameters ?? [])], ['tools'])
     assert.equal(typeof first!.secret?.reveal, 'function', 'secret must be a result of createSecret')

@@ -5,6 +5,7 @@ import type { TokenCounter } from '../../src/contracts/token-counter.js'
 import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
+import { HONEST_PROMPTS } from '../helpers/honest-prompts.js'
 
 const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
 
@@ -115,7 +116,7 @@ describe('the estimate of a prompt', () => {
       const given = { ...members, image_url: { url: 'https://example.com/a.png' } }
       const reply = { role: 'assistant', content: null, images: [given] }
       expect(estimate([reply]).atMost).toBe(8 + 3_000)
-      expect(bound([reply], {}, { ...MODEL, mediaTokens: 5_000 })).toBe(5_000 + 16 + 200)
+      expect(bound([reply], {}, { ...MODEL, mediaTokens: 5_000 })).toBe(5_000 + 2 + 16 + 200)
       expect(() => bound([reply])).toThrow('messages.0.images.0 is not accepted')
     },
   )
@@ -130,7 +131,9 @@ describe('the estimate of a prompt', () => {
       const tokens = Math.ceil(text.length / 3) + 8
       expect(estimate([user([image(address)])]).atMost).toBe(tokens + 3_000)
       expect(estimate([user([{ type: 'file', file: { file_data: address } }])]).atMost).toBe(tokens + 8_000)
-      expect(bound([user([image(address)])], {}, { ...MODEL, mediaTokens: 50 })).toBe(text.length + 16 + 200)
+      expect(bound([user([image(address)])], {}, { ...MODEL, mediaTokens: 50 })).toBe(
+        text.length + 2 + 16 + 200,
+      )
     }
   })
 
@@ -196,7 +199,7 @@ describe('the estimate of a prompt', () => {
     const messages = [user([PDF, image('data:,')])]
     const estimated = { counter: counts, upperCounter: counts, neverOverdraw: false }
     expect(estimatePrompt(request(messages), MODEL, estimated).atMost()).toBe(8 + 100)
-    expect(bound(messages, {}, MODEL, counts)).toBe(16 + 200 + 100)
+    expect(bound(messages, {}, MODEL, counts)).toBe(16 + 200 + 100 + 6 + 2)
   })
 })
 
@@ -230,16 +233,76 @@ describe('the upper limit of a prompt', () => {
     expect(bound([{ role: 'assistant', content: null, tool_calls: calls }])).toBeGreaterThan(spaced.length)
   })
 
+  it('counts the result of a tool as JSON, with six bytes for any control character', () => {
+    const result = (content: unknown) => [{ role: 'tool', tool_call_id: '', content }]
+    const rest = 16 + 200
+    expect(bound(result('ab'))).toBe(2 + 2 + rest)
+    expect(bound(result('\u0001\b\f\u007f'))).toBe(2 + 18 + 1 + rest)
+    expect(bound(result('"\\\n\r\t'))).toBe(2 + 10 + rest)
+    expect(bound(result('\\b\\f'))).toBe(2 + 6 + rest)
+    expect(bound([{ role: 'function', name: '', content: '\n' }])).toBe(2 + 2 + rest)
+    // A list of parts may be written as it is: {"type": "text", "text": "…"}.
+    expect(bound(result([{ type: 'text', text: '\u0001' }]))).toBeGreaterThanOrEqual(30 + 6 + 2 + rest)
+    // What others say is text.
+    expect(bound([user('\u0001')])).toBe(1 + rest)
+  })
+
+  it('charges the text of a result as it is', () => {
+    const messages = [{ role: 'tool', tool_call_id: '', content: '"'.repeat(40) }]
+    const made = estimatePrompt(request(messages), MODEL, {
+      counter,
+      upperCounter: byteCounter,
+      neverOverdraw: true,
+    })
+    expect(made.atLeast).toBe(10)
+  })
+
+  it('adds 2 tokens for each part, and 6 for a file', () => {
+    const text = { type: 'text', text: 'x' }
+    expect(bound([user([text, text, text])])).toBe(3 * 3 + 16 + 200)
+    expect(
+      bound([user([image(png(1, 1)), PDF])], {}, { ...MODEL, mediaTokens: { image: 50, pdf: 50_000 } }),
+    ).toBe(50 + 2 + 50_000 + 6 + 'report.pdf'.length + 16 + 200)
+  })
+
+  it('counts six bytes for each character that the provider of a route escapes in tools and their results', () => {
+    const bounds = (text: string) => {
+      const tools = [{ type: 'function', function: { name: 'f', description: text } }]
+      const messages = [user(text), { role: 'tool', tool_call_id: '', content: text }]
+      const counters = { counter, upperCounter: byteCounter, neverOverdraw: true }
+      const made = estimatePrompt(request(messages, { tools }), MODEL, counters)
+      return [made.atMost(1, 'html') - made.atMost(), made.atMost(1, 'ascii') - made.atMost()]
+    }
+    expect(bounds('plain')).toEqual([0, 0])
+    expect(bounds("<>&'")).toEqual([2 * 4 * 5, 0])
+    expect(bounds('\u2028')).toEqual([2 * 3, 2 * 3])
+    expect(bounds('é')).toEqual([0, 2 * 4])
+    expect(bounds('😀')).toEqual([0, 2 * 8])
+    // Its normal form is longer than its escape, and a template need not escape it everywhere.
+    expect(bounds('\ufdfa')).toEqual([0, 0])
+  })
+
+  it.each(Object.entries(HONEST_PROMPTS))(
+    'is at most 1.3 times as much as before for an honest prompt with tools in %s',
+    (_, { before, request: honest }) => {
+      const made = estimatePrompt(honest, MODEL, { counter, upperCounter: byteCounter, neverOverdraw: true })
+      expect(made.atMost() / before).toBeLessThanOrEqual(1.3)
+      expect(made.atMost(1, 'html') / before).toBeLessThanOrEqual(1.3)
+    },
+  )
+
   it('is at most the context of the model', () => {
     expect(bound([user('x'.repeat(10_000))], {}, { ...MODEL, contextLength: 1_000 })).toBe(1_000)
   })
 
   it('has, for each medium, the number in the catalogue, else the whole context', () => {
     const messages = [user([image(png(10, 10)), image('https://example.com/a.png')])]
-    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(10_000 + 16 + 200)
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(10_000 + 4 + 16 + 200)
     expect(bound(messages, {}, { ...MODEL, contextLength: 4_000 })).toBe(4_000)
-    expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(10_000 + 216)
-    expect(bound(messages, {}, { ...MODEL, mediaTokens: { image: 40, pdf: 9_000 } })).toBe(80 + 216)
+    expect(bound(messages, {}, { ...MODEL, contextLength: 90_000, mediaTokens: 5_000 })).toBe(
+      10_000 + 4 + 216,
+    )
+    expect(bound(messages, {}, { ...MODEL, mediaTokens: { image: 40, pdf: 9_000 } })).toBe(80 + 4 + 216)
   })
 
   it('does not exist for media that the catalogue does not list', () => {

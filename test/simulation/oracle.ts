@@ -236,7 +236,9 @@ function promptDue(world: World, call: SimCall): number {
     return Math.ceil(bytes / 3) + 8 * messages.length + (mediaTokens ?? 3_000) * images
   }
   const media = images === 0 ? 0 : images * (mediaTokens ?? contextLength)
-  return Math.min(bytes + 16 * messages.length + 200 + media, contextLength)
+  // Such a message has two parts.
+  const parts = 2 * 2 * images
+  return Math.min(bytes + 16 * messages.length + 200 + media + parts, contextLength)
 }
 
 /** A count above these is invalid, whatever the catalogue lists. */

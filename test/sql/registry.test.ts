@@ -113,7 +113,14 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     const { built, adapters } = createFactory()
     const stores = engine.open('built', { adapters, secretKeys: [oldKey] })
     const admin = adminWithoutAdapters(stores)
-    await admin.putRoute({ ...route, secret: 'sk-upstream', weight: 0.5, onDisconnect: 'abort', byok: 'no' })
+    await admin.putRoute({
+      ...route,
+      secret: 'sk-upstream',
+      weight: 0.5,
+      onDisconnect: 'abort',
+      promptEscapes: 'html',
+      byok: 'no',
+    })
     await admin.putRoute({ ...route, id: 'r0', enabled: false })
     await admin.putRoute({ ...route, id: 'other', model: 'acme/slow' })
     const routes = await stores.providers.routes(model, context)
@@ -124,6 +131,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       upstreamModel: 'gpt-4o-mini',
       weight: 0.5,
       onDisconnect: 'abort',
+      promptEscapes: 'html',
       byok: 'no',
     })
     expect(first?.secret?.reveal()).toBe('sk-upstream')

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type MemoryModel } from '../../src/index.js'
+import { anthropic, type MemoryModel, memoryProviders } from '../../src/index.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { MODEL, PRICES, providerReply, type ServiceOptions, WireService } from './service.js'
 
@@ -109,6 +109,54 @@ describe('under neverOverdraw a call costs all that the provider bills, and no m
     expect(made.basis).toBe('reported')
     const sent = service.asked[0]!.body as Record<string, number>
     expect(sent.max_tokens).toBeLessThanOrEqual(LISTED.maxOutputTokens!)
+  })
+})
+
+describe('on a route whose provider escapes what tools contain', () => {
+  it.each<['html' | 'ascii', string]>([
+    ['html', '<'.repeat(3_000)],
+    ['ascii', '😀'.repeat(1_500)],
+  ])('a call costs no more than its hold: %s', async (promptEscapes, text) => {
+    await start({
+      router: ({ providers: _ }) => ({
+        neverOverdraw: true,
+        providers: memoryProviders([
+          {
+            id: 'p0',
+            models: { [MODEL]: 'upstream' },
+            adapter: {
+              async chat({ request }, take) {
+                const tokens = JSON.stringify(request.tools).replace(/[<\u0080-\uffff]/g, '\\u0000').length
+                const results = JSON.stringify(request.messages.at(-1)!.content).replace(
+                  /[<\u0080-\uffff]/g,
+                  '\\u0000',
+                )
+                await take([
+                  { type: 'completion', completion: { ...providerReply() } },
+                  { type: 'usage', usage: { prompt: tokens + results.length, completion: 1 } },
+                ])
+                return { terminated: true }
+              },
+            },
+            promptEscapes,
+          },
+        ]),
+      }),
+    })
+    const made = await charge({
+      messages: [
+        { role: 'user', content: 'Go' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: text },
+      ],
+      tools: [{ type: 'function', function: { name: 'f', description: text } }],
+    })
+    expect(made.usage.prompt).toBeGreaterThan(2 * 18_000)
+    expect(made.shortfall).toBeUndefined()
   })
 })
 

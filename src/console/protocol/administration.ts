@@ -236,6 +236,7 @@ interface RouteFields {
   readonly prices?: PricesView
   readonly supportedParameters?: readonly string[]
   readonly onDisconnect?: 'abort' | 'drain'
+  readonly promptEscapes?: 'ascii' | 'html'
   readonly weight?: number
 }
 

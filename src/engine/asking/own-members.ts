@@ -38,6 +38,7 @@ const NO_ROUTE: None<Route> = {
   prices: undefined,
   supportedParameters: undefined,
   onDisconnect: undefined,
+  promptEscapes: undefined,
   weight: undefined,
 }
 

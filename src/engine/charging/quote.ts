@@ -77,7 +77,7 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
   }
   const terms: Terms = byokFee === undefined ? { prices: table, markup } : { prices: table, markup, byokFee }
   const { input, outputTokens } = request
-  const inputTokens = input.atMost(route.adapter.tokenFactor)
+  const inputTokens = input.atMost(route.adapter.tokenFactor, route.promptEscapes)
   return {
     terms,
     priceVersion: model.priceVersion,

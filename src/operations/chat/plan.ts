@@ -3,7 +3,7 @@ import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { ReasoningName } from '../../contracts/reasoning-name.js'
 import { isOutputBound, type OutputBounds, outputBounds } from './output-bounds.js'
-import { estimatePrompt, predictedTokens } from './prompt-estimate.js'
+import { estimatePrompt, predictedTokens, withoutRequest } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatReply } from './reply/chat-reply.js'
 import { routeParameters, upstreamRequest } from './route-request.js'
@@ -33,7 +33,7 @@ export class ChatPlan implements Plan {
   }
 
   get input(): InputEstimate {
-    this.estimate ??= estimatePrompt(this.asked.forward, this.model, this.options)
+    this.estimate ??= estimatePrompt(this.asked.forward, this.model, this.options, this.joinedTokens)
     return this.estimate
   }
 
@@ -45,6 +45,11 @@ export class ChatPlan implements Plan {
     const tokens = Math.max(each - bounds.thinking, half)
     if (tokens < 1) return undefined
     return `${this.boundName}: ${tokens}`
+  }
+
+  /** The most tokens that parts add which the chat has as one. */
+  protected get joinedTokens(): number {
+    return 0
   }
 
   /** The field that limits the output, as the client wrote it. */
@@ -61,6 +66,9 @@ export class ChatPlan implements Plan {
   forget(): void {
     const { forward, ...rest } = this.asked
     this.asked = { ...rest, forward: { model: forward.model, messages: [] } }
+    if (this.estimate !== undefined && this.options.neverOverdraw) {
+      this.estimate = withoutRequest(this.estimate)
+    }
   }
 
   reply(parts: ReplyParts): Reply {

@@ -1,6 +1,7 @@
 import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
+import type { PromptEscapes } from '../../contracts/providers.js'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
@@ -14,7 +15,12 @@ const TOKENS_A_MESSAGE = 8
 const MOST_TOKENS_A_MESSAGE = 16
 const MOST_TOKENS_A_REQUEST = 200
 const MOST_TOKENS_WITH_TOOLS = 700
+/** Between two parts, a template or a provider may write a line feed. */
+export const MOST_TOKENS_A_PART = 2
+export const MOST_TOKENS_A_DOCUMENT = 6
 
+/** All others have results of tools. */
+const SPEAKERS = new Set(['system', 'developer', 'user', 'assistant'])
 /** The tokens of a message include a role up to this length. */
 const LONGEST_ROLE_CHARS = 16
 const CHARGED_FIELDS = new Set(['tools', 'functions', 'response_format'])
@@ -25,9 +31,42 @@ const CHOICES = new Set(['tool_choice', 'function_call'])
  *
  * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. Throws 400 `invalid_request` if the
  * request has media and the catalogue has no upper bound for them.
+ *
+ * @param otherTokens the most tokens that parts of the client's request add which the chat no longer shows, for a bound
  */
-export function estimatePrompt(request: ChatRequest, model: Model, counters: PromptCounters): InputEstimate {
-  const sums = counters.neverOverdraw ? new UpperBound(model, counters) : new Estimate(model, counters)
+export function estimatePrompt(
+  request: ChatRequest,
+  model: Model,
+  counters: PromptCounters,
+  otherTokens = 0,
+): InputEstimate {
+  if (!counters.neverOverdraw) return addRequest(request, new Estimate(model, counters)).estimate()
+  const bound = (escapes?: PromptEscapes) => {
+    const sums = addRequest(request, new UpperBound(model, counters, escapes))
+    return sums.estimate(otherTokens)
+  }
+  const { atLeast, atMost, hasMedia } = bound()
+  const withEscapes = new Map<PromptEscapes, number>()
+  return {
+    atLeast,
+    hasMedia,
+    // No factor applies, because no tokenizer makes more tokens than there are bytes.
+    atMost(_factor, escapes) {
+      if (!isEscapes(escapes)) return atMost
+      const known = withEscapes.get(escapes) ?? bound(escapes).atMost
+      withEscapes.set(escapes, known)
+      return known
+    },
+  }
+}
+
+/** Returns an estimate under `neverOverdraw` that lets go of the request. No further route is asked about. */
+export function withoutRequest({ atLeast, atMost, hasMedia }: InputEstimate): InputEstimate {
+  const most = atMost()
+  return { atLeast, hasMedia, atMost: () => most }
+}
+
+function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
   for (const [position, message] of request.messages.entries()) addMessage(message, position, sums)
   for (const field of Object.keys(request)) {
     const value = request[field]
@@ -39,7 +78,7 @@ export function estimatePrompt(request: ChatRequest, model: Model, counters: Pro
     if (isCharged) sums.hasTools()
     else if (!CHOICES.has(field)) sums.hasMedia()
   }
-  return sums.estimate()
+  return sums
 }
 
 /** Adds up the tokens of a prompt. */
@@ -48,16 +87,18 @@ interface Sums {
   /** @param isCharged whether the text also counts in an estimate that is charged */
   text(text: string, isCharged: boolean): void
   json(value: unknown, isCharged: boolean): void
+  /** @param whole the result of a tool, or a part of it, which is JSON in some chat templates */
+  result(whole: unknown, text: string): void
+  part(type: unknown): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
   /** The prompt has audio or images, or something that may be such. */
   hasMedia(): void
-  /** Calls the counters. If one of them fails, it must fail before anything is held. */
-  estimate(): InputEstimate
 }
 
 function addMessage(message: ChatMessage, position: number, sums: Sums): void {
   sums.message()
+  const isResult = !SPEAKERS.has(message.role)
   for (const field of Object.keys(message)) {
     const value = message[field]
     if (value === undefined || value === null) continue
@@ -65,7 +106,9 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
     if (field === 'role') {
       if (message.role.length > LONGEST_ROLE_CHARS) sums.text(message.role, false)
     } else if (field === 'content' && Array.isArray(value)) {
-      for (const [at, part] of value.entries()) addPart(part, `messages.${position}.content.${at}`, sums)
+      for (const [at, part] of value.entries()) {
+        addPart(part, `messages.${position}.content.${at}`, isResult, sums)
+      }
     } else if (field === 'images' && Array.isArray(value)) {
       for (const [at, image] of value.entries()) {
         // Whatever type the client gives it, or none.
@@ -74,7 +117,8 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
     } else if (field === 'reasoning_content') {
       // The router sends reasoning under two names, and clients send both back.
       if (value !== message.reasoning) addValue(value, true, sums)
-    } else if (field !== 'cache_control' && field !== 'is_error') addValue(value, true, sums)
+    } else if (field === 'content' && isResult && typeof value === 'string') sums.result(value, value)
+    else if (field !== 'cache_control' && field !== 'is_error') addValue(value, true, sums)
   }
 }
 
@@ -83,19 +127,22 @@ function addValue(value: unknown, isCharged: boolean, sums: Sums): void {
   else sums.json(value, isCharged)
 }
 
-function addPart(part: unknown, place: string, sums: Sums): void {
+function addPart(part: unknown, place: string, isResult: boolean, sums: Sums): void {
   if (!isObject(part)) return
   if (isMedia(part)) {
     addMedia(part, place, sums)
     return
   }
+  sums.part(part.type)
   const { cache_control: _, text, ...others } = part
-  if (typeof text === 'string') sums.text(text, true)
+  if (typeof text === 'string' && isResult) sums.result({ type: part.type, text }, text)
+  else if (typeof text === 'string') sums.text(text, true)
   else if (typeof part.refusal === 'string') sums.text(part.refusal, true)
   else addValue(others, false, sums)
 }
 
 function addMedia(part: JsonObject, place: string, sums: Sums): void {
+  sums.part(part.type)
   sums.hasMedia()
   sums.media(part, () => place)
 }
@@ -127,6 +174,12 @@ class Estimate implements Sums {
     this.text(JSON.stringify(value), isCharged)
   }
 
+  result(_whole: unknown, text: string): void {
+    this.text(text, true)
+  }
+
+  part(): void {}
+
   media(part: JsonObject): void {
     this.text(mediaText(part), false)
     if (this.perhaps.addMedia !== undefined) this.perhaps.addMedia(part)
@@ -139,6 +192,7 @@ class Estimate implements Sums {
     this.anyMedia = true
   }
 
+  /** Calls the counters. If one of them fails, it must fail before anything is held. */
   estimate(): InputEstimate {
     const text = this.charged.atMost() + this.perhaps.atMost()
     const { anyMedia, rest } = this
@@ -161,6 +215,7 @@ class UpperBound implements Sums {
   constructor(
     private readonly model: Model,
     { counter, upperCounter }: PromptCounters,
+    private readonly escapes: PromptEscapes | undefined,
   ) {
     this.charged = counter.tally()
     this.counter = upperCounter
@@ -178,7 +233,26 @@ class UpperBound implements Sums {
 
   json(value: unknown, isCharged: boolean): void {
     if (isCharged) this.charged.add(JSON.stringify(value))
-    this.upper.add(writtenOut(value))
+    this.addJson(writtenOut(value))
+  }
+
+  result(whole: unknown, text: string): void {
+    this.charged.add(text)
+    this.addJson(typeof whole === 'string' ? JSON.stringify(whole) : writtenOut(whole))
+  }
+
+  /** A template may write the JSON of one place with escapes, and that of another without. */
+  private addJson(json: string): void {
+    const text = controlsWrittenOut(json)
+    if (this.escapes === undefined) this.upper.add(text)
+    else {
+      const escaped = text.replace(ESCAPED[this.escapes], SOME_ESCAPE)
+      this.rest += Math.max(this.tokensOf(text), this.tokensOf(escaped))
+    }
+  }
+
+  part(type: unknown): void {
+    this.rest += type === 'file' ? MOST_TOKENS_A_DOCUMENT : MOST_TOKENS_A_PART
   }
 
   media(part: JsonObject, place: () => string): void {
@@ -207,12 +281,16 @@ class UpperBound implements Sums {
     this.anyMedia = true
   }
 
-  estimate(): InputEstimate {
+  /** Calls the counters. If one of them fails, it must fail before anything is held. */
+  estimate(otherTokens: number) {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
-    const atMost = Math.min(this.upper.atMost() + this.rest + overhead, contextLength)
-    // No factor applies, because no tokenizer makes more tokens than there are bytes.
-    return { atLeast: this.charged.atLeast(), atMost: () => atMost, hasMedia: this.anyMedia }
+    const tokens = this.upper.atMost() + this.rest + overhead + otherTokens
+    return {
+      atLeast: this.charged.atLeast(),
+      atMost: Math.min(tokens, contextLength),
+      hasMedia: this.anyMedia,
+    }
   }
 }
 
@@ -231,6 +309,24 @@ function unbounded(param: string, { id }: Model): CompatError {
  */
 function writtenOut(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
+}
+
+/** Any escape is as long. */
+const SOME_ESCAPE = '\\u0000'
+/** The characters that are escaped, in units of UTF-16. */
+const ESCAPED: Readonly<Record<PromptEscapes, RegExp>> = {
+  ascii: /[\u0080-\uffff]/g,
+  html: /[<>&'\u2028\u2029]/g,
+}
+
+/** A registry of the host's own may have anything there. */
+function isEscapes(escapes: unknown): escapes is PromptEscapes {
+  return escapes === 'ascii' || escapes === 'html'
+}
+
+/** `JSON.stringify` writes two control characters in short that others write in full. */
+function controlsWrittenOut(json: string): string {
+  return json.replace(/\\\\|\\[bf]/g, (found) => (found === '\\\\' ? found : SOME_ESCAPE))
 }
 
 /** Counts the tokens of a predicted output. Rejected tokens are billed as output. */

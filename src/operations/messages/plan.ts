@@ -2,12 +2,18 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import { type OutputBounds, outputBounds } from '../chat/output-bounds.js'
-import { estimatePrompt } from '../chat/prompt-estimate.js'
+import {
+  estimatePrompt,
+  MOST_TOKENS_A_DOCUMENT,
+  MOST_TOKENS_A_PART,
+  withoutRequest,
+} from '../chat/prompt-estimate.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
 import { routeParameters, upstreamRequest } from '../chat/route-request.js'
 import { ChoiceBodyWriter } from './reply/choice-body-writer.js'
 import { ChoiceStreamWriter } from './reply/choice-stream-writer.js'
 import { NativeReply } from './reply/native-reply.js'
+import { blocksOf } from './request/blocks.js'
 import { nativeRequest } from './request/native-request.js'
 import { type AskedMessages, chatFor, wholeChat } from './request/read-request.js'
 
@@ -30,8 +36,17 @@ export class MessagesPlan implements Plan {
   }
 
   get input(): InputEstimate {
-    this.estimate ??= estimatePrompt(wholeChat(this.asked), this.model, this.options)
+    this.estimate ??= estimatePrompt(wholeChat(this.asked), this.model, this.options, this.blockTokens())
     return this.estimate
+  }
+
+  /** The most tokens that blocks add which the chat has as one text. */
+  private blockTokens(): number {
+    const { messages, system } = this.asked.native
+    return [system, ...messages.map(({ content }) => content)].reduce<number>(
+      (sum, content) => sum + tokensOfBlocks(content),
+      0,
+    )
   }
 
   shortened(outputTokens: number): string | undefined {
@@ -51,6 +66,9 @@ export class MessagesPlan implements Plan {
   forget(): void {
     const { native, ...rest } = this.asked
     this.asked = { ...rest, native: { model: native.model, messages: [] } }
+    if (this.estimate !== undefined && this.options.neverOverdraw) {
+      this.estimate = withoutRequest(this.estimate)
+    }
   }
 
   reply(parts: ReplyParts): Reply {
@@ -66,4 +84,14 @@ export class MessagesPlan implements Plan {
       },
     )
   }
+}
+
+function tokensOfBlocks(content: unknown): number {
+  let tokens = 0
+  for (const block of blocksOf(content)) {
+    const isDocument = block.type === 'document' || block.type === 'search_result'
+    tokens += isDocument ? MOST_TOKENS_A_DOCUMENT : MOST_TOKENS_A_PART
+    if (block.type === 'tool_result') tokens += tokensOfBlocks(block.content)
+  }
+  return tokens
 }

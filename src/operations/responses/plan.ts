@@ -3,6 +3,7 @@ import type { InputEstimate, PlanOptions, Reply, ReplyParts } from '../../contra
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { ChatPlan } from '../chat/plan.js'
+import { MOST_TOKENS_A_PART } from '../chat/prompt-estimate.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
 import type { CallersItems } from './recall/recent-items.js'
 import { type NamedItems, withNamedItems } from './recall/references.js'
@@ -76,6 +77,13 @@ export class ResponsePlan extends ChatPlan {
       flatTools: [],
       thoughts: new SealedThoughts(),
     }
+  }
+
+  /** A provider of this API gets every part as it came. */
+  protected override get joinedTokens(): number {
+    const { items } = this.response
+    const parts = items.flatMap(({ content, output }) => [content, output]).filter(Array.isArray)
+    return parts.reduce((sum, { length }) => sum + length * MOST_TOKENS_A_PART, 0)
   }
 
   protected override get boundName(): string {

@@ -45,6 +45,7 @@ export function Routes({ query }: { query: Place['query'] }) {
             enabled: values.text('enabled') !== 'no',
             byok: values.text('byok') as RouteView['byok'],
             onDisconnect: values.text('onDisconnect') as RouteView['onDisconnect'],
+            promptEscapes: values.text('promptEscapes') as RouteView['promptEscapes'],
             weight: weightOf(values.text('weight')),
             supportedParameters: readParameters(values),
             prices: readPrices(values),
@@ -255,6 +256,11 @@ function fieldsOf(
       '': 'by default',
       drain: 'read the reply to its end',
       abort: 'close the connection',
+    }),
+    select('promptEscapes', 'Escapes in the prompt', route?.promptEscapes ?? '', {
+      '': 'none, by default',
+      html: 'of < > & and quotes, as by Ollama and TGI',
+      ascii: 'of everything but ASCII',
     }),
     {
       name: 'weight',

@@ -1,0 +1,7 @@
+/** The part of the package that the tests use. */
+declare module '@huggingface/jinja' {
+  export class Template {
+    constructor(source: string)
+    render(context: Readonly<Record<string, unknown>>): string
+  }
+}
