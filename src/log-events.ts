@@ -104,6 +104,7 @@ function fieldsOf(event: RequestEnd): object {
     firstTokenMs: event.firstTokenMs,
     finishReason: event.finishReason,
     upstreamId: event.upstreamId,
+    outputLimit: event.outputLimit,
     clientRetry: event.clientRetry,
     replayed: event.replayed,
     holdId: event.holdId,

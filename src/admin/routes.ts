@@ -8,6 +8,7 @@ import {
   nameSchema,
   parseInput,
   pricesSchema,
+  tokensSchema,
 } from '../contracts/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -78,6 +79,7 @@ const routeSchema = z.strictObject({
   byok: z.enum(['yes', 'no', 'only']).optional(),
   prices: pricesSchema.optional(),
   supportedParameters: keysSchema().optional(),
+  defaultOutputTokens: tokensSchema.optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
   promptEscapes: z.enum(['ascii', 'html']).optional(),
   weight: z.number().nonnegative().optional(),

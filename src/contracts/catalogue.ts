@@ -28,6 +28,12 @@ export interface Model {
   /** Tokens. */
   readonly maxOutputTokens?: number
   /**
+   * The output limit of a call that sets none, if the router must send one: its caller has a budget, the host set
+   * `neverOverdraw`, or the provider's API demands one. It is also what a hold covers. By default `limits.holdOutputTokens`,
+   * and up to `maxOutputTokens` as far as a quarter of the credit pays. A call whose credit pays less gets less, at least 256.
+   */
+  readonly defaultOutputTokens?: number
+  /**
    * The most tokens of one image, recording or video, or of each kind. A hold covers as many for each; see
    * docs/charging.md.
    */

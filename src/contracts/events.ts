@@ -74,6 +74,8 @@ export interface RequestEnd {
   readonly nativeFinishReason?: string
   /** The provider's own id of the reply. */
   readonly upstreamId?: string
+  /** The output limit of each choice that the last provider was sent, if the router chose it because the client set none. */
+  readonly outputLimit?: number
   /** `action` and `connected` as the client sent them, up to 1 KiB as JSON. */
   readonly action?: unknown
   readonly connected?: unknown

@@ -66,8 +66,10 @@ export interface HoldRequest {
   readonly holdId: string
   /** The account that pays. */
   readonly account: string
-  /** Zero or more. */
+  /** Zero or more. With `steps`, the least that the hold may reserve. */
   readonly amount: Credits
+  /** How much more the hold reserves if there is enough. The store chooses the number of steps, and answers it. */
+  readonly steps?: HoldSteps
   /** Measured by the store's clock. After this time the hold has expired. */
   readonly ttlMs: number
   readonly facts: CallFacts
@@ -81,6 +83,31 @@ export interface HoldRequest {
   readonly replaces?: string
   /** Conditions of the hold, in the same atomic step, after the balance. No bucket occurs twice. */
   readonly limits?: readonly HoldLimit[]
+  /** How many of `limits`, from the first one, are tested before the balance. None by default. */
+  readonly beforeBalance?: number
+}
+
+/**
+ * A hold with steps reserves `amount + steps x steps.amount`. The store chooses the number of steps in the same atomic
+ * step: as many as each of these allows, and at most `most`.
+ *
+ * - The available balance, unless `hidesBalance` is set, and each limit with a `step`, unless it is `hidden`.
+ * - Such a part allows the steps that a quarter of what is free in it pays, or `usual` steps if that is more. It keeps as
+ *   much free for later holds as three times `amount`, or the largest multiple of `amount` that leaves this hold its own.
+ *   So four equal holds at once fit wherever four times the least fits.
+ *
+ * What is free of a bucket is `limit - used - held`, without the part of a replaced hold. Overdue holds may count as held.
+ * If the hold does not fit with these steps, it is refused. The repeat of a hold is answered with its first number.
+ */
+export interface HoldSteps {
+  /** The credits of each step. `amount + most x steps.amount` is at most 2^63 - 1. */
+  readonly amount: Credits
+  /** Zero or more. */
+  readonly usual: number
+  /** Zero or more, at most 2^31 - 1. */
+  readonly most: number
+  /** The caller may not learn the balance, so the number of steps does not depend on it. */
+  readonly hidesBalance?: boolean
 }
 
 /**
@@ -101,8 +128,12 @@ export interface HoldLimit {
   readonly bucket: string
   readonly unit: LimitUnit
   readonly limit: bigint
-  /** 1 for requests. */
+  /** 1 for requests. With `step`, the least. */
   readonly amount: bigint
+  /** What each of the hold's {@link HoldSteps} adds to `amount`. Nothing by default. */
+  readonly step?: bigint
+  /** The caller may not learn how much is left, so the number of steps does not depend on this limit. */
+  readonly hidden?: boolean
   /** Periods in order, without gaps: the router's present one, the one before and the next. */
   readonly windows: readonly PeriodWindow[]
 }
@@ -129,14 +160,19 @@ export interface LimitUse {
 }
 
 export type HoldResult =
-  /** The `limits` of the request in the same order. A router releases a hold with limits that are not answered. */
-  | { readonly ok: true; readonly limits?: readonly LimitState[] }
+  /**
+   * The `limits` of the request in the same order, and the number of steps if the request has some. A router releases a
+   * hold with limits or steps that are not answered.
+   */
+  | { readonly ok: true; readonly limits?: readonly LimitState[]; readonly steps?: number }
   /** Both amounts are 0 for an unknown account. */
   | {
       readonly ok: false
       readonly reason: 'insufficient'
       readonly posted: Credits
       readonly available: Credits
+      /** The number of steps for which the balance was too low. 0 by default. */
+      readonly steps?: number
     }
   | { readonly ok: false; readonly reason: 'conflict' | 'closed' }
   /** Another hold has the claim. It is settled if there is a `charge`, otherwise still open. */
@@ -154,6 +190,8 @@ export interface HoldLimited {
   readonly resetMs: number
   /** Whether the amount would fit if all open holds ended without a charge: `used + amount` is at most the limit. */
   readonly onlyHeld: boolean
+  /** The number of steps for which the limit was too low. 0 by default. */
+  readonly steps?: number
 }
 
 /** Contains everything to post, whether or not the store still knows the hold. */

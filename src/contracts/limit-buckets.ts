@@ -79,6 +79,18 @@ export function testLimits(
   return refusal ?? { ok: true, grants }
 }
 
+/** Returns what a limit leaves for a hold. Below 0 if it is exceeded. */
+export function freeOf(
+  limit: HoldLimit,
+  rows: Pick<BucketRows, 'read'>,
+  own: readonly LimitUse[],
+  now: number,
+): bigint {
+  const mine = own.find(({ bucket }) => bucket === limit.bucket)
+  const { held, used } = withoutPart(presentBucket(limit, rows.read(limit.bucket), mine, now), mine)
+  return limit.limit - used - held
+}
+
 /** Moves the buckets from the replaced hold, if there is one, to the hold that was granted. */
 export function takeLimits(rows: BucketRows, grants: readonly LimitGrant[], own: readonly LimitUse[]): void {
   giveBack(rows, own)

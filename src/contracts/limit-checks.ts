@@ -1,7 +1,33 @@
 import { type Credits, MAX_CREDITS } from '../base/money.js'
-import type { HoldLimit, LimitUse } from './ledger.js'
+import type { HoldLimit, HoldRequest, HoldSteps, LimitUse } from './ledger.js'
 
+/** A store may keep a number of steps as an integer of 32 bits. */
+export const MOST_STEPS = 2 ** 31 - 1
 const UNITS: readonly unknown[] = ['credits', 'requests', 'tokens']
+
+/** Throws a `TypeError` or `RangeError` if a ledger cannot take a hold with these steps and limits. */
+export function checkHoldConditions({ amount, beforeBalance = 0, limits = [], steps }: HoldRequest): void {
+  checkHoldLimits(limits)
+  if (!(Number.isInteger(beforeBalance) && beforeBalance >= 0 && beforeBalance <= limits.length)) {
+    throw new RangeError(`beforeBalance must be from 0 to ${limits.length}; got ${beforeBalance}`)
+  }
+  if (steps !== undefined) checkSteps(steps, amount, limits)
+}
+
+function checkSteps(steps: HoldSteps, amount: Credits, limits: readonly HoldLimit[]): void {
+  for (const name of ['most', 'usual'] as const) {
+    const count = steps[name]
+    if (Number.isInteger(count) && count >= 0 && count <= MOST_STEPS) continue
+    throw new RangeError(`steps.${name} must be an integer from 0 to ${MOST_STEPS}; got ${count}`)
+  }
+  const most = BigInt(steps.most)
+  checkCount(steps.amount, 'steps.amount')
+  checkCount(amount + steps.amount * most, 'The amount with all steps')
+  for (const { amount: least, bucket, step = 0n } of limits) {
+    checkCount(step, `The step of ${bucket}`)
+    checkCount(least + step * most, `The amount for ${bucket} with all steps`)
+  }
+}
 
 /** Throws a `TypeError` or `RangeError` if a ledger cannot test these limits. */
 export function checkHoldLimits(limits: readonly HoldLimit[]): void {

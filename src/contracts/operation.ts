@@ -88,10 +88,11 @@ export interface Asked {
   readonly sentText?: SentText | undefined
 }
 
-export type PlanOptions = Pick<
-  EngineOptions,
-  'counter' | 'upperCounter' | 'neverOverdraw' | 'limits' | 'reasoningName'
->
+export interface PlanOptions
+  extends Pick<EngineOptions, 'counter' | 'upperCounter' | 'neverOverdraw' | 'limits' | 'reasoningName'> {
+  /** Estimates how much of the model's context a prompt takes. `counter` by default. */
+  readonly contextCounter?: TokenCounter
+}
 
 /** One request for one model: how much it may use, and the request that each route gets. */
 export interface Plan {
@@ -100,8 +101,8 @@ export interface Plan {
    * upper bound but has none.
    */
   readonly input: InputEstimate
-  /** The output tokens that the hold covers, of all choices together. */
-  readonly outputTokens: number
+  /** Returns the output that a hold for a route covers, beside this input. */
+  outputOn(route: Route, input: InputEstimate): OutputRange
   /** How many choices the reply may have, each as long as the model's maximum. */
   readonly choices: number
   /** The members that the plan left out, besides those of {@link Asked.leftOut}. None if absent. */
@@ -111,8 +112,17 @@ export interface Plan {
    * `max_tokens: 120`. Undefined if the request cannot have so few. Absent if no field limits the output.
    */
   shortened?(outputTokens: number): string | undefined
-  /** Returns the request for a route: with the provider's name of the model, and for no more output than the hold covers. */
-  requestFor(route: Route, onCallersKey: boolean): ProviderRequest
+  /**
+   * Returns the request for a route: with the provider's name of the model, and for no more output than the hold covers.
+   *
+   * @param outputTokens what the hold covers, of all choices together
+   */
+  requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest
+  /**
+   * Returns the output limit of each choice that such a request has, although the client set none. Undefined if it set one,
+   * or if the request has none. Absent if no field limits the output.
+   */
+  chosenLimit?(route: Route, outputTokens: number): number | undefined
   /** Returns a new reply for one attempt. */
   reply(parts: ReplyParts): Reply
   /** The bytes that the request stands for beyond its body, such as those of items that it names. None if absent. */
@@ -124,6 +134,17 @@ export interface Plan {
   readonly leastInput?: number | undefined
   /** Forgets the request, once no further route gets it. {@link input} must have been read. Replies are still made. */
   forget(): void
+}
+
+/** Output tokens of all choices together. The hold covers a number from `least` to `most`. */
+export interface OutputRange {
+  /** If the hold cannot cover these, the call is refused. */
+  readonly least: number
+  /** The hold covers no more if they would take more than a quarter of the caller's credit. */
+  readonly usual: number
+  readonly most: number
+  /** The numbers of the range are this far apart. */
+  readonly step: number
 }
 
 /** How many tokens the input of a call may have. */

@@ -41,6 +41,8 @@ export interface Route {
   /** Prices of this route, instead of the model's. */
   readonly prices?: Prices
   readonly supportedParameters?: readonly string[]
+  /** Output tokens of a call that sets no limit, on this route. See {@link Model}. */
+  readonly defaultOutputTokens?: number
   /**
    * Whether to read on after the client has left. `drain` (the default) reads on, since most providers bill the whole
    * reply. With `abort` the caller pays only for the part that has arrived: use it if the provider stops billing.

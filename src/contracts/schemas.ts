@@ -242,7 +242,7 @@ function isZone(zone: string): boolean {
   }
 }
 
-const tokensSchema = z.int().positive()
+export const tokensSchema = z.int().positive()
 
 const mediaTokensSchema = z.union(
   [
@@ -271,6 +271,7 @@ export const modelSchema = z.strictObject({
   description: z.string().optional(),
   contextLength: tokensSchema.optional(),
   maxOutputTokens: tokensSchema.optional(),
+  defaultOutputTokens: tokensSchema.optional(),
   mediaTokens: mediaTokensSchema.optional(),
   promptOverhead: z.int().nonnegative().optional(),
   supportedParameters: keysSchema().optional(),

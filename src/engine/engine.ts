@@ -79,7 +79,12 @@ export function createEngine(given: EngineOptions): Engine {
   const parts: EngineParts = {
     options,
     // The counter of replies counts as cheaply as a charge needs; another one counts the hold.
-    boundedPlan: { ...options, neverOverdraw: true, counter: options.replyCounter },
+    boundedPlan: {
+      ...options,
+      neverOverdraw: true,
+      counter: options.replyCounter,
+      contextCounter: options.counter,
+    },
     ledger: new LedgerClient(options),
     holds: new HoldKeeper(options, () => inFlight.renewHolds()),
     lookUps: new LookUps(options),

@@ -6,7 +6,10 @@ import { RecentMap } from './recent-map.js'
 export interface OpenHold extends Due {
   readonly holdId: string
   readonly account: string
+  /** With its steps. */
   readonly amount: Credits
+  /** Undefined if the hold asked for none. */
+  readonly steps: number | undefined
   readonly replaces: string | undefined
   readonly claim: string | undefined
   readonly facts: CallFacts
@@ -128,18 +131,23 @@ export class HoldBook {
   }
 }
 
-/** `claim` is the request's, or that of the hold that it replaces. */
+/** What the store has decided about a hold. */
+interface OpenedHold extends Pick<OpenHold, 'amount' | 'claim' | 'steps'> {
+  readonly limits?: readonly LimitUse[]
+}
+
+/** `claim` is the request's, or that of the hold that it replaces. `amount` is the request's with the steps. */
 export function openHold(
   request: HoldRequest,
-  claim: string | undefined,
+  { amount, claim, limits = [], steps }: OpenedHold,
   now: number,
-  limits: readonly LimitUse[] = [],
 ): OpenHold {
-  const { account, amount, facts, holdId, replaces, ttlMs } = request
+  const { account, facts, holdId, replaces, ttlMs } = request
   return {
     holdId,
     account,
     amount,
+    steps,
     replaces,
     claim,
     facts: { ...facts },

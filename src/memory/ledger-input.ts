@@ -1,6 +1,6 @@
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
-import { checkHoldLimits, checkLimitUses } from '../contracts/limit-checks.js'
+import { checkHoldConditions, checkLimitUses } from '../contracts/limit-checks.js'
 
 export function checkAccounts(accounts: unknown): void {
   if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')
@@ -10,11 +10,12 @@ export function checkAccounts(accounts: unknown): void {
   )
 }
 
-export function checkHold({ amount, facts, limits, ttlMs }: HoldRequest): void {
+export function checkHold(request: HoldRequest): void {
+  const { amount, beforeBalance, facts, limits, steps, ttlMs } = request
   checkAmount(amount, 'amount')
   if (!Number.isFinite(ttlMs)) throw new TypeError('ttlMs must be a number of milliseconds')
   checkObject(facts, 'facts')
-  if (limits !== undefined) checkHoldLimits(limits)
+  if (limits !== undefined || steps !== undefined || beforeBalance !== undefined) checkHoldConditions(request)
 }
 
 /** Returns the sum of the postings of each account. */

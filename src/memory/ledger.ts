@@ -1,11 +1,15 @@
 import { type Clock, systemClock } from '../base/clock.js'
 import { createIdSource } from '../base/ids.js'
 import type { Credits } from '../base/money.js'
+import type { Mutable } from '../base/mutable.js'
+import { chooseSteps, withSteps } from '../contracts/hold-steps.js'
 import type {
   Awaitable,
   Balance,
   CallFacts,
   ExpiredHold,
+  HoldLimit,
+  HoldLimited,
   HoldRequest,
   HoldResult,
   LedgerCall,
@@ -28,6 +32,7 @@ import {
   limitStates,
   takeLimits,
   testLimits,
+  type WithinLimits,
 } from '../contracts/limit-buckets.js'
 import { refuseMisspelt, requireClock, requireFunction } from '../contracts/option-checks.js'
 import { EntryLog } from './entry-log.js'
@@ -141,12 +146,10 @@ export function memoryLedger(
   function hold(request: HoldRequest): HoldResult {
     checkHold(request)
     const now = expireNow()
-    const { account: name, amount, holdId, replaces } = request
+    const { account: name, beforeBalance = 0, holdId, replaces } = request
     const known = holds.open(holdId)
     if (known !== undefined)
-      return isRepeat(known, request)
-        ? granted(request, known.limits, now)
-        : { ok: false, reason: 'conflict' }
+      return isRepeat(known, request) ? granted(request, known, now) : { ok: false, reason: 'conflict' }
     if (holds.settled(holdId) !== undefined || holds.ended(holdId) !== undefined)
       return { ok: false, reason: 'closed' }
     if (replaces !== undefined && holds.settled(replaces) !== undefined)
@@ -161,26 +164,56 @@ export function memoryLedger(
     const posted = account?.posted ?? 0n
     const freed = replaced?.account === name ? replaced.amount : 0n
     const available = posted - (account?.held ?? 0n) + freed
-    if (amount > 0n && available < amount) return { ok: false, reason: 'insufficient', posted, available }
     const own = replaced?.limits ?? NO_LIMITS
-    const tested = testLimits(bucketRows, request.limits ?? [], own, now, noneOverdue)
-    if (!tested.ok) return tested
-    const parts = tested.grants.map(({ part }) => part)
-    const opened = openHold(request, claim, now, parts)
+    const { amount, limits, steps } = stepped(request, available, own, now)
+    const before = beforeBalance === 0 ? NONE_TESTED : test(limits.slice(0, beforeBalance), own, now)
+    if (!before.ok) return refused(before, steps)
+    if (amount > 0n && available < amount)
+      return refused({ ok: false, reason: 'insufficient', posted, available }, steps)
+    const after = test(beforeBalance === 0 ? limits : limits.slice(beforeBalance), own, now)
+    if (!after.ok) return refused(after, steps)
+    const grants = beforeBalance === 0 ? after.grants : [...before.grants, ...after.grants]
+    const parts = grants.map(({ part }) => part)
+    const opened = openHold(request, { amount, claim, limits: parts, steps }, now)
     if (replaced !== undefined) {
       accountOf(replaced.account).held -= replaced.amount
       holds.release(replaced)
     }
-    takeLimits(bucketRows, tested.grants, own)
+    takeLimits(bucketRows, grants, own)
     accountOf(name).held += amount
     holds.add(opened)
-    return granted(request, parts, now)
+    return granted(request, opened, now)
   }
 
-  function granted({ limits }: HoldRequest, parts: readonly LimitUse[], now: number): HoldResult {
-    return limits === undefined
-      ? { ok: true }
-      : { ok: true, limits: limitStates(bucketRows, limits, parts, now) }
+  function test(
+    limits: readonly HoldLimit[],
+    own: readonly LimitUse[],
+    now: number,
+  ): WithinLimits | HoldLimited {
+    return testLimits(bucketRows, limits, own, now, noneOverdue)
+  }
+
+  /** Returns the amounts of a hold with the steps that are taken. */
+  function stepped(
+    { amount, limits = NO_HOLD_LIMITS, steps }: HoldRequest,
+    available: Credits,
+    own: readonly LimitUse[],
+    now: number,
+  ): Pick<OpenHold, 'amount' | 'steps'> & { readonly limits: readonly HoldLimit[] } {
+    if (steps === undefined) return { amount, limits, steps }
+    const chosen = chooseSteps({ amount, limits, steps }, available, bucketRows, own, now)
+    return {
+      amount: amount + steps.amount * BigInt(chosen),
+      limits: withSteps(limits, chosen),
+      steps: chosen,
+    }
+  }
+
+  function granted({ limits }: HoldRequest, { limits: parts, steps }: OpenHold, now: number): HoldResult {
+    const answer: Mutable<Extract<HoldResult, { ok: true }>> = { ok: true }
+    if (limits !== undefined) answer.limits = limitStates(bucketRows, limits, parts, now)
+    if (steps !== undefined) answer.steps = steps
+    return answer
   }
 
   function claimedBy(holdId: string): HoldResult {
@@ -311,6 +344,16 @@ export function memoryLedger(
 }
 
 const NO_LIMITS: readonly LimitUse[] = []
+const NO_HOLD_LIMITS: readonly HoldLimit[] = []
+
+const NONE_TESTED: WithinLimits = Object.freeze({ ok: true, grants: [] })
+
+function refused(
+  refusal: Extract<HoldResult, { reason: 'insufficient' | 'limited' }>,
+  steps: number | undefined,
+): HoldResult {
+  return steps === undefined ? refusal : { ...refusal, steps }
+}
 
 /** Every operation expires overdue holds first. */
 const noneOverdue = (): bigint => 0n
@@ -329,11 +372,14 @@ function atOnce<Input, Answer>(ask: (input: Input) => Answer, input: Input): Awa
 
 /** A repeat has the claim of the first request, or leaves it to the hold that it replaces. */
 function isRepeat(known: OpenHold, request: HoldRequest): boolean {
+  const { amount, limits = NO_HOLD_LIMITS, steps } = request
+  const taken = known.steps ?? 0
   return (
     known.account === request.account &&
-    known.amount === request.amount &&
+    (known.steps === undefined) === (steps === undefined) &&
+    known.amount === amount + (steps?.amount ?? 0n) * BigInt(taken) &&
     known.replaces === request.replaces &&
-    isSameLimits(request.limits ?? [], known.limits) &&
+    isSameLimits(withSteps(limits, taken), known.limits) &&
     (known.claim === request.claim || (request.claim === undefined && request.replaces !== undefined))
   )
 }

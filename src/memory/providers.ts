@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
-import { listSchema, nameSchema, parseInput, pricesSchema } from '../contracts/schemas.js'
+import { listSchema, nameSchema, parseInput, pricesSchema, tokensSchema } from '../contracts/schemas.js'
 
 /** One provider and the models that it serves. The other members are those of {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
@@ -60,6 +60,7 @@ const providerSchema = z.strictObject({
     .optional(),
   prices: pricesSchema.optional(),
   supportedParameters: z.array(z.string()).readonly().optional(),
+  defaultOutputTokens: tokensSchema.optional(),
   onDisconnect: z.enum(['abort', 'drain']).optional(),
   promptEscapes: z.enum(['ascii', 'html']).optional(),
   weight: z.number().nonnegative().optional(),

@@ -4,7 +4,8 @@
  * Returns a row for each command whose outcome is not the plain one (released, posted, granted), a `balance` row for each
  * payer below zero, and one `done` row with the number of plain outcomes, so that the caller can check that none is missing.
  * If holds have limits, three rows answer all granted limits in their order: the beginnings of their periods (`starts`), the
- * amounts left (`lefts`), and the time until their periods end (`resets`). A command that needs a row that another
+ * amounts left (`lefts`), and the time until their periods end (`resets`). A hold with steps has a row `steps` with their
+ * number in addition. A command that needs a row that another
  * transaction has locked gets a `busy-…` row with that row's name in `awaited` instead, and has no effect.
  *
  * What it locks, each kind before the next, so that no two batches can deadlock:
@@ -73,6 +74,13 @@ export const applyLedger = String.raw`create function {apply_ledger_1}(
   p_hold_claims text[],
   p_replaces text[],
   p_facts text,
+  -- For each hold with steps: their credits, how many are usual, the most, and 1 if the balance has no say in their number.
+  p_step_amounts bigint[],
+  p_usual_steps bigint[],
+  p_most_steps bigint[],
+  p_hides_balance int[],
+  -- For each hold, how many of its limits come before the balance; null for none.
+  p_before_balance int[],
 
   -- Buckets of limits: those of the holds and the settlements, each once.
   p_buckets text[],
@@ -80,7 +88,8 @@ export const applyLedger = String.raw`create function {apply_ledger_1}(
   -- hold has any, as are their parts.
   p_first_limits int[],
   p_last_limits int[],
-  -- For each hold, the parts of buckets that it will account for, with %s for the beginning of each period.
+  -- For each hold, the parts of buckets that it will account for, with %s for the beginning of each period. If the hold has
+  -- steps, %n$s are the beginnings of all periods and then all amounts.
   p_limit_parts text,
   -- Limits, in the order of their holds, with the places of the hold, the bucket and the windows.
   p_limit_holds int[],
@@ -89,6 +98,9 @@ export const applyLedger = String.raw`create function {apply_ledger_1}(
   p_limit_units text[],
   p_limits bigint[],
   p_limit_amounts bigint[],
+  -- What each step adds, and 1 if the limit has no say in the number of steps.
+  p_limit_steps bigint[],
+  p_limit_hidden int[],
   -- The periods of all windows, with the place of the windows that they belong to.
   p_period_windows int[],
   p_period_starts bigint[],
@@ -147,6 +159,7 @@ declare
   v_parts text[];
   v_first int;
   v_last int;
+  v_steps bigint;
   v_new_starts bigint[];
   v_new_lefts bigint[];
   v_new_resets bigint[];
@@ -668,19 +681,25 @@ begin
       continue when v_covered[p_hold_groups[v_place]] or p_holds[v_place] is null;
       v_first := coalesce(p_first_limits[v_place], 1);
       v_last := coalesce(p_last_limits[v_place], 0);
-      select t.kind, t.posted, t.available, t.entry_id, t.counts, t.limit_starts, t.limit_lefts, t.limit_resets
-      into kind, posted, available, entry_id, counts, v_new_starts, v_new_lefts, v_new_resets
+      select t.kind, t.posted, t.available, t.entry_id, t.counts, t.limit_starts, t.limit_lefts, t.limit_resets, t.steps
+      into kind, posted, available, entry_id, counts, v_new_starts, v_new_lefts, v_new_resets, v_steps
       from {take_hold_1}(p_holds[v_place], p_hold_accounts[v_place], p_amounts[v_place], v_now, p_ttls[v_place],
         p_hold_claims[v_place], p_replaces[v_place], v_facts[v_place],
         array(select p_buckets[l.place] from unnest(p_limit_buckets[v_first:v_last]) l(place)),
         p_limit_units[v_first:v_last], p_limits[v_first:v_last], p_limit_amounts[v_first:v_last],
         array(select v_starts[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
         array(select v_ends[l.place] from unnest(p_limit_windows[v_first:v_last]) l(place)),
-        nullif(v_parts[v_place], ''), p_process) t;
+        nullif(v_parts[v_place], ''), p_process, p_step_amounts[v_place], p_usual_steps[v_place], p_most_steps[v_place],
+        p_hides_balance[v_place], coalesce(p_before_balance[v_place], 0), p_limit_steps[v_first:v_last],
+        p_limit_hidden[v_first:v_last]) t;
       if kind = 'granted' and v_first <= v_last then
         v_limit_starts[v_first:v_last] := v_new_starts;
         v_limit_lefts[v_first:v_last] := v_new_lefts;
         v_limit_resets[v_first:v_last] := v_new_resets;
+      end if;
+      if v_steps is not null then
+        return query
+          select 'steps'::text, v_place::bigint, null::bigint, null::numeric, null::bigint, array[v_steps], null::text;
       end if;
       if kind = 'granted' then
         v_plain := v_plain + 1;

@@ -113,6 +113,11 @@ function toStatement(
         hold_claims: holds.map((hold) => hold.claim),
         replaces: holds.map((hold) => hold.replaces),
         facts: holds.map((hold) => hold.facts),
+        step_amounts: holds.map(({ steps }) => steps?.amount ?? null),
+        usual_steps: holds.map(({ steps }) => steps?.usual ?? null),
+        most_steps: holds.map(({ steps }) => steps?.most ?? null),
+        hides_balance: holds.map(({ steps }) => (steps?.hidesBalance === true ? 1 : null)),
+        before_balance: holds.map(({ beforeBalance }) => beforeBalance || null),
         ...toLimitArrays(holds, settlements),
         awaited_accounts: namesOf(ACCOUNT, awaited),
         awaited_buckets: namesOf(BUCKET, awaited),
@@ -142,7 +147,8 @@ function groupHolds(holds: readonly HoldCommand[]): {
 } {
   const single = new Set<string>()
   for (const hold of holds) {
-    if (hold.claim !== null || hold.replaces !== null) single.add(hold.account)
+    const isPlain = hold.claim === null && hold.replaces === null && hold.steps === null
+    if (!isPlain) single.add(hold.account)
   }
   const accounts: string[] = []
   const totals: bigint[] = []
@@ -170,6 +176,7 @@ function readOutcomes(
   const lost = new Set<LedgerCommand>()
   const balances = new Map<string, bigint>()
   const states = new Map<string, readonly bigint[]>()
+  const steps = new Map<LedgerCommand, number>()
   let plain = -1
   for (const row of rows) {
     const kind = readText(row, 'kind')
@@ -196,6 +203,9 @@ function readOutcomes(
         break
       case 'repeated':
         special.set(parts.settlements[place - 1]!, { kind, entryId: readBigint(row, 'entry_id') })
+        break
+      case 'steps':
+        steps.set(parts.holds[place - 1]!, Number(readCounts(row)[0]))
         break
       case 'claim-lost':
         lost.add(parts.settlements[place - 1]!)
@@ -247,11 +257,17 @@ function readOutcomes(
     const first = limit
     if (command.kind === 'hold') limit += command.limits.length
     const outcome = special.get(command)
-    if (outcome !== undefined) return outcome
+    const taken = steps.get(command)
+    if (outcome !== undefined) {
+      const isCounted = outcome.kind === 'insufficient' || outcome.kind === 'limited'
+      return isCounted && taken !== undefined ? { ...outcome, steps: taken } : outcome
+    }
     if (command.kind === 'hold') {
-      return command.limits.length === 0
-        ? { kind: 'granted' }
-        : { kind: 'granted', limits: toStates(command, states, first) }
+      return {
+        kind: 'granted',
+        ...(command.limits.length > 0 && { limits: toStates(command, states, first) }),
+        ...(taken !== undefined && { steps: taken }),
+      }
     }
     if (command.kind === 'release') return { kind: 'released' }
     return {

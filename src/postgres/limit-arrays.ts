@@ -22,6 +22,8 @@ export function toLimitArrays(
     limit_units: [] as string[],
     limits: [] as bigint[],
     limit_amounts: [] as bigint[],
+    limit_steps: [] as (bigint | null)[],
+    limit_hidden: [] as (number | null)[],
     use_settlements: [] as number[],
     use_buckets: [] as number[],
     use_starts: [] as number[],
@@ -36,9 +38,11 @@ export function toLimitArrays(
       arrays.limit_units.push(limit.unit)
       arrays.limits.push(limit.limit)
       arrays.limit_amounts.push(limit.amount)
+      arrays.limit_steps.push(limit.step ?? null)
+      arrays.limit_hidden.push(limit.hidden === true ? 1 : null)
     }
     arrays.last_limits.push(arrays.limits.length)
-    arrays.limit_parts.push(toParts(hold.limits))
+    arrays.limit_parts.push(toParts(hold))
   }
   for (const [index, settlement] of settlements.entries()) {
     for (const { bucket, unit, from, used } of settlement.limits) {
@@ -66,13 +70,17 @@ export function toLimitArrays(
   }
 }
 
-/** Returns the JSON of {@link LimitCells} as a template of SQL's `format`. */
-function toParts(limits: readonly HoldLimit[]): string {
+/**
+ * Returns the JSON of {@link LimitCells} as a template of SQL's `format`, for the beginnings of the periods and, if the hold
+ * has steps, all amounts after them.
+ */
+function toParts({ limits, steps }: HoldCommand): string {
   if (limits.length === 0) return ''
-  const parts = limits.map(
-    ({ bucket, unit, amount }) =>
-      `[${JSON.stringify(bucket).replaceAll('%', '%%')},"${unit}",%s,"${amount}"]`,
-  )
+  const parts = limits.map(({ bucket, unit, amount }, index) => {
+    const [from, held] =
+      steps === null ? ['%s', amount] : [`%${index + 1}$s`, `%${limits.length + index + 1}$s`]
+    return `[${JSON.stringify(bucket).replaceAll('%', '%%')},"${unit}",${from},"${held}"]`
+  })
   return `[${parts.join(',')}]`
 }
 

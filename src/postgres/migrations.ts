@@ -7,7 +7,7 @@ import { countReplies } from './count-replies.js'
 import { NOW } from './database.js'
 import { expireHolds } from './expire-holds.js'
 import type { Queries } from './query.js'
-import { takeHold } from './take-hold.js'
+import { stepsWithin, takeHold } from './take-hold.js'
 
 /** Names are compared byte by byte, as in SQLite. Pages have free space if their rows change in place. */
 const WORDS: SchemaWords = {
@@ -41,6 +41,7 @@ export const postgresMigrations: readonly Migration[] = [
       ...tables(WORDS),
       earnedTable,
       ...countReplies,
+      stepsWithin,
       takeHold,
       applyLedger,
       expireHolds,

@@ -66,6 +66,7 @@ export function toCallCells(call: KeptCall): readonly Parameter[] {
     finishReason: call.finishReason,
     nativeFinishReason: call.nativeFinishReason,
     upstreamId: call.upstreamId,
+    outputLimit: call.outputLimit,
     clientRetry: call.clientRetry,
     replayed: call.replayed,
     overdraft: overdraft?.toString(),

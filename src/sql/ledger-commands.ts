@@ -3,13 +3,14 @@ import type {
   HoldLimit,
   HoldLimited,
   HoldRequest,
+  HoldSteps,
   LimitState,
   LimitUse,
   Posting,
   ReleaseRequest,
   SettleRequest,
 } from '../contracts/index.js'
-import { checkHoldLimits, checkLimitUses } from '../contracts/limit-checks.js'
+import { checkHoldConditions, checkHoldLimits, checkLimitUses } from '../contracts/limit-checks.js'
 import { checkAmount, checkNotNegative } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
@@ -27,6 +28,8 @@ export interface HoldCommand {
   readonly replaces: string | null
   readonly facts: string
   readonly limits: readonly HoldLimit[]
+  readonly steps: HoldSteps | null
+  readonly beforeBalance: number
 }
 
 export interface SettleCommand {
@@ -51,11 +54,16 @@ export type LedgerOutcome = HoldOutcome | SettleOutcome | ReleaseOutcome
 
 /** See `HoldResult` in the contracts. `claimed` has an entry if the hold with the claim is settled. */
 export type HoldOutcome =
-  | { readonly kind: 'granted'; readonly limits?: readonly LimitState[] }
-  | { readonly kind: 'insufficient'; readonly posted: bigint; readonly available: bigint }
+  | { readonly kind: 'granted'; readonly limits?: readonly LimitState[]; readonly steps?: number }
+  | {
+      readonly kind: 'insufficient'
+      readonly posted: bigint
+      readonly available: bigint
+      readonly steps?: number
+    }
   | { readonly kind: 'conflict' | 'closed' }
   | { readonly kind: 'claimed'; readonly entryId: bigint | null }
-  | ({ readonly kind: 'limited' } & Pick<HoldLimited, 'bucket' | 'left' | 'resetMs' | 'onlyHeld'>)
+  | ({ readonly kind: 'limited' } & Pick<HoldLimited, 'bucket' | 'left' | 'resetMs' | 'onlyHeld' | 'steps'>)
 
 /** `balance` is the payer's balance. It may be 0 for any balance of zero or more. */
 export type SettleOutcome =
@@ -71,7 +79,9 @@ const MAX_TTL_MS = 1_000_000_000_000
 
 /** Throws a `TypeError` or `RangeError` if the request is invalid, such as an amount below zero or beyond 64 bits. */
 export function toHoldCommand(request: HoldRequest): HoldCommand {
+  const { beforeBalance = 0, steps } = request
   checkNotNegative(request.amount, 'amount')
+  if (steps !== undefined || beforeBalance !== 0) checkHoldConditions(request)
   if (!(request.ttlMs >= 0 && request.ttlMs <= MAX_TTL_MS)) {
     throw new RangeError(`ttlMs must be from 0 to ${MAX_TTL_MS}; got ${String(request.ttlMs)}`)
   }
@@ -85,7 +95,13 @@ export function toHoldCommand(request: HoldRequest): HoldCommand {
     replaces: checkOptionalText(request.replaces, 'replaces'),
     facts: JSON.stringify(request.facts),
     limits: toHoldLimits(request.limits),
+    steps: steps === undefined ? null : toSteps(steps),
+    beforeBalance,
   }
+}
+
+function toSteps({ amount, hidesBalance = false, most, usual }: HoldSteps): HoldSteps {
+  return { amount, hidesBalance, most, usual }
 }
 
 export function toSettleCommand(request: SettleRequest): SettleCommand {
@@ -131,9 +147,11 @@ const NO_LIMIT_USES: readonly LimitUse[] = []
 function toHoldLimits(limits = NO_HOLD_LIMITS): readonly HoldLimit[] {
   if (limits.length === 0) return NO_HOLD_LIMITS
   checkHoldLimits(limits)
-  return limits.map(({ bucket, unit, limit, amount, windows }) => {
+  return limits.map(({ bucket, unit, limit, amount, windows, hidden, step }) => {
     checkText(bucket, 'bucket')
-    return { bucket, unit, limit, amount, windows }
+    return step === undefined
+      ? { bucket, unit, limit, amount, windows }
+      : { bucket, unit, limit, amount, windows, step, hidden: hidden === true }
   })
 }
 

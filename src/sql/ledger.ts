@@ -63,13 +63,33 @@ export function createSqlLedger({
       const outcome = await groupCommit.add(toHoldCommand(request), context.signal)
       switch (outcome.kind) {
         case 'granted':
-          return outcome.limits === undefined ? { ok: true } : { ok: true, limits: outcome.limits }
+          return {
+            ok: true,
+            ...(outcome.limits !== undefined && { limits: outcome.limits }),
+            ...(outcome.steps !== undefined && { steps: outcome.steps }),
+          }
         case 'limited': {
-          const { bucket, left, resetMs, onlyHeld } = outcome
-          return { ok: false, reason: 'limited', bucket, left, resetMs, onlyHeld }
+          const { bucket, left, resetMs, onlyHeld, steps } = outcome
+          return {
+            ok: false,
+            reason: 'limited',
+            bucket,
+            left,
+            resetMs,
+            onlyHeld,
+            ...(steps !== undefined && { steps }),
+          }
         }
-        case 'insufficient':
-          return { ok: false, reason: 'insufficient', posted: outcome.posted, available: outcome.available }
+        case 'insufficient': {
+          const { available, posted, steps } = outcome
+          return {
+            ok: false,
+            reason: 'insufficient',
+            posted,
+            available,
+            ...(steps !== undefined && { steps }),
+          }
+        }
         case 'conflict':
         case 'closed':
           return { ok: false, reason: outcome.kind }

@@ -53,6 +53,7 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
       id ${name} primary key,
       account ${name} not null,
       amount ${integer} not null check (amount >= 0),
+      steps ${integer},
       state ${integer} not null,
       expires_at ${integer} not null,
       ended_at ${integer},

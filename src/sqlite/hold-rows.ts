@@ -11,6 +11,8 @@ import type { Connection } from './connection.js'
 export interface HoldRow {
   readonly account: string
   readonly amount: bigint
+  /** Null if the hold asked for none. */
+  readonly steps: number | null
   readonly state: number
   /** Whether it has ended, or its time is over. */
   readonly isOver: boolean
@@ -35,6 +37,9 @@ export interface ReleasedHold {
   readonly limits: readonly LimitUse[]
 }
 
+/** What was decided about a hold. `amount` includes its steps. */
+export type OpenedHold = Pick<HoldRow, 'amount' | 'claim' | 'limits' | 'steps'>
+
 /** The rows of holds and their claims. The caller changes the balances. */
 export interface HoldRows {
   read(id: string, now: bigint): HoldRow | undefined
@@ -43,13 +48,7 @@ export interface HoldRows {
   /** Returns the part of a bucket's period that such holds hold. */
   overdueLimit(bucket: string, startsAt: number, now: bigint): bigint
   /** Returns false, and changes nothing, if a hold with this id exists. */
-  insertOpen(
-    command: HoldCommand,
-    claim: string | null,
-    limits: readonly LimitUse[],
-    now: bigint,
-    process: string | null,
-  ): boolean
+  insertOpen(command: HoldCommand, opened: OpenedHold, now: bigint, process: string | null): boolean
   /** As {@link insertOpen}, for an unknown hold, so that it is refused if it arrives later. */
   insertReleased(id: string, account: string, now: bigint): boolean
   /** As {@link insertReleased}. */
@@ -84,6 +83,7 @@ export function createHoldRows(connection: Connection): HoldRows {
       replaces: cells[5] as string | null,
       entryId: cells[6] as bigint | null,
       limits: readLimits(cells[7] as string | null),
+      steps: cells[8] === null ? null : Number(cells[8]),
     }
   }
 
@@ -92,10 +92,11 @@ export function createHoldRows(connection: Connection): HoldRows {
     overdue: (account, now) => sql.overdue.first([account, now])![0] as bigint,
     overdueLimit: (bucket, startsAt, now) =>
       sql.overdueLimit.first([now, bucket, BigInt(startsAt)])![0] as bigint,
-    insertOpen({ holdId, account, amount, ttlMs, replaces, facts }, claim, limits, now, process) {
+    insertOpen({ holdId, account, ttlMs, replaces, facts }, { amount, claim, limits, steps }, now, process) {
       const expiresAt = now + BigInt(ttlMs)
       const cell = limits.length === 0 ? null : JSON.stringify(toLimitCells(limits))
-      const cells = [holdId, account, amount, expiresAt, claim, replaces, facts, cell, process]
+      const taken = steps === null ? null : BigInt(steps)
+      const cells = [holdId, account, amount, expiresAt, claim, replaces, facts, cell, process, taken]
       return sql.insertOpen.run(cells) === 1
     },
     insertReleased: (id, account, now) => sql.insertReleased.run([id, account, now]) === 1,
@@ -151,7 +152,7 @@ function readLimits(cell: string | null): readonly LimitUse[] {
 function prepareStatements(connection: Connection) {
   return {
     read: connection.prepare(
-      'select account, amount, state, expires_at, claim, replaces, entry_id, limits from {holds} where id = ?1',
+      'select account, amount, state, expires_at, claim, replaces, entry_id, limits, steps from {holds} where id = ?1',
     ),
     overdue: connection.prepare(
       `select coalesce(sum(amount), 0) from {holds} indexed by compat_holds_due
@@ -164,8 +165,8 @@ function prepareStatements(connection: Connection) {
          and l.value ->> 0 = ?2 and l.value ->> 1 <> 'requests' and l.value ->> 2 = ?3`,
     ),
     insertOpen: connection.prepare(
-      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts, limits, process)
-       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7, ?8, ?9) on conflict do nothing`,
+      `insert into {holds} (id, account, amount, state, expires_at, claim, replaces, facts, limits, process, steps)
+       values (?1, ?2, ?3, ${open}, ?4, ?5, ?6, ?7, ?8, ?9, ?10) on conflict do nothing`,
     ),
     insertReleased: connection.prepare(
       `insert into {holds} (id, account, amount, state, expires_at, ended_at)

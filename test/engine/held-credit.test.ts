@@ -19,7 +19,7 @@ function start(answer: HoldResult) {
       },
     },
   } as unknown as EngineParts
-  return { credit: new HeldCredit(parts, 'request-1', 'call-1', 'alice', undefined, undefined), asked }
+  return { credit: new HeldCredit(parts, 'request-1', 'call-1', 'alice', undefined, undefined, false), asked }
 }
 
 const FACTS = {} as CallFacts

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Model, Route } from '../../src/contracts/index.js'
-import { outputBounds } from '../../src/operations/chat/output-bounds.js'
+import { RequestedOutput } from '../../src/operations/chat/output-bounds.js'
 import { upstreamRequest } from '../../src/operations/chat/route-request.js'
 import type { ChatRequest } from '../../src/protocol/chat-request.js'
 
@@ -18,14 +18,20 @@ function route(more: Partial<Route> = {}, adapter: Partial<Route['adapter']> = {
   return { id: 'r', provider: 'p', adapter: { chat, ...adapter }, upstreamModel: 'upstream', ...more }
 }
 
-function bounds(more: object, model = MODEL, neverOverdraw = false) {
+function output(more: object, model = MODEL, neverOverdraw = false): RequestedOutput {
   const limits = { holdOutputTokens: BY_DEFAULT, replyBytes: 64 * 1_024 * 1_024 }
-  return outputBounds(request(more), model, limits, neverOverdraw)
+  return new RequestedOutput(request(more), model, { limits, neverOverdraw })
+}
+
+/** The limits with the usual output, which is the only one unless the ledger chooses. */
+function bounds(more: object, model = MODEL, neverOverdraw = false, to = route()) {
+  const requested = output(more, model, neverOverdraw)
+  return requested.bounds(requested.rangeOn(to, () => Infinity).usual)
 }
 
 /** The fields that a provider gets in addition to its model name and the messages. */
 function sent(more: object, model = MODEL, neverOverdraw = false, to = route()) {
-  const upstream = upstreamRequest(request(more), model, to, bounds(more, model, neverOverdraw))
+  const upstream = upstreamRequest(request(more), model, to, bounds(more, model, neverOverdraw, to))
   const { model: name, messages, ...others } = upstream
   expect([name, messages]).toEqual(['upstream', MESSAGES])
   return others
@@ -62,6 +68,55 @@ describe('the output that a hold covers', () => {
     expect(bounds(asked, LISTED)).toEqual({ tokens: 100, isSent: false, thinking: 99 })
     expect(bounds(asked, MODEL, true)).toEqual({ tokens: BY_DEFAULT + 2_000, isSent: true, thinking: 2_000 })
     expect(bounds(asked, LISTED, true)).toEqual({ tokens: 100, isSent: true, thinking: 99 })
+  })
+})
+
+describe('the output limit that the router chooses', () => {
+  const large = { ...MODEL, maxOutputTokens: 16_384 }
+  const range = (more: object, model: Model = large, to = route(), room = Infinity, neverOverdraw = true) =>
+    output(more, model, neverOverdraw).rangeOn(to, () => room)
+
+  it('is at least 256 and at most the maximum of the model', () => {
+    expect(range({})).toEqual({ least: 256, usual: BY_DEFAULT, most: 16_384 })
+    expect(range({}, LISTED)).toEqual({ least: 100, usual: 100, most: 100 })
+    expect(range({}, { ...MODEL, maxOutputTokens: 1_000 })).toEqual({ least: 256, usual: 1_000, most: 1_000 })
+  })
+
+  it('is at most the usual number if the maximum of the model is unknown', () => {
+    expect(range({}, MODEL)).toEqual({ least: 256, usual: BY_DEFAULT, most: BY_DEFAULT })
+  })
+
+  it('leaves the prompt its part of the context, but is never below 256 for that', () => {
+    expect(range({}, large, route(), 3_000)).toEqual({ least: 256, usual: 3_000, most: 3_000 })
+    expect(range({}, large, route(), 9_000)).toEqual({ least: 256, usual: BY_DEFAULT, most: 9_000 })
+    for (const room of [255, 0, -70_000]) {
+      expect(range({}, large, route(), room)).toEqual({ least: 256, usual: 256, most: 256 })
+    }
+  })
+
+  it('is the number of the model or of the route if they state one', () => {
+    const stated = { ...large, defaultOutputTokens: 700 }
+    const to = route({ defaultOutputTokens: 900 })
+    expect(range({}, stated)).toEqual({ least: 256, usual: 700, most: 700 })
+    expect(range({}, stated, to)).toEqual({ least: 256, usual: 900, most: 900 })
+    expect(range({}, { ...stated, defaultOutputTokens: 90_000 }).most).toBe(16_384)
+    expect(range({}, stated, to, Infinity, false)).toEqual({ least: 900, usual: 900, most: 900 })
+  })
+
+  it('leaves room for a budget for thinking', () => {
+    expect(range({ thinking_budget: 2_000 })).toEqual({ least: 2_256, usual: 6_096, most: 16_384 })
+  })
+
+  it('is no concern of a call that sets one itself', () => {
+    expect(range({ max_tokens: 9_000 })).toEqual({ least: 9_000, usual: 9_000, most: 9_000 })
+    const requested = output({ max_tokens: 9_000 }, large, true)
+    expect(requested.chosenFor(route(), 9_000)).toBeUndefined()
+  })
+
+  it('is known where the provider was sent one', () => {
+    expect(output({}, large, true).chosenFor(route(), 5_000)).toBe(5_000)
+    expect(output({}, large, false).chosenFor(route(), 5_000)).toBeUndefined()
+    expect(output({}, large, false).chosenFor(route({}, { needsBound: true }), 5_000)).toBe(5_000)
   })
 })
 

@@ -6,6 +6,8 @@ import { createPriceReader, quote } from '../../src/engine/charging/quote.js'
 
 const model: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { input: '10', output: '20' } }
 
+const exactly = (tokens: number) => ({ least: tokens, usual: tokens, most: tokens, step: 1 })
+
 describe('a quote', () => {
   const route = { id: 'r', provider: 'p', adapter: {} as Route['adapter'], upstreamModel: 'u' }
   const input = { atMost: (factor = 1) => 100 * factor, atLeast: 50, hasMedia: false }
@@ -14,7 +16,14 @@ describe('a quote', () => {
   function hold(prices: Model['prices'], outputTokens = 1_000, estimate = input): bigint {
     const priced = prices === undefined ? model : { ...model, prices }
     return quote(
-      { model: priced, route, markup: NO_MARKUP, input: estimate, outputTokens, byokFee: undefined },
+      {
+        model: priced,
+        route,
+        markup: NO_MARKUP,
+        input: estimate,
+        output: exactly(outputTokens),
+        byokFee: undefined,
+      },
       readPrices,
     ).hold
   }
@@ -26,7 +35,7 @@ describe('a quote', () => {
   it("multiplies the hold for a prompt by the adapter's factor", () => {
     const dearer = { ...route, adapter: { tokenFactor: 1.5 } as Route['adapter'] }
     const { hold } = quote(
-      { model, route: dearer, markup: NO_MARKUP, input, outputTokens: 0, byokFee: undefined },
+      { model, route: dearer, markup: NO_MARKUP, input, output: exactly(0), byokFee: undefined },
       readPrices,
     )
     expect(hold).toBe(150n * 10_000n)
@@ -73,7 +82,7 @@ describe('a quote', () => {
     const { prices: _, ...unpriced } = model
     const ask = (priced: Model) =>
       quote(
-        { model: priced, route, markup: NO_MARKUP, input, outputTokens: 1, byokFee: undefined },
+        { model: priced, route, markup: NO_MARKUP, input, output: exactly(1), byokFee: undefined },
         readPrices,
       )
     expect(() => ask(unpriced)).toThrow(expect.objectContaining({ code: 'price_missing' }))

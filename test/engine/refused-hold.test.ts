@@ -16,6 +16,7 @@ function refuse(limit: Partial<Limit>, more: Partial<LimitReached> = {}) {
       resetMs: 12 * DAY_MS - 1,
       onlyHeld: false,
       isGrant: false,
+      isHidden: false,
       limit: { id: 'l', unit: 'credits', amount: 20_000_000_000n, per: 'month', ...limit },
       ...more,
     },

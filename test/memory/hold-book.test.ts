@@ -7,7 +7,11 @@ const usage = { prompt: 1, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0
 const charge: Charge = { cost: 1n, base: 1n, markup: 0n, basis: 'reported', byok: false, usage }
 
 function holdOf(holdId: string, claim?: string, ttlMs = 1_000) {
-  return openHold({ holdId, account: 'alice', amount: 5n, ttlMs, facts }, claim, 0)
+  return openHold(
+    { holdId, account: 'alice', amount: 5n, ttlMs, facts },
+    { amount: 5n, claim, steps: undefined },
+    0,
+  )
 }
 
 describe('HoldBook', () => {

@@ -35,7 +35,7 @@ function pair(book: HoldBook, log: EntryLog, count: number): void {
   const facts: CallFacts = { requestId: holdId, account: 'alice', credentialId: 'c', model: 'acme/fast' }
   for (const id of [holdId, expiring]) {
     const request = { holdId: id, account: 'alice', amount: 5n, ttlMs: 1, facts }
-    book.add(openHold(request, `claim-${id}`, count))
+    book.add(openHold(request, { amount: request.amount, claim: `claim-${id}`, steps: undefined }, count))
   }
   const usage = { prompt: count, cached: 0, cacheWrite: 0, completion: 1, reasoning: 0 }
   const charge: Charge = { cost: 5n, base: 5n, markup: 0n, basis: 'reported', byok: false, usage }

@@ -35,7 +35,7 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
   const asked = chat.read({ value: { model: model.id, messages, ...options.body } }, {})
   const plan: Plan = {
     input: { atMost: () => promptTokens, atLeast: promptTokens, hasMedia: false },
-    outputTokens: 0,
+    outputOn: () => ({ least: 0, usual: 0, most: 0, step: 1 }),
     choices: 1,
     requestFor: () => expect.fail('not called'),
     reply: () => expect.fail('not called'),

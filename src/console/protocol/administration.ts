@@ -199,6 +199,7 @@ export interface ModelBody {
   readonly description?: string
   readonly contextLength?: number
   readonly maxOutputTokens?: number
+  readonly defaultOutputTokens?: number
   /** One number, or a number for each kind of file. */
   readonly mediaTokens?: number | MediaTokensView
   readonly promptOverhead?: number
@@ -235,6 +236,7 @@ interface RouteFields {
   readonly byok?: 'yes' | 'no' | 'only'
   readonly prices?: PricesView
   readonly supportedParameters?: readonly string[]
+  readonly defaultOutputTokens?: number
   readonly onDisconnect?: 'abort' | 'drain'
   readonly promptEscapes?: 'ascii' | 'html'
   readonly weight?: number

@@ -204,6 +204,8 @@ export interface ExplanationView {
   readonly finishReason?: string
   readonly nativeFinishReason?: string
   readonly upstreamId?: string
+  /** The output limit that the router chose. */
+  readonly outputLimit?: number
   /** `action` and `connected` as the client sent them. */
   readonly action?: unknown
   readonly connected?: unknown

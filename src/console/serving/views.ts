@@ -103,6 +103,7 @@ export function explanationView(end: CallEnd, viewer: ConsoleViewer): Explanatio
     finishReason: end.finishReason,
     nativeFinishReason: end.nativeFinishReason,
     upstreamId: end.upstreamId,
+    outputLimit: end.outputLimit,
     action: end.action,
     connected: end.connected,
     clientRetry: end.clientRetry,

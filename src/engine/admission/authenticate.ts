@@ -24,8 +24,12 @@ export interface Caller {
   readonly markup: MarkupTerms
   readonly appAccount: string | undefined
   readonly limits: CallerLimits | undefined
+  /** An app that its user has not allowed to read the balance, so that no refusal and no reply may show it. */
+  readonly hidesBalance: boolean
 }
 
+/** The scope without which an access token may not show its user's balance. */
+export const READ_CREDITS = 'credits.read'
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
 const BARE_TOKEN = /^[\x21-\x7e]{1,8192}$/
 const SCHEME = /^bearer(?: |$)/i
@@ -57,7 +61,8 @@ export async function authenticate(
     throw refusal('expired')
   checkOrigin(call, principal)
   const appAccount = principal.kind === 'access-token' ? principal.app.account : undefined
-  return { principal, markup, appAccount, limits }
+  const hidesBalance = principal.kind === 'access-token' && !principal.scopes.includes(READ_CREDITS)
+  return { principal, markup, appAccount, limits, hidesBalance }
 }
 
 /** Returns the token of a header that contains nothing else, or undefined if the request has none, or an `Authorization`. */

@@ -40,6 +40,7 @@ const FILE_KINDS = ['image', 'audio', 'video', 'pdf', 'archive']
 function readModel(model: Model, fault: (field: string, wanted: string) => CompatError): Model {
   const {
     contextLength,
+    defaultOutputTokens,
     maxOutputTokens,
     mediaTokens,
     prices,
@@ -50,6 +51,8 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
   } = model
   if (!isLeftOut(contextLength) && !isTokens(contextLength)) throw fault('contextLength', TOKENS)
   if (!isLeftOut(maxOutputTokens) && !isTokens(maxOutputTokens)) throw fault('maxOutputTokens', TOKENS)
+  if (!isLeftOut(defaultOutputTokens) && !isTokens(defaultOutputTokens))
+    throw fault('defaultOutputTokens', TOKENS)
   if (!isLeftOut(mediaTokens) && !isTokens(mediaTokens) && !areKindsTokens(mediaTokens))
     throw fault('mediaTokens', `${TOKENS}, or an object with such numbers for ${FILE_KINDS.join(', ')}`)
   if (!isLeftOut(promptOverhead) && promptOverhead !== 0 && !isTokens(promptOverhead))
@@ -61,6 +64,7 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
   const hasNull =
     contextLength === null ||
     maxOutputTokens === null ||
+    defaultOutputTokens === null ||
     mediaTokens === null ||
     promptOverhead === null ||
     operations === null ||

@@ -32,6 +32,8 @@ export interface AttemptOptions {
   readonly quote: Quote
   readonly facts: CallFacts
   readonly holdAmount: Credits
+  /** The output tokens that the hold covers. */
+  readonly outputTokens: number
   readonly replyId: string
   /** Of the reply, in Unix seconds. */
   readonly created: number
@@ -129,12 +131,13 @@ export class Attempt implements Watched {
 
   /** Calls the provider. Settles when its reply has ended, or was interrupted, and its {@link result} is known. */
   run(): Promise<void> {
-    const { call, client, parts, route } = this.options
+    const { call, client, outputTokens, parts, route } = this.options
     const { log, operation, plan, providerKey, requestId } = call
     const { limits, traceContext } = parts.options
+    log.outputLimit = plan.chosenLimit?.(route, outputTokens)
     return new Promise((resolve, reject) => {
       // Only the stack and `providerCall` refer to the request, so that it can be forgotten.
-      const request = plan.requestFor(route, providerKey !== undefined)
+      const request = plan.requestFor(route, providerKey !== undefined, outputTokens)
       this.running = { resolve, reject }
       if (client.left) this.leave()
       parts.watchdog.add(this)
@@ -483,7 +486,7 @@ export class Attempt implements Watched {
         ? routeFlaw(failure, {
             upstreamModel: this.route.upstreamModel,
             parameters: unlisted,
-            tokens: () => plan.input.atLeast + plan.outputTokens,
+            tokens: () => plan.input.atLeast + this.options.outputTokens,
           })
         : undefined
     return { outcome: error.code, why, flaw, requestId, model: model.id }

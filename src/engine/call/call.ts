@@ -1,6 +1,6 @@
 import { type CompatError, isCompatError } from '../../base/errors.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
-import type { InputEstimate } from '../../contracts/operation.js'
+import type { InputEstimate, OutputRange } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ReplyWriter } from '../../contracts/reply.js'
 import { asCompatError } from '../../protocol/error-body.js'
@@ -68,7 +68,8 @@ export class Call implements LiveCall {
     this.client = new ClientReply(writer, options.clock, call.operation.keepAlive)
     const callId = options.newId()
     const { caller, claim, facts, requestId } = call
-    this.credit = new HeldCredit(parts, requestId, callId, facts.account, claim, caller.limits)
+    const { hidesBalance, limits } = caller
+    this.credit = new HeldCredit(parts, requestId, callId, facts.account, claim, limits, hidesBalance)
     this.replyId = `${call.operation.idPrefix}${callId}`
     this.created = Math.floor(options.wallClock.now() / 1_000)
   }
@@ -261,6 +262,7 @@ export class Call implements LiveCall {
       quote: quoted,
       facts,
       holdAmount: this.credit.amount,
+      outputTokens: this.credit.outputTokens,
       replyId: this.replyId,
       created: this.created,
       deadlineAt: this.deadlineAt,
@@ -268,8 +270,17 @@ export class Call implements LiveCall {
     })
   }
 
+  /** Nothing may show a caller the balance, so one without a budget to divide gets the usual output. */
+  private outputOn(route: Route, input: InputEstimate): OutputRange {
+    const { caller, plan } = this.call
+    const output = plan.outputOn(route, input)
+    const hasOwnBudget = caller.limits !== undefined && caller.limits.ownBudgets > 0
+    if (!caller.hidesBalance || hasOwnBudget || output.usual === output.most) return output
+    return { ...output, most: output.usual }
+  }
+
   private quote(route: Route, input: InputEstimate): Quote {
-    const { caller, model, plan, providerKey } = this.call
+    const { caller, model, providerKey } = this.call
     try {
       return quote(
         {
@@ -278,7 +289,7 @@ export class Call implements LiveCall {
           markup: caller.markup,
           byokFee: providerKey === undefined ? undefined : this.parts.options.byokFee,
           input,
-          outputTokens: plan.outputTokens,
+          output: this.outputOn(route, input),
         },
         this.parts.readPrices,
       )

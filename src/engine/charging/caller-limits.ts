@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.js'
+import type { Mutable } from '../../base/mutable.js'
 import { PeriodCalendar } from '../../base/periods.js'
 import { bucketOf } from '../../contracts/bucket-of.js'
 import type { HoldLimit, LimitState, LimitUse } from '../../contracts/ledger.js'
@@ -49,6 +50,12 @@ function textOf(limits: unknown): string {
   return JSON.stringify(limits, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value)) ?? ''
 }
 
+/** What each step of a hold adds to it. */
+export interface StepUse {
+  readonly credits: bigint
+  readonly tokens: number
+}
+
 interface Counted {
   readonly limit: Limit
   readonly bucket: string
@@ -59,6 +66,11 @@ export class CallerLimits {
   /** Whether a call may not cost more than its hold, because its credits are limited. */
   readonly hasBudget: boolean
   readonly countsTokens: boolean
+  /** How many of the limits of a hold are budgets of the caller itself or of its app. They are the first ones. */
+  readonly ownBudgets: number
+  /** In the order of {@link limits}. */
+  private readonly listed: readonly Counted[]
+  /** In the order of a hold: budgets of the caller or of its app, then the others. */
   private readonly buckets: readonly Counted[]
 
   constructor(
@@ -67,27 +79,43 @@ export class CallerLimits {
     private readonly clock: Clock,
   ) {
     parseInput(limitsSchema, limits, 'limits')
-    this.buckets = limits.map((limit) => ({ limit, bucket: bucketOf(limit) }))
+    this.listed = limits.map((limit) => ({ limit, bucket: bucketOf(limit) }))
+    const own = this.listed.filter(({ limit }) => isOwnBudget(limit))
+    this.ownBudgets = own.length
+    this.buckets = [...own, ...this.listed.filter(({ limit }) => !isOwnBudget(limit))]
     this.hasBudget = limits.some(({ unit }) => unit === 'credits')
     this.countsTokens = limits.some(({ unit }) => unit === 'tokens')
   }
 
-  /** Returns the conditions of a hold for so many credits and tokens. */
-  forHold(credits: bigint, tokens: number): HoldLimit[] {
+  /**
+   * Returns the conditions of a hold for so many credits and tokens.
+   *
+   * @param step what each step of the hold adds
+   * @param hidesAccount whether the caller may not learn what is left of the account's limits
+   */
+  forHold(credits: bigint, tokens: number, step?: StepUse, hidesAccount = false): HoldLimit[] {
     const now = this.clock.now()
-    return this.buckets.map(({ bucket, limit }) => ({
-      bucket,
-      unit: limit.unit,
-      limit: limit.amount,
-      amount: limit.unit === 'credits' ? credits : limit.unit === 'tokens' ? BigInt(tokens) : 1n,
-      windows: this.calendar.around(limit, now),
-    }))
+    return this.buckets.map(({ bucket, limit }) => {
+      const { unit } = limit
+      const condition: Mutable<HoldLimit> = {
+        bucket,
+        unit,
+        limit: limit.amount,
+        amount: unit === 'credits' ? credits : unit === 'tokens' ? BigInt(tokens) : 1n,
+        windows: this.calendar.around(limit, now),
+      }
+      if (step !== undefined && unit !== 'requests') {
+        condition.step = unit === 'credits' ? step.credits : BigInt(step.tokens)
+        if (hidesAccount && limit.of === 'account') condition.hidden = true
+      }
+      return condition
+    })
   }
 
   /** Returns the limits, as a ledger counts them. In the order of {@link limits}. */
   counted(): CountedLimit[] {
     const now = this.clock.now()
-    return this.buckets.map(({ bucket, limit }) => ({
+    return this.listed.map(({ bucket, limit }) => ({
       bucket,
       limit: limit.amount,
       windows: this.calendar.around(limit, now),
@@ -131,6 +159,10 @@ export class CallerLimits {
     }
     return requests === undefined && tokens === undefined ? undefined : rateLimitHeaders(requests, tokens)
   }
+}
+
+function isOwnBudget({ of: owner, unit }: Limit): boolean {
+  return unit === 'credits' && owner !== 'account'
 }
 
 function isState(state: LimitState | undefined, bucket: string): boolean {

@@ -12,6 +12,7 @@ import type {
   LimitUse,
 } from '../../contracts/ledger.js'
 import type { Limits } from '../../contracts/limits.js'
+import { isOwnLimit } from '../../contracts/own-limit.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
 import type { HoldRefusal, LimitReached } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
@@ -48,12 +49,28 @@ export interface HoldNeed {
   readonly hold: Credits
   readonly inputTokens: number
   readonly outputTokens: number
+  /** Set if the ledger chooses how long the output may be. All the other figures are then the least. */
+  readonly steps?: OutputSteps | undefined
 }
 
-interface Held {
-  readonly holdId: string
+/** Output beyond the least. */
+export interface OutputSteps {
+  readonly credits: Credits
+  readonly tokens: number
+  /** See `HoldSteps`. */
+  readonly usual: number
+  readonly most: number
+}
+
+/** The part of an answer that a hold refers to. */
+interface Amounts {
   readonly amount: Credits
   readonly tokens: number
+  readonly outputTokens: number
+}
+
+interface Held extends Amounts {
+  readonly holdId: string
   /** Undefined if the caller has no limits. */
   readonly states: readonly LimitState[] | undefined
   readonly facts: CallFacts
@@ -88,11 +105,18 @@ export class HeldCredit {
     private readonly account: string,
     private readonly claim: string | undefined,
     private readonly limits: CallerLimits | undefined,
+    /** Whether the caller may not learn the balance. */
+    private readonly hidesBalance: boolean,
   ) {}
 
   /** The amount on hold, 0 without a hold. */
   get amount(): Credits {
     return this.held?.amount ?? 0n
+  }
+
+  /** The output tokens that the hold covers. 0 without a hold. */
+  get outputTokens(): number {
+    return this.held?.outputTokens ?? 0
   }
 
   /** Returns headers with the rest of the caller's own limits after the hold. Undefined if there are none to show. */
@@ -103,25 +127,32 @@ export class HeldCredit {
 
   /**
    * Ensures that at least this much is on hold, of credits and of what else is limited. Replaces a smaller hold in one step.
+   * If the ledger chooses the output, the next route gets as much as the one before, or as a new hold pays.
    *
    * @returns the refusal if there is not enough; a smaller hold then stays. Throws if the ledger does not answer, or if
    * another call has the claim.
    */
   async secure(need: HoldNeed, facts: CallFacts): Promise<HoldRefusal | undefined> {
     if (this.renewing !== undefined) await this.renewing
-    const { held, limits } = this
+    const { held } = this
     const { holds } = this.parts
-    const tokens = limits?.countsTokens === true ? need.inputTokens + need.outputTokens : 0
-    const isEnough = held !== undefined && need.hold <= held.amount && tokens <= held.tokens
-    if (isEnough && holds.isKept(held.holder)) return undefined
-    if (need.hold > MAX_CREDITS) return { reason: 'insufficient', amount: need.hold, balance: undefined }
-    const amount = largest(need.hold, this.amount)
-    const mostTokens = Math.max(tokens, held?.tokens ?? 0)
+    const steps = this.stepsOf(need)
+    const wanted = this.amountsOf(need, steps?.most ?? 0)
+    const isEnough = held !== undefined && wanted.amount <= held.amount && wanted.tokens <= held.tokens
+    if (isEnough && holds.isKept(held.holder)) {
+      this.held = { ...held, outputTokens: wanted.outputTokens }
+      return undefined
+    }
+    if (need.hold > MAX_CREDITS) {
+      const { hidesBalance: isHidden } = this
+      return { reason: 'insufficient', amount: need.hold, balance: undefined, isHidden }
+    }
+    const least = steps === undefined ? this.atLeastHeld(wanted) : this.amountsOf(need, 0)
     const { holder } = holds
     let refusal: HoldRefusal | undefined
     this.isAsking = true
     try {
-      refusal = await this.ask(amount, mostTokens, facts, this.claim)
+      refusal = await this.ask(least, steps, facts, this.claim)
     } finally {
       this.isAsking = false
     }
@@ -147,22 +178,47 @@ export class HeldCredit {
     return this.renewing
   }
 
-  private async askAgain({ amount, facts, tokens }: Held): Promise<HoldRefusal | undefined> {
+  /** Returns the steps to ask for. A later route gets no more than the one before. */
+  private stepsOf({ outputTokens, steps }: HoldNeed): OutputSteps | undefined {
+    const { held } = this
+    if (held === undefined || steps === undefined) return steps
+    const before = Math.max(0, Math.floor((held.outputTokens - outputTokens) / steps.tokens))
+    return before < steps.most ? { ...steps, most: before } : steps
+  }
+
+  private amountsOf({ hold, inputTokens, outputTokens, steps }: HoldNeed, count: number): Amounts {
+    const output = outputTokens + count * (steps?.tokens ?? 0)
+    return {
+      amount: count === 0 ? hold : hold + (steps?.credits ?? 0n) * BigInt(count),
+      tokens: this.limits?.countsTokens === true ? inputTokens + output : 0,
+      outputTokens: output,
+    }
+  }
+
+  private atLeastHeld({ amount, outputTokens, tokens }: Amounts): Amounts {
+    return {
+      amount: largest(amount, this.amount),
+      tokens: Math.max(tokens, this.held?.tokens ?? 0),
+      outputTokens,
+    }
+  }
+
+  private async askAgain({ facts, ...held }: Held): Promise<HoldRefusal | undefined> {
     try {
-      return await this.ask(amount, tokens, facts, this.claim)
+      return await this.ask(held, undefined, facts, this.claim)
     } catch (error) {
       if (!isCompatError(error) || !CLAIM_TAKEN.includes(error.code)) return undefined
     }
-    return this.ask(amount, tokens, facts, undefined).catch(() => undefined)
+    return this.ask(held, undefined, facts, undefined).catch(() => undefined)
   }
 
   private async ask(
-    amount: Credits,
-    tokens: number,
+    { amount, outputTokens, tokens }: Amounts,
+    steps: OutputSteps | undefined,
     facts: CallFacts,
     claim: string | undefined,
   ): Promise<HoldRefusal | undefined> {
-    const { held, limits } = this
+    const { held, hidesBalance, limits } = this
     const { holds, ledger, options } = this.parts
     const { holder } = holds
     const request: Mutable<HoldRequest> = {
@@ -174,7 +230,13 @@ export class HeldCredit {
     }
     if (claim !== undefined) request.claim = claim
     if (held !== undefined) request.replaces = held.holdId
-    if (limits !== undefined) request.limits = limits.forHold(amount, tokens)
+    if (steps !== undefined) {
+      request.steps = { amount: steps.credits, usual: steps.usual, most: steps.most, hidesBalance }
+    }
+    if (limits !== undefined) {
+      request.limits = limits.forHold(amount, tokens, steps, hidesBalance)
+      if (hidesBalance && limits.ownBudgets > 0) request.beforeBalance = limits.ownBudgets
+    }
     const result = await ledger.hold(request, this.requestId)
     if (result?.ok !== true) return this.refusal(result, request)
     let states: readonly LimitState[] | undefined
@@ -182,8 +244,19 @@ export class HeldCredit {
       if (!limits.areAll(result.limits)) throw this.granted(request)
       states = result.limits
     }
+    const count = steps === undefined ? 0 : result.steps
+    if (!isCount(count, request)) throw this.granted(request)
     if (held === undefined) ledger.holdTaken()
-    this.held = { holdId: request.holdId, amount, tokens, states, facts, holder }
+    const output = count * (steps?.tokens ?? 0)
+    this.held = {
+      holdId: request.holdId,
+      amount: count === 0 ? amount : amount + (steps?.credits ?? 0n) * BigInt(count),
+      tokens: limits?.countsTokens === true ? tokens + output : 0,
+      outputTokens: outputTokens + output,
+      states,
+      facts,
+      holder,
+    }
     return undefined
   }
 
@@ -214,7 +287,15 @@ export class HeldCredit {
         case 'insufficient': {
           const { available, posted } = result
           if (typeof posted !== 'bigint' || typeof available !== 'bigint') break
-          return { reason: 'insufficient', amount: request.amount, balance: { available, posted } }
+          const steps = refusedSteps(result, request)
+          if (steps === undefined) break
+          const amount = request.amount + (request.steps?.amount ?? 0n) * steps
+          return {
+            reason: 'insufficient',
+            amount,
+            balance: { available, posted },
+            isHidden: this.hidesBalance,
+          }
         }
         case 'limited': {
           const reached = this.limitReached(result, request)
@@ -230,7 +311,7 @@ export class HeldCredit {
     }
     throw this.perhapsTaken(
       request,
-      "hold() returned neither { ok: true } nor { ok: false } with reason 'insufficient' and posted and available as bigints, 'limited' with a bucket of the request, left, resetMs and onlyHeld, 'claimed', 'conflict' or 'closed'",
+      "hold() returned neither { ok: true } nor { ok: false } with reason 'insufficient' and posted and available as bigints, 'limited' with a bucket of the request, left, resetMs and onlyHeld, both with no more steps than the request has, 'claimed', 'conflict' or 'closed'",
     )
   }
 
@@ -239,24 +320,26 @@ export class HeldCredit {
     const limit = this.limits?.find(bucket)
     const asked = request.limits?.find((one) => one.bucket === bucket)
     const isWhole = typeof left === 'bigint' && Number.isFinite(resetMs) && typeof onlyHeld === 'boolean'
-    if (limit === undefined || asked === undefined || !isWhole) return undefined
+    const steps = refusedSteps(result, request)
+    if (limit === undefined || asked === undefined || !isWhole || steps === undefined) return undefined
     return {
       reason: 'limited',
-      amount: asked.amount,
+      amount: asked.amount + (asked.step ?? 0n) * steps,
       limit,
       bucket: asked.bucket,
       isGrant: request.facts.appId !== undefined,
+      isHidden: this.hidesBalance && !isOwnLimit(limit),
       left,
       resetMs: limit.per === 'total' ? Infinity : resetMs,
       onlyHeld,
     }
   }
 
-  /** A hold that was taken without a test of the caller's limits. */
+  /** A hold that was taken without a test of the caller's limits, or without its steps. */
   private granted(request: HoldRequest): Error {
     return this.perhapsTaken(
       request,
-      'hold() did not answer the limits of the request: bucket, from, left and resetMs of each, in order. A ledger that does not know limits cannot be used with credentials that have some',
+      'hold() did not answer the limits of the request: bucket, from, left and resetMs of each, in order; or the number of its steps. A ledger that does not know limits and steps cannot be used with credentials that have budgets, or with neverOverdraw',
     )
   }
 
@@ -270,4 +353,14 @@ export class HeldCredit {
   private faulty(why: string): Error {
     return reportUnavailable('ledger', this.parts.options, this.requestId, new TypeError(why))
   }
+}
+
+/** Whether an answer has a number of steps that the request allows. */
+function isCount(count: unknown, { steps }: HoldRequest): count is number {
+  return Number.isInteger(count) && (count as number) >= 0 && (count as number) <= (steps?.most ?? 0)
+}
+
+/** Returns the number of steps with which a hold was refused. Undefined if the request does not allow it. */
+function refusedSteps({ steps = 0 }: { readonly steps?: number }, request: HoldRequest): bigint | undefined {
+  return isCount(steps, request) ? BigInt(steps) : undefined
 }

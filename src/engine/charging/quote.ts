@@ -1,20 +1,18 @@
 import { CompatError } from '../../base/errors.js'
-import type { Credits } from '../../base/money.js'
+import { type Credits, ceilDiv, MAX_CREDITS } from '../../base/money.js'
 import type { ByokFee, MarkupTerms } from '../../base/prices.js'
 import { type Prices, type PriceTable, parsePrices } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
-import type { InputEstimate } from '../../contracts/operation.js'
+import { MOST_STEPS } from '../../contracts/limit-checks.js'
+import type { InputEstimate, OutputRange } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
+import type { HoldNeed, OutputSteps } from './held-credit.js'
 import { dearestCost, type Terms } from './price.js'
 
 /** The terms of a call on one route, and the hold that it needs. */
-export interface Quote {
+export interface Quote extends HoldNeed {
   readonly terms: Terms
   readonly priceVersion: string | undefined
-  readonly hold: Credits
-  /** The most tokens that the call is expected to have. */
-  readonly inputTokens: number
-  readonly outputTokens: number
   /** Whether the input may have audio or images. */
   readonly hasMedia: boolean
 }
@@ -49,8 +47,7 @@ export interface QuoteRequest {
   /** Set if the call uses the caller's own key. */
   readonly byokFee: ByokFee | undefined
   readonly input: InputEstimate
-  /** Output tokens of all choices together. */
-  readonly outputTokens: number
+  readonly output: OutputRange
 }
 
 /** Quotes one route. Refuses a model that has no price, or prices that cannot be read, with `price_missing`. */
@@ -76,15 +73,35 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
     )
   }
   const terms: Terms = byokFee === undefined ? { prices: table, markup } : { prices: table, markup, byokFee }
-  const { input, outputTokens } = request
+  const { input, output } = request
   const inputTokens = input.atMost(route.adapter.tokenFactor, route.promptEscapes)
+  const cost = (outputTokens: number): Credits =>
+    dearestCost(inputTokens, outputTokens, input.hasMedia, terms)
+  const hold = cost(output.least)
   return {
     terms,
     priceVersion: model.priceVersion,
-    hold: dearestCost(inputTokens, outputTokens, input.hasMedia, terms),
+    hold,
     inputTokens,
-    outputTokens,
     hasMedia: input.hasMedia,
+    outputTokens: output.least,
+    steps: output.most > output.least ? outputSteps(output, hold, cost(output.most)) : undefined,
+  }
+}
+
+/**
+ * Divides the output beyond the least into steps. Every number of steps is held at no less than its cost: the dearest tier
+ * decides the cost, so a later token is never cheaper than an earlier one, and their average covers both.
+ */
+function outputSteps({ least, most, step, usual }: OutputRange, hold: Credits, whole: Credits): OutputSteps {
+  const count = Math.floor((most - least) / step)
+  const credits = ceilDiv(whole - hold, BigInt(count))
+  const payable = credits === 0n ? count : Number((MAX_CREDITS - hold) / credits)
+  return {
+    credits,
+    tokens: step,
+    usual: Math.floor((usual - least) / step),
+    most: Math.max(0, Math.min(count, payable, MOST_STEPS)),
   }
 }
 

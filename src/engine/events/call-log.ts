@@ -40,6 +40,8 @@ export class CallLog implements Listed {
   readonly attempts: RouteAttempt[] = []
   providerMs: number | undefined
   firstTokenMs: number | undefined
+  /** The output limit that the router chose for the last attempt. */
+  outputLimit: number | undefined
   /** The limit that refused the call. */
   limit: LimitRefusal | undefined
   /** Read at the end. */
@@ -134,6 +136,7 @@ export class CallLog implements Listed {
       finishReason: this.reply?.finishReason,
       nativeFinishReason: this.reply?.nativeFinishReason,
       upstreamId: this.reply?.upstreamId,
+      outputLimit: this.outputLimit,
       action: isHeard ? extra(this.action) : undefined,
       connected: isHeard ? extra(this.connected) : undefined,
       clientRetry: this.clientRetry || undefined,
@@ -173,6 +176,7 @@ export class CallLog implements Listed {
       finishReason: event.finishReason,
       nativeFinishReason: event.nativeFinishReason,
       upstreamId: event.upstreamId,
+      outputLimit: event.outputLimit,
       clientRetry: event.clientRetry,
       replayed: event.replayed,
       overdraft: event.overdraft,

@@ -13,6 +13,8 @@ export interface ShortBalance {
   readonly amount: Credits
   /** Undefined if no account can have that many. */
   readonly balance: { readonly posted: Credits; readonly available: Credits } | undefined
+  /** Whether the caller may not learn the balance. */
+  readonly isHidden: boolean
 }
 
 export interface LimitReached {
@@ -23,6 +25,8 @@ export interface LimitReached {
   readonly bucket: string
   /** Whether the caller is an app that acts for a user. */
   readonly isGrant: boolean
+  /** Whether the caller may not learn what is left. */
+  readonly isHidden: boolean
   readonly left: bigint
   /** The time to the end of the period. Infinity if it has no end. */
   readonly resetMs: number
@@ -46,6 +50,8 @@ export type RefusalCode =
   | 'budget_on_hold'
   | 'rate_limited'
 
+/** Says nothing that depends on the balance, apart from the refusal itself. */
+const HIDDEN_BALANCE = 'The account that pays for this app has too few free credits for this request.'
 /** Client libraries wait this long before they try again. */
 const LONGEST_WAIT_MS = 60_000
 const SECOND_MS = 1_000
@@ -77,8 +83,12 @@ export function refusalCode(refusal: HoldRefusal): RefusalCode {
   return limit.unit === 'credits' || limit.per === 'total' ? 'budget_exceeded' : 'rate_limited'
 }
 
-/** The credits with which a smaller hold would be granted now. Undefined if a smaller hold would be refused as well. */
+/**
+ * The credits with which a smaller hold would be granted now. Undefined if a smaller hold would be refused as well, or if
+ * the caller may not know.
+ */
 export function creditsLeft(refusal: HoldRefusal): Credits | undefined {
+  if (refusal.isHidden) return undefined
   if (refusal.reason === 'insufficient') return refusal.balance?.available
   return refusal.limit.unit === 'credits' ? refusal.left : undefined
 }
@@ -89,8 +99,14 @@ export function refusedHold(refusal: HoldRefusal, words: RefusalWords = {}): Com
 }
 
 function shortOfCredit(refusal: ShortBalance, words: RefusalWords): CompatError {
-  const { amount, balance } = refusal
+  const { amount, balance, isHidden } = refusal
   const code = refusalCode(refusal)
+  if (isHidden) {
+    return new CompatError(
+      code,
+      code === 'credits_on_hold' ? HIDDEN_BALANCE : withWords(HIDDEN_BALANCE, words),
+    )
+  }
   const needs = `This request needs ${formatCredits(amount)} credits on hold`
   if (balance === undefined) {
     return new CompatError(code, withWords(`${needs}; no account can have that many.`, words))

@@ -1,11 +1,13 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { Limits } from '../../contracts/limits.js'
+import type { OutputRange } from '../../contracts/operation.js'
+import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject } from '../../protocol/json-values.js'
 
 /** The output limits of one choice. The hold covers them, and the provider is never sent higher ones. */
 export interface OutputBounds {
-  /** The client's output limit, at most the model's maximum. A default if the client set none. */
+  /** The output limit: the client's, at most the model's maximum, or the one that is chosen for it. */
   readonly tokens: number
   /** Whether the provider is sent the output limit. */
   readonly isSent: boolean
@@ -13,29 +15,88 @@ export interface OutputBounds {
   readonly thinking: number
 }
 
+/** The output limits of one choice that a hold may cover. */
+export type BoundRange = Pick<OutputRange, 'least' | 'usual' | 'most'>
+
+/** If the router chooses the output limit, it chooses none below this one, unless it is the model's maximum. */
+const LEAST_TOKENS = 256
+
 /**
- * Reads the output limits of a request. If both `max_completion_tokens` and `max_tokens` are valid, the larger one
- * applies. A budget for thinking is below the output limit. If the client set only a budget, an output limit that is
- * sent leaves room for it.
+ * The output limits of a request. If both `max_completion_tokens` and `max_tokens` are valid, the larger one applies. A
+ * budget for thinking is below the output limit. If the client set only a budget, an output limit that is sent leaves
+ * room for it.
  */
-export function outputBounds(
-  request: ChatRequest,
-  model: Model,
-  { holdOutputTokens, replyBytes }: Pick<Limits, 'holdOutputTokens' | 'replyBytes'>,
-  neverOverdraw: boolean,
-): OutputBounds {
-  const { max_completion_tokens: newer, max_tokens: older } = request
-  const listed = model.maxOutputTokens ?? Infinity
-  const readable = readableTokens(request, replyBytes)
-  const most = Math.min(listed, readable)
-  const asked = Math.max(boundOf(newer), boundOf(older))
-  const budget = thinkingBudget(request)
-  const mayBeTooLong = listed !== Infinity && listed > readable
-  let unnamed = mayBeTooLong ? readable : holdOutputTokens
-  if (neverOverdraw) unnamed = holdOutputTokens + budget
-  const tokens = Math.min(asked > 0 ? asked : unnamed, most)
-  const isSent = asked > 0 || neverOverdraw || mayBeTooLong
-  return { tokens, isSent, thinking: Math.min(budget, (isSent ? tokens : most) - 1) }
+export class RequestedOutput {
+  /** See {@link OutputBounds}. */
+  readonly thinking: number
+  private readonly isSent: boolean
+  /** The client's own limit. 0 if it set none. */
+  private readonly asked: number
+  private readonly budget: number
+  /** The maximum of the model, or the most tokens that can be read. */
+  private readonly most: number
+  private readonly mayBeTooLong: boolean
+
+  constructor(
+    request: ChatRequest,
+    private readonly model: Model,
+    private readonly options: {
+      readonly limits: Pick<Limits, 'holdOutputTokens' | 'replyBytes'>
+      readonly neverOverdraw: boolean
+    },
+  ) {
+    const { limits, neverOverdraw } = options
+    const listed = model.maxOutputTokens ?? Infinity
+    const readable = readableTokens(request, limits.replyBytes)
+    this.most = Math.min(listed, readable)
+    this.mayBeTooLong = listed !== Infinity && listed > readable
+    const asked = Math.max(boundOf(request.max_completion_tokens), boundOf(request.max_tokens))
+    this.asked = Math.min(asked, this.most)
+    this.budget = thinkingBudget(request)
+    this.isSent = asked > 0 || neverOverdraw || this.mayBeTooLong
+    this.thinking = Math.min(this.budget, (this.asked || this.most) - 1)
+  }
+
+  /** @param room returns how many output tokens the model's context has left for the prompt, at least up to `wanted` */
+  rangeOn(route: Route, room: (wanted: number) => number): BoundRange {
+    const { asked, budget, mayBeTooLong, model, most, options } = this
+    if (asked > 0) return { least: asked, usual: asked, most: asked }
+    const stated = route.defaultOutputTokens ?? model.defaultOutputTokens
+    const usual = stated ?? options.limits.holdOutputTokens
+    if (!options.neverOverdraw) {
+      const tokens = Math.min(mayBeTooLong ? (stated ?? most) : usual, most)
+      return { least: tokens, usual: tokens, most: tokens }
+    }
+    // A provider may refuse more than its own maximum, if that is not known.
+    const isFixed = stated !== undefined || model.maxOutputTokens === undefined
+    const wanted = Math.min(isFixed ? usual + budget : most, most)
+    const least = Math.min(wanted, LEAST_TOKENS + budget)
+    const longest = Math.max(least, Math.min(wanted, room(wanted)))
+    return { least, usual: Math.max(least, Math.min(usual + budget, longest)), most: longest }
+  }
+
+  /** Returns the limits with this output limit, from {@link rangeOn}. */
+  bounds(tokens: number): OutputBounds {
+    const { isSent, thinking } = this
+    return { tokens, isSent, thinking }
+  }
+
+  /** Returns the output limit that a route is sent although the client set none, or undefined. */
+  chosenFor(route: Route, tokens: number): number | undefined {
+    if (this.asked > 0) return undefined
+    return sentLimit(this.bounds(tokens), this.model, route)
+  }
+}
+
+/** Returns the output limit that a route is sent. Undefined if it is sent none. */
+export function sentLimit(
+  { isSent, thinking, tokens }: OutputBounds,
+  { maxOutputTokens = Infinity }: Model,
+  { adapter }: Route,
+): number | undefined {
+  if (isSent) return tokens
+  // All that is on hold, because the API counts thinking in the output limit.
+  return adapter.needsBound === true ? Math.min(tokens + thinking, maxOutputTokens) : undefined
 }
 
 /** The size of an event without its text. An event has at least one token. */

@@ -1,8 +1,16 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
+import type {
+  InputEstimate,
+  OutputRange,
+  Plan,
+  PlanOptions,
+  Reply,
+  ReplyParts,
+} from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { ReasoningName } from '../../contracts/reasoning-name.js'
-import { isOutputBound, type OutputBounds, outputBounds } from './output-bounds.js'
+import { contextLeft } from './context-left.js'
+import { isOutputBound, RequestedOutput } from './output-bounds.js'
 import { estimatePrompt, predictedTokens, withoutRequest } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatReply } from './reply/chat-reply.js'
@@ -13,8 +21,7 @@ const OUTPUT_FIELDS = ['max_completion_tokens', 'max_tokens'] as const
 /** The plan of one chat completion with one model. */
 export class ChatPlan implements Plan {
   readonly choices: number
-  readonly outputTokens: number
-  private readonly bounds: OutputBounds
+  private readonly output: RequestedOutput
   /** The tokens of a predicted output, for each choice. */
   private readonly predicted: number
   private estimate: InputEstimate | undefined
@@ -26,10 +33,9 @@ export class ChatPlan implements Plan {
     private readonly reasoningName: ReasoningName,
   ) {
     const { forward, n } = asked
-    this.bounds = outputBounds(forward, model, options.limits, options.neverOverdraw)
+    this.output = new RequestedOutput(forward, model, options)
     this.predicted = predictedTokens(forward, options)
     this.choices = n
-    this.outputTokens = (this.bounds.tokens + this.bounds.thinking + this.predicted) * n
   }
 
   get input(): InputEstimate {
@@ -37,12 +43,31 @@ export class ChatPlan implements Plan {
     return this.estimate
   }
 
+  outputOn(route: Route, input: InputEstimate): OutputRange {
+    const { choices, model, options, output, predicted } = this
+    const { forward } = this.asked
+    const { least, most, usual } = output.rangeOn(route, (wanted) =>
+      contextLeft(wanted, input, { request: () => forward, model, route, options }),
+    )
+    const all = (tokens: number): number => (tokens + output.thinking + predicted) * choices
+    return { least: all(least), usual: all(usual), most: all(most), step: choices }
+  }
+
+  /** Returns the output limit of one choice that a hold covers. */
+  private boundWithin(outputTokens: number): number {
+    return Math.floor(outputTokens / this.choices) - this.output.thinking - this.predicted
+  }
+
+  chosenLimit(route: Route, outputTokens: number): number | undefined {
+    return this.output.chosenFor(route, this.boundWithin(outputTokens))
+  }
+
   shortened(outputTokens: number): string | undefined {
-    const { asked, bounds, predicted } = this
+    const { asked, output, predicted } = this
     const each = Math.floor(outputTokens / asked.n) - predicted
     // A budget for thinking is less than the output, so it shrinks with it.
-    const half = bounds.thinking === 0 ? each : Math.floor((each + 1) / 2)
-    const tokens = Math.max(each - bounds.thinking, half)
+    const half = output.thinking === 0 ? each : Math.floor((each + 1) / 2)
+    const tokens = Math.max(each - output.thinking, half)
     if (tokens < 1) return undefined
     return `${this.boundName}: ${tokens}`
   }
@@ -58,8 +83,9 @@ export class ChatPlan implements Plan {
     return OUTPUT_FIELDS.filter((name) => isOutputBound(forward[name])).join(' and ') || 'max_tokens'
   }
 
-  requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
-    const { asked, bounds, model } = this
+  requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest {
+    const { asked, model } = this
+    const bounds = this.output.bounds(this.boundWithin(outputTokens))
     return upstreamRequest(routeParameters(asked, model, route, onCallersKey), model, route, bounds)
   }
 

@@ -3,7 +3,7 @@ import type { Route } from '../../contracts/providers.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
-import { isOutputBound, type OutputBounds } from './output-bounds.js'
+import { isOutputBound, type OutputBounds, sentLimit } from './output-bounds.js'
 import type { ParsedChatRequest } from './read-request.js'
 
 /**
@@ -91,12 +91,8 @@ export function upstreamRequest(
 ): ChatRequest {
   // Spreading a client's object takes several times as long, because each may have a different shape.
   const request: ChatRequest = Object.assign({}, forward, { model: route.upstreamModel })
-  if (bounds.isSent) setBound(request, model, route, bounds.tokens)
-  else if (route.adapter.needsBound === true) {
-    // All that is on hold, because the API counts thinking in the output limit.
-    const tokens = Math.min(bounds.tokens + bounds.thinking, model.maxOutputTokens ?? Infinity)
-    setBound(request, model, route, tokens)
-  }
+  const limit = sentLimit(bounds, model, route)
+  if (limit !== undefined) setBound(request, model, route, limit)
   clampThinking(request, bounds.thinking)
   return request
 }

@@ -1,17 +1,15 @@
 import * as z from 'zod'
 import { CompatError } from '../../base/errors.js'
 import { creditsToNumber, formatCredits } from '../../base/money.js'
-import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { LedgerLookUps } from '../../contracts/look-ups.js'
-import type { Caller } from '../../engine/admission/authenticate.js'
+import { type Caller, READ_CREDITS } from '../../engine/admission/authenticate.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { LOOK_UP_CODES, readCounts, readSpent, tightest } from '../look-ups/ask-ledger.js'
 
-const SCOPE = 'credits.read'
 const decimal = z.string().regex(/^-?\d+(\.\d{1,9})?$/)
 
 const creditsSchema = z.looseObject({
@@ -20,7 +18,7 @@ const creditsSchema = z.looseObject({
     total_usage: z.number().describe('`spent` as a number.'),
     of: z
       .enum(['account', 'credential'])
-      .describe(`\`credential\`: the budget of an access token without the scope \`${SCOPE}\`.`),
+      .describe(`\`credential\`: the budget of an access token without the scope \`${READ_CREDITS}\`.`),
     granted: decimal,
     spent: decimal,
     held: decimal.describe('For calls in flight.'),
@@ -53,7 +51,7 @@ export function creditsEndpoint(engine: Engine, lookUps: LedgerLookUps): Endpoin
     },
     answer: (call, writer) =>
       engine.answer('get-credits', call, writer, async (context, caller) => {
-        const seesAccount = maySeeAccount(caller.principal)
+        const seesAccount = !caller.hidesBalance
         const { available, granted, held, spent } = seesAccount
           ? await creditOfAccount(engine, lookUps, caller, context)
           : await budgetOf(engine, lookUps, caller, context)
@@ -69,10 +67,6 @@ export function creditsEndpoint(engine: Engine, lookUps: LedgerLookUps): Endpoin
         return toLatin1(JSON.stringify({ data }))
       }),
   }
-}
-
-function maySeeAccount(principal: Principal): boolean {
-  return principal.kind === 'api-key' || principal.scopes.includes(SCOPE)
 }
 
 async function creditOfAccount(
@@ -96,8 +90,8 @@ async function budgetOf(
   if (budget === undefined) {
     throw new CompatError(
       'insufficient_scope',
-      `This access token lacks the scope ${SCOPE}, which GET /credits needs, and it has no budget of its own to show.`,
-      { metadata: { scope: SCOPE } },
+      `This access token lacks the scope ${READ_CREDITS}, which GET /credits needs, and it has no budget of its own to show.`,
+      { metadata: { scope: READ_CREDITS } },
     )
   }
   const { definition, held, left, used } = budget

@@ -1,5 +1,12 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
+import type {
+  InputEstimate,
+  OutputRange,
+  Plan,
+  PlanOptions,
+  Reply,
+  ReplyParts,
+} from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import type { AskedEmbeddings } from './read-request.js'
 import { EmbeddingsReply } from './reply.js'
@@ -7,9 +14,10 @@ import { EmbeddingsReply } from './reply.js'
 /** The most tokens that a model adds to each text. */
 const TOKENS_AN_INPUT = 8
 
+const NO_OUTPUT: OutputRange = Object.freeze({ least: 0, usual: 0, most: 0, step: 1 })
+
 /** The plan of one embeddings request for one model. Only the input has a price. */
 export class EmbeddingsPlan implements Plan {
-  readonly outputTokens = 0
   readonly choices = 1
   private estimate: InputEstimate | undefined
 
@@ -22,6 +30,10 @@ export class EmbeddingsPlan implements Plan {
   get input(): InputEstimate {
     this.estimate ??= this.estimateInput()
     return this.estimate
+  }
+
+  outputOn(): OutputRange {
+    return NO_OUTPUT
   }
 
   requestFor({ upstreamModel }: Route): ProviderRequest {

@@ -1,7 +1,15 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type { InputEstimate, Plan, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
+import type {
+  InputEstimate,
+  OutputRange,
+  Plan,
+  PlanOptions,
+  Reply,
+  ReplyParts,
+} from '../../contracts/operation.js'
 import type { ProviderRequest, Route } from '../../contracts/providers.js'
-import { type OutputBounds, outputBounds } from '../chat/output-bounds.js'
+import { contextLeft } from '../chat/context-left.js'
+import { RequestedOutput } from '../chat/output-bounds.js'
 import {
   estimatePrompt,
   MOST_TOKENS_A_DOCUMENT,
@@ -20,8 +28,7 @@ import { type AskedMessages, chatFor, wholeChat } from './request/read-request.j
 /** The plan of one message with one model. Its input and output are estimated as those of a chat. */
 export class MessagesPlan implements Plan {
   readonly choices = 1
-  readonly outputTokens: number
-  private readonly bounds: OutputBounds
+  private readonly output: RequestedOutput
   private estimate: InputEstimate | undefined
 
   constructor(
@@ -31,8 +38,7 @@ export class MessagesPlan implements Plan {
   ) {
     const { max_tokens, thinking } = asked.native
     const bounded = { model: asked.model, messages: [], max_tokens, thinking }
-    this.bounds = outputBounds(bounded, model, options.limits, options.neverOverdraw)
-    this.outputTokens = this.bounds.tokens + this.bounds.thinking
+    this.output = new RequestedOutput(bounded, model, options)
   }
 
   get input(): InputEstimate {
@@ -49,13 +55,28 @@ export class MessagesPlan implements Plan {
     )
   }
 
+  outputOn(route: Route, input: InputEstimate): OutputRange {
+    const { model, options, output } = this
+    const request = () => wholeChat(this.asked)
+    const { least, most, usual } = output.rangeOn(route, (wanted) =>
+      contextLeft(wanted, input, { request, model, route, options }),
+    )
+    const { thinking } = output
+    return { least: least + thinking, usual: usual + thinking, most: most + thinking, step: 1 }
+  }
+
+  chosenLimit(route: Route, outputTokens: number): number | undefined {
+    return this.output.chosenFor(route, outputTokens - this.output.thinking)
+  }
+
   shortened(outputTokens: number): string | undefined {
-    const tokens = outputTokens - this.bounds.thinking
+    const tokens = outputTokens - this.output.thinking
     return tokens < 1 ? undefined : `max_tokens: ${tokens}`
   }
 
-  requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
-    const { asked, bounds, model } = this
+  requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest {
+    const { asked, model, output } = this
+    const bounds = output.bounds(outputTokens - output.thinking)
     if (route.adapter.messages !== undefined) {
       return nativeRequest(asked, model, route, bounds, onCallersKey)
     }

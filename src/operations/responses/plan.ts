@@ -54,9 +54,9 @@ export class ResponsePlan extends ChatPlan {
     return super.input
   }
 
-  override requestFor(route: Route, onCallersKey: boolean): ProviderRequest {
+  override requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest {
     this.readNamed()
-    const request = super.requestFor(route, onCallersKey) as ChatRequest
+    const request = super.requestFor(route, onCallersKey, outputTokens) as ChatRequest
     const { items, settings, thoughts } = this.response
     if (route.adapter.responses !== undefined)
       return toResponsesRequest(request, this.response, route.provider)

@@ -8,6 +8,7 @@ import type {
   HoldLimit,
   HoldRequest,
   HoldResult,
+  HoldSteps,
   SettleRequest,
   SettleResult,
 } from '../../contracts/index.js'
@@ -57,6 +58,8 @@ export interface HoldFields {
   readonly ttlMs?: number
   readonly facts?: Partial<CallFacts>
   readonly limits?: readonly HoldLimit[]
+  readonly steps?: HoldSteps
+  readonly beforeBalance?: number
 }
 
 /** `base` is the whole cost by default. The account `app` earns the rest. */
@@ -133,6 +136,8 @@ function createBench(opened: Opened<LedgerUnderTest>, seed: string): LedgerBench
       ...(more.claim !== undefined && { claim: claimId(more.claim) }),
       ...(more.replaces !== undefined && { replaces: holdId(more.replaces) }),
       ...(more.limits !== undefined && { limits: more.limits }),
+      ...(more.steps !== undefined && { steps: more.steps }),
+      ...(more.beforeBalance !== undefined && { beforeBalance: more.beforeBalance }),
     }
   }
 

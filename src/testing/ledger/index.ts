@@ -9,6 +9,7 @@ import { limitCases } from './limit-cases.js'
 import { lookUpCases } from './look-up-cases.js'
 import { postingCases } from './posting-cases.js'
 import { replaceCases } from './replace-cases.js'
+import { stepCases } from './step-cases.js'
 import { tableCases } from './table-cases.js'
 
 export type { LedgerUnderTest } from './answers.js'
@@ -24,6 +25,7 @@ export const ledgerCases: readonly LedgerCase[] = Object.freeze([
   ...replaceCases,
   ...expiryCases,
   ...limitCases,
+  ...stepCases,
   ...concurrencyCases,
   ...entryCases,
   ...lookUpCases,

@@ -50,6 +50,12 @@ export function Models({ query }: { query: Place['query'] }) {
           value: model?.maxOutputTokens?.toString(),
         },
         {
+          name: 'defaultOutputTokens',
+          label: 'Reply without a limit, tokens',
+          value: model?.defaultOutputTokens?.toString(),
+          hint: 'The limit of calls that set none, if the router must send one.',
+        },
+        {
           name: 'mediaTokens',
           label: 'Largest image or file, tokens',
           value: mediaTokensText(model?.mediaTokens),
@@ -86,6 +92,7 @@ export function Models({ query }: { query: Place['query'] }) {
             prices: readPrices(values),
             contextLength: wholeNumber(values, 'contextLength'),
             maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
+            defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
             mediaTokens: readMediaTokens(values),
             promptOverhead: wholeNumber(values, 'promptOverhead'),
             supportedParameters: readParameters(values),

@@ -9,7 +9,7 @@ import { Filters } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
-import { json, needed, present } from '../parts/read-values.js'
+import { json, needed, present, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { healthColumns } from './live.js'
@@ -48,6 +48,7 @@ export function Routes({ query }: { query: Place['query'] }) {
             promptEscapes: values.text('promptEscapes') as RouteView['promptEscapes'],
             weight: weightOf(values.text('weight')),
             supportedParameters: readParameters(values),
+            defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
             prices: readPrices(values),
             was: storedOf(route),
           }),
@@ -267,6 +268,12 @@ function fieldsOf(
       label: 'Weight',
       value: route?.weight?.toString(),
       hint: 'Distributes calls among routes that have a weight.',
+    },
+    {
+      name: 'defaultOutputTokens',
+      label: 'Reply without a limit, tokens',
+      value: route?.defaultOutputTokens?.toString(),
+      hint: "In place of the model's.",
     },
     ...parameterFields(route?.supportedParameters, 'Separated by commas.'),
     ...priceFields(route?.prices),

@@ -95,7 +95,7 @@ function Story({
   charge,
   facts,
 }: Pick<CallDetailProps, 'charge' | 'facts'> & { explanation: ExplanationView }) {
-  const { routing, holdAmount, firstTokenMs, durationMs, startedAt, finishReason } = explanation
+  const { routing, holdAmount, outputLimit, firstTokenMs, durationMs, startedAt, finishReason } = explanation
   return (
     <ol class="story">
       <li>
@@ -110,6 +110,9 @@ function Story({
           <Amount value={holdAmount} unit /> were put on hold
           {charge !== undefined && ', and freed by the charge'}.
         </li>
+      )}
+      {outputLimit !== undefined && (
+        <li>The request set no output limit; the provider was sent one of {outputLimit} tokens.</li>
       )}
       <li>
         {firstTokenMs !== undefined && `The first token came after ${formatDuration(firstTokenMs)}. `}
