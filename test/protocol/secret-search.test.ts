@@ -140,7 +140,9 @@ it.each([
   ['one letter', 'a'.repeat(4_096)],
   ['ligatures that fold to many letters', '\ufdfa'.repeat(4_096)],
 ])('is fast for a text of %s', (_, text) => {
-  const before = performance.now()
+  const before = process.cpuUsage()
   holdsSecret(text, [`${'a'.repeat(2_000)}b${'a'.repeat(2_000)}`])
-  expect(performance.now() - before).toBeLessThan(2_000)
+  // Not by the clock, which also counts what other processes do.
+  const { system, user } = process.cpuUsage(before)
+  expect((system + user) / 1_000).toBeLessThan(2_000)
 })

@@ -199,14 +199,16 @@ describe('a conversation of ten turns never sticks', () => {
       )
   })
 
-  it('if it moves at random', async () => {
-    const random = createRandom('conversations')
-    for (let run = 0; run < 10; run++)
+  it.each(Array.from({ length: 10 }, (_, run) => run))(
+    'if it moves at random, with seed %i',
+    async (seed) => {
+      const random = createRandom(`conversations ${seed}`)
       await converse(
         () => random.pick(NAMES),
         () => random.chance(0.5),
       )
-  })
+    },
+  )
 })
 
 describe('the providers of this test refuse', () => {

@@ -9,7 +9,9 @@ export const TIME_PLANTS: Readonly<Record<string, () => void>> = {
     BodySink.prototype.delta = function (given) {
       const blocks: readonly { readonly block: JsonObject }[] = Reflect.get(this, 'blocks')
       const block = blocks.at(-1)?.block
-      if (block !== undefined && Array.isArray(block.citations)) block.citations = [...block.citations]
+      if (block !== undefined && Array.isArray(block.citations)) {
+        block.citations = block.citations.map((citation: object) => ({ ...citation }))
+      }
       return delta.call(this, given)
     }
   },
