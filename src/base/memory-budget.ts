@@ -6,6 +6,8 @@ const SMALL_REQUEST_BYTES = 16 * 1_024
 const COPIES = 3
 /** One account may use a quarter of the budget for its requests. */
 const ACCOUNT_SHARE = 4
+/** Replies wait before the budget is full, so that the one that goes on without room stays within it. */
+const REPLIES_WAIT_AT = 3 / 4
 /** A reply that keeps less than this part of the budget never waits for room. */
 const SMALL_REPLY_SHARE = 256
 
@@ -13,8 +15,8 @@ const SMALL_REPLY_SHARE = 256
  * The memory of all calls under way: bodies that are being read, requests that a route may still need, what replies keep until their end, recordings,
  * and recent items.
  *
- * A full budget refuses new calls. A running one is never stopped: a reply that grows beyond the budget waits until there
- * is room. One reply at a time may go on without room, so that they do not all wait for each other.
+ * A full budget refuses new calls. A running one is never stopped: a reply that grows beyond three quarters of the budget waits
+ * until there is room. One reply at a time may go on without room, so that they do not all wait for each other.
  */
 export class MemoryBudget {
   private used = 0
@@ -83,7 +85,9 @@ export class MemoryBudget {
   /** Counts more bytes of a reply. Returns a promise if the reply should wait until there is room. */
   grow(call: CallMemory, bytes: number): Promise<void> | undefined {
     this.used += bytes
-    if (call.keptBytes <= this.limitBytes / SMALL_REPLY_SHARE || this.hasRoomFor(0)) return undefined
+    if (call.keptBytes <= this.limitBytes / SMALL_REPLY_SHARE || this.hasRoomFor(0, REPLIES_WAIT_AT)) {
+      return undefined
+    }
     this.ahead ??= call
     if (this.ahead === call) return undefined
     this.waiting.add(call)
@@ -96,14 +100,15 @@ export class MemoryBudget {
     if (this.ahead === call) this.ahead = undefined
   }
 
-  private hasRoomFor(bytes: number): boolean {
-    if (this.used + bytes > this.limitBytes) this.spare?.(this.used + bytes - this.limitBytes)
-    return this.used + bytes <= this.limitBytes
+  private hasRoomFor(bytes: number, share = 1): boolean {
+    const limit = this.limitBytes * share
+    if (this.used + bytes > limit) this.spare?.(this.used + bytes - limit)
+    return this.used + bytes <= limit
   }
 
   private resume(): void {
     for (const call of this.waiting) {
-      if (this.used > this.limitBytes) {
+      if (this.used > this.limitBytes * REPLIES_WAIT_AT) {
         if (this.ahead !== undefined) return
         this.ahead = call
       }

@@ -64,7 +64,7 @@ describe('requests in the memory budget', () => {
 
 describe('replies beyond the memory budget', () => {
   it('wait for room in their order, while one of them goes on', async () => {
-    const budget = new MemoryBudget(10 * MIB)
+    const budget = new MemoryBudget(12 * MIB)
     const [first, second, third] = ['a', 'b', 'c'].map((account) => budget.open(account))
     expect(first!.keep(6 * MIB)).toBeUndefined()
     expect(second!.keep(6 * MIB)).toBeUndefined()

@@ -9,6 +9,8 @@ import type { MemoryReport } from './router-process.js'
 const MEBIBYTE = 1_024 * 1_024
 const CALLS = 20
 const ALTERNATIVES = 20
+/** Of a call that was refused before its body was sent, and whose refusal was lost with the connection. */
+const CUT_OFF = 0
 
 /** How large the calls are. */
 export interface ProofSize {
@@ -258,7 +260,7 @@ export async function proveMemory(
       const statuses = await Promise.all(calls)
       const { aliveBytes, rssBytes } = await report(child)
       const answered = statuses.filter((status) => status === 200).length
-      const refused = statuses.filter((status) => status === 503 || status === 429).length
+      const refused = statuses.filter((status) => [CUT_OFF, 429, 503].includes(status)).length
       const one = { name: kind.name, answered, refused, aliveBytes, rssBytes }
       measured.push(one)
       onMeasured(one)
@@ -314,10 +316,15 @@ async function statusOf(port: number, path: string, body: Buffer, number: number
     },
   })
   request.end(body)
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const response = await new Promise<IncomingMessage | undefined>((resolve) => {
+    request.on('response', resolve)
+    // A refusal closes the connection while the rest of a long body is still being sent.
+    request.on('error', () => resolve(undefined))
+  })
+  if (response === undefined) return CUT_OFF
   response.resume()
   await once(response, 'end')
-  return response.statusCode ?? 0
+  return response.statusCode ?? CUT_OFF
 }
 
 async function report(child: ChildProcess): Promise<MemoryReport> {

@@ -42,6 +42,8 @@ const server = createServer((req, res) => router(req, res))
 
 function alive(): number {
   global.gc?.()
+  // The first one may leave the memory of buffers to be freed.
+  global.gc?.()
   const { external, heapUsed } = process.memoryUsage()
   return external + heapUsed
 }
