@@ -1,6 +1,6 @@
 import { formatCredits } from './base/money.js'
 import type { RequestEnd, RouterEvent } from './contracts/events.js'
-import { requireMethods } from './contracts/option-checks.js'
+import { requireMethods } from './rules/option-checks.js'
 
 /** The methods of a logger that are called. Loggers of pino and of the same shape have them. */
 export interface EventLogger {

@@ -20,10 +20,6 @@ import type {
   ReasoningNaming,
   RouterEvent,
 } from './contracts/index.js'
-import { refuseMisspelt, requireFunction, requireMethods } from './contracts/option-checks.js'
-import { isReasoningName, REASONING_NAMES } from './contracts/reasoning-name.js'
-import { describeFieldless } from './contracts/schema-faults.js'
-import { creditsSchema, labelSchema, nameSchema, parseInput } from './contracts/schemas.js'
 import type { TokenCounter } from './contracts/token-counter.js'
 import {
   byteRatioCounter,
@@ -34,6 +30,10 @@ import {
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryCalls, memoryIdempotency } from './memory/index.js'
 import { printFailures } from './print-failures.js'
+import { refuseMisspelt, requireFunction, requireMethods } from './rules/option-checks.js'
+import { isReasoningName, REASONING_NAMES } from './rules/reasoning-names.js'
+import { describeFieldless } from './rules/schema-faults.js'
+import { creditsSchema, labelSchema, nameSchema, parseInput } from './rules/schemas.js'
 
 /** The options of a router. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {

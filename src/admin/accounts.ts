@@ -10,7 +10,7 @@ import {
   nameSchema,
   parseInput,
   signedCreditsSchema,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'

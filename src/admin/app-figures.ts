@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
-import { momentSchema, nameSchema, parseInput } from '../contracts/schemas.js'
+import { momentSchema, nameSchema, parseInput } from '../rules/schemas.js'
 import { readJson, readNumber, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { invalidInput, outOfRange } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import { redirectUriFault } from '../base/redirect-uris.js'
-import { exceedsMarkup } from '../contracts/connect.js'
 import type { App, Markup } from '../contracts/index.js'
+import { exceedsMarkup } from '../rules/markups.js'
 import {
   creditsSchema,
   keysSchema,
@@ -14,7 +14,7 @@ import {
   originsSchema,
   parseInput,
   whose,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { checkHoldable } from './amounts.js'
 import { appNameFault, appNameKeys } from './app-names.js'
 

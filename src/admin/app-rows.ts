@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Actor, AppLogoReference } from '../contracts/index.js'
-import { idSchema, idsSchema, nameSchema, parseInput, whose } from '../contracts/schemas.js'
+import { idSchema, idsSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
 import { readJson, readNumber, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { type AppDefinition, readLogoReference } from '../sql/connect-apps.js'

@@ -10,7 +10,7 @@ import {
   parseInput,
   whose,
   zoneSchema,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'

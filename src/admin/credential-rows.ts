@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { idSchema, idsSchema, parseInput, whose } from '../contracts/schemas.js'
+import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'

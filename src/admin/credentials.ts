@@ -14,7 +14,7 @@ import {
   parseInput,
   scopesSchema,
   timeSchema,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import { revokeCredential } from '../sql/connect-grants.js'
 import { actorOf } from '../sql/connect-history.js'

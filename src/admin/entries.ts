@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { CallPage, EntryPage } from '../contracts/index.js'
-import { idSchema, idsSchema, parseInput, whose } from '../contracts/schemas.js'
+import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
 import { type KeptCallsQuery, readCalls } from '../sql/read-calls.js'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
 import type { CallContext, CallFacts, LedgerStore } from '../contracts/index.js'
-import { idSchema, parseInput, whose } from '../contracts/schemas.js'
+import { idSchema, parseInput, whose } from '../rules/schemas.js'
 import { readBigint, readNumber, readOptionalJson, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'

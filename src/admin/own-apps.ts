@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
-import { idSchema, nameSchema, parseInput } from '../contracts/schemas.js'
+import { idSchema, nameSchema, parseInput } from '../rules/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { actorOf, OPERATOR } from '../sql/connect-history.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAdapter } from '../contracts/index.js'
-import { parseInput } from '../contracts/schemas.js'
+import { parseInput } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import type { AdapterFactories } from '../sql/registry.js'
 import { bindingOf, ROUTE_COLUMNS, type RouteDefinition, readRouteRow } from '../sql/route-rows.js'

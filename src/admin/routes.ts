@@ -9,7 +9,7 @@ import {
   parseInput,
   pricesSchema,
   tokensSchema,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CompatError } from '../base/errors.js'
 import type { Awaitable } from '../contracts/index.js'
-import { refuseUnknown, requireMethods } from '../contracts/option-checks.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
+import { refuseUnknown, requireMethods } from '../rules/option-checks.js'
 import { checkSession, type SessionRequest, type SessionsAdmin } from './sessions.js'
 
 /** The signed-in user behind a request. */

@@ -13,7 +13,7 @@ import {
   parseInput,
   timeSchema,
   whose,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { readNumber, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { toLimitCell } from '../sql/limit-rows.js'

@@ -1,5 +1,5 @@
 import type { Credits } from '../base/money.js'
-import { nameSchema, parseInput } from '../contracts/schemas.js'
+import { nameSchema, parseInput } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'

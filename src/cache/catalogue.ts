@@ -1,5 +1,5 @@
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { requireMethods } from '../contracts/option-checks.js'
+import { requireMethods } from '../rules/option-checks.js'
 import { followChanges } from './changes.js'
 import { frozenCopyOf } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'

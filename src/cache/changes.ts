@@ -1,5 +1,5 @@
+import { tellAll } from '../base/tell-all.js'
 import type { Watch } from '../contracts/index.js'
-import { tellAll } from '../contracts/tell-all.js'
 
 /** Passes the changes that a store reports to its cache first, and then to the watchers of the cache. */
 export interface Changes {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { CredentialResult, CredentialStore, Watch } from '../contracts/index.js'
-import { requireMethods } from '../contracts/option-checks.js'
+import { requireMethods } from '../rules/option-checks.js'
 import { followChanges } from './changes.js'
 import { frozenCopyOf } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.js'
-import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
+import { refuseMisspelt, requireClock } from '../rules/option-checks.js'
 
 export interface CacheOptions {
   /** How long an answer is kept, in milliseconds. 5,000 by default. */

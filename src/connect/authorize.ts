@@ -1,6 +1,7 @@
 import { isLoopbackRedirect, matchesRedirectUri } from '../base/redirect-uris.js'
-import { type ConnectApp, mayConnect } from '../contracts/connect.js'
+import type { ConnectApp } from '../contracts/connect.js'
 import { cleanLabel } from '../protocol/text.js'
+import { mayConnect } from '../rules/connect-apps.js'
 import { mayBeAppId } from './adapter.js'
 import { ACCOUNT_PARAMETER } from './library.js'
 import type { ConnectUser } from './model/options.js'

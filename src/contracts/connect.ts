@@ -1,4 +1,3 @@
-import { parseMarkup } from '../base/prices.js'
 import type { Markup } from './credentials.js'
 
 /**
@@ -46,28 +45,6 @@ export interface ConnectApp {
   /** Accounts that can connect the app while it is in `test`. */
   readonly testers: readonly string[]
   readonly suspended: boolean
-}
-
-/** Whether this account can connect the app. A suspended app can be connected by nobody. */
-export function mayConnect(app: ConnectApp, account: string): boolean {
-  if (app.suspended || app.redirectUris.length === 0) return false
-  return app.state === 'live' || app.owner === account || app.testers.includes(account)
-}
-
-/** Returns the smaller one of two markups, for `basisPoints` and `flat` each: the one that a user pays. */
-export function smallerMarkup(one: Markup, other: Markup): Markup {
-  const [first, second] = [parseMarkup(one), parseMarkup(other)]
-  const flat = first.flat <= second.flat ? one.flat : other.flat
-  return {
-    basisPoints: Math.min(one.basisPoints, other.basisPoints),
-    ...(flat === undefined ? {} : { flat }),
-  }
-}
-
-/** Whether a markup is more than the one that a user consented to, in `basisPoints` or in `flat`. */
-export function exceedsMarkup(markup: Markup, consented: Markup): boolean {
-  const [asked, agreed] = [parseMarkup(markup), parseMarkup(consented)]
-  return asked.basisPoints > agreed.basisPoints || asked.flat > agreed.flat
 }
 
 export interface AppLogoReference {

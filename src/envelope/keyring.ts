@@ -9,7 +9,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { Envelopes } from '../contracts/index.js'
-import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
+import { refuseMisspelt, requireClock } from '../rules/option-checks.js'
 import {
   COORDINATE_PATTERN,
   type EnvelopeCurve,

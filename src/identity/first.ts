@@ -1,5 +1,5 @@
 import type { CredentialStore, Watch } from '../contracts/index.js'
-import { requireMethods } from '../contracts/option-checks.js'
+import { requireMethods } from '../rules/option-checks.js'
 import { UNKNOWN } from './claims.js'
 
 /**

@@ -8,8 +8,8 @@ import type {
   CredentialStore,
   Principal,
 } from '../contracts/index.js'
-import { requireClock, requireFunction, requireMethods } from '../contracts/option-checks.js'
-import { nameSchema, parseInput } from '../contracts/schemas.js'
+import { requireClock, requireFunction, requireMethods } from '../rules/option-checks.js'
+import { nameSchema, parseInput } from '../rules/schemas.js'
 import { readAddress } from './address.js'
 import { areUsable, EXPIRED, identify, type PrincipalOf, type TokenClaims, UNKNOWN } from './claims.js'
 import { remoteKeySet } from './key-set.js'

@@ -1,7 +1,7 @@
-import { matchesCall, ownerOfCall } from '../contracts/calls.js'
+import { readLimit } from '../base/page-limit.js'
 import type { CallPage, CallQuery, CallStore, KeptCall } from '../contracts/index.js'
-import { refuseMisspelt } from '../contracts/option-checks.js'
-import { readLimit } from '../contracts/page-limit.js'
+import { matchesCall, ownerOfCall } from '../rules/kept-calls.js'
+import { refuseMisspelt } from '../rules/option-checks.js'
 
 export interface MemoryCallsOptions {
   /** The maximum number of calls. Beyond it, the oldest is dropped. 1,000 by default. */

@@ -1,5 +1,5 @@
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { listSchema, modelSchema, parseInput } from '../contracts/schemas.js'
+import { listSchema, modelSchema, parseInput } from '../rules/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Model}. By default `created` is 0 and `ownedBy` is the part of the id before the first slash. */

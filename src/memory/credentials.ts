@@ -22,7 +22,7 @@ import {
   originsSchema,
   parseInput,
   scopesSchema,
-} from '../contracts/schemas.js'
+} from '../rules/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */

@@ -1,5 +1,5 @@
+import { readLimit } from '../base/page-limit.js'
 import type { Entry, EntryPage, EntryQuery } from '../contracts/index.js'
-import { readLimit } from '../contracts/page-limit.js'
 import { copyCharge } from './ledger-input.js'
 
 /** An entry without its id, which is derived from its position when it is read. */

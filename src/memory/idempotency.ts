@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { type Clock, systemClock } from '../base/clock.js'
-import { bodyBytesOf } from '../contracts/body-bytes.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
-import { refuseMisspelt, requireClock } from '../contracts/option-checks.js'
+import { bodyBytesOf } from '../rules/body-bytes.js'
+import { refuseMisspelt, requireClock } from '../rules/option-checks.js'
 
 export interface MemoryIdempotencyOptions {
   /** The maximum size of the store in bytes. Beyond it, the least recently used reply is dropped. 64 MiB by default. */

@@ -1,6 +1,6 @@
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
-import { checkHoldConditions, checkLimitUses } from '../contracts/limit-checks.js'
+import { checkHoldConditions, checkLimitUses } from '../rules/limit-checks.js'
 
 export function checkAccounts(accounts: unknown): void {
   if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')

@@ -2,7 +2,6 @@ import { type Clock, systemClock } from '../base/clock.js'
 import { createIdSource } from '../base/ids.js'
 import type { Credits } from '../base/money.js'
 import type { Mutable } from '../base/mutable.js'
-import { chooseSteps, withSteps } from '../contracts/hold-steps.js'
 import type {
   Awaitable,
   Balance,
@@ -22,6 +21,7 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../contracts/index.js'
+import { chooseSteps, withSteps } from '../rules/hold-steps.js'
 import {
   type Bucket,
   countUses,
@@ -33,8 +33,8 @@ import {
   takeLimits,
   testLimits,
   type WithinLimits,
-} from '../contracts/limit-buckets.js'
-import { refuseMisspelt, requireClock, requireFunction } from '../contracts/option-checks.js'
+} from '../rules/limit-buckets.js'
+import { refuseMisspelt, requireClock, requireFunction } from '../rules/option-checks.js'
 import { EntryLog } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
 import {

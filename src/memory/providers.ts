@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
-import { listSchema, nameSchema, parseInput, pricesSchema, tokensSchema } from '../contracts/schemas.js'
+import { listSchema, nameSchema, parseInput, pricesSchema, tokensSchema } from '../rules/schemas.js'
 
 /** One provider and the models that it serves. The other members are those of {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {

@@ -1,5 +1,5 @@
-import { DAY_MS, DaySums } from '../contracts/day-sums.js'
 import type { CallFacts, Credits, SpentQuery, SpentSums } from '../contracts/index.js'
+import { DAY_MS, DaySums } from '../rules/day-sums.js'
 
 /** The sums of all charges, by the account that paid and the credential. Never forgets one. */
 export class SpentBook {

@@ -1,5 +1,5 @@
+import { tellAll } from '../base/tell-all.js'
 import type { Watch } from '../contracts/index.js'
-import { tellAll } from '../contracts/tell-all.js'
 
 /** The listeners of a store that reports its changes. */
 export interface Watchers {

@@ -1,4 +1,4 @@
-import { isChargedOperation } from '../contracts/free-operations.js'
+import { isChargedOperation } from '../rules/free-operations.js'
 
 /** The name of the instrumentation scope of all instruments and spans. */
 export const SCOPE = 'compat-router'

@@ -1,6 +1,7 @@
 import type { Attributes, BatchObservableResult, Meter } from '@opentelemetry/api'
-import { Observed } from '../contracts/observed.js'
-import { isWorse, ROUTE_STATES, type RouteHealth } from '../contracts/route-health.js'
+import { Observed } from '../base/observed.js'
+import type { RouteHealth } from '../contracts/route-health.js'
+import { isWorse, ROUTE_STATES } from '../rules/route-states.js'
 import { type LabelBook, OTHER } from './labels.js'
 import { PROVIDER_NAME } from './names.js'
 

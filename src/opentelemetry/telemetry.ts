@@ -1,7 +1,7 @@
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
 import { version } from '../base/version.js'
 import type { RouterEvent } from '../contracts/events.js'
-import { refuseMisspelt, requireMethods } from '../contracts/option-checks.js'
+import { refuseMisspelt, requireMethods } from '../rules/option-checks.js'
 import { CallMetrics } from './call-metrics.js'
 import { CallSpans } from './call-spans.js'
 import { LabelBook } from './labels.js'

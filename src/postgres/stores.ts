@@ -1,4 +1,4 @@
-import { refuseMisspelt } from '../contracts/option-checks.js'
+import { refuseMisspelt } from '../rules/option-checks.js'
 import { createSqlCalls } from '../sql/calls.js'
 import { readNumber } from '../sql/cells.js'
 import type { FaultKind } from '../sql/group-commit.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Model } from '../contracts/index.js'
-import { momentSchema, parseInput } from '../contracts/schemas.js'
+import { momentSchema, parseInput } from '../rules/schemas.js'
 import { Unreadable } from './amount.js'
 import { type GenaiModel, readModel } from './genai-model.js'
 

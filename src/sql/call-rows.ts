@@ -1,5 +1,5 @@
-import { isProblem, ownerOfCall } from '../contracts/calls.js'
 import type { CallFacts, Charge, KeptCall } from '../contracts/index.js'
+import { isProblem, ownerOfCall } from '../rules/kept-calls.js'
 import { checkTime, readBigint, readJson, readNumber, readOptionalText, readText } from './cells.js'
 import type { Parameter, Row } from './database.js'
 import { checkOptionalText, checkText } from './text.js'

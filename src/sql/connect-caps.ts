@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { PeriodCalendar } from '../base/periods.js'
-import { bucketOf } from '../contracts/bucket-of.js'
 import type { Cap, CapPeriod, Limit } from '../contracts/index.js'
+import { bucketOf } from '../rules/bucket-of.js'
 import { readBigint, readNumber } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 import { spentOf } from './entry-rows.js'

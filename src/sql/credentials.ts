@@ -1,5 +1,4 @@
 import { digestToken, mayBeIssued } from '../base/tokens.js'
-import { smallerMarkup } from '../contracts/connect.js'
 import type {
   App,
   CredentialOwner,
@@ -8,6 +7,7 @@ import type {
   CredentialStore,
   Principal,
 } from '../contracts/index.js'
+import { smallerMarkup } from '../rules/markups.js'
 import {
   readJson,
   readNumber,

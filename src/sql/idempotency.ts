@@ -1,5 +1,5 @@
-import { bodyBytesOf } from '../contracts/body-bytes.js'
 import type { Charge, IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
+import { bodyBytesOf } from '../rules/body-bytes.js'
 import { readNumber, readOptionalText, readText } from './cells.js'
 import type { SqlDatabase } from './database.js'
 import type { Processes } from './processes.js'

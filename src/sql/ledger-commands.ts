@@ -10,7 +10,7 @@ import type {
   ReleaseRequest,
   SettleRequest,
 } from '../contracts/index.js'
-import { checkHoldConditions, checkHoldLimits, checkLimitUses } from '../contracts/limit-checks.js'
+import { checkHoldConditions, checkHoldLimits, checkLimitUses } from '../rules/limit-checks.js'
 import { checkAmount, checkNotNegative } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'

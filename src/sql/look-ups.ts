@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { DAY_MS, DaySums } from '../contracts/day-sums.js'
 import type {
   CountedLimit,
   LedgerCall,
@@ -9,7 +8,8 @@ import type {
   Spent,
   SpentQuery,
 } from '../contracts/index.js'
-import { limitCounts } from '../contracts/limit-buckets.js'
+import { DAY_MS, DaySums } from '../rules/day-sums.js'
+import { limitCounts } from '../rules/limit-buckets.js'
 import { heldOf, postedOf, readBalance } from './balances.js'
 import { readBigint, readJson, readNumber, readOptionalNumber, readOptionalText, readText } from './cells.js'
 import { createConditions } from './conditions.js'

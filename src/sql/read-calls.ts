@@ -1,6 +1,6 @@
 import { invalidInput } from '../base/invalid-input.js'
+import { readLimit } from '../base/page-limit.js'
 import type { CallPage, CallQuery, KeptCall } from '../contracts/index.js'
-import { readLimit } from '../contracts/page-limit.js'
 import { readCall, readPosition } from './call-rows.js'
 import { toTimeCell } from './cells.js'
 import { createConditions } from './conditions.js'

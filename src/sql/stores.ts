@@ -12,7 +12,7 @@ import type {
   RouteDisabled,
   WatchLost,
 } from '../contracts/index.js'
-import { requireFunction, requireFunctions } from '../contracts/option-checks.js'
+import { requireFunction, requireFunctions } from '../rules/option-checks.js'
 import { createSqlCatalogue } from './catalogue.js'
 import { createSqlConnect } from './connect.js'
 import { createSqlCredentials } from './credentials.js'

@@ -1,4 +1,4 @@
-import type { Bucket, BucketRows } from '../contracts/limit-buckets.js'
+import type { Bucket, BucketRows } from '../rules/limit-buckets.js'
 import { FEW_ROWS } from './accounts.js'
 import type { Connection } from './connection.js'
 

@@ -1,5 +1,5 @@
 import type { LimitUse } from '../contracts/index.js'
-import { giveBack, KEEP_BUCKET_MS } from '../contracts/limit-buckets.js'
+import { giveBack, KEEP_BUCKET_MS } from '../rules/limit-buckets.js'
 import type { Row } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import type { HoldCommand } from '../sql/ledger-commands.js'

@@ -1,5 +1,5 @@
 import type { Posting } from '../contracts/index.js'
-import { countUses, giveBack } from '../contracts/limit-buckets.js'
+import { countUses, giveBack } from '../rules/limit-buckets.js'
 import { checkAmount } from '../sql/bounds.js'
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'

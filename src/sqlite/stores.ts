@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { refuseMisspelt } from '../contracts/option-checks.js'
+import { refuseMisspelt } from '../rules/option-checks.js'
 import { createSqlCalls } from '../sql/calls.js'
 import type { Statement } from '../sql/database.js'
 import { createGroupCommit } from '../sql/group-commit.js'

@@ -1,12 +1,6 @@
-import { chooseSteps, withSteps } from '../contracts/hold-steps.js'
 import type { HoldLimit, HoldLimited, LimitUse } from '../contracts/index.js'
-import {
-  areInPresent,
-  isSameLimits,
-  limitStates,
-  takeLimits,
-  testLimits,
-} from '../contracts/limit-buckets.js'
+import { chooseSteps, withSteps } from '../rules/hold-steps.js'
+import { areInPresent, isSameLimits, limitStates, takeLimits, testLimits } from '../rules/limit-buckets.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import type { HoldCommand, HoldOutcome } from '../sql/ledger-commands.js'
 import type { Accounts } from './accounts.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAdmin, type LimitRequest } from '../../src/admin/index.js'
-import { bucketOf } from '../../src/contracts/bucket-of.js'
 import type { HoldLimit, Limit } from '../../src/contracts/index.js'
+import { bucketOf } from '../../src/rules/bucket-of.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 

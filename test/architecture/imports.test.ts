@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))
@@ -9,38 +10,40 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url))
 const BASE = ['base']
 const PROTOCOL = [...BASE, 'protocol']
 const CONTRACTS = [...PROTOCOL, 'contracts']
+const RULES = [...CONTRACTS, 'rules']
 const ALLOWED: Record<string, readonly string[]> = {
   base: [],
   protocol: BASE,
   contracts: PROTOCOL,
-  engine: CONTRACTS,
-  replies: CONTRACTS,
-  operations: [...CONTRACTS, 'replies', 'engine'],
-  endpoints: [...CONTRACTS, 'engine', 'operations'],
-  http: CONTRACTS,
-  providers: CONTRACTS,
-  envelope: CONTRACTS,
-  memory: CONTRACTS,
-  cache: CONTRACTS,
-  identity: [...CONTRACTS, 'cache'],
-  sql: CONTRACTS,
-  testing: CONTRACTS,
-  'price-lists': CONTRACTS,
-  opentelemetry: CONTRACTS,
-  sqlite: [...CONTRACTS, 'sql'],
-  postgres: [...CONTRACTS, 'sql'],
-  admin: [...CONTRACTS, 'sql'],
+  rules: CONTRACTS,
+  engine: RULES,
+  replies: RULES,
+  operations: [...RULES, 'replies', 'engine'],
+  endpoints: [...RULES, 'engine', 'operations'],
+  http: RULES,
+  providers: RULES,
+  envelope: RULES,
+  memory: RULES,
+  cache: RULES,
+  identity: [...RULES, 'cache'],
+  sql: RULES,
+  testing: RULES,
+  'price-lists': RULES,
+  opentelemetry: RULES,
+  sqlite: [...RULES, 'sql'],
+  postgres: [...RULES, 'sql'],
+  admin: [...RULES, 'sql'],
   browser: [],
-  console: [...CONTRACTS, 'admin', 'http'],
-  connect: [...CONTRACTS, 'engine', 'http'],
-  demo: [...CONTRACTS, 'index', 'testing', 'admin', 'console', 'sqlite'],
-  cli: [...CONTRACTS, 'admin', 'sql', 'sqlite', 'postgres', 'demo'],
-  options: [...CONTRACTS, 'engine', 'memory', 'print-failures'],
-  router: [...CONTRACTS, 'engine', 'endpoints', 'http', 'options'],
-  'log-events': CONTRACTS,
-  'print-failures': [...CONTRACTS, 'log-events'],
+  console: [...RULES, 'admin', 'http'],
+  connect: [...RULES, 'engine', 'http'],
+  demo: [...RULES, 'index', 'testing', 'admin', 'console', 'sqlite'],
+  cli: [...RULES, 'admin', 'sql', 'sqlite', 'postgres', 'demo'],
+  options: [...RULES, 'engine', 'memory', 'print-failures'],
+  router: [...RULES, 'engine', 'endpoints', 'http', 'options'],
+  'log-events': RULES,
+  'print-failures': [...RULES, 'log-events'],
   index: [
-    ...CONTRACTS,
+    ...RULES,
     'log-events',
     'engine',
     'options',
@@ -84,6 +87,20 @@ function importsOf(text: string): string[] {
   ].map((match) => match[1] ?? match[2]!)
 }
 
+/** The first lines of all statements that are left when types are erased. */
+function valuesOf(text: string): string[] {
+  return ts
+    .createSourceFile('contract.ts', text, ts.ScriptTarget.Latest)
+    .statements.filter((statement) => !isErased(statement))
+    .map((statement) => text.slice(statement.getFullStart()).trimStart().split('\n')[0]!)
+}
+
+function isErased(statement: ts.Statement): boolean {
+  if (ts.isImportDeclaration(statement)) return statement.importClause?.isTypeOnly === true
+  if (ts.isExportDeclaration(statement)) return statement.isTypeOnly
+  return ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)
+}
+
 describe('the source', () => {
   it('is found', () => {
     expect(files.length).toBeGreaterThan(80)
@@ -99,6 +116,13 @@ describe('the source', () => {
       const target = room(targetOf(name, imported))
       if (target !== from) expect(allowed, `${name} imports ${imported}`).toContain(target)
     }
+  })
+
+  it('has contracts of interfaces and types alone, since a declared function would not exist at run time', () => {
+    const values = files
+      .filter(({ name }) => room(name) === 'contracts')
+      .flatMap(({ name, text }) => valuesOf(text).map((value) => `${name}: ${value}`))
+    expect(values, 'move them to base or rules').toEqual([])
   })
 
   it('has an engine whose rooms import each other in one direction, types included', () => {

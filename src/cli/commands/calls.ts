@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { ownerOfCall } from '../../contracts/calls.js'
 import type { KeptCall, RoutingExplanation } from '../../contracts/index.js'
+import { ownerOfCall } from '../../rules/kept-calls.js'
 import { formatTime, type TableRow } from '../session/output.js'
 import { parseInteger, parseTime } from '../session/parse.js'
 import type { Session } from '../session/session.js'

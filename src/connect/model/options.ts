@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Credits, parseCredits } from '../../base/money.js'
 import { type MarkupTerms, parseMarkup } from '../../base/prices.js'
 import type { Awaitable, CatalogueStore, ConnectStore, Markup } from '../../contracts/index.js'
-import { refuseUnknown, requireFunction } from '../../contracts/option-checks.js'
+import { refuseUnknown, requireFunction } from '../../rules/option-checks.js'
 import type { ConnectEvent } from './events.js'
 import { imageType } from './images.js'
 

@@ -1,9 +1,9 @@
 import { formatCredits, parseCredits } from '../../base/money.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../../base/prices.js'
-import { exceedsMarkup } from '../../contracts/connect.js'
 import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
 import { price } from '../../engine/charging/price.js'
 import { NO_USAGE } from '../../protocol/usage.js'
+import { exceedsMarkup } from '../../rules/markups.js'
 import type { Settings } from './options.js'
 import { SCOPES } from './scopes.js'
 

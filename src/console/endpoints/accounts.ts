@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
-import { nameSchema } from '../../contracts/schemas.js'
+import { nameSchema } from '../../rules/schemas.js'
 import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol/index.js'
 import { type Endpoint, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
 import { limitsOf } from '../serving/limits.js'

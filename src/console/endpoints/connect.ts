@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Admin, GrantRow } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
-import { nameSchema } from '../../contracts/schemas.js'
+import { nameSchema } from '../../rules/schemas.js'
 import type { AppGrantsReply, AppGrantView, GrantHistoryReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { notFound } from '../serving/http-error.js'

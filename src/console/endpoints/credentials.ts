@@ -3,7 +3,7 @@ import { mayUse } from '../../admin/app-rows.js'
 import type { Admin, AppTerms, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
 import type { Clock } from '../../base/clock.js'
 import { formatCredits } from '../../base/money.js'
-import { exceedsMarkup } from '../../contracts/connect.js'
+import { exceedsMarkup } from '../../rules/markups.js'
 import {
   keysSchema,
   labelSchema,
@@ -12,7 +12,7 @@ import {
   metadataSchema,
   nameSchema,
   timeSchema,
-} from '../../contracts/schemas.js'
+} from '../../rules/schemas.js'
 import type { CredentialsReply, CredentialView, IssuedReply, KeySpendReply } from '../protocol/index.js'
 import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { LimitRequest } from '../../admin/index.js'
-import { nameSchema } from '../../contracts/schemas.js'
+import { nameSchema } from '../../rules/schemas.js'
 import { done, type Endpoint, post } from '../serving/endpoint.js'
 
 /** `putLimit` checks the members itself. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Admin, AppReview, AppRow, OwnAppRequest } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
-import { nameSchema } from '../../contracts/schemas.js'
+import { nameSchema } from '../../rules/schemas.js'
 import type { OwnAppReply, OwnAppsReply, OwnAppView, ReviewsReply } from '../protocol/index.js'
 import {
   done,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SpendRow as AdminSpendRow, SpendReport } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
-import { nameSchema } from '../../contracts/schemas.js'
+import { nameSchema } from '../../rules/schemas.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol/index.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
 import { type Endpoint, get, requireAccount, type Services, timeTextSchema } from '../serving/endpoint.js'

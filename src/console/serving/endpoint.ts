@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import type { Clock } from '../../base/clock.js'
-import { parseInput } from '../../contracts/schemas.js'
+import { parseInput } from '../../rules/schemas.js'
 import type { EventLog } from './event-log.js'
 import { HttpError } from './http-error.js'
 import type { ObservedRouters } from './observed-routers.js'

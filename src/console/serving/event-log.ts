@@ -1,5 +1,5 @@
-import { isChargedOperation } from '../../contracts/free-operations.js'
 import type { RequestEnd, RequestStart, RouterEvent } from '../../contracts/index.js'
+import { isChargedOperation } from '../../rules/free-operations.js'
 
 /** A remembered event with its number and time. */
 export interface KeptEvent {

@@ -1,7 +1,7 @@
+import { Observed } from '../../base/observed.js'
 import type { CallInFlight, RouteHealth } from '../../contracts/index.js'
-import { Observed } from '../../contracts/observed.js'
-import { requireMethods } from '../../contracts/option-checks.js'
-import { isWorse } from '../../contracts/route-health.js'
+import { requireMethods } from '../../rules/option-checks.js'
+import { isWorse } from '../../rules/route-states.js'
 
 /** The part of a router that the console shows. */
 export interface ObservedRouter {

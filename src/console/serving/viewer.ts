@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
-import { nameSchema, parseInput } from '../../contracts/schemas.js'
 import { cleanLabel } from '../../protocol/text.js'
+import { nameSchema, parseInput } from '../../rules/schemas.js'
 import { type HttpError, notFound } from './http-error.js'
 
 /** A person who uses the console. `name` is shown. The sign-out button posts to `signOutPath`; without it there is no button. */

@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../base/clock.js'
 import type { Mutable } from '../../base/mutable.js'
 import { PeriodCalendar } from '../../base/periods.js'
-import { bucketOf } from '../../contracts/bucket-of.js'
 import type { HoldLimit, LimitState, LimitUse } from '../../contracts/ledger.js'
 import type { CountedLimit } from '../../contracts/look-ups.js'
-import { isOwnLimit } from '../../contracts/own-limit.js'
-import { limitsSchema, parseInput } from '../../contracts/schemas.js'
 import type { Limit } from '../../contracts/usage-limits.js'
 import { type LimitFigures, rateLimitHeaders, tighter } from '../../protocol/rate-limit-headers.js'
 import type { Usage } from '../../protocol/usage.js'
+import { bucketOf } from '../../rules/bucket-of.js'
+import { isOwnLimit } from '../../rules/own-limit.js'
+import { limitsSchema, parseInput } from '../../rules/schemas.js'
 
 /** The lists of limits that are remembered, each about as large as a caller's entry in a cache. */
 const KNOWN_LISTS = 10_000

@@ -12,7 +12,7 @@ import type {
   LimitUse,
 } from '../../contracts/ledger.js'
 import type { Limits } from '../../contracts/limits.js'
-import { isOwnLimit } from '../../contracts/own-limit.js'
+import { isOwnLimit } from '../../rules/own-limit.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
 import type { HoldRefusal, LimitReached } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'

@@ -1,6 +1,7 @@
-import { type KeptCall, ownerOfCall } from '../../contracts/calls.js'
+import type { KeptCall } from '../../contracts/calls.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import { isChargedOperation } from '../../contracts/free-operations.js'
+import { isChargedOperation } from '../../rules/free-operations.js'
+import { ownerOfCall } from '../../rules/kept-calls.js'
 import { eventError } from './event-error.js'
 
 /** The most uncharged calls of one account that are recorded in a second: anybody with a key can cause any number. */

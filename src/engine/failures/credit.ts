@@ -1,8 +1,8 @@
 import { CompatError } from '../../base/errors.js'
 import { type Credits, formatCredits } from '../../base/money.js'
-import { isOwnLimit } from '../../contracts/own-limit.js'
 import type { Limit, LimitUnit } from '../../contracts/usage-limits.js'
 import { rateLimitHeaders } from '../../protocol/rate-limit-headers.js'
+import { isOwnLimit } from '../../rules/own-limit.js'
 
 /** The reason for refusing a hold: the balance, or one limit. */
 export type HoldRefusal = ShortBalance | LimitReached

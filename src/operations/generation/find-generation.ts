@@ -1,5 +1,5 @@
 import { CompatError } from '../../base/errors.js'
-import { type KeptCall, ownerOfCall } from '../../contracts/calls.js'
+import type { KeptCall } from '../../contracts/calls.js'
 import type { CredentialOwner, Principal } from '../../contracts/credentials.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { LedgerLookUps } from '../../contracts/look-ups.js'
@@ -10,6 +10,7 @@ import { holdMs } from '../../engine/charging/held-credit.js'
 import type { FoundCall } from '../../engine/charging/ledger-client.js'
 import type { Engine } from '../../engine/engine.js'
 import { eventError } from '../../engine/events/event-error.js'
+import { ownerOfCall } from '../../rules/kept-calls.js'
 
 /** A call that was found. */
 export interface Generation {

@@ -1,8 +1,8 @@
 import { creditsToNumber, formatCredits } from '../../base/money.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Spent } from '../../contracts/look-ups.js'
-import { isOwnLimit } from '../../contracts/own-limit.js'
 import type { Limit } from '../../contracts/usage-limits.js'
+import { isOwnLimit } from '../../rules/own-limit.js'
 import { type CountOfLimit, tightest } from '../look-ups/ask-ledger.js'
 
 /** The words of OpenRouter for the periods after which a limit starts again. */

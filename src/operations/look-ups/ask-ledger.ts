@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../../base/errors.js'
 import type { LedgerLookUps, LimitCount, Spent, SpentQuery } from '../../contracts/look-ups.js'
-import { isOwnLimit } from '../../contracts/own-limit.js'
 import type { Limit } from '../../contracts/usage-limits.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import { askStore } from '../../engine/asking/stores.js'
 import type { CallerLimits } from '../../engine/charging/caller-limits.js'
 import type { Engine } from '../../engine/engine.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
+import { isOwnLimit } from '../../rules/own-limit.js'
 
 /** The error codes of every look-up. Limits on calls do not apply to them. */
 export const LOOK_UP_CODES: readonly ErrorCode[] = [

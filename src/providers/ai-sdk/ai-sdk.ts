@@ -6,8 +6,8 @@ import type {
   ProviderAdapter,
   ProviderEvent,
 } from '../../contracts/index.js'
-import { refuseUnknown, requireFunctions } from '../../contracts/option-checks.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { refuseUnknown, requireFunctions } from '../../rules/option-checks.js'
 import { untilAborted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'

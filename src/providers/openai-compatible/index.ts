@@ -1,5 +1,4 @@
 import { usesFastPath } from '../../base/fast-paths.js'
-import { refuseUnknown } from '../../contracts/option-checks.js'
 import type {
   ChatAdapter,
   EmbeddingsAdapter,
@@ -8,6 +7,7 @@ import type {
 } from '../../contracts/providers.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
+import { refuseUnknown } from '../../rules/option-checks.js'
 import { ReplyReader } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings } from '../upstream.js'

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Entry, EntryQuery } from '../../contracts/index.js'
-import { momentSchema } from '../../contracts/schemas.js'
+import { momentSchema } from '../../rules/schemas.js'
 import {
   assertCharge,
   assertGranted,

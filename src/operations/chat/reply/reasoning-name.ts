@@ -1,11 +1,6 @@
-import {
-  isReasoningName,
-  REASONING_NAMES,
-  type ReasoningName,
-  type ReasoningNaming,
-  type ReplyReader,
-} from '../../../contracts/reasoning-name.js'
+import type { ReasoningName, ReasoningNaming, ReplyReader } from '../../../contracts/reasoning-name.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
+import { isReasoningName, REASONING_NAMES } from '../../../rules/reasoning-names.js'
 
 /** Clients that read `reasoning` alone: those of OpenRouter, and OpenAI's Agents SDK for JavaScript. */
 const READ_REASONING = /\bopenrouter\b|^Agents\/JavaScript\b/i

@@ -1,5 +1,5 @@
-import type { Credits } from './context.js'
-import type { SpentSums } from './look-ups.js'
+import type { Credits } from '../contracts/context.js'
+import type { SpentSums } from '../contracts/look-ups.js'
 
 export const DAY_MS = 86_400_000
 /** A month has at most as many days, and a week fewer. */

@@ -6,7 +6,6 @@ import { formatCredits } from '../../src/base/money.js'
 import { createSecret } from '../../src/base/secret.js'
 import { cachedCatalogue, cachedCredentials } from '../../src/cache/index.js'
 import { createConsole, oneTimeSignIn } from '../../src/console/index.js'
-import { modelSchema, parseInput } from '../../src/contracts/schemas.js'
 import { logEvents } from '../../src/log-events.js'
 import {
   memoryCatalogue,
@@ -20,6 +19,7 @@ import { postgresStores } from '../../src/postgres/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
+import { modelSchema, parseInput } from '../../src/rules/schemas.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 

@@ -1,6 +1,6 @@
 import type { PeriodWindow } from '../base/periods.js'
-import type { HoldLimit, HoldLimited, LimitState, LimitUse } from './ledger.js'
-import type { CountedLimit, LimitCount } from './look-ups.js'
+import type { HoldLimit, HoldLimited, LimitState, LimitUse } from '../contracts/ledger.js'
+import type { CountedLimit, LimitCount } from '../contracts/look-ups.js'
 
 /** The count that limits are compared with, for one period. Times are in milliseconds since the Unix epoch. */
 export interface Bucket {

@@ -1,5 +1,5 @@
 import { type Credits, MAX_CREDITS } from '../base/money.js'
-import type { HoldLimit, HoldRequest, HoldSteps, LimitUse } from './ledger.js'
+import type { HoldLimit, HoldRequest, HoldSteps, LimitUse } from '../contracts/ledger.js'
 
 /** A store may keep a number of steps as an integer of 32 bits. */
 export const MOST_STEPS = 2 ** 31 - 1

@@ -1,4 +1,4 @@
-import type { HoldLimit, HoldRequest, HoldSteps, LimitUse } from './ledger.js'
+import type { HoldLimit, HoldRequest, HoldSteps, LimitUse } from '../contracts/ledger.js'
 import { type BucketRows, freeOf } from './limit-buckets.js'
 
 /** The parts of a hold that decide its number of steps. */

@@ -1,4 +1,4 @@
-import type { Limit } from './usage-limits.js'
+import type { Limit } from '../contracts/usage-limits.js'
 
 /**
  * Names the count that a limit is compared with. A new amount leaves the count alone; a new unit, period or zone starts

@@ -1,4 +1,4 @@
-import { outOfRange } from '../base/invalid-input.js'
+import { outOfRange } from './invalid-input.js'
 
 const DEFAULT_LIMIT = 100
 const MAX_LIMIT = 1_000
