@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { CapRequest, GrantRow, GrantsQuery } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
 import { formatTime } from '../session/output.js'
+import { readPages } from '../session/pages.js'
 import { parseInteger } from '../session/parse.js'
 import type { Session } from '../session/session.js'
 
@@ -27,7 +28,12 @@ export function addGrantCommands(program: Command, session: Session): void {
     .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async ({ app, ...page }: ListOptions) => {
       const query: GrantsQuery = { ...page, ...(app === undefined ? {} : { appId: app }) }
-      const rows = await (await session.reader()).listGrants(query)
+      const reader = await session.reader()
+      const rows = await readPages(
+        (next) => reader.listGrants({ ...query, ...next }),
+        ({ id }) => id,
+        page.limit,
+      )
       session.show(rows, rows.map(toGrantRow))
       if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
     })

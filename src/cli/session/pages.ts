@@ -1,13 +1,14 @@
-/** Returns the rows of all pages. Only an empty page is the last. */
+/** Returns the rows of all pages, or the first `most`. A page may hold fewer than its limit: only an empty one is the last. */
 export async function readPages<Row>(
   read: (page: { readonly after?: string }) => Promise<readonly Row[]>,
   idOf: (row: Row) => string,
+  most = Number.POSITIVE_INFINITY,
 ): Promise<readonly Row[]> {
   const all: Row[] = []
   for (;;) {
     const last = all.at(-1)
     const rows = await read(last === undefined ? {} : { after: idOf(last) })
-    if (rows.length === 0) return all
     all.push(...rows)
+    if (rows.length === 0 || all.length >= most) return all.slice(0, most)
   }
 }

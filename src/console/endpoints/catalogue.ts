@@ -1,16 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Admin, AppRequest, AppRow, ModelRequest, RouteRequest } from '../../admin/index.js'
+import type { Admin, AppRequest, AppRow, AppsQuery, ModelRequest, RouteRequest } from '../../admin/index.js'
 import { missingModel } from '../../admin/route-faults.js'
 import { nameSchema, parseInput } from '../../rules/schemas.js'
 import type { AppsReply, ModelsReply, PutRouteReply, RotatedReply, RoutesReply } from '../protocol/index.js'
 import { done, type Endpoint, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
-import { readPage } from '../serving/page.js'
+import { type Page, readPage, searchPage } from '../serving/page.js'
 import { present } from '../serving/views.js'
 
-const appsQuery = z.strictObject({ after: nameSchema.optional(), limit: limitSchema(200, 100) })
+const appsQuery = z.strictObject({
+  id: nameSchema.optional(),
+  search: nameSchema.optional(),
+  after: nameSchema.optional(),
+  limit: limitSchema(200, 100),
+})
 const idBody = z.strictObject({ id: nameSchema })
 /** `was` is the row that the change is based on; absent for a new row. */
 interface Change {
@@ -22,19 +27,13 @@ const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 
 export const catalogueEndpoints: readonly Endpoint[] = [
-  get('apps', 'both', appsQuery, async ({ after, limit }, { viewer }, { admin }): Promise<AppsReply> => {
-    const { rows: apps, ...next } = await readPage(
-      (page) => admin.listApps(page),
-      limit,
-      after,
-      ({ id }) => id,
-    )
+  get('apps', 'both', appsQuery, async (query, { viewer }, { admin }): Promise<AppsReply> => {
+    const { rows: apps, ...next } = await findApps(query, viewer.kind === 'operator', admin)
     if (viewer.kind === 'operator') {
       const ids = apps.map(({ id }) => id)
       return { apps, limits: await limitsOf(admin, 'app', ids), ...next }
     }
-    const shown = apps.filter(({ suspendedAt, state }) => suspendedAt === undefined && state !== 'test')
-    return { apps: shown.map(publicApp), limits: [], ...next }
+    return { apps: apps.map(publicApp), limits: [], ...next }
   }),
   post('apps/put', 'operator', appBody, async ({ was, ...app }, _, { admin }) => {
     const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]
@@ -103,6 +102,22 @@ export const catalogueEndpoints: readonly Endpoint[] = [
     }),
   ),
 ]
+
+/** Users see only apps that they may all use. */
+async function findApps(
+  { id, search = '', after, limit }: z.infer<typeof appsQuery>,
+  isForOperator: boolean,
+  admin: Admin,
+): Promise<Page<AppRow>> {
+  const list = (page: Pick<AppsQuery, 'after' | 'limit'>) =>
+    admin.listApps(id === undefined ? page : { ...page, appIds: [id] })
+  if (isForOperator && search === '') return readPage(list, limit, after, (app) => app.id)
+  const part = search.toLowerCase()
+  const isFound = ({ id, name = '', suspendedAt, state }: AppRow): boolean =>
+    (isForOperator || (suspendedAt === undefined && state !== 'test')) &&
+    [id, name].some((text) => text.toLowerCase().includes(part))
+  return searchPage(list, isFound, limit, after, (app) => app.id)
+}
 
 /** Stores a row, unless it would overwrite one that the client has not read, or that has changed since. */
 async function putUnchanged<Row extends object>(

@@ -7,17 +7,17 @@ import {
   done,
   type Endpoint,
   type EndpointRequest,
-  emptySchema,
   get,
   type PictureReply,
   post,
 } from '../serving/endpoint.js'
 import { notFound } from '../serving/http-error.js'
+import { readPage } from '../serving/page.js'
 import { accountOf } from '../serving/viewer.js'
 
-/** Those that are decided make room for others. */
-const REVIEWS_SHOWN = 50
+const ROWS_SHOWN = 50
 
+const pageQuery = z.strictObject({ after: nameSchema.optional() })
 const idBody = z.strictObject({ id: nameSchema })
 const logoBody = z.strictObject({
   id: nameSchema,
@@ -32,11 +32,18 @@ const reviewSchema = z.custom<AppReview>((review) => typeof review === 'object' 
 
 /** Apps that users publish, and their review by operators. */
 export const ownAppEndpoints: readonly Endpoint[] = [
-  get('own-apps', 'publisher', emptySchema, async (_, request, { admin }): Promise<OwnAppsReply> => {
-    const apps = await admin.listApps({ owner: ownerOf(request) })
+  get('own-apps', 'publisher', pageQuery, async ({ after }, request, { admin }): Promise<OwnAppsReply> => {
+    const owner = ownerOf(request)
+    const { rows: apps, ...next } = await readPage(
+      (page) => admin.listApps({ ...page, owner }),
+      ROWS_SHOWN,
+      after,
+      ({ id }) => id,
+    )
     const reviews = await reviewsOf(admin, apps)
     return {
       ownApps: await Promise.all(apps.map((app) => ownAppView(admin, app, reviews.get(app.id)))),
+      ...next,
     }
   }),
   post('own-apps/put', 'publisher', ownAppBody, async (app, request, { admin }): Promise<OwnAppReply> => {
@@ -58,8 +65,13 @@ export const ownAppEndpoints: readonly Endpoint[] = [
     return done(await admin.removeOwnApp(ownerOf(request), id), 'app', id)
   }),
 
-  get('app-reviews', 'operator', emptySchema, async (_query, _request, { admin }): Promise<ReviewsReply> => {
-    const reviews = await admin.listAppReviews({ limit: REVIEWS_SHOWN })
+  get('app-reviews', 'operator', pageQuery, async ({ after }, _, { admin }): Promise<ReviewsReply> => {
+    const { rows: reviews, ...next } = await readPage(
+      (page) => admin.listAppReviews(page),
+      ROWS_SHOWN,
+      after,
+      ({ appId }) => appId,
+    )
     const apps = await admin.listApps({ appIds: reviews.map(({ appId }) => appId) })
     const byId = new Map(apps.map((app) => [app.id, app]))
     return {
@@ -67,6 +79,7 @@ export const ownAppEndpoints: readonly Endpoint[] = [
         const app = byId.get(review.appId)
         return { ...review, ...(app === undefined ? {} : { app }) }
       }),
+      ...next,
     }
   }),
   get(

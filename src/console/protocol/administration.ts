@@ -108,6 +108,10 @@ export interface AppsReply {
 }
 
 export interface AppsQuery {
+  /** Only this app. */
+  readonly id?: string
+  /** Only apps that have this in their name or id, ignoring case. A page of a long search may be empty and have a `next`. */
+  readonly search?: string
   readonly after?: string
   /** From 1 to 200; 100 by default. */
   readonly limit?: number

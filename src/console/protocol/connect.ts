@@ -86,6 +86,8 @@ export interface GrantEventView {
 /** The apps that an account publishes, with their figures. */
 export interface OwnAppsReply {
   readonly ownApps: readonly OwnAppView[]
+  /** If more follow. */
+  readonly next?: string
 }
 
 export interface OwnAppView extends OwnAppBody {
@@ -116,8 +118,15 @@ export interface OwnAppReply {
   readonly inReview: boolean
 }
 
+/** 50 rows a page. */
+export interface OwnPageQuery {
+  readonly after?: string
+}
+
 export interface ReviewsReply {
   readonly reviews: readonly ReviewView[]
+  /** If more follow. */
+  readonly next?: string
 }
 
 /** Values that the owner of an app wants to change, beside the app as it is in force. */

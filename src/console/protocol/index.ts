@@ -36,10 +36,10 @@
  * | POST `api/apps/resume` | operator | `IdBody` | `DoneReply` |
  * | POST `api/apps/logo` | operator | `LogoBody` | `DoneReply` |
  * | POST `api/apps/remove` | operator | `IdBody` | `DoneReply` |
- * | GET `api/app-reviews` | operator | | `ReviewsReply` |
+ * | GET `api/app-reviews` | operator | `OwnPageQuery` | `ReviewsReply` |
  * | GET `api/app-reviews/logo` | operator | `ReviewLogoQuery` | a picture |
  * | POST `api/app-reviews/decide` | operator | `DecideBody` | `DoneReply` |
- * | GET `api/own-apps` | users who publish | | `OwnAppsReply` |
+ * | GET `api/own-apps` | users who publish | `OwnPageQuery` | `OwnAppsReply` |
  * | POST `api/own-apps/put` | users who publish | `OwnAppBody` | `OwnAppReply` |
  * | POST `api/own-apps/logo` | users who publish | `LogoBody` | `OwnAppReply` |
  * | POST `api/own-apps/ask` | users who publish | `IdBody` | `DoneReply` |

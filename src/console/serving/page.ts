@@ -22,3 +22,31 @@ export async function readPage<Row>(
   const isMore = found.length > most || (await list({ limit: 1, after: next })).length > 0
   return { rows, ...(isMore ? { next } : {}) }
 }
+
+/** A reply reads at most this many pages of a search: then its cursor continues it. */
+const PAGES_SEARCHED = 10
+const ROWS_SEARCHED = 1_000
+
+/** Reads on until `most` rows are found, or no more follow. */
+export async function searchPage<Row>(
+  list: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly Row[]>,
+  isFound: (row: Row) => boolean,
+  most: number,
+  after: string | undefined,
+  idOf: (row: Row) => string,
+): Promise<Page<Row>> {
+  const found: Row[] = []
+  let last = after
+  for (let pages = 0; pages < PAGES_SEARCHED; pages++) {
+    const rows = await list({ limit: ROWS_SEARCHED, ...(last === undefined ? {} : { after: last }) })
+    if (rows.length === 0) return { rows: found }
+    for (const row of rows) {
+      if (isFound(row)) {
+        if (found.length === most) return { rows: found, next: last! }
+        found.push(row)
+      }
+      last = idOf(row)
+    }
+  }
+  return { rows: found, next: last! }
+}

@@ -364,7 +364,7 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
 
   it('cannot change who pays: no call is sent through an app before the apps are known', async () => {
     const waiting = await visit.open('operator', 'spend')
-    const release = await holdBack(waiting, 'api/apps')
+    const release = await holdBack(waiting, 'api/apps?*')
     await waiting.goto(`${visit.stage.consoleUrl}#/playground?account=alice&app=notes`)
     await waiting.getByLabel('Message').fill('Hello')
     const send = waiting.getByRole('button', { name: 'Send', exact: true })
@@ -379,7 +379,7 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
 
   it('shows an error if the apps cannot be loaded, and sends once they can', async () => {
     const failing = await visit.open('operator', 'spend')
-    await failing.route('**/api/apps', (route) =>
+    await failing.route('**/api/apps?*', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
     )
     await failing.goto(`${visit.stage.consoleUrl}#/playground?account=alice&app=notes`)
@@ -387,7 +387,7 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
     await failing.getByRole('alert').getByText('The database is away').waitFor()
     const send = failing.getByRole('button', { name: 'Send', exact: true })
     expect(await send.isDisabled()).toBe(true)
-    await failing.unroute('**/api/apps')
+    await failing.unroute('**/api/apps?*')
     await failing.getByRole('button', { name: 'Try again' }).click()
     await expect.poll(() => send.isDisabled()).toBe(false)
     await failing.context().close()

@@ -16,8 +16,8 @@ interface Reads {
   'api/credentials': { query: protocol.CredentialsQuery; reply: protocol.CredentialsReply }
   'api/credentials/spend': { query: protocol.KeySpendQuery; reply: protocol.KeySpendReply }
   'api/apps': { query: protocol.AppsQuery; reply: protocol.AppsReply }
-  'api/app-reviews': { query: object; reply: protocol.ReviewsReply }
-  'api/own-apps': { query: object; reply: protocol.OwnAppsReply }
+  'api/app-reviews': { query: protocol.OwnPageQuery; reply: protocol.ReviewsReply }
+  'api/own-apps': { query: protocol.OwnPageQuery; reply: protocol.OwnAppsReply }
   'api/grants': { query: protocol.AppGrantsQuery; reply: protocol.AppGrantsReply }
   'api/grants/history': { query: protocol.AppGrantBody; reply: protocol.GrantHistoryReply }
   'api/models': { query: object; reply: protocol.ModelsReply }

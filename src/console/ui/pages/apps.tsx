@@ -7,7 +7,7 @@ import { useLoad } from '../base/use-load.js'
 import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { AppReviews } from '../parts/app-reviews.js'
 import { Badge, Button, PageHead } from '../parts/basics.js'
-import { Filters, PART_HINT, withPart } from '../parts/filters.js'
+import { Filters, PART_HINT } from '../parts/filters.js'
 import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { NamedId } from '../parts/named-id.js'
@@ -19,9 +19,10 @@ import { useActions } from '../parts/use-actions.js'
 
 export function Apps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
-  const pages = usePages('apps')
+  const search = query.app ?? ''
+  const pages = usePages(`apps ${search}`)
   const { after } = pages
-  const apps = useLoad('api/apps', after === undefined ? {} : { after })
+  const apps = useLoad('api/apps', { search, ...(after === undefined ? {} : { after }) })
   const models = useLoad('api/models', {})
   const actions = useActions(apps.reload)
 
@@ -136,12 +137,11 @@ export function Apps({ query }: { query: Place['query'] }) {
       {isForOperator && <AppReviews onDecided={apps.reload} />}
       <Filters specs={[{ name: 'app', label: 'App', hint: PART_HINT }]} query={query} />
       <Listing what="apps" loaded={apps}>
-        {({ apps: all, limits, next }) => {
-          const found = withPart(all, query.app)
+        {({ apps: found, limits, next }) => {
           return (
             <>
               {found.length === 0 ? (
-                <Empty title={query.app ? 'No app matches this filter.' : 'No app is registered.'}>
+                <Empty title={search !== '' ? 'No app matches this filter.' : 'No app is registered.'}>
                   {isForOperator
                     ? 'Register one to let it act for accounts with access tokens.'
                     : 'When the operator registers one, you can give it an access token under Keys.'}

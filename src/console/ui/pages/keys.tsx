@@ -1,12 +1,13 @@
-import type { CredentialView } from '../../protocol/index.js'
+import { useRef } from 'preact/hooks'
+import type { AppView, CredentialView } from '../../protocol/index.js'
 import { write } from '../base/api.js'
-import { nameWithId } from '../base/format.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
-import type { FieldSpec } from '../parts/fields.js'
+import type { FieldSpec, Found } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
+import { appOption, useFoundAccounts, useFoundApps } from '../parts/found.js'
 import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
@@ -38,7 +39,9 @@ export function Keys({ query }: { query: Place['query'] }) {
   const { after } = pages
   const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
   const spend = useKeySpend(keys.data?.credentials.map(({ credentialId }) => credentialId) ?? [])
-  const apps = useLoad('api/apps', { limit: 200 })
+  const someApp = useLoad('api/apps', { limit: 1 })
+  const filterApp = useLoad('api/apps', { id: appId ?? '' }, { isOff: !appId })
+  const seenApps = useRef(new Map<string, AppView>())
   const models = useLoad('api/models', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)
@@ -50,7 +53,7 @@ export function Keys({ query }: { query: Place['query'] }) {
       isRequired: true,
       value: own,
       isFixed: viewer.kind === 'user',
-      suggestions: specs.find(({ name }) => name === 'account')?.suggestions ?? [],
+      ...(viewer.kind === 'operator' ? { useFound: useFoundAccounts } : {}),
     },
     { name: 'label', label: 'Label', hint: 'Distinguishes it from the others.' },
     { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never expires by default. In UTC.' },
@@ -85,7 +88,15 @@ export function Keys({ query }: { query: Place['query'] }) {
       },
     })
 
-  const issueToken = (): void =>
+  const useSeenApps = (part: string): Found => {
+    const found = useFoundApps(part)
+    for (const app of found.apps) seenApps.current.set(app.id, app)
+    return found
+  }
+
+  const issueToken = (): void => {
+    const filtered = filterApp.data?.apps ?? []
+    for (const app of filtered) seenApps.current.set(app.id, app)
     actions.issue({
       title: 'New access token',
       intro:
@@ -99,16 +110,14 @@ export function Keys({ query }: { query: Place['query'] }) {
           kind: 'select',
           isRequired: true,
           // No default, so that a person chooses whose markup is paid.
-          options: [
-            { value: '', label: 'Choose one' },
-            ...(apps.data?.apps ?? []).map((app) => ({ value: app.id, label: nameWithId(app) })),
-          ],
-          value: appId,
+          options: [{ value: '', label: 'Choose one' }, ...filtered.map(appOption)],
+          value: filtered[0]?.id,
+          useFound: useSeenApps,
         },
         ...subject,
       ],
       run: (values) => {
-        const chosen = apps.data?.apps.find(({ id }) => id === values.text('appId'))
+        const chosen = seenApps.current.get(needed(values, 'appId'))
         return write(
           'api/credentials/issue-token',
           present({
@@ -121,6 +130,7 @@ export function Keys({ query }: { query: Place['query'] }) {
         )
       },
     })
+  }
 
   const reissue = (key: CredentialView): void =>
     actions.issue({
@@ -176,7 +186,7 @@ export function Keys({ query }: { query: Place['query'] }) {
         title="Keys"
         lead="API keys spend the credits of their account. With access tokens, apps act for an account. Times are in UTC."
       >
-        <Button onPress={issueToken} isDisabled={(apps.data?.apps.length ?? 0) === 0}>
+        <Button onPress={issueToken} isDisabled={(someApp.data?.apps.length ?? 0) === 0}>
           New access token
         </Button>
         <Button

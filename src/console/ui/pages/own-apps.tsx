@@ -9,12 +9,15 @@ import { Markup } from '../parts/markup.js'
 import { ModelList } from '../parts/model-list.js'
 import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
+import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
 /** The apps that the viewer publishes, with their users, calls and earnings. */
 export function OwnApps() {
-  const apps = useLoad('api/own-apps', {})
+  const pages = usePages('own-apps')
+  const { after } = pages
+  const apps = useLoad('api/own-apps', after === undefined ? {} : { after })
   const models = useLoad('api/models', {})
   const actions = useActions(apps.reload)
   const known = models.data?.models.map(({ id }) => id)
@@ -82,47 +85,50 @@ export function OwnApps() {
       </PageHead>
       {models.problem !== undefined && <ProblemNotice problem={models.problem} onRetry={models.reload} />}
       <Listing what="your apps" loaded={apps}>
-        {({ ownApps }) =>
+        {({ ownApps, next }) =>
           ownApps.length === 0 ? (
             <Empty title="You have no app yet.">Publish one to let users connect it.</Empty>
           ) : (
-            <Table
-              caption="My apps"
-              rows={ownApps}
-              keyOf={({ id }) => id}
-              columns={[
-                { head: 'App', cell: (app) => <NamedId of={app} /> },
-                { head: 'State', cell: (app) => <State of={app} /> },
-                { head: 'Users', isNumber: true, cell: ({ users }) => formatCount(users) },
-                { head: 'Calls', isNumber: true, cell: ({ calls }) => formatCount(calls) },
-                { head: 'Earned', isNumber: true, cell: ({ earned }) => <Amount value={earned} /> },
-                { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
-                { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
-              ]}
-              actions={(app) => (
-                <>
-                  <Button
-                    tone="quiet"
-                    onPress={() => edit(app)}
-                    of={nameOf(app)}
-                    isDisabled={known === undefined}
-                  >
-                    Change
-                  </Button>
-                  <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
-                    Logo
-                  </Button>
-                  {app.state === 'test' && app.inReview?.live !== true && (
-                    <Button tone="quiet" onPress={() => askForReview(app)} of={`of ${nameOf(app)}`}>
-                      Ask for review
+            <>
+              <Table
+                caption="My apps"
+                rows={ownApps}
+                keyOf={({ id }) => id}
+                columns={[
+                  { head: 'App', cell: (app) => <NamedId of={app} /> },
+                  { head: 'State', cell: (app) => <State of={app} /> },
+                  { head: 'Users', isNumber: true, cell: ({ users }) => formatCount(users) },
+                  { head: 'Calls', isNumber: true, cell: ({ calls }) => formatCount(calls) },
+                  { head: 'Earned', isNumber: true, cell: ({ earned }) => <Amount value={earned} /> },
+                  { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
+                  { head: 'Models', cell: ({ allowedModels }) => <ModelList ids={allowedModels} /> },
+                ]}
+                actions={(app) => (
+                  <>
+                    <Button
+                      tone="quiet"
+                      onPress={() => edit(app)}
+                      of={nameOf(app)}
+                      isDisabled={known === undefined}
+                    >
+                      Change
                     </Button>
-                  )}
-                  <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
-                    Remove
-                  </Button>
-                </>
-              )}
-            />
+                    <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
+                      Logo
+                    </Button>
+                    {app.state === 'test' && app.inReview?.live !== true && (
+                      <Button tone="quiet" onPress={() => askForReview(app)} of={`of ${nameOf(app)}`}>
+                        Ask for review
+                      </Button>
+                    )}
+                    <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
+                      Remove
+                    </Button>
+                  </>
+                )}
+              />
+              <Pager pages={pages} next={next} />
+            </>
           )
         }
       </Listing>

@@ -7,7 +7,8 @@ import { isOperator, ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
-import { Field, type FieldSpec } from '../parts/fields.js'
+import { Field, type FieldSpec, type Found, type Option } from '../parts/fields.js'
+import { appOption, useFoundApps } from '../parts/found.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { seenTerms } from '../parts/seen-terms.js'
 import { callBody, type Message } from '../playground/call-body.js'
@@ -62,8 +63,9 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   const choice = { ...kept.choice, ...namedIn(query) }
   const isForOperator = isOperator(viewer)
   const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
-  const apps = useLoad('api/apps', { limit: 200 })
   const isOwn = choice.app === '*own'
+  const isThroughApp = Boolean(choice.app) && !isOwn
+  const apps = useLoad('api/apps', { id: choice.app ?? '' }, { isOff: !isThroughApp })
   const payer = ownAccount(viewer) ?? choice.account ?? likelyPayer(accounts.data?.accounts ?? [])
   // Only the router knows the account of a pasted token.
   const account = isOwn ? undefined : payer
@@ -76,12 +78,12 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   }, [kept.paid])
   useEffect(() => kept.choose(namedIn(query)), [query])
   const messageBox = useRef<HTMLTextAreaElement>(null)
-  // Until the apps are loaded, it is not known which one the call would go through.
-  const isAppKnown = !choice.app || apps.data !== undefined
+  // Until the app is loaded, it is not known which one the call would go through.
+  const isAppKnown = !isThroughApp || apps.data !== undefined
   const canPay = isOwn ? ownToken.trim() !== '' : account !== undefined && isAppKnown
 
   const model = models.find(({ id }) => id === choice.model) ?? models[0]!
-  const app = apps.data?.apps.find(({ id }) => id === choice.app)
+  const app = apps.data?.apps[0]
   const roleSpecs: readonly FieldSpec[] = [
     {
       name: 'model',
@@ -111,9 +113,10 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       value: isOwn ? '*own' : (app?.id ?? ''),
       options: [
         { value: '', label: 'an API key of the account' },
-        ...(apps.data?.apps ?? []).map((one) => ({ value: one.id, label: `the app ${nameWithId(one)}` })),
         { value: '*own', label: 'a token that I paste' },
+        ...(app === undefined ? [] : [throughApp(appOption(app))]),
       ],
+      useFound: useFoundThroughApps,
     },
   ]
 
@@ -280,6 +283,13 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       />
     </div>
   )
+}
+
+const throughApp = ({ value, label }: Option): Option => ({ value, label: `the app ${label}` })
+
+function useFoundThroughApps(part: string): Found {
+  const { options, isMore } = useFoundApps(part)
+  return { options: options.map(throughApp), isMore }
 }
 
 function PriceLine({ model }: { model: ModelView }) {

@@ -4,12 +4,15 @@ import { pathOf, write } from '../base/api.js'
 import { useLoad } from '../base/use-load.js'
 import { Button, Time } from './basics.js'
 import { Listing } from './notice.js'
+import { Pager, usePages } from './pager.js'
 import { Table } from './table.js'
 import { useActions } from './use-actions.js'
 
 /** The values that owners of apps want to change, for an operator to decide. Shows nothing if none wait. */
 export function AppReviews({ onDecided }: { onDecided: () => void }) {
-  const reviews = useLoad('api/app-reviews', {})
+  const pages = usePages('app-reviews')
+  const { after } = pages
+  const reviews = useLoad('api/app-reviews', after === undefined ? {} : { after })
   const actions = useActions(() => {
     reviews.reload()
     onDecided()
@@ -28,10 +31,11 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
     })
 
   // The page already says that it loads. A second line would only flash.
-  if (reviews.problem === undefined && (reviews.data?.reviews ?? []).length === 0) return null
+  if (reviews.problem === undefined && pages.number === 1 && (reviews.data?.reviews ?? []).length === 0)
+    return null
   return (
     <Listing what="reviews" loaded={reviews}>
-      {({ reviews: rows }) => (
+      {({ reviews: rows, next }) => (
         <section class="reviews">
           <h2>Waiting for review</h2>
           <Table
@@ -63,6 +67,7 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
               </>
             )}
           />
+          <Pager pages={pages} next={next} />
         </section>
       )}
     </Listing>

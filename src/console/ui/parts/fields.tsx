@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 
 export interface FieldSpec {
   /** The API's name of the field, so that its errors appear at the field. */
@@ -9,7 +10,7 @@ export interface FieldSpec {
   readonly hint?: string
   readonly value?: string | undefined
   readonly values?: readonly string[]
-  readonly options?: readonly { readonly value: string; readonly label: string }[]
+  readonly options?: readonly Option[]
   readonly isRequired?: boolean
   readonly isFixed?: boolean
   readonly placeholder?: string
@@ -17,6 +18,22 @@ export interface FieldSpec {
   readonly accept?: string
   /** Suggested values; any other value may be entered. */
   readonly suggestions?: readonly string[]
+  /**
+   * A hook that looks up what has a typed part: more options of a `select`, or suggestions of a text. A field has one or
+   * none for as long as it is shown.
+   */
+  readonly useFound?: (part: string) => Found
+}
+
+export interface Option {
+  readonly value: string
+  readonly label: string
+}
+
+export interface Found {
+  readonly options: readonly Option[]
+  /** Whether others have the part too. */
+  readonly isMore: boolean
 }
 
 interface FieldProps {
@@ -84,20 +101,21 @@ function Input({ spec, id, notes, isWrong, onInput }: InputProps) {
   const written = { ...shared, ...controlled, placeholder: spec.placeholder, readOnly: spec.isFixed }
   if (spec.kind === 'area') return <textarea {...written} rows={4} spellcheck={false} />
   if (spec.kind === 'select') {
-    return (
+    return spec.useFound === undefined ? (
       <select {...shared} onChange={report}>
-        {spec.options?.map(({ value, label }) => (
-          <option key={value} value={value} selected={value === (spec.value ?? '')}>
-            {label}
-          </option>
-        ))}
+        <Options of={spec.options ?? []} chosen={spec.value ?? ''} />
       </select>
+    ) : (
+      <SearchedSelect shared={shared} spec={spec} useFound={spec.useFound} onInput={onInput} />
     )
   }
-  const typed = { ...written, autocomplete: 'off', spellcheck: false }
+  const typed = { ...written, ...TYPED }
   if (spec.kind === 'date') return <input {...typed} type="date" />
   if (spec.kind === 'file') return <input {...shared} type="file" accept={spec.accept} />
   if (spec.kind === 'secret') return <input {...typed} type="password" />
+  if (spec.useFound !== undefined) {
+    return <SearchedInput typed={typed} id={id} useFound={spec.useFound} onInput={onInput} />
+  }
   if (spec.suggestions === undefined) return <input {...typed} type="text" />
   return (
     <>
@@ -107,6 +125,92 @@ function Input({ spec, id, notes, isWrong, onInput }: InputProps) {
           <option key={value} value={value} />
         ))}
       </datalist>
+    </>
+  )
+}
+
+interface SearchProps {
+  readonly useFound: (part: string) => Found
+  readonly onInput: ((value: string) => void) | undefined
+}
+
+/** A text with suggestions for what is typed. */
+function SearchedInput({ typed, id, useFound, onInput }: SearchProps & { typed: object; id: string }) {
+  const [part, setPart] = useState('')
+  const { options } = useFound(part)
+  return (
+    <>
+      <input
+        {...typed}
+        list={`${id}-list`}
+        onInput={({ currentTarget: { value } }) => {
+          setPart(value)
+          onInput?.(value)
+        }}
+      />
+      <datalist id={`${id}-list`}>
+        <Options of={options} />
+      </datalist>
+    </>
+  )
+}
+
+/** A choice between what has a part. The part can be typed if there is too much to choose from. */
+function SearchedSelect({
+  shared,
+  spec,
+  useFound,
+  onInput,
+}: SearchProps & { shared: object; spec: FieldSpec }) {
+  const [part, setPart] = useState('')
+  const [chosen, setChosen] = useState<Option>()
+  const { options, isMore } = useFound(part)
+  const given = spec.options ?? []
+  // What was chosen stays so, also if it has no part that is typed afterwards.
+  const kept = [...given, ...(chosen === undefined || onInput !== undefined ? [] : [chosen])]
+  const all = new Map([...kept, ...options].map((option) => [option.value, option]))
+  return (
+    <>
+      {(isMore || part !== '') && (
+        <input
+          {...TYPED}
+          type="search"
+          aria-label={`Search: ${spec.label}`}
+          placeholder="Part of its name or id"
+          value={part}
+          onInput={({ currentTarget: { value } }) => setPart(value)}
+          onKeyDown={(event) => {
+            // It is no field of the form, and must not send it.
+            if (event.key === 'Enter') event.preventDefault()
+          }}
+        />
+      )}
+      <select
+        {...shared}
+        onChange={({ currentTarget: { value } }) => {
+          setChosen(all.get(value))
+          onInput?.(value)
+        }}
+      >
+        <Options
+          of={[...all.values()]}
+          chosen={(onInput === undefined ? chosen?.value : undefined) ?? spec.value ?? ''}
+        />
+      </select>
+    </>
+  )
+}
+
+const TYPED = { autocomplete: 'off', spellcheck: false } as const
+
+function Options({ of, chosen }: { of: readonly Option[]; chosen?: string }) {
+  return (
+    <>
+      {of.map(({ value, label }) => (
+        <option key={value} value={value} selected={value === chosen}>
+          {label}
+        </option>
+      ))}
     </>
   )
 }

@@ -4,6 +4,7 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Button } from './basics.js'
 import { Field, type FieldSpec } from './fields.js'
+import { useFoundAccounts, useFoundApps } from './found.js'
 
 /** Fields whose values are in the address. They apply as soon as one is left or chosen. */
 export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: Place['query'] }) {
@@ -61,23 +62,11 @@ export function withPart<Row extends { readonly id: string; readonly name?: stri
 /** The fields that choose an account (only for an operator), a model, and an app. */
 export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): readonly FieldSpec[] {
   const isForOperator = isOperator(useSession().viewer)
-  const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
   const models = useLoad('api/models', {})
-  const apps = useLoad('api/apps', { limit: 200 }, { isOff: !hasApp })
   return [
-    ...(isForOperator
-      ? [
-          {
-            name: 'account',
-            label: 'Account',
-            suggestions: accounts.data?.accounts.map(({ id }) => id) ?? [],
-          },
-        ]
-      : []),
+    ...(isForOperator ? [{ name: 'account', label: 'Account', useFound: useFoundAccounts }] : []),
     { name: 'model', label: 'Model', suggestions: models.data?.models.map(({ id }) => id) ?? [] },
-    ...(hasApp
-      ? [{ name: 'appId', label: 'App', suggestions: apps.data?.apps.map(({ id }) => id) ?? [] }]
-      : []),
+    ...(hasApp ? [{ name: 'appId', label: 'App', useFound: useFoundApps }] : []),
   ]
 }
 

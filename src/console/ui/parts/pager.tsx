@@ -14,7 +14,7 @@ export function usePages(question: string): Pages {
   const [, setTurned] = useState(0)
   const trail = trailOf(question)
   const turnTo = (pages: readonly string[]): void => {
-    history.replaceState({ pages: { question, trail: pages } satisfies Kept }, '')
+    history.replaceState({ pages: { ...keptPages(), [question]: pages } }, '')
     setTurned((before) => before + 1)
   }
   return {
@@ -25,15 +25,15 @@ export function usePages(question: string): Pages {
   }
 }
 
-/** Kept in the browser's history, so that going back or reloading shows the same page. */
-interface Kept {
-  readonly question: string
-  readonly trail: readonly string[]
+/** The pages by question, kept in the browser's history, so that going back or reloading shows the same page. */
+type Kept = Readonly<Record<string, readonly string[]>>
+
+function keptPages(): Kept {
+  return ((history.state ?? {}) as { readonly pages?: Kept }).pages ?? {}
 }
 
 function trailOf(question: string): readonly string[] {
-  const { pages } = (history.state ?? {}) as { readonly pages?: Kept }
-  return pages?.question === question ? pages.trail : []
+  return keptPages()[question] ?? []
 }
 
 export function Pager({ pages, next }: { pages: Pages; next: string | undefined }) {
