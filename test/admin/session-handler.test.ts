@@ -117,6 +117,46 @@ describe('the handler of sessions', () => {
     expect(response.headers).not.toHaveProperty('access-control-allow-origin')
   })
 
+  it.each([undefined, null])(
+    'answers 401, and tells nobody of a fault, if the host finds %s',
+    async (nobody) => {
+      const faults: unknown[] = []
+      const handler = sessionHandler(options({ authenticate: async () => nobody }))
+      const host = await listenHttp(
+        createServer((req, res) => handler(req, res, (error) => faults.push(error))),
+        '',
+      )
+      onTestFinished(() => host.close())
+      const response = await host.request('/', { method: 'POST', headers: GOOD })
+      expect(await answerOf(response)).toMatchObject([401, { error: { code: 'missing_credential' } }])
+      expect(faults).toEqual([])
+    },
+  )
+
+  it.each([
+    ['GET', GOOD, ''],
+    ['PUT', GOOD, '{}'],
+    ['POST', { ...GOOD, 'content-type': '' }, '{}'],
+    ['POST', { ...GOOD, 'content-type': 'application/json;;=' }, '{}'],
+    ['POST', { ...GOOD, 'content-type': 'application/json/' }, '{}'],
+    ['POST', { ...GOOD, 'sec-fetch-site': 'same-origin, cross-site' }, '{}'],
+    ['POST', { ...GOOD, 'sec-fetch-site': '\u00ff' }, '{}'],
+    ['POST', { ...GOOD, cookie: 'user; login' }, '{}'],
+    ['POST', GOOD, '{"account":"bob"}'],
+    ['POST', GOOD, 'not JSON \0'],
+  ])('reads no %s with %j and %j as a fault of the host', async (method, headers, body) => {
+    const faults: unknown[] = []
+    const handler = sessionHandler(options())
+    const host = await listenHttp(
+      createServer((req, res) => handler(req, res, (error) => faults.push(error))),
+      '',
+    )
+    onTestFinished(() => host.close())
+    const response = await host.request('/', { method, headers, body })
+    expect(response.status).toBeLessThan(500)
+    expect(faults).toEqual([])
+  })
+
   it('answers 403 if the user has not connected the app', async () => {
     const post = await serve(sessionHandler(options({ app: 'notes' })))
     expect(await answerOf(await post())).toMatchObject([403, { error: { code: 'insufficient_scope' } }])

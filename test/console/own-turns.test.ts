@@ -57,6 +57,61 @@ describe('queries of users', () => {
     ])
   })
 
+  it.each([
+    'listAccounts',
+    'listAppEdits',
+    'listAppReviews',
+    'listApps',
+    'listCalls',
+    'listCredentials',
+    'listGrantHistory',
+    'listGrants',
+    'listLimits',
+    'listModels',
+    'listRoutes',
+  ] as const)('of %s run one at a time for an account, beside those of another', async (list) => {
+    const begun: string[] = []
+    const ends: (() => void)[] = []
+    const adminFor = (who: string) =>
+      ({
+        [list]: async (): Promise<readonly []> => {
+          begun.push(who)
+          const end = createDeferred<readonly []>()
+          ends.push(() => end.resolve([]))
+          return end.promise
+        },
+      }) as unknown as Admin
+    const turns = createOwnTurns()
+    const ask = (who: string) =>
+      (turns.adminOf(who, adminFor(who)) as unknown as Record<string, (query: string) => Promise<unknown>>)[
+        list
+      ]!('')
+    const asked = [ask('alice'), ask('alice'), ask('alice'), ask('bob')]
+    await turn()
+    expect(begun).toEqual(['alice', 'bob'])
+    for (const expected of [
+      ['alice', 'bob', 'alice'],
+      ['alice', 'bob', 'alice', 'alice'],
+    ]) {
+      ends.shift()!()
+      if (expected.length === 3) ends.shift()!()
+      await turn()
+      await turn()
+      expect(begun).toEqual(expected)
+    }
+    for (const end of ends) end()
+    expect(await Promise.all(asked)).toEqual([[], [], [], []])
+  })
+
+  it('take turns for every list of administration that there is', async () => {
+    const bench = await startBench()
+    const names = Object.keys(bench.admin).filter((name) => name.startsWith('list'))
+    const own = createOwnTurns().adminOf('alice', bench.admin)
+    expect(names.filter((name) => !Object.hasOwn(own, name))).toEqual([])
+    expect(names.length).toBeGreaterThan(10)
+    await bench.close()
+  })
+
   it('continue after a failed one, and are refused while a hundred wait', async () => {
     const turns = createOwnTurns()
     const admin = { statement: () => Promise.reject(new Error('locked')) } as unknown as Admin

@@ -46,10 +46,11 @@ const APPS = new Map([
 const ACCOUNTS = new Map([['user-1', 'bob']])
 
 function principalOf(limits: readonly Limit[] = []) {
-  return ({ client_id, sub }: TokenClaims): Principal | undefined => {
+  return ({ client_id, sub }: TokenClaims): Principal | undefined | null => {
     const app = APPS.get(client_id ?? '')
     const account = ACCOUNTS.get(sub ?? '')
-    if (app === undefined || account === undefined) return undefined
+    if (app === undefined) return undefined
+    if (account === undefined) return null
     const credentialId = `${ISSUER} ${sub} ${client_id}`
     return { kind: 'access-token', credentialId, account, scopes: ['models.run'], app, limits }
   }
@@ -149,6 +150,7 @@ test.each([
   [401, 'expired_credential', { exp: NOW_SECONDS - 5, iat: NOW_SECONDS - 60 }],
   [401, 'invalid_api_key', { aud: 'https://other.example' }],
   [401, 'invalid_api_key', { client_id: 'unknown' }],
+  [401, 'invalid_api_key', { sub: 'unknown' }],
   [401, 'revoked_credential', { jti: 'stolen' }],
 ])('a bad JWT is %i %s, and costs nothing', async (status, code, more) => {
   const { post, service, token } = await start()

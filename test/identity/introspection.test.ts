@@ -91,8 +91,8 @@ describe('a token', () => {
     expect(await resolve('opaque-1')).toEqual(UNKNOWN)
   })
 
-  test('of nobody known is unknown', async () => {
-    const { resolve } = await open({ principal: () => undefined })
+  test.each([undefined, null])('of nobody known is unknown: its principal is %s', async (nobody) => {
+    const { resolve } = await open({ principal: () => nobody })
     expect(await resolve('opaque-1')).toEqual(UNKNOWN)
   })
 

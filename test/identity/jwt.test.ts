@@ -105,8 +105,8 @@ describe('a token', () => {
     })
   })
 
-  test('is unknown if the host knows nobody by it', async () => {
-    const { key, resolve } = await open({ principal: () => undefined })
+  test.each([undefined, null])('is unknown if the host knows nobody by it, and says %s', async (nobody) => {
+    const { key, resolve } = await open({ principal: () => nobody })
     expect(await resolve(await sign(key))).toEqual(UNKNOWN)
   })
 

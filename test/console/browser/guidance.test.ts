@@ -469,11 +469,9 @@ describe('a new access token', { timeout: 120_000 }, () => {
     await page.getByRole('button', { name: 'New access token' }).click()
     const form = page.getByRole('dialog')
     const app = form.getByLabel('App (required)')
-    expect(await app.locator('option').allTextContents()).toEqual([
-      'Choose one',
-      'Notes (notes)',
-      'Notes (notes-2)',
-    ])
+    await expect
+      .poll(() => app.locator('option').allTextContents())
+      .toEqual(['Choose one', 'Notes (notes)', 'Notes (notes-2)'])
     await form.getByLabel('Account that pays (required)').fill('bob')
     await form.getByLabel('Label').fill('Chosen')
     await form.getByRole('button', { name: 'Make the token' }).click()

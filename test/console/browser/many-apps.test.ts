@@ -1,3 +1,4 @@
+import type { AppRequest } from 'compat-router/admin'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openVisit, type Visit } from './visit.js'
 
@@ -5,18 +6,20 @@ const APPS = 230
 
 let visit: Visit
 
+const appOf = (index: number): AppRequest => ({
+  id: `app-${1_000 + index}`,
+  name: `Number ${index}`,
+  markup: { basisPoints: index },
+  allowedModels: ['acme/fast'],
+  redirectUris: [`https://app-${index}.example/cb`],
+  owner: 'dev',
+  ...(index < 60 ? { state: 'test' } : {}),
+})
+
 beforeAll(async () => {
   visit = await openVisit()
   for (let index = 0; index < APPS; index++) {
-    await visit.stage.admin.putApp({
-      id: `app-${1_000 + index}`,
-      name: `Number ${index}`,
-      markup: { basisPoints: index },
-      allowedModels: ['acme/fast'],
-      redirectUris: [`https://app-${index}.example/cb`],
-      owner: 'dev',
-      ...(index < 60 ? { state: 'test' } : {}),
-    })
+    await visit.stage.admin.putApp(appOf(index))
   }
 }, 180_000)
 
@@ -35,11 +38,15 @@ describe('an app beyond the first page', { timeout: 120_000 }, () => {
     await app.getByRole('option', { name: 'Number 228' }).waitFor({ state: 'attached' })
     expect(await app.inputValue()).toBe('app-1229')
     await form.getByLabel('Account that pays (required)').fill('bob')
+    await visit.stage.admin.putApp({ ...appOf(229), markup: { basisPoints: 9_000 } })
+    await form.getByRole('button', { name: 'Make the token' }).click()
+    await form.getByText('has changed its models or its markup since you opened this').waitFor()
+    await visit.stage.admin.putApp(appOf(229))
     await form.getByRole('button', { name: 'Make the token' }).click()
     await page.locator('[data-secret]').waitFor()
     await page.getByRole('button', { name: 'I have saved it' }).click()
     const [made] = await visit.stage.admin.listCredentials({ account: 'bob' })
-    expect(made).toMatchObject({ appId: 'app-1229', terms: { markup: { basisPoints: 229 } } })
+    expect(made).toMatchObject({ appId: 'app-1229' })
     await page.context().close()
   })
 
