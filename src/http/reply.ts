@@ -250,17 +250,21 @@ export class HttpReply implements ReplyWriter {
   #untilAccepted(): Promise<void> {
     const { res } = this
     // A reply that waits for its turn on the connection does not hear that the connection is closed.
-    const socket = this.#isHttp2 || res.socket !== null ? undefined : this.req.socket
+    const queuedOn = this.#isHttp2 || res.socket !== null ? undefined : this.req.socket
+    // Node tells a reply of the `drain` of its own sockets only. A socket that a test injected tells by itself.
+    const socket = this.#isHttp2 ? undefined : res.socket
     return new Promise((resolve) => {
       const settle = (): void => {
         res.off('drain', settle)
         res.off('close', settle)
-        socket?.off('close', settle)
+        socket?.off('drain', settle)
+        queuedOn?.off('close', settle)
         resolve()
       }
       res.on('drain', settle)
       res.on('close', settle)
-      socket?.on('close', settle)
+      socket?.on('drain', settle)
+      queuedOn?.on('close', settle)
     })
   }
 

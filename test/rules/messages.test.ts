@@ -228,7 +228,7 @@ describe('the errors of memoryProviders', () => {
     [
       'a misspelt adapter',
       [{ id: 'a', models: {}, adpter: adapter }],
-      'providers.0: has no field "adpter"; its fields are id, models, adapter, enabled, byok, secret, prices, supportedParameters, onDisconnect, weight',
+      'providers.0: has no field "adpter"; its fields are id, models, adapter, enabled, byok, secret, prices, supportedParameters, defaultOutputTokens, onDisconnect, promptEscapes, weight',
     ],
     [
       'a secret that is a string',
@@ -303,7 +303,7 @@ describe('the errors of administration', () => {
     ['balance', 5, 'account: must be a string; got a number: put it in quotes'],
     ['findAccount', undefined, 'account: is missing; it must be a string'],
     ['listAccounts', { limit: 1.5 }, 'limit must be a whole number of rows, 1 or more; got 1.5'],
-    ['listAccounts', { after: 5 }, 'after: must be a string; got a number: put it in quotes'],
+    ['listAccounts', { after: 5 }, 'accounts.after: must be a string; got a number: put it in quotes'],
     ['issueKey', 'alice', 'key: must be an object; got a string'],
     [
       'issueKey',

@@ -147,7 +147,7 @@ describe('settings', () => {
     for (const name of ['proxy', 'fetch', 'agent', 'timeout', 'keyName']) {
       expect(() => openaiCompatible({ baseUrl, [name]: undefined })).toThrow(
         new TypeError(
-          `${name} is not an option of openaiCompatible; its options are baseUrl, apiKey, api, headers, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, dispatcher`,
+          `${name} is not an option of openaiCompatible; its options are baseUrl, apiKey, api, headers, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, embeddingsFormat, dispatcher`,
         ),
       )
     }
