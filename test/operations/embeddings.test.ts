@@ -327,6 +327,17 @@ describe('an invalid embeddings request', () => {
     expect(text).not.toContain('secret-value')
   })
 
+  it.each([
+    ['tools', [{ type: 'web_search' }]],
+    ['max_tokens', 5],
+    ['messages', []],
+  ])('has no field of a chat, although the model lists it: %s', async (name, value) => {
+    await start({ models: [{ id: MODEL, prices: PRICES, supportedParameters: [name] }] })
+    const refused = await post({ input: 'a', [name]: value })
+    expect(await refused.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: name } })
+    expect(service.asked).toEqual([])
+  })
+
   it('may have a field that the host lists', async () => {
     await start({
       models: [{ id: MODEL, prices: PRICES, supportedParameters: ['input_type'] }],

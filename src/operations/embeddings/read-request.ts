@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Asked } from '../../contracts/operation.js'
 import type { EmbeddingInput, EmbeddingRequest } from '../../protocol/embedding-request.js'
 import type { JsonObject } from '../../protocol/json-values.js'
+import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { closeRequest, openRequest, readUnknown } from '../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES, outlineFields } from '../../protocol/request-fields/own-fields.js'
 import type { RequestReading } from '../../protocol/request-fields/reading.js'
@@ -50,14 +51,22 @@ export const embeddingsRequestSchema = z.looseObject({
 })
 
 const READ: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'input', '__proto__', ...Object.keys(FIELDS)])
-const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELDS), ...REFUSED_FIELDS.keys()])
+const NOT_HERE = 'It is a field of POST /chat/completions'
+/** Fields that no host can allow: those of a chat too, since the list of a model's parameters names them for chats. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ...[...KNOWN_FIELDS.keys(), 'messages']
+    .filter((name) => !READ.has(name))
+    .map((name) => [name, NOT_HERE] as const),
+  ...REFUSED_FIELDS,
+])
+const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELDS), ...REFUSED.keys()])
 
 /**
  * Checks a request body and splits it into the part for providers and the router's own fields. Throws a `CompatError` of
  * status 400, or 404 if no model can have the name `model`.
  */
 export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
-  const request = openRequest(body, SPELLINGS)
+  const request = openRequest(body, SPELLINGS, REFUSED)
   const { reading } = request
   const input = readInput(body.input, reading)
   const { dimensions, encoding_format: format, user } = readFields(body, reading)
