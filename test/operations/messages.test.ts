@@ -971,6 +971,14 @@ describe('POST /messages/count_tokens', () => {
     expect(await charges()).toEqual([])
   })
 
+  it("passes the caller's trace context on, if the host forwards it", async () => {
+    await start({ adapter: native, router: () => ({ traceContext: 'forward' }) })
+    service.upstream.script(answerJson({ input_tokens: 42 }))
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    await post({ max_tokens: undefined }, { traceparent }, '/messages/count_tokens')
+    expect(service.asked[0]!.headers).toMatchObject({ traceparent })
+  })
+
   it.each([
     ['fails', native, answerJson({ type: 'error', error: { type: 'api_error', message: 'x' } }, 500)],
     ['answers nonsense', native, answerJson({ input_tokens: 'many' })],

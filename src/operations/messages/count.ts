@@ -15,6 +15,7 @@ import { eventError } from '../../engine/events/event-error.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import type { RequestBody } from '../../protocol/request-body.js'
+import { readTraceContext, type TraceContext } from '../../protocol/trace-context.js'
 import { isCount } from '../../protocol/usage.js'
 import { estimatePrompt } from '../chat/prompt-estimate.js'
 import { CountsUnderWay } from './counts-under-way.js'
@@ -93,8 +94,9 @@ async function countBody(
   const serving = routes.filter((route: Route) => servesParameters(asked, model, route))
   if (serving.length === 0 && asked.unlisted.length > 0) throw unlistedParameters(asked, model)
   const route = serving.find((found) => mayCount(found, asked))
+  const trace = options.traceContext === 'forward' ? readTraceContext(call.headers) : undefined
   const counted =
-    route === undefined ? undefined : await askFreely(parts, route, asked, model, context, principal)
+    route === undefined ? undefined : await askFreely(parts, route, asked, model, context, principal, trace)
   if (counted !== undefined) return JSON.stringify({ input_tokens: counted })
   // Not the upper bound of `neverOverdraw`, which says little about the tokens of a text.
   const estimate = estimatePrompt(wholeChat(asked), model, { ...options, neverOverdraw: false })
@@ -121,13 +123,14 @@ async function askFreely(
   model: Model,
   context: LazyContext,
   principal: Principal,
+  trace: TraceContext | undefined,
 ): Promise<number | undefined> {
   const onHostsKey = asked.own.providerKey === undefined
   if (onHostsKey && !(await hasCredit(options, principal, context))) return undefined
   const end = underWay.begin(principal.account)
   if (end === undefined) return undefined
   try {
-    return await askProvider(options, route, asked, model, context, principal)
+    return await askProvider(options, route, asked, model, context, principal, trace)
   } finally {
     end()
   }
@@ -157,6 +160,7 @@ async function askProvider(
   model: Model,
   context: LazyContext,
   { account }: Principal,
+  trace: TraceContext | undefined,
 ): Promise<number | undefined> {
   const { clock, limits } = options
   const { providerKey } = asked.own
@@ -175,6 +179,7 @@ async function askProvider(
     limits,
     signal: AbortSignal.any([context.signal, tooLate.signal]),
     requestId: context.requestId,
+    trace,
   }
   try {
     await route.adapter.countMessageTokens!(request, (events) => {
