@@ -15,6 +15,8 @@ export interface ReadingPath {
   readonly pieceBytes?: number
   /** The size at which a limit refuses it. */
   readonly most: number
+  /** Whether the host never overdraws, so that an upper bound of the prompt is counted. */
+  readonly isBounded?: true
   readonly status?: number
 }
 
@@ -141,6 +143,7 @@ export const READING_PATHS: readonly ReadingPath[] = [
     adapter: 'chat',
     path: '/chat/completions',
     body: (size) => ({ messages: [{ role: 'user', content: '\u0301\u0323'.repeat(size) }] }),
+    isBounded: true,
     most: 6_000_000,
   },
   ...byAll('messages', {
@@ -517,6 +520,7 @@ export class PathRunner {
     const service = await WireService.start({
       adapter: ADAPTERS[path.adapter],
       models: [{ id: MODEL, prices: { input: '0', output: '0' } }],
+      ...(path.isBounded && { router: () => ({ neverOverdraw: true }) }),
       limits: { replyBytes: 512 * 1024 * 1024, eventBytes: 64 * 1024 * 1024 },
     })
     return new PathRunner(service, path)

@@ -1,8 +1,13 @@
+import { LongestBytes } from '../../../src/engine/charging/longest-bytes.js'
 import { BodySink } from '../../../src/operations/messages/reply/block-sinks.js'
 import type { JsonObject } from '../../../src/protocol/json-values.js'
 
 /** Steps that take the square of what is sent, which the measurement must find. */
 export const TIME_PLANTS: Readonly<Record<string, () => void>> = {
+  /** Normalises a prompt before it is counted, which takes the square of a run of marks. */
+  marks() {
+    LongestBytes.prototype.of = (text) => Buffer.byteLength(text.normalize('NFKC'))
+  },
   /** Copies the citations of a block for each further one. */
   citations() {
     const { delta } = BodySink.prototype
