@@ -1,8 +1,8 @@
 import type { Prices } from 'compat-router'
 import { oraclePrice } from '../simulation/oracle-price.js'
 import { isObject, type Json, type JsonObject } from './json.js'
-import { mediaTokens } from './media.js'
-import type { ModelPlan } from './scenario.js'
+import { fileText, mediaTokens } from './media.js'
+import type { ModelPlan, Template } from './scenario.js'
 import { countTokens } from './tokens.js'
 
 /** The output for one request, over all its choices. */
@@ -25,24 +25,54 @@ export interface Bill {
 const TOKENS_A_MESSAGE = 4
 const TOKENS_A_REQUEST = 3
 const TOKENS_A_CALL = 8
+const TOKENS_A_DOCUMENT = 6
+const TOKENS_AN_INPUT = 2
 /** For a provider that explains the use of tools to its model. */
 const TOKENS_WITH_TOOLS = { openai: 0, anthropic: 530, 'ai-sdk': 0 }
 const EXTRA_COST = 10_000_000n
 
+/** How a provider counts: the tokens of text, and of a result of a tool as the template writes it. */
+interface Counting {
+  text(text: string): number
+  result(text: string): number
+  readonly aPart: number
+  readonly aDocument: number
+}
+
+function countingOf({ actual: { template, tokenizer } }: ModelPlan): Counting {
+  const text = (read: string): number => countTokens(tokenizer, read)
+  return {
+    text,
+    result: (given) => text(template.resultsAsJson ? writeJson(given, template) : given),
+    aPart: template.joinsParts ? 2 : 0,
+    aDocument: template.joinsParts ? TOKENS_A_DOCUMENT : 0,
+  }
+}
+
+/** JSON as a chat template writes it, with the escapes of its language. */
+function writeJson(value: Json, { escapes }: Template): string {
+  const json = JSON.stringify(value)
+  if (escapes === undefined) return json
+  const escaped = escapes === 'ascii' ? /[\u0080-\uffff]/g : /[<>&\u2028\u2029]/g
+  return json.replace(escaped, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** The model reads everything that arrives, so everything is counted. */
-export function promptTokens(body: JsonObject, { actual, language }: ModelPlan): number {
-  const count = (text: string): number => countTokens(actual.tokenizer, text)
+export function promptTokens(body: JsonObject, model: ModelPlan): number {
+  const { actual, language } = model
+  const counting = countingOf(model)
+  const count = counting.text
   let tokens = TOKENS_A_REQUEST
   if (typeof body.system === 'string') tokens += count(body.system)
-  if (Array.isArray(body.system)) tokens += partTokens(body.system, count)
+  if (Array.isArray(body.system)) tokens += partTokens(body.system, counting, count)
   for (const message of listIn(body, 'messages')) {
     tokens += TOKENS_A_MESSAGE
-    if (isObject(message)) tokens += messageTokens(message, count)
+    if (isObject(message)) tokens += messageTokens(message, counting)
   }
   const tools = [...listIn(body, 'tools'), ...listIn(body, 'functions')]
   if (tools.length > 0) tokens += TOKENS_WITH_TOOLS[language]
   // Providers write tools more briefly than this.
-  for (const tool of tools) tokens += count(JSON.stringify(tool))
+  for (const tool of tools) tokens += count(writeJson(tool, actual.template))
   for (const name of ['response_format', 'output_config', 'documents', 'prompt', 'input', 'instructions']) {
     const value = body[name]
     if (value !== undefined && value !== null) tokens += count(JSON.stringify(value))
@@ -50,7 +80,18 @@ export function promptTokens(body: JsonObject, { actual, language }: ModelPlan):
   return tokens
 }
 
-function messageTokens(message: JsonObject, count: (text: string) => number): number {
+/** The tokens of texts to embed, or the tokens themselves. */
+export function inputTokens({ input }: JsonObject, { actual }: ModelPlan): number {
+  const items = [input!].flat(2) as readonly (string | number)[]
+  return items.reduce<number>(
+    (sum, item) =>
+      sum + (typeof item === 'string' ? countTokens(actual.tokenizer, item) + TOKENS_AN_INPUT : 1),
+    0,
+  )
+}
+
+function messageTokens(message: JsonObject, counting: Counting): number {
+  const count = message.role === 'tool' ? counting.result : counting.text
   let tokens = 0
   for (const [name, value] of Object.entries(message)) {
     if (name === 'role' || name === 'tool_call_id') continue
@@ -60,24 +101,30 @@ function messageTokens(message: JsonObject, count: (text: string) => number): nu
         tokens += TOKENS_A_CALL
         if (isObject(made)) tokens += count(String(made.name)) + count(String(made.arguments))
       }
-    } else if (Array.isArray(value)) tokens += partTokens(value as readonly Json[], count)
+    } else if (Array.isArray(value)) tokens += partTokens(value as readonly Json[], counting, count)
     else if (typeof value === 'string') tokens += count(value)
     else if (value !== null) tokens += count(JSON.stringify(value))
   }
   return tokens
 }
 
-function partTokens(parts: readonly Json[], count: (text: string) => number): number {
+function partTokens(
+  parts: readonly Json[],
+  counting: Counting,
+  count: (text: string) => number = counting.text,
+): number {
   let tokens = 0
   for (const part of parts) {
     if (typeof part === 'string') tokens += count(part)
     if (!isObject(part)) continue
-    tokens += mediaTokens(part)
+    const read = fileText(part)
+    tokens += mediaTokens(part) + (read === undefined ? counting.aPart : count(read) + counting.aDocument)
     for (const name of ['text', 'refusal', 'thinking'])
       if (typeof part[name] === 'string') tokens += count(part[name])
     if (part.type === 'tool_use') tokens += count(JSON.stringify(part.input))
-    if (typeof part.content === 'string') tokens += count(part.content)
-    if (Array.isArray(part.content)) tokens += partTokens(part.content as readonly Json[], count)
+    const inner = part.type === 'tool_result' ? counting.result : count
+    if (typeof part.content === 'string') tokens += inner(part.content)
+    if (Array.isArray(part.content)) tokens += partTokens(part.content as readonly Json[], counting, inner)
   }
   return tokens
 }
@@ -124,18 +171,21 @@ function isPositive(value: unknown): value is number {
 }
 
 /** Tokens of a text that the client predicted. No prediction matched, and all are billed. */
-export function rejectedPrediction(body: JsonObject, { actual }: ModelPlan): number {
+export function rejectedPrediction(body: JsonObject, model: ModelPlan): number {
+  const { actual } = model
   const { prediction } = body
   if (!isObject(prediction)) return 0
   const { content } = prediction
   if (typeof content === 'string') return countTokens(actual.tokenizer, content)
-  return partTokens(Array.isArray(content) ? (content as readonly Json[]) : [], (text) =>
-    countTokens(actual.tokenizer, text),
-  )
+  return partTokens(Array.isArray(content) ? (content as readonly Json[]) : [], countingOf(model))
 }
 
-export function makeBill(body: JsonObject, model: ModelPlan, { completion, thinking }: Output): Bill {
-  const prompt = promptTokens(body, model)
+export function makeBill(
+  body: JsonObject,
+  model: ModelPlan,
+  { completion, thinking }: Output,
+  prompt = promptTokens(body, model),
+): Bill {
   const { prices } = model.catalogue
   const longest = longestCache(body)
   const cacheWrite = longest === undefined ? 0 : prompt

@@ -1,9 +1,10 @@
 import { createRandom, type Random } from '../simulation/random.js'
+import { type Api, asCount, asMessages, asResponses } from './apis.js'
 import type { HonestBody } from './honest-bodies.js'
 import { mutate } from './hostility.js'
 import type { Json, JsonObject } from './json.js'
 import { makeMedia } from './media.js'
-import { HONEST, type ModelPlan, OWN_KEY, type Scenario } from './scenario.js'
+import { APP_USER, HONEST, type ModelPlan, OWN_KEY, POOR, RICH, type Scenario } from './scenario.js'
 import { TEXTS } from './texts.js'
 
 /** A provider's behaviour in a call. */
@@ -66,6 +67,7 @@ export type Leaving = 'stays' | 'before-first' | 'mid' | 'with-last' | 'half-sen
 export interface CallPlan {
   readonly name: string
   readonly account: string
+  readonly api: Api
   /** As text, since some bodies repeat a name. */
   readonly text: string
   readonly stream: boolean
@@ -85,12 +87,19 @@ export interface CallPlan {
 
 /** The calls that are made before, during and after the others. They must always give the same result. */
 export function controlPlans(scenario: Scenario): readonly CallPlan[] {
+  const kinds: readonly (readonly [api: Api, stream: boolean, account: string])[] = [
+    ['chat', true, HONEST],
+    ['chat', false, HONEST],
+    ['responses', true, HONEST],
+    ['messages', false, HONEST],
+    ['chat', false, RICH],
+  ]
   return scenario.models.flatMap((model) =>
-    [true, false].map((stream): CallPlan => {
+    kinds.map(([api, stream, account]): CallPlan => {
       const body = {
         model: model.id,
         stream,
-        max_tokens: 40,
+        ...(account !== RICH && { max_tokens: 40 }),
         temperature: 0.5,
         messages: [
           { role: 'system', content: 'Be brief.' },
@@ -98,25 +107,27 @@ export function controlPlans(scenario: Scenario): readonly CallPlan[] {
           {
             role: 'assistant',
             content: 'Rain.',
-            ...(model.language === 'openai' && {
-              reasoning: 'They ask for the weather.',
-              reasoning_details: [
-                { type: 'reasoning.text', text: 'They ask for the weather.', signature: 'c2lnbmVk' },
-              ],
-            }),
+            ...(model.language === 'openai' &&
+              api === 'chat' && {
+                reasoning: 'They ask for the weather.',
+                reasoning_details: [
+                  { type: 'reasoning.text', text: 'They ask for the weather.', signature: 'c2lnbmVk' },
+                ],
+              }),
           },
           { role: 'user', content: 'And in Bergen?' },
         ],
       }
       return {
-        name: `control ${model.id}${stream ? ' stream' : ''}`,
-        account: HONEST,
-        text: JSON.stringify(body),
+        name: `control ${model.id} ${api}${stream ? ' stream' : ''}${account === RICH ? ' without a limit' : ''}`,
+        account,
+        api,
+        text: JSON.stringify(inApi(api, body)),
         stream,
         model: model.id,
         leaving: 'stays',
         isHonest: true,
-        isPlain: true,
+        isPlain: account !== RICH,
         reply: plainReply(12),
         done: [],
       }
@@ -136,21 +147,34 @@ function plainReply(tokens: number): ReplyPlan {
   }
 }
 
+/** The request in the terms of an API. */
+function inApi(api: Api, chat: JsonObject): JsonObject {
+  switch (api) {
+    case 'chat':
+      return chat
+    case 'responses':
+      return asResponses(chat)
+    case 'messages':
+      return asMessages(chat)
+    case 'count':
+      return asCount(asMessages(chat))
+    case 'embeddings':
+      throw new TypeError('Embeddings are not made from chats.')
+  }
+}
+
 /** A call of a caller that tries to pay less. One in six is honest, with a real client. */
 export function makePlan(scenario: Scenario, index: number, honest: readonly HonestBody[]): CallPlan {
   const random = createRandom(`call ${scenario.seed} ${index}`)
   const isHonest = random.chance(0.15)
   const openai = scenario.models.filter(({ language }) => language === 'openai')
   const model = random.pick(isHonest ? openai : scenario.models)
-  const stream = random.chance(0.6)
-  const made = isHonest
-    ? { body: honestBody(random, model, honest), isPlain: false, done: [] as string[] }
-    : makeBody(random, model, stream)
+  const made = isHonest ? honestRequest(random, model, honest) : makeRequest(random, model)
+  const { api, stream } = made
   const mutated =
     isHonest || random.chance(0.35)
       ? { text: JSON.stringify(made.body), done: [] as readonly string[] }
       : mutate(random, made.body)
-  const streams = isHonest ? made.body.stream === true : stream
   const leaving = random.weighted<Leaving>([
     [isHonest ? 40 : 12, 'stays'],
     [1, 'before-first'],
@@ -158,22 +182,80 @@ export function makePlan(scenario: Scenario, index: number, honest: readonly Hon
     [1.5, 'with-last'],
     [isHonest ? 0 : 0.3, 'half-sent'],
   ])
-  const keyed = random.chance(0.12)
+  const keyed = api !== 'count' && random.chance(0.12)
   const ownKey = isHonest || random.chance(0.94) ? undefined : makeOwnKey(random, model)
   return {
     name: `call ${index}`,
-    account: random.pick(scenario.callers),
+    account: isHonest
+      ? random.pick(scenario.callers)
+      : random.weighted([
+          [16, random.pick(scenario.callers)],
+          // Counting is free, so that whoever has nothing counts most.
+          [api === 'count' ? 16 : 1, POOR],
+          [2, APP_USER],
+        ]),
+    api,
     text: mutated.text,
-    stream: streams,
+    stream,
     model: model.id,
     leaving,
     ...(keyed && { idempotencyKey: random.chance(0.3) ? 'the-same-key' : `key-${index}` }),
     ...(ownKey !== undefined && { ownKey }),
     isHonest,
     isPlain: made.isPlain && mutated.done.length === 0,
-    reply: makeReply(random, scenario, model, isHonest),
+    reply: makeReply(random, scenario, model, isHonest, api),
     done: [...made.done, ...mutated.done],
   }
+}
+
+interface MadeRequest extends MadeBody {
+  readonly api: Api
+  readonly stream: boolean
+}
+
+function makeRequest(random: Random, model: ModelPlan): MadeRequest {
+  const api = random.weighted<Api>([
+    [10, 'chat'],
+    [4, 'responses'],
+    [4, 'messages'],
+    [1, 'count'],
+    [model.language === 'openai' ? 1.5 : 0, 'embeddings'],
+  ])
+  if (api === 'embeddings') return { api, stream: false, ...makeEmbeddings(random, model) }
+  const stream = api !== 'count' && random.chance(0.6)
+  const { body, ...made } = makeBody(random, model, stream)
+  return { api, stream, ...made, body: inApi(api, body) }
+}
+
+/** Texts to embed, or their tokens: few, or as many as an honest batch has. */
+function makeEmbeddings(random: Random, model: ModelPlan): MadeBody {
+  let isPlain = true
+  const text = (): string => {
+    const picked = random.pick(TEXTS)
+    if (!picked.isSent) isPlain = false
+    return picked.text
+  }
+  const tokens = (): number[] => Array.from({ length: random.int(1, 40) }, () => random.int(0, 99_999))
+  const list = <Item>(make: () => Item): Item[] => Array.from({ length: random.pick([1, 3, 12]) }, make)
+  const input: Json = random.weighted<() => Json>([
+    [3, text],
+    [4, () => list(text)],
+    [1, tokens],
+    [1, () => list(tokens)],
+    [0.5, () => Array.from({ length: 400 }, (_, index) => `text ${index}`)],
+  ])()
+  const body = {
+    model: model.id,
+    input,
+    ...(random.chance(0.3) && { encoding_format: random.pick(['float', 'base64']) }),
+    ...(random.chance(0.2) && { dimensions: random.pick([8, 64]) }),
+  }
+  return { body, isPlain, done: [] }
+}
+
+function honestRequest(random: Random, model: ModelPlan, honest: readonly HonestBody[]): MadeRequest {
+  const { api = 'chat', body } = random.pick(honest)
+  return { api, stream: body.stream === true, body: { ...body, model: model.id }, isPlain: false, done: [] }
 }
 
 const SILENCES = [90_000, 130_000, 400_000]
@@ -192,6 +274,7 @@ export function makeSlowPlan(scenario: Scenario, index: number): CallPlan {
   return {
     name: `slow ${index}`,
     account: random.pick(scenario.callers),
+    api: 'chat',
     text: JSON.stringify({ ...body, n: 1 }),
     stream,
     model: model.id,
@@ -206,24 +289,28 @@ export function makeSlowPlan(scenario: Scenario, index: number): CallPlan {
   }
 }
 
-function honestBody(random: Random, model: ModelPlan, honest: readonly HonestBody[]): JsonObject {
-  return { ...random.pick(honest).body, model: model.id }
-}
-
 function makeOwnKey(random: Random, model: ModelPlan): CallPlan['ownKey'] {
   const { provider } = random.pick(model.routes)
   return { provider, key: random.pick(['sk-made-up-0123456789abcdef', 'x', OWN_KEY]) }
 }
 
-function makeReply(random: Random, scenario: Scenario, model: ModelPlan, isHonest: boolean): ReplyPlan {
+function makeReply(
+  random: Random,
+  scenario: Scenario,
+  model: ModelPlan,
+  isHonest: boolean,
+  api: Api,
+): ReplyPlan {
   const tokens = random.pick([0, 1, 5, 20, 60, 60, 300, 1_500, 20_000])
   const kind =
-    isHonest || random.chance(0.6)
+    isHonest || api === 'count' || random.chance(0.6)
       ? 'text'
       : random.weighted<ReplyKind>([
           [2, 'tools'],
           [1, 'empty'],
-          ...(model.language === 'openai' ? MISBEHAVIOURS.map((kind) => [1, kind] as const) : []),
+          ...(model.language === 'openai' && api !== 'embeddings'
+            ? MISBEHAVIOURS.map((kind) => [1, kind] as const)
+            : []),
           [2, 'refusal'],
           [model.language === 'openai' ? 2 : 0, 'refusal-then-text'],
           ...(scenario.isFlaky ? PROVIDER_FAILURES.map((kind) => [1, kind] as const) : []),

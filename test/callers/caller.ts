@@ -19,6 +19,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: 512 })
 export class Caller {
   status: number | undefined
   text = ''
+  headers: IncomingMessage['headers'] = {}
   hasLeft = false
   /** Settles when nothing more will arrive, and at once if the caller has left. */
   readonly over: Promise<void>
@@ -72,6 +73,7 @@ export class Caller {
 
   private read(response: IncomingMessage): void {
     this.status = response.statusCode
+    this.headers = response.headers
     response.setEncoding('utf8')
     response.on('data', (text: string) => {
       this.text += text
@@ -97,7 +99,9 @@ export function shownCost(text: string): number | undefined {
 
 /** The content of a control reply, without its unique ids and times. */
 export function comparable(text: string): string {
-  return text.replace(/"id":"[^"]*"/g, '"id":""').replace(/"created":\d+/g, '"created":0')
+  return text
+    .replace(/"(id|item_id)":"[^"]*"/g, '"$1":""')
+    .replace(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
 }
 
 export function errorCode(text: string): string {

@@ -1,9 +1,9 @@
-import { MISBEHAVIOURS } from './call-plan.js'
+import { type CallPlan, MISBEHAVIOURS } from './call-plan.js'
 import { comparable, errorCode, shownCost } from './caller.js'
 import { unlistedInAnthropic } from './listed-anthropic-fields.js'
-import { unlistedIn } from './listed-fields.js'
+import { unlistedIn, unlistedInEmbeddings } from './listed-fields.js'
 import type { Arrival } from './provider.js'
-import { HONEST, HOST_KEY, isBounded, OWN_KEY } from './scenario.js'
+import { APP_USER, HOST_KEY, isBounded, OWN_KEY, POOR, RICH } from './scenario.js'
 import type { MadeCall, World } from './world.js'
 
 export interface Violation {
@@ -26,8 +26,11 @@ export function checkWorld(world: World, healthBefore: ReturnType<World['health'
     }
     checkMoney(world, call, violate)
     checkArrivals(world, call, violate)
+    checkChosenOutput(world, call, violate)
+    checkCredit(call, violate)
     checkHonesty(world, call, violate)
   }
+  checkSecrecy(world, violations)
   checkControls(world, violations)
   checkWhole(world, healthBefore, violations)
   return violations
@@ -131,7 +134,11 @@ function checkArrivals(world: World, call: MadeCall, violate: Violate): void {
       pricesCacheWrites: prices.cacheWrite !== undefined || plan.ownKey !== undefined,
     }
     const unlisted =
-      model.language === 'anthropic' ? unlistedInAnthropic(body, listing) : unlistedIn(body, listing)
+      arrival.api === 'embeddings'
+        ? unlistedInEmbeddings(body, listing)
+        : model.language === 'anthropic'
+          ? unlistedInAnthropic(body, listing, arrival.api === 'count')
+          : unlistedIn(body, listing)
     for (const where of unlisted) violate('unlisted-field', where)
     for (const extra of arrival.bill?.extras ?? []) violate('billed-extra', extra)
     if (saysTwice(text)) violate('said-twice', text.slice(0, 300))
@@ -192,6 +199,7 @@ function checkHonesty(world: World, { caller, plan, arrivals }: MadeCall, violat
   if (plan.idempotencyKey !== undefined && (caller.status === 409 || caller.status === 422)) return
   // The world's own count of the limits judges these.
   if (LIMIT_CODES.includes(errorCode(caller.text).split(':')[0]!)) return
+  if (plan.api === 'count' && caller.status === 200) return
   const { contextLength, mediaTokens } = world.modelOf(plan).catalogue
   // The cost of an image then has no limit.
   const isUnbounded = contextLength === undefined && mediaTokens === undefined
@@ -200,12 +208,68 @@ function checkHonesty(world: World, { caller, plan, arrivals }: MadeCall, violat
   if (!refused) violate('honest-refused', `${caller.status} ${errorCode(caller.text)}`)
 }
 
+const isControl = ({ name }: CallPlan): boolean => name.startsWith('control')
+
+const LEAST_OUTPUT = 256
+/** What a router sends if it knows no more of a model. */
+const USUAL_OUTPUT = 4_096
+/** More than the estimate of any prompt of a control. */
+const MOST_PROMPT = 5_000
+
+/** A call without an output limit gets what the model can, if the budget pays for it, and never next to nothing. */
+function checkChosenOutput(world: World, { arrivals, plan }: MadeCall, violate: Violate): void {
+  const isChosen = isBounded(world.scenario, plan.account) && plan.done.length === 0
+  if (!isChosen || !['chat', 'responses'].includes(plan.api) || BOUND.test(plan.text)) return
+  const { contextLength = Infinity, maxOutputTokens } = world.modelOf(plan).catalogue
+  const room = contextLength - MOST_PROMPT
+  for (const { body, provider } of arrivals) {
+    const sent = Number(body.max_tokens ?? body.max_completion_tokens ?? Infinity)
+    const wanted =
+      plan.account === RICH
+        ? Math.min(maxOutputTokens ?? USUAL_OUTPUT, room)
+        : Math.min(LEAST_OUTPUT, maxOutputTokens ?? LEAST_OUTPUT, room)
+    if (sent < wanted) violate('chosen-too-low', `${provider} was asked for ${sent} tokens, not ${wanted}`)
+  }
+}
+
+const BOUND = /"max_\w*tokens"/
+
+/** Nothing reaches a provider for an account without credit, and nothing is counted for free on the key of a host. */
+function checkCredit({ arrivals, plan }: MadeCall, violate: Violate): void {
+  if (plan.account === POOR && arrivals.length > 0 && plan.ownKey === undefined) {
+    violate('without-credit', `${arrivals[0]!.provider} was asked at ${arrivals[0]!.api}`)
+  }
+}
+
+const SECRET_CODES = ['insufficient_credits', 'credits_on_hold']
+
+/** An app that may not see the balance gets no figure of it, whatever it asks for. */
+function checkSecrecy({ calls }: World, violations: Violation[]): void {
+  const texts = new Map<string, string>()
+  for (const { caller, plan } of calls) {
+    const [code = ''] = errorCode(caller.text).split(':')
+    if (plan.account !== APP_USER || !SECRET_CODES.includes(code)) continue
+    const shown = JSON.stringify([errorCode(caller.text), namesOf(caller.headers)])
+    const before = texts.get(code)
+    const violate = (message: string): void => {
+      violations.push({ kind: 'balance-shown', call: plan.name, message })
+    }
+    if (/\d/.test(errorCode(caller.text))) violate(shown)
+    else if (before !== undefined && before !== shown) violate(difference(before, shown))
+    texts.set(code, before ?? shown)
+  }
+}
+
+function namesOf(headers: object): readonly string[] {
+  return Object.keys(headers).sort()
+}
+
 /** The same call, made before, during and after all others, gives the same result each time. */
 function checkControls(world: World, violations: Violation[]): void {
   const first = new Map<string, string>()
   for (const call of world.calls) {
     const { plan } = call
-    if (plan.account !== HONEST) continue
+    if (!isControl(plan)) continue
     const seen = JSON.stringify({
       status: call.caller.status,
       reply: comparable(call.caller.text),

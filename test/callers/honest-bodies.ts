@@ -1,9 +1,11 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import Anthropic from '@anthropic-ai/sdk'
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import { generateText, jsonSchema, type LanguageModel, type ModelMessage, streamText, tool } from 'ai'
 import OpenAI from 'openai'
+import { type Api, PATHS } from './apis.js'
 import type { JsonObject } from './json.js'
 
 /**
@@ -11,6 +13,8 @@ import type { JsonObject } from './json.js'
  */
 export interface HonestBody {
   readonly from: string
+  /** Chat if absent. */
+  readonly api?: Api
   readonly body: JsonObject
 }
 
@@ -31,8 +35,8 @@ const PICTURE =
 /** Collects the requests that real client libraries would send. No request leaves the process. */
 export async function honestBodies(): Promise<readonly HonestBody[]> {
   const bodies: HonestBody[] = [...RECORDED]
-  const capture = (from: string) => async (_url: unknown, init?: { body?: unknown }) => {
-    bodies.push({ from, body: JSON.parse(String(init?.body)) as JsonObject })
+  const capture = (from: string) => async (url: unknown, init?: { body?: unknown }) => {
+    bodies.push({ from, api: apiOf(String(url)), body: JSON.parse(String(init?.body)) as JsonObject })
     return Response.json({ error: { message: 'captured', code: 'captured' } }, { status: 400 })
   }
   await askOpenAi(capture('openai'))
@@ -41,7 +45,13 @@ export async function honestBodies(): Promise<readonly HonestBody[]> {
   const fetch = capture("OpenRouter's provider of the AI SDK") as never
   await askAiSdk(createOpenRouter({ apiKey: 'x', fetch }).chat(MODEL))
   await askLangChain(capture('LangChain'))
+  await askAnthropic(capture('Anthropic'))
   return bodies
+}
+
+function apiOf(url: string): Api {
+  const path = new URL(url).pathname
+  return (Object.keys(PATHS) as Api[]).find((api) => path.endsWith(PATHS[api])) ?? 'chat'
 }
 
 type Fetch = (url: unknown, init?: { body?: unknown }) => Promise<Response>
@@ -97,6 +107,82 @@ async function askOpenAi(fetch: Fetch): Promise<void> {
     },
   ]
   for (const body of asked) await client.chat.completions.create(body).catch(() => {})
+  const responses: OpenAI.Responses.ResponseCreateParams[] = [
+    { model: MODEL, input: 'What is the weather in Oslo?', store: false },
+    {
+      model: MODEL,
+      instructions: 'Be brief.',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'What is the weather in Oslo?' }] },
+        { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{"city":"Oslo"}' },
+        { type: 'function_call_output', call_id: 'call_1', output: 'Rain, 4 degrees' },
+      ],
+      tools: [
+        {
+          type: 'function',
+          name: 'get_weather',
+          description: 'The weather.',
+          parameters: SCHEMA,
+          strict: true,
+        },
+      ],
+      stream: true,
+      max_output_tokens: 300,
+      store: false,
+    },
+    {
+      model: MODEL,
+      input: 'Oslo?',
+      text: { format: { type: 'json_schema', name: 'place', strict: true, schema: SCHEMA } },
+      reasoning: { effort: 'low' },
+      include: ['reasoning.encrypted_content'],
+    },
+  ]
+  for (const body of responses) await client.responses.create(body).catch(() => {})
+  const many = Array.from({ length: 300 }, (_, index) => `The ferry number ${index} was late.`)
+  await client.embeddings.create({ model: MODEL, input: 'The ferry was late.' }).catch(() => {})
+  await client.embeddings.create({ model: MODEL, input: many, encoding_format: 'float' }).catch(() => {})
+}
+
+async function askAnthropic(fetch: Fetch): Promise<void> {
+  const client = new Anthropic({ apiKey: 'x', baseURL: 'http://x', maxRetries: 0, fetch: fetch as never })
+  const user = { role: 'user', content: 'What is the weather in Oslo?' } as const
+  const tools = [
+    {
+      name: 'get_weather',
+      description: 'The weather in a city.',
+      input_schema: { ...SCHEMA, required: ['city'] },
+    },
+  ]
+  const asked: Anthropic.MessageCreateParams[] = [
+    { model: MODEL, max_tokens: 200, messages: [user] },
+    { model: MODEL, max_tokens: 200, system: 'Be brief.', messages: [user], tools, stream: true },
+    {
+      model: MODEL,
+      max_tokens: 300,
+      system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
+      tools,
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I will look.' },
+            { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Oslo' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'Rain' }] },
+            { type: 'text', text: 'And in Bergen?' },
+          ],
+        },
+      ],
+    },
+  ]
+  for (const body of asked) await client.messages.create(body).catch(() => {})
+  await client.messages.countTokens({ model: MODEL, messages: [user], system: 'Be brief.' }).catch(() => {})
 }
 
 async function askAiSdk(model: LanguageModel): Promise<void> {

@@ -35,7 +35,7 @@ const addField: Mutation = (random, body, done) => {
 }
 
 const KNOWN_NAMES =
-  'model messages max_tokens max_completion_tokens tools tool_choice functions response_format n stream store service_tier plugins models provider provider_key session_id thinking thinking_budget prediction cache_control web_search_options reasoning'.split(
+  'model input instructions max_output_tokens system stop_sequences dimensions messages max_tokens max_completion_tokens tools tool_choice functions response_format n stream store service_tier plugins models provider provider_key session_id thinking thinking_budget prediction cache_control web_search_options reasoning'.split(
     ' ',
   )
 
@@ -66,7 +66,7 @@ const respell: Mutation = (random, body, done) => {
 }
 
 const changeBound: Mutation = (random, body, done) => {
-  const name = random.pick(['max_tokens', 'max_completion_tokens'])
+  const name = random.pick(['max_tokens', 'max_completion_tokens', 'max_output_tokens'])
   const value = random.pick(ODD_BOUNDS) as Json
   done.push(`${name}: ${JSON.stringify(value)}`)
   return { ...body, [name]: value }
@@ -102,11 +102,13 @@ const changeMessage = (
   body: JsonObject,
   change: (message: JsonObject) => JsonObject,
 ): JsonObject => {
-  const messages = Array.isArray(body.messages) ? (body.messages as readonly Json[]) : []
+  const name = Array.isArray(body.messages) ? 'messages' : 'input'
+  const messages = Array.isArray(body[name]) ? (body[name] as readonly Json[]) : []
+  if (messages.length === 0) return body
   const chosen = random.int(0, messages.length - 1)
   return {
     ...body,
-    messages: messages.map((message, index) =>
+    [name]: messages.map((message, index) =>
       index === chosen && isObject(message) ? change(message) : message,
     ),
   }

@@ -3,7 +3,7 @@ import type { Listing } from './listed-fields.js'
 
 /** The names that may reach a provider with Anthropic's API, at any depth except in schemas and arguments. */
 const TOP = new Set(
-  'model max_tokens system messages tools tool_choice stop_sequences thinking output_config metadata temperature top_p top_k stream cache_control'.split(
+  'model max_tokens system messages tools tool_choice stop_sequences thinking output_config context_management metadata temperature top_p top_k stream cache_control'.split(
     ' ',
   ),
 )
@@ -22,6 +22,7 @@ const TOOL = new Set('name description input_schema strict cache_control type'.s
 export function unlistedInAnthropic(
   body: JsonObject,
   { named, pricesCacheWrites }: Listing,
+  isCount = false,
 ): readonly string[] {
   const found: string[] = []
   const cache = (value: Json | undefined, where: string): void => {
@@ -49,7 +50,7 @@ export function unlistedInAnthropic(
   for (const name of Object.keys(body)) {
     if (!TOP.has(name) && !named.includes(name)) found.push(`${name} is not listed`)
   }
-  if (!Number.isSafeInteger(body.max_tokens)) found.push('max_tokens has a wrong type')
+  if (!isCount && !Number.isSafeInteger(body.max_tokens)) found.push('max_tokens has a wrong type')
   cache(body.cache_control, 'cache_control')
   blocks(body.system, 'system')
   for (const [index, message] of (body.messages as readonly JsonObject[]).entries()) {

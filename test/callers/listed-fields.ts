@@ -241,3 +241,16 @@ export function unlistedIn(body: JsonObject, listing: Listing): readonly string[
   const named = Object.fromEntries(listing.named.map((name) => [name, known[name] ?? none]))
   return members({ ...known, ...named })(body).map((where) => where.slice(1))
 }
+
+/** The same for a request for embeddings. */
+export function unlistedInEmbeddings(body: JsonObject, { named }: Listing): readonly string[] {
+  const known = {
+    model: string,
+    input: either(string, listOf(string), listOf(integer), listOf(listOf(integer))),
+    dimensions: integer,
+    encoding_format: oneOf('float', 'base64'),
+    user: string,
+    ...Object.fromEntries(named.map((name) => [name, none])),
+  }
+  return members(known)(body).map((where) => where.slice(1))
+}

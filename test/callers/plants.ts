@@ -4,6 +4,7 @@ import {
   ProviderError,
   type Route,
   type RouterOptions,
+  type TokenCounter,
 } from 'compat-router'
 import type { CallPlan } from './call-plan.js'
 import { HOSTILE_FIELDS } from './hostile-fields.js'
@@ -71,6 +72,26 @@ function model(change: (listed: object) => object): NonNullable<Plant['options']
   })
 }
 
+/** As many tokens as the bytes of what is made of a text. */
+function bytesOf(made: (text: string) => string, bytesAToken = 1): TokenCounter {
+  return {
+    tally: () => {
+      let bytes = 0
+      return {
+        add: (text) => {
+          bytes += Buffer.byteLength(made(text))
+        },
+        atMost: () => Math.ceil(bytes / bytesAToken),
+        atLeast: () => 0,
+      }
+    },
+  }
+}
+
+function counted(tokenCounter: TokenCounter): NonNullable<Plant['options']> {
+  return (options) => ({ ...options, tokenCounter })
+}
+
 /** Reads a provider's refusals and remembers those that contain a certain word. */
 const learns = (word: RegExp) =>
   chat((ask, { planted }) => async (call, take) => {
@@ -88,6 +109,8 @@ const READ_ON = 2
 const IMPLAUSIBLE = 1_000
 const BYTES_A_TOKEN = 3
 const PLENTY = 2n ** 62n
+const TOKENS_A_FILE = 8_000
+const CUT_TOKENS = 4_096
 
 export const PLANTS: readonly Plant[] = [
   {
@@ -162,18 +185,65 @@ export const PLANTS: readonly Plant[] = [
   {
     name: 'three-bytes-a-token',
     breaks: ['held-too-low', 'shortfall'],
+    options: counted(bytesOf((text) => text, BYTES_A_TOKEN)),
+  },
+  {
+    name: 'marks-counted-as-composed',
+    breaks: ['held-too-low', 'shortfall'],
+    options: counted(bytesOf((text) => [...text].map((char) => char.normalize('NFKC')).join(''))),
+  },
+  {
+    name: 'escapes-counted-as-characters',
+    breaks: ['held-too-low', 'shortfall'],
+    options: counted(bytesOf((text) => text.replace(/\\(u[0-9a-f]{4}|.)/gs, 'x'))),
+  },
+  {
+    name: 'files-held-as-media',
+    breaks: ['shortfall'],
+    options: counted({
+      tally: () => {
+        const text = bytesOf((read) => read).tally()
+        let files = 0
+        return {
+          add: (read) => text.add(read),
+          addMedia: () => {
+            files += TOKENS_A_FILE
+          },
+          atMost: () => text.atMost() + files,
+          atLeast: () => 0,
+        }
+      },
+    }),
+  },
+  {
+    name: 'output-cut-at-a-default',
+    breaks: ['chosen-too-low'],
+    options: model((listed) => ({
+      defaultOutputTokens: Math.min(
+        CUT_TOKENS,
+        'maxOutputTokens' in listed ? Number(listed.maxOutputTokens) : CUT_TOKENS,
+      ),
+    })),
+  },
+  {
+    name: 'counts-without-credit',
+    breaks: ['without-credit'],
     options: (options) => ({
       ...options,
-      tokenCounter: {
-        tally: () => {
-          let bytes = 0
-          return {
-            add: (text) => {
-              bytes += Buffer.byteLength(text)
-            },
-            atMost: () => Math.ceil(bytes / BYTES_A_TOKEN),
-            atLeast: () => 0,
-          }
+      ledger: { ...options.ledger, balance: async () => ({ posted: PLENTY, available: PLENTY }) },
+    }),
+  },
+  {
+    name: 'balance-told-to-apps',
+    breaks: ['balance-shown'],
+    options: (options) => ({
+      ...options,
+      credentials: {
+        resolve: async (token, context) => {
+          const result = await options.credentials.resolve(token, context)
+          if (!result.ok || result.principal.kind !== 'access-token') return result
+          const { principal } = result
+          return { ok: true, principal: { ...principal, scopes: [...principal.scopes, 'credits.read'] } }
         },
       },
     }),

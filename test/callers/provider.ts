@@ -1,14 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
-import { type Bill, makeBill, outputBound, promptTokens, rejectedPrediction, thinkingBudget } from './bill.js'
+import { type Api, PATHS } from './apis.js'
+import {
+  type Bill,
+  inputTokens,
+  makeBill,
+  outputBound,
+  promptTokens,
+  rejectedPrediction,
+  thinkingBudget,
+} from './bill.js'
 import type { CallPlan, ReplyKind } from './call-plan.js'
 import { isObject, type Json, type JsonObject } from './json.js'
-import { LANGUAGES, type ToolCall } from './provider-language.js'
+import { LANGUAGES, type ToolCall, type WholeReply } from './provider-language.js'
 import { HOST_HEADER, HOST_KEY, type ModelPlan, OWN_KEY, type RoutePlan } from './scenario.js'
 
 /** One request that reached a provider, and the provider's bill for it. */
 export interface Arrival {
   readonly provider: string
+  /** The API at which it arrived. */
+  readonly api: Api
   readonly text: string
   readonly body: JsonObject
   readonly credential: string | undefined
@@ -63,6 +74,7 @@ export function makeArrival(
   const options = body.stream_options
   return {
     provider,
+    api: apiOf(req.url ?? ''),
     text,
     body,
     credential: authorization?.replace(/^Bearer /, '') ?? (typeof apiKey === 'string' ? apiKey : undefined),
@@ -79,6 +91,11 @@ export function makeArrival(
   }
 }
 
+function apiOf(path: string): Api {
+  return (Object.keys(PATHS) as Api[]).find((api) => path.endsWith(PATHS[api]))!
+}
+
+const DIMENSIONS = 8
 const MANY_CALLS = 1_025
 const LONG_CHUNK = 'word '.repeat(600)
 const LONG_REPLY_TOKENS = 3_000
@@ -104,9 +121,14 @@ class Answer {
     const { kind, silentMs } = plan.reply
     await side.passes('before-first', arrival, '')
     if (silentMs > 0) await side.sleeps(silentMs)
-    const fits = promptTokens(body, model) <= model.actual.contextLength
+    const isEmbedding = arrival.api === 'embeddings'
+    const fits = isEmbedding || promptTokens(body, model) <= model.actual.contextLength
     if (this.isClosed()) {
-      if (!fits) return
+      if (!fits || arrival.api === 'count') return
+      if (isEmbedding) {
+        arrival.bill = this.embeddingsBill()
+        return
+      }
       // It has read the prompt and continues thinking, as most do.
       arrival.bill = makeBill(body, model, this.output())
       return
@@ -123,8 +145,33 @@ class Answer {
       arrival.failedByItself = true
       return this.refuse(Number(kind.slice(-3)), 'It broke.', 'server_error')
     }
-    if (body.stream === true) await this.stream(isFirst)
+    if (arrival.api === 'count') this.count()
+    else if (body.stream === true) await this.stream(isFirst)
     else await this.whole(isFirst)
+  }
+
+  /** Counting is free. */
+  private count(): void {
+    const { arrival, model, res } = this
+    arrival.status = 200
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(JSON.stringify({ input_tokens: promptTokens(arrival.body, model) }))
+  }
+
+  private embeddingsBill(): Bill {
+    const { body } = this.arrival
+    return makeBill(body, this.model, { completion: 0, thinking: 0 }, inputTokens(body, this.model))
+  }
+
+  /** One embedding for each text, as numbers. */
+  private embeddings(bill: Bill | undefined): string {
+    const { dimensions, input } = this.arrival.body
+    const count = Array.isArray(input) && typeof input[0] !== 'number' ? input.length : 1
+    const length = typeof dimensions === 'number' ? dimensions : DIMENSIONS
+    const embedding = Array.from({ length }, (_, index) => (index + 1) / 1_000 - 0.0123456789)
+    const data = Array.from({ length: count }, (_, index) => ({ object: 'embedding', index, embedding }))
+    const usage = bill && { prompt_tokens: bill.prompt, total_tokens: bill.prompt }
+    return JSON.stringify({ object: 'list', data, model: 'upstream-2026', ...(usage && { usage }) })
   }
 
   private knowsCredential(): boolean {
@@ -206,8 +253,9 @@ class Answer {
   private async whole(isFirst: boolean): Promise<void> {
     const { arrival, language, model, plan, side, res } = this
     const { kind, quote, usage } = plan.reply
+    const isEmbedding = arrival.api === 'embeddings'
     const { seen, ...output } = this.output()
-    const bill = makeBill(arrival.body, model, output)
+    const bill = isEmbedding ? this.embeddingsBill() : makeBill(arrival.body, model, output)
     arrival.bill = bill
     arrival.status = 200
     arrival.reported = usage === 'asked-for'
@@ -218,12 +266,14 @@ class Answer {
     }
     const words = isEmpty(kind) ? 0 : Math.min(seen, 200)
     const content = Array.from({ length: words }, (_, index) => `w${index} `).join('')
-    const body = language.body({
+    const reported = arrival.reported ? bill : undefined
+    const reply: WholeReply = {
       texts: Array.from({ length: this.choices }, () => content),
       calls: toolCallsFor(kind),
       reason: this.reason(kind),
-      bill: arrival.reported ? bill : undefined,
-    })
+      bill: reported,
+    }
+    const body = isEmbedding ? this.embeddings(reported) : language.body(reply)
     const half = Math.floor(body.length / 2)
     res.writeHead(200, { 'content-type': 'application/json' })
     await this.write(body.slice(0, half))

@@ -2,12 +2,25 @@ import { type Limit, type MemoryModel, type Prices, parseCredits } from 'compat-
 import { createRandom, type Random } from '../simulation/random.js'
 import { REAL_TOKENIZERS, type Tokenizer } from './tokens.js'
 
+/** How a provider's chat template turns a request into the text that the model reads. */
+export interface Template {
+  /** Whether results of tools are JSON, as in Llama's templates. */
+  readonly resultsAsJson: boolean
+  /** Whether parts are joined by line feeds, and documents put between tags. */
+  readonly joinsParts: boolean
+  /** The characters that its language writes as escapes in JSON. */
+  readonly escapes: 'ascii' | 'html' | undefined
+}
+
+const PLAIN_TEMPLATE: Template = { resultsAsJson: false, joinsParts: false, escapes: undefined }
+
 /** The real properties of a provider's model, whatever the catalogue lists. */
 export interface TrueModel {
   readonly tokenizer: Tokenizer
   /** Longer prompts, in tokens, are refused. */
   readonly contextLength: number
   readonly maxOutputTokens: number
+  readonly template: Template
   /** Whether thinking is billed on top of the output limit, up to the budget in the request. */
   readonly thinksOutside: boolean
 }
@@ -43,6 +56,20 @@ export interface Scenario {
 }
 
 export const HONEST = 'honest'
+/** Has a budget that pays for anything, and makes honest calls without an output limit. */
+export const RICH = 'rich'
+/** Has no credit. */
+export const POOR = 'poor'
+/** Uses an app that may not see the balance, and has little credit. */
+export const APP_USER = 'app-user'
+
+/** The opening balances of the accounts that are no callers. */
+export const BALANCES: Readonly<Record<string, string>> = {
+  [HONEST]: '1000000',
+  [RICH]: '1000000',
+  [POOR]: '0',
+  [APP_USER]: '0.731946128',
+}
 /** A caller's own key that its provider knows. */
 export const OWN_KEY = 'sk-own-and-valid-2f61a0b7'
 export const HOST_KEY = 'sk-host-8d0c41e6b7f2'
@@ -58,6 +85,7 @@ export function makeScenario(seed: string): Scenario {
   const callers = ['mallory', 'oscar', 'trudy']
   const limits = makeLimits(createRandom(`limits ${seed}`), callers)
   const isBounded = neverOverdraw || Object.values(limits).some(hasBudget)
+  limits[RICH] = [{ id: `${RICH}-budget`, unit: 'credits', amount: parseCredits('1000000'), per: 'total' }]
   return {
     seed,
     neverOverdraw,
@@ -84,7 +112,7 @@ function hasBudget(limits: readonly Limit[]): boolean {
 }
 
 /** A caller has about 20 calls in a world. */
-function makeLimits(random: Random, callers: readonly string[]): Scenario['limits'] {
+function makeLimits(random: Random, callers: readonly string[]): Record<string, readonly Limit[]> {
   const limits: Record<string, readonly Limit[]> = {}
   for (const account of callers) {
     if (random.chance(0.7)) continue
@@ -118,7 +146,11 @@ function makeModel(
   isBounded: boolean,
   isListed: boolean,
 ): ModelPlan {
+  const more = createRandom(`template ${id} ${random.next()}`)
   const actual: TrueModel = {
+    template:
+      // Other holds are no upper bounds.
+      neverOverdraw && language === 'openai' ? makeTemplate(more) : PLAIN_TEMPLATE,
     tokenizer: neverOverdraw && random.chance(0.3) ? 'bytes-after-nfkc' : random.pick(REAL_TOKENIZERS),
     contextLength: random.pick(CONTEXTS),
     maxOutputTokens: random.pick(MAX_OUTPUTS),
@@ -138,13 +170,23 @@ function makeModel(
   }
 }
 
+function makeTemplate(random: Random): Template {
+  return {
+    resultsAsJson: random.chance(0.5),
+    joinsParts: random.chance(0.5),
+    escapes: random.chance(0.5) ? undefined : random.pick(['ascii', 'html'] as const),
+  }
+}
+
 /**
  * Some catalogues list everything, some little, and some less than is true. That can harm a host only with
  * `neverOverdraw` or budgets.
  */
 function listedLimits(random: Random, actual: TrueModel, isBounded: boolean, isListed: boolean) {
   const { contextLength, maxOutputTokens } = actual
-  const media = random.chance(0.3) ? { mediaTokens: MOST_MEDIA_TOKENS } : {}
+  const media = random.chance(0.3)
+    ? { mediaTokens: random.chance(0.5) ? MOST_MEDIA_TOKENS : MOST_TOKENS_OF_KINDS }
+    : {}
   if (isListed) return { contextLength, maxOutputTokens, ...media }
   const supported = random.chance(0.3) ? { supportedParameters: SUPPORTED } : {}
   const asTrue = isBounded || random.chance(0.4)
@@ -158,6 +200,14 @@ function listedLimits(random: Random, actual: TrueModel, isBounded: boolean, isL
 
 /** An hour of video. */
 const MOST_MEDIA_TOKENS = 950_000
+/** A picture of 8,000 pixels, an hour, and 900 pages. */
+const MOST_TOKENS_OF_KINDS = {
+  image: 32_000,
+  audio: 116_000,
+  video: 950_000,
+  pdf: 690_000,
+  archive: 690_000,
+}
 
 /** As the documents show it, with the fields of the honest bodies. */
 const SUPPORTED = [

@@ -114,6 +114,13 @@ export const TEXT_KINDS: readonly Kind[] = [
     (random) => `<td class="c${random.int(0, 99)}" data-k='${letters(random, HEX, 6)}'>&nbsp;</td>`,
   ),
   pieces('punctuation', (random) => letters(random, PRINTABLE, 40), false),
+  pieces('control characters', (random) => String.fromCharCode(random.int(1, 31)), false),
+  pieces('what HTML escapes', (random) => random.pick(['<', '>', '&', "'", '</a>', '&&']), false),
+  pieces(
+    'marks',
+    (random) => random.pick(['\u00e0\u0323', 'o\u0323\u0302', '\u0301\u0323', '\u1ebf\u0331']),
+    false,
+  ),
   pieces('ligatures', (random) => random.pick(LIGATURES), false),
   pieces(
     'noise of all planes',

@@ -23,13 +23,16 @@ import { sealProviderKey } from 'compat-router/envelope'
 import { andThen } from '../../src/engine/asking/within.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
+import { withSteps } from '../helpers/with-steps.js'
 import { LimitBook } from '../simulation/limit-book.js'
+import { PATHS } from './apis.js'
 import type { CallPlan } from './call-plan.js'
 import { Caller } from './caller.js'
 import type { Plant } from './plants.js'
 import { type Arrival, makeArrival, type ProviderSide, serve } from './provider.js'
 import {
-  HONEST,
+  APP_USER,
+  BALANCES,
   HOST_HEADER,
   HOST_KEY,
   type ModelPlan,
@@ -69,7 +72,9 @@ function seal(account: string, provider: string, key: string): Promise<string> {
 /** Times that a test can reach without making other calls time out. */
 const LIMITS = { clientStallMs: 1_000 }
 const BALANCE = '1000000'
-const STUCK_MS = 30_000
+const API_KEY = { kind: 'api-key' } as const
+const MARKUP = { basisPoints: 0, flat: '0' }
+const STUCK_MS = 120_000
 /** A pause of a busy machine must not look like one: time would pass while bytes are on the way. */
 const QUIET_MS = 8
 const QUIET_LOOKS = 10
@@ -112,7 +117,10 @@ export class World {
       (req, res) => this.front(req, res),
       (req, res) => this.back(req, res),
     )
-    const accounts = Object.fromEntries([HONEST, ...scenario.callers].map((account) => [account, BALANCE]))
+    const accounts = {
+      ...Object.fromEntries(scenario.callers.map((account) => [account, BALANCE])),
+      ...BALANCES,
+    }
     const audited = auditedLedger(memoryLedger(accounts, { clock: this.clock }), this.clock, accounts)
     this.audit = audited.audit
     const options: RouterOptions = {
@@ -120,7 +128,12 @@ export class World {
         Object.fromEntries(
           Object.keys(accounts).map((account) => [
             `sk-${account}-token`,
-            { kind: 'api-key', account, credentialId: account, limits: scenario.limits[account] ?? [] },
+            {
+              ...(account === APP_USER ? this.appToken() : API_KEY),
+              account,
+              credentialId: account,
+              ...(scenario.limits[account] !== undefined && { limits: scenario.limits[account] }),
+            },
           ]),
         ),
         { clock: this.clock },
@@ -211,17 +224,24 @@ export class World {
     return this.scenario.models.find(({ id }) => id === model)!
   }
 
+  private appToken() {
+    const allowedModels = this.scenario.models.map(({ id }) => id)
+    const app = { id: 'an-app', markup: MARKUP, allowedModels }
+    return { kind: 'access-token' as const, scopes: ['models.run'], app }
+  }
+
   /** Counts all limits again, between the router and its ledger. */
   private counted(ledger: LedgerStore): LedgerStore {
     const now = () => this.clock.now()
     return {
       ...ledger,
       hold: (request, context) => {
-        for (const { amount, unit } of request.limits ?? []) {
-          if (unit === 'tokens') this.tokensHeld.set(request.facts.requestId, amount)
-        }
         return andThen(ledger.hold(request, context), (result) => {
-          this.limits.hold(request, result, now())
+          const asked = withSteps(request, result)
+          for (const { amount, unit } of asked.limits ?? []) {
+            if (unit === 'tokens') this.tokensHeld.set(request.facts.requestId, amount)
+          }
+          this.limits.hold(asked, result, now())
           return result
         })
       },
@@ -247,7 +267,7 @@ export class World {
     const text = await this.textOf(plan)
     const caller = new Caller({
       port: this.servers.frontPort,
-      path: `/${this.mount.name}/chat/completions`,
+      path: `/${this.mount.name}${PATHS[plan.api]}`,
       headers: {
         authorization: `Bearer sk-${plan.account}-token`,
         'x-request-id': requestId,
@@ -275,6 +295,7 @@ export class World {
       return {
         id: route.provider,
         models: { [model.id]: UPSTREAM_MODEL },
+        ...(model.actual.template.escapes !== undefined && { promptEscapes: model.actual.template.escapes }),
         adapter: this.plant?.adapter?.(adapter, this) ?? adapter,
         onDisconnect: route.onDisconnect,
         ...(route.credential === 'key' && { byok: 'yes' as const }),

@@ -11,6 +11,7 @@ import type {
 } from '../../src/contracts/index.js'
 import { andThen } from '../../src/engine/asking/within.js'
 import { nanos } from './decimals.js'
+import { withSteps } from './with-steps.js'
 
 /** The recorded actions of a ledger, and its mistakes. */
 export interface LedgerAudit {
@@ -18,6 +19,7 @@ export interface LedgerAudit {
   readonly openHolds: ReadonlyMap<string, bigint>
   /** The largest amount on hold at once, by account. */
   readonly mostHeld: ReadonlyMap<string, bigint>
+  /** With the amounts of the steps that the ledger chose. */
   readonly holds: readonly { readonly request: HoldRequest; readonly result: HoldResult }[]
   /** The first settlement of each hold. */
   readonly settlements: ReadonlyMap<string, SettleRequest>
@@ -71,7 +73,8 @@ export function auditedLedger<Ledger extends LedgerStore>(
     return held
   }
 
-  function sawHold(request: HoldRequest, result: HoldResult): void {
+  function sawHold(asked: HoldRequest, result: HoldResult): void {
+    const request = withSteps(asked, result)
     holds.push({ request, result })
     const { account, amount, holdId, replaces } = request
     const replaced = replaces === undefined ? undefined : open.get(replaces)
