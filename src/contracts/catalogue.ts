@@ -44,6 +44,11 @@ export interface Model {
    * or a schema.
    */
   readonly promptOverhead?: number
+  /**
+   * How many numbers an embedding has, at most. A reply with embeddings may take as many bytes as the numbers of the batch
+   * need. If absent, 4,096. A request's own `dimensions` come first.
+   */
+  readonly dimensions?: number
   /** If set, a request with any other optional parameter is refused before anything is charged. */
   readonly supportedParameters?: readonly string[]
   /**

@@ -127,6 +127,10 @@ export interface Plan {
   reply(parts: ReplyParts): Reply
   /** The bytes that the request stands for beyond its body, such as those of items that it names. None if absent. */
   readonly namedBytes?: number
+  /** The most bytes of a provider's reply, where they may be more than `limits.replyBytes`. */
+  readonly replyBytes?: number
+  /** Returns why an adapter cannot serve the request, although it serves the operation. Absent if none is refused. */
+  refusalOf?(adapter: ProviderAdapter): CompatError | undefined
   /**
    * The fewest tokens that {@link input} can have, known without reading it. Set if reading it takes long: then the
    * credit for these is held first.

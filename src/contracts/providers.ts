@@ -112,6 +112,11 @@ export interface ProviderAdapter {
   /** Counts the input tokens of a message, for free. They come as one `usage` event with `prompt`. */
   countMessageTokens?: AdapterRun<MessagesRequest>
   /**
+   * The form in which it requests embeddings. Base64 takes a sixth of the memory of numbers, so that larger batches are
+   * accepted. Numbers if absent.
+   */
+  readonly embeddingsFormat?: 'base64' | 'numbers'
+  /**
    * The field for the output limit, unless `supportedParameters` of the route or model name one of the two. If absent:
    * the field that the client used, otherwise `max_tokens`.
    */

@@ -274,6 +274,7 @@ export const modelSchema = z.strictObject({
   defaultOutputTokens: tokensSchema.optional(),
   mediaTokens: mediaTokensSchema.optional(),
   promptOverhead: z.int().nonnegative().optional(),
+  dimensions: z.int().positive().optional(),
   supportedParameters: keysSchema().optional(),
   operations: keysSchema().optional(),
   modalities: keysSchema().optional(),

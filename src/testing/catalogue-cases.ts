@@ -39,6 +39,7 @@ const models: readonly Model[] = [
     maxOutputTokens: 4_096,
     mediaTokens: 2_048,
     promptOverhead: 0,
+    dimensions: 3_072,
     supportedParameters: ['tools', 'temperature'],
     operations: ['chat'],
     modalities: ['text', 'image'],
@@ -126,6 +127,7 @@ export const catalogueCases: readonly CatalogueCase[] = Object.freeze([
         contextLength: 1_000,
         mediaTokens: 500,
         promptOverhead: 40,
+        dimensions: 768,
         prices: { input: '3', output: '4', request: '1' },
       }
       await bench.put(added)

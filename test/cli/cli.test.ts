@@ -290,11 +290,16 @@ describe('the command line', () => {
     expect((await run('models remove c')).exitCode).toBe(1)
   })
 
-  it('puts and lists mediaTokens and promptOverhead, and refuses invalid ones', async () => {
-    const model = { id: 'media', mediaTokens: { image: 500, pdf: 90_000 }, promptOverhead: 0 }
+  it('puts and lists mediaTokens, promptOverhead and dimensions, and refuses invalid ones', async () => {
+    const model = {
+      id: 'media',
+      mediaTokens: { image: 500, pdf: 90_000 },
+      promptOverhead: 0,
+      dimensions: 768,
+    }
     expect((await run('models put -', { stdin: JSON.stringify(model) })).exitCode).toBe(0)
     expect(JSON.parse((await run('--json models list')).out)).toContainEqual(expect.objectContaining(model))
-    for (const field of ['mediaTokens', 'promptOverhead']) {
+    for (const field of ['mediaTokens', 'promptOverhead', 'dimensions']) {
       const put = await run('models put -', { stdin: JSON.stringify({ ...model, [field]: -1 }) })
       expect(put).toMatchObject({ exitCode: 1, said: expect.stringContaining(`model.${field}: `) })
     }

@@ -139,7 +139,7 @@ it('reports a watch that does not return a function', async () => {
   await expect(run({ open })).rejects.toThrow('watch must return a function that ends it; got undefined')
 })
 
-it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
+it.each(['contextLength', 'mediaTokens', 'promptOverhead', 'dimensions'] as const)(
   'catches a catalogue whose put keeps the old %s if the new model has none',
   async (column) => {
     const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
@@ -155,7 +155,7 @@ it.each(['contextLength', 'mediaTokens', 'promptOverhead'] as const)(
   },
 )
 
-it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'operations'])(
+it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'dimensions', 'operations'])(
   'catches a catalogue that has no column for %s',
   async (column) => {
     const open: CatalogueHarness['open'] = (models) => {
@@ -201,6 +201,8 @@ it('accepts a catalogue that returns null for absent fields', async () => {
     'maxOutputTokens',
     'mediaTokens',
     'promptOverhead',
+    'dimensions',
+    'dimensions',
     'supportedParameters',
     'operations',
     'prices',

@@ -376,6 +376,14 @@ describe('bad input', () => {
       'promptOverhead',
       /^promptOverhead must be/,
     ]),
+    ...[0, 1.5, '768'].map((dimensions): [string, string, object, number, string, RegExp] => [
+      `embeddings of ${JSON.stringify(dimensions)} numbers`,
+      'models/put',
+      { id: 'm', dimensions },
+      400,
+      'dimensions',
+      /^dimensions must be/,
+    ]),
     [
       'a price with a sign',
       'models/put',

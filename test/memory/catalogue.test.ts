@@ -105,6 +105,7 @@ describe('memoryCatalogue', () => {
     ['media of an unknown kind', { id: 'a', mediaTokens: { picture: 5 } }, 'models.1.mediaTokens'],
     ['a negative overhead', { id: 'a', promptOverhead: -1 }, 'models.1.promptOverhead'],
     ['an overhead of a fraction of a token', { id: 'a', promptOverhead: 0.5 }, 'models.1.promptOverhead'],
+    ['no dimensions at all', { id: 'a', dimensions: 0 }, 'models.1.dimensions'],
     ['an infinite overhead', { id: 'a', promptOverhead: Infinity }, 'models.1.promptOverhead'],
     ['a creation time with a fraction of a second', { id: 'a', created: 1.5 }, 'models.1.created'],
   ])('refuses %s with a TypeError that names the field', (_, model, where) => {

@@ -195,6 +195,133 @@ describe('POST /embeddings', () => {
     expect((service.asked[0]!.body as Record<string, unknown>).encoding_format).toBe(sent)
   })
 
+  describe('2,048 texts of 3,072 numbers each', () => {
+    const input = Array.from({ length: 2_048 }, () => 'a')
+    const floats = Float32Array.from(randomFloats(3_072))
+    /** With all digits of a 64-bit float, as most providers write them. */
+    const numbers = JSON.stringify([...floats])
+    const base64 = JSON.stringify(base64Of([...floats]))
+
+    /** Answers with the same embedding for each input. */
+    const answer =
+      (embedding: string): Script =>
+      async (reply) => {
+        const data = input.map((_, index) => `{"index":${index},"embedding":${embedding}}`).join(',')
+        reply.head(200, { 'content-type': 'application/json' })
+        await reply.write(`{"data":[${data}],"usage":{"prompt_tokens":2048,"total_tokens":2048}}`)
+        reply.end()
+      }
+
+    it.each([
+      ['numbers', 'float', numbers],
+      ['base64', 'base64', base64],
+    ] as const)(
+      'are served with the default options as %s',
+      { timeout: 120_000 },
+      async (_, format, embedding) => {
+        await start()
+        service.upstream.script(answer(embedding))
+        const response = await post({ input, encoding_format: format })
+        const text = await response.text()
+        expect(response.status, text.slice(0, 300)).toBe(200)
+        // Not `toBe`, which would print 60 kB.
+        expect(text.includes(`"index":2047,"embedding":${embedding}}],"model"`)).toBe(true)
+        expect(text.slice(text.lastIndexOf('"usage"'))).toContain('"prompt_tokens":2048')
+      },
+    )
+  })
+
+  describe('a batch whose embeddings would not fit into memory', () => {
+    const limits = { memoryBytes: 1_000_000, replyBytes: 10_000 }
+    const input = Array.from({ length: 20 }, () => 'a')
+
+    it.each([
+      ['the dimensions of the request', { dimensions: 3_000 }, { dimensions: 100 }, 10],
+      ['those of the model', {}, { dimensions: 3_000 }, 10],
+      ['the most that models have', {}, {}, 7],
+    ])(
+      'is refused before the hold with the number of inputs that fit, by %s',
+      async (_, fields, model, most) => {
+        await start({ models: [{ id: MODEL, prices: PRICES, ...model }], limits })
+        const response = await post({ input, ...fields })
+        expect(response.status).toBe(400)
+        const { error } = (await response.json()) as { error: { param: string; message: string } }
+        expect(error).toMatchObject({ code: 'invalid_request', param: 'input' })
+        expect(error.message).toContain(`has 20 inputs, but the embeddings of at most ${most} fit`)
+        expect(service.asked).toEqual([])
+        expect((await service.event('request-end')).holdAmount).toBeUndefined()
+        expect((await replyTo({ input: input.slice(0, most), ...fields })).data).toHaveLength(most)
+      },
+    )
+
+    it('is served if its adapter asks for base64, which takes less', async () => {
+      await start({
+        adapter: (baseUrl) => openaiCompatible({ baseUrl, embeddingsFormat: 'base64' }),
+        limits,
+      })
+      expect((await replyTo({ input, dimensions: 3_000 })).data).toHaveLength(20)
+    })
+
+    it('is served by the route that can, of two', async () => {
+      const forms = ['numbers', 'base64'] as const
+      let made = 0
+      await start({
+        providers: 2,
+        adapter: (baseUrl) => openaiCompatible({ baseUrl, embeddingsFormat: forms[made++]! }),
+        limits,
+      })
+      for (const upstream of service.upstreams) upstream.script(embedder())
+      await replyTo({ input, dimensions: 3_000 })
+      expect(service.upstreams.map(({ requests }) => requests.length)).toEqual([0, 1])
+    })
+
+    it('is refused with 502 if the provider sends more than the dimensions need', async () => {
+      await start({ models: [{ id: MODEL, prices: PRICES, dimensions: 2 }], limits })
+      const long = Array.from({ length: 5_000 }, () => 0.5)
+      service.upstream.script(embedder({ form: () => long }))
+      const response = await post({ input: ['a'] })
+      expect([response.status, await response.json()]).toMatchObject([
+        502,
+        { error: { code: 'provider_invalid_response' } },
+      ])
+    })
+  })
+
+  it('counts the bytes of embeddings in the memory of the calls', async () => {
+    await start({ limits: { memoryBytes: 1_000_000, replyBytes: 10_000 } })
+    let goOn = (): void => {}
+    const wait = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    const items = Array.from(
+      { length: 7 },
+      () => `{"embedding":[${'-0.012345678901234567,'.repeat(4_000)}1]}`,
+    )
+    service.upstream.script(async (reply) => {
+      reply.head(200, { 'content-type': 'application/json' })
+      await reply.write(`{"data":[${items.join(',')}],`)
+      await wait
+      await reply.write('"usage":{"prompt_tokens":7,"total_tokens":7}}')
+      reply.end()
+    })
+    const input = Array.from({ length: 7 }, () => 'a')
+    const large = [post({ input }), post({ input })]
+    await expect.poll(() => service.asked.length).toBe(2)
+    // No provider serves it, so that it ends at once.
+    const small = async (): Promise<number> => {
+      const response = await post({ input: 'a', dimensions: 1, model: 'acme/none' })
+      await response.text()
+      return response.status
+    }
+    await expect.poll(small).toBe(503)
+    goOn()
+    for (const response of await Promise.all(large)) {
+      expect(response.status).toBe(200)
+      await response.text()
+    }
+    expect(await small()).toBe(404)
+  })
+
   it('puts embeddings in the order of their inputs', async () => {
     await start()
     service.upstream.script(

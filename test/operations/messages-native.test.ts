@@ -96,6 +96,42 @@ async function chat(script: Script, stream: boolean) {
   }
 }
 
+describe('an event of the message that is nested too deeply', () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`)
+  const { message: begun, type } = messageStart({ input_tokens: 10, output_tokens: 1 })
+  const started = { type, message: { ...begun, container: deep } }
+  const ended = { ...messageDelta('max_tokens', { output_tokens: 7 }), context_management: deep }
+  const script = events(
+    started,
+    blockStart(0, { type: 'text', text: '' }),
+    blockDelta(0, { type: 'text_delta', text: 'Hello' }),
+    blockStop(0),
+    ended,
+    messageStop,
+  )
+
+  it('keeps its usage and its end for a client of messages', async () => {
+    expect(await message(script, true)).toMatchObject({
+      content: [{ type: 'text', text: 'Hello' }],
+      stopReason: 'max_tokens',
+      error: undefined,
+      basis: 'reported',
+      completion: 7,
+    })
+    expect((await charged())[0]?.usage).toMatchObject({ prompt: 10, completion: 7 })
+  })
+
+  it('keeps its usage and its end for a client of chats', async () => {
+    expect(await chat(script, true)).toMatchObject({
+      content: 'Hello',
+      reason: 'length',
+      hasError: false,
+      basis: 'reported',
+    })
+    expect((await charged())[0]?.usage).toMatchObject({ prompt: 10, completion: 7 })
+  })
+})
+
 const UNREADABLE = { type: 'api_error', code: 'provider_invalid_response' }
 const modes = [false, true]
 

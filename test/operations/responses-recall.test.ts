@@ -227,6 +227,25 @@ describe('a reference to an item of a recent reply', () => {
     expect(service.asked.at(-1)!.text).not.toContain(THOUGHT)
     expect(service.asked.at(-1)!.text).not.toContain(SIGNATURE)
   })
+
+  it('is sealed reasoning of as many details as a request can send back', async () => {
+    await start()
+    const details = Array.from({ length: 1_000 }, (_, index) => ({
+      type: 'reasoning.encrypted',
+      data: `x${index}`,
+      index,
+    }))
+    const reply = providerReply() as { choices: { message: Json }[] }
+    reply.choices[0]!.message.reasoning_details = details
+    service.upstream.script(answerJson(reply))
+    const { output } = await replyTo({ input: 'Hi', include: ['reasoning.encrypted_content'] })
+    expect(output[0]).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) })
+    await replyTo({ input: [user('Hi'), ...output, user('Again?')] })
+    const whole = service.asked.at(-1)!.text
+    expect(sent().messages[1]!.reasoning_details).toHaveLength(1_000)
+    await replyTo({ input: [user('Hi'), ...output.map(({ id }) => reference(id)), user('Again?')] })
+    expect(service.asked.at(-1)!.text).toBe(whole)
+  })
 })
 
 describe('a reply whose client left', () => {

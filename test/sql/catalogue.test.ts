@@ -29,13 +29,14 @@ describe.each(engineNames)('models in %s', (name) => {
     expect((await stores.catalogue.list(context)).map((model) => model.id)).toEqual(['acme/fast'])
   })
 
-  it('keeps the tokens of media and of a prompt’s overhead until a put leaves them out', async () => {
+  it('keeps the tokens of media and of a prompt’s overhead, and dimensions, until a put leaves them out', async () => {
     const stores = engine.open('tokens')
     const admin = createAdmin(stores)
     for (const bounds of [
       { mediaTokens: 500, promptOverhead: 0 },
       { mediaTokens: { image: 500, pdf: 90_000 } },
       { promptOverhead: 40 },
+      { dimensions: 3_072 },
       {},
     ]) {
       await admin.putModel({ ...fast, ...bounds })
@@ -46,13 +47,14 @@ describe.each(engineNames)('models in %s', (name) => {
     }
   })
 
-  it('refuses token counts that are not whole numbers, and leaves the model unchanged', async () => {
+  it('refuses token counts and dimensions that are not whole numbers, and leaves the model unchanged', async () => {
     const admin = createAdmin(engine.open('refused'))
     await admin.putModel({ ...fast, mediaTokens: 7, promptOverhead: 8 })
     const before = await admin.listModels()
     for (const [field, values] of [
       ['mediaTokens', [0, -1, 1.5, '500', null, [], { image: 0 }, { picture: 5 }]],
       ['promptOverhead', [-1, 1.5, '40', null]],
+      ['dimensions', [0, -1, 1.5, '768', null]],
     ] as const) {
       for (const value of values) {
         const put = admin.putModel({ ...fast, [field]: value } as never)

@@ -35,6 +35,14 @@ const reasoning = (encrypted_content: string) => ({
   max_tokens: undefined,
   input: [{ type: 'reasoning', summary: [], encrypted_content }, question],
 })
+const itemOfCall = (args: string) => ({
+  max_tokens: undefined,
+  input: [
+    question,
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: args },
+    { type: 'function_call_output', call_id: 'c', output: 'x' },
+  ],
+})
 const thinking = (json: string) => ({
   messages: [
     question,
@@ -54,6 +62,7 @@ describe('JSON text inside a request', () => {
   it.each<[string, string, object, string]>([
     ['many values in encrypted_content', '/responses', reasoning(sealed(MANY)), 'input.0.encrypted_content'],
     ['depths in encrypted_content', '/responses', reasoning(sealed(DEEP)), 'input.0.encrypted_content'],
+    ['many values in arguments of an item', '/responses', itemOfCall(`{"a":${MANY}}`), 'input.1.arguments'],
     ['many values in a signature', '/messages', thinking(MANY), 'messages.1.content.0.signature'],
     ['depths in a signature', '/messages', thinking(DEEP), 'messages.1.content.0.signature'],
     ['many values in hidden thinking', '/messages', hidden(MANY), 'messages.1.content.0.data'],

@@ -32,9 +32,16 @@ describe('a model with null columns', () => {
     { mediaTokens: null },
     { mediaTokens: { image: 500, pdf: null } },
     { promptOverhead: null },
+    { dimensions: null },
     { operations: null },
     {
-      ...{ contextLength: null, maxOutputTokens: null, mediaTokens: null, promptOverhead: null },
+      ...{
+        contextLength: null,
+        maxOutputTokens: null,
+        mediaTokens: null,
+        promptOverhead: null,
+        dimensions: null,
+      },
       ...{ supportedParameters: null, priceVersion: null, name: null },
     },
   ])('is charged as if they were absent: %j', async (row) => {

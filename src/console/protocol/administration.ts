@@ -207,6 +207,7 @@ export interface ModelBody {
   /** One number, or a number for each kind of file. */
   readonly mediaTokens?: number | MediaTokensView
   readonly promptOverhead?: number
+  readonly dimensions?: number
   readonly supportedParameters?: readonly string[]
   readonly operations?: readonly string[]
   readonly modalities?: readonly string[]

@@ -41,6 +41,7 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
   const {
     contextLength,
     defaultOutputTokens,
+    dimensions,
     maxOutputTokens,
     mediaTokens,
     prices,
@@ -57,6 +58,7 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
     throw fault('mediaTokens', `${TOKENS}, or an object with such numbers for ${FILE_KINDS.join(', ')}`)
   if (!isLeftOut(promptOverhead) && promptOverhead !== 0 && !isTokens(promptOverhead))
     throw fault('promptOverhead', 'a whole number of tokens from 0 up')
+  if (!isLeftOut(dimensions) && !isTokens(dimensions)) throw fault('dimensions', 'a whole number above 0')
   if (!isLeftOut(supportedParameters) && !areTexts(supportedParameters))
     throw fault('supportedParameters', 'a list of strings')
   if (!isLeftOut(operations) && !areTexts(operations)) throw fault('operations', 'a list of strings')
@@ -67,6 +69,7 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
     defaultOutputTokens === null ||
     mediaTokens === null ||
     promptOverhead === null ||
+    dimensions === null ||
     operations === null ||
     supportedParameters === null ||
     prices === null ||

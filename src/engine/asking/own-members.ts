@@ -21,6 +21,7 @@ const NO_MODEL: None<Model> = {
   defaultOutputTokens: undefined,
   mediaTokens: undefined,
   promptOverhead: undefined,
+  dimensions: undefined,
   supportedParameters: undefined,
   operations: undefined,
   modalities: undefined,

@@ -158,7 +158,7 @@ export class Attempt implements Watched {
               ? // A member of its own, or an adapter would find one that is on `Object.prototype`. A table may have null.
                 { kind: 'host', secret: route.secret || undefined }
               : { kind: 'byok', secret: providerKey },
-          limits,
+          limits: plan.replyBytes === undefined ? limits : { ...limits, replyBytes: plan.replyBytes },
           signal: this.abort.signal,
           requestId,
           trace: traceContext === 'forward' ? log.trace : undefined,

@@ -2,6 +2,7 @@ import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { RoutingExplanation } from '../../contracts/events.js'
+import type { Plan } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { notServed } from '../admission/find-model.js'
@@ -99,20 +100,34 @@ export function chooseRoutes(
 
 /** The enabled routes that serve the operation with these parameters. Refuses a request that no enabled route serves. */
 function servingRoutes(
-  { asked, model, operation, routes }: RouteChoiceRequest,
+  { asked, model, operation, plan, routes }: RouteChoiceRequest,
   keep: Keep,
 ): readonly Route[] {
   const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
-  const serving = keep(enabled, `does not serve ${operation.name}`, ({ adapter }) =>
+  const able = keep(enabled, `does not serve ${operation.name}`, ({ adapter }) =>
     operation.isServedBy(adapter),
   )
-  if (serving.length === 0 && enabled.length > 0) throw notServed(operation, model)
+  if (able.length === 0 && enabled.length > 0) throw notServed(operation, model)
+  const serving = servingRequest(plan, able, keep)
   if (asked.unlisted.length === 0 || serving.length === 0) return serving
   const allowed = keep(serving, 'may not be sent a parameter of the request', (route) =>
     servesParameters(asked, model, route),
   )
   if (allowed.length === 0) throw unlistedParameters(asked, model)
   return allowed
+}
+
+/** The routes whose adapter can serve this request. Refuses a request that none can. */
+function servingRequest(plan: Plan, routes: readonly Route[], keep: Keep): readonly Route[] {
+  if (plan.refusalOf === undefined) return routes
+  let refusal: CompatError | undefined
+  const serving = keep(routes, 'cannot serve so large a request', ({ adapter }) => {
+    const found = plan.refusalOf?.(adapter)
+    refusal ??= found
+    return found === undefined
+  })
+  if (serving.length === 0 && refusal !== undefined) throw refusal
+  return serving
 }
 
 function pinnedRoutes(

@@ -1,3 +1,4 @@
+import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type {
   InputEstimate,
@@ -7,12 +8,18 @@ import type {
   Reply,
   ReplyParts,
 } from '../../contracts/operation.js'
-import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { ProviderAdapter, ProviderRequest, Route } from '../../contracts/providers.js'
 import type { AskedEmbeddings } from './read-request.js'
 import { EmbeddingsReply } from './reply.js'
 
 /** The most tokens that a model adds to each text. */
 const TOKENS_AN_INPUT = 8
+/** The numbers in an embedding of the largest known models. */
+const MOST_DIMENSIONS = 4_096
+/** The most bytes of a number in a provider's reply: all digits of a 64-bit float, indented on a line of its own. */
+const NUMBER_BYTES = { numbers: 32, base64: 6 } as const
+
+type EmbeddingsForm = keyof typeof NUMBER_BYTES
 
 const NO_OUTPUT: OutputRange = Object.freeze({ least: 0, usual: 0, most: 0, step: 1 })
 
@@ -32,6 +39,22 @@ export class EmbeddingsPlan implements Plan {
     return this.estimate
   }
 
+  /** A batch of numbers may be longer than any other reply, as far as the memory allows. */
+  get replyBytes(): number {
+    return Math.min(Math.max(this.options.limits.replyBytes, this.bytesOf('numbers')), this.mostBytes)
+  }
+
+  refusalOf({ embeddingsFormat: form = 'numbers' }: ProviderAdapter): CompatError | undefined {
+    const { asked, dimensions, mostBytes } = this
+    if (this.bytesOf(form) <= mostBytes) return undefined
+    const fit = Math.floor(mostBytes / (dimensions * NUMBER_BYTES[form]))
+    return new CompatError(
+      'invalid_request',
+      `input has ${asked.count} inputs, but the embeddings of at most ${fit} fit into one reply, with ${dimensions} numbers each. Send fewer inputs in a request.`,
+      { param: 'input' },
+    )
+  }
+
   outputOn(): OutputRange {
     return NO_OUTPUT
   }
@@ -48,6 +71,20 @@ export class EmbeddingsPlan implements Plan {
   reply(parts: ReplyParts): Reply {
     const { count, format, model } = this.asked
     return new EmbeddingsReply(parts, { count, format, model })
+  }
+
+  private get dimensions(): number {
+    return this.asked.forward.dimensions ?? this.model.dimensions ?? MOST_DIMENSIONS
+  }
+
+  /** The most bytes of a reply. Bytes count in the memory of the calls when they come, so no reply may have more. */
+  private get mostBytes(): number {
+    const { memoryBytes, replyBytes } = this.options.limits
+    return Math.max(memoryBytes, replyBytes)
+  }
+
+  private bytesOf(form: EmbeddingsForm): number {
+    return this.asked.count * this.dimensions * NUMBER_BYTES[form]
   }
 
   /** Each token in the input counts as one, and text is counted by the counters. An upper bound for text needs no factor. */

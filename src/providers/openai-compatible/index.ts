@@ -204,6 +204,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
         reader: new ReplyReader(call.limits.eventBytes, embeddingsFormat),
         take,
       }),
+    ...(asBase64 && { embeddingsFormat: 'base64' as const }),
     ...(outputBound !== undefined && { outputBound }),
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),

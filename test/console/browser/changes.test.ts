@@ -63,8 +63,8 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     },
   )
 
-  it('saves media tokens and prompt overhead unchanged, changed and emptied', async () => {
-    await visit.stage.admin.putModel({ ...strict, mediaTokens: 500, promptOverhead: 0 })
+  it('saves media tokens, prompt overhead and dimensions unchanged, changed and emptied', async () => {
+    await visit.stage.admin.putModel({ ...strict, mediaTokens: 500, promptOverhead: 0, dimensions: 768 })
     const before = await modelNow()
     await change('models', strict.id)
     await save()
@@ -85,6 +85,7 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     await change('models', strict.id)
     await form.getByLabel(MEDIA).fill('')
     await form.getByLabel(OVERHEAD).fill('')
+    await form.getByLabel('Numbers in an embedding').fill('')
     await save()
     expect(await modelNow()).toEqual({ ...strict, created: 0 })
   })

@@ -67,6 +67,12 @@ export function Models({ query }: { query: Place['query'] }) {
           value: model?.promptOverhead?.toString(),
           hint: 'The maximum for its own template and instructions. Counts under neverOverdraw.',
         },
+        {
+          name: 'dimensions',
+          label: 'Numbers in an embedding',
+          value: model?.dimensions?.toString(),
+          hint: 'At most. If empty, 4,096. A batch of texts may take as much memory as its numbers need.',
+        },
         ...parameterFields(
           model?.supportedParameters,
           'Separated by commas. A request with any other is refused. If it accepts all, the provider decides.',
@@ -95,6 +101,7 @@ export function Models({ query }: { query: Place['query'] }) {
             defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
             mediaTokens: readMediaTokens(values),
             promptOverhead: wholeNumber(values, 'promptOverhead'),
+            dimensions: wholeNumber(values, 'dimensions'),
             supportedParameters: readParameters(values),
             was: model,
           }),

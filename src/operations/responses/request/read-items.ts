@@ -10,6 +10,7 @@ import {
   omitted,
   oneOf,
   type RequestReading,
+  TOO_MUCH_JSON,
   text,
 } from '../../../protocol/request-fields/reading.js'
 import { foundTools } from './read-tools.js'
@@ -106,6 +107,14 @@ const summary = listOf(needing(['text'], { type: asItCame, text }), MAX_PARTS, '
 const members = (required: readonly string[], more: Readonly<Record<string, Member>>): Member =>
   needing(required, { ...LABELS, ...more })
 
+/** Checked again as part of a message, which cannot name the item. */
+const callArguments: Member = (value, place, reading) => {
+  if (typeof value === 'string' && reading.innerJson.add(value) === 'too-many') {
+    reading.faults.add(place, TOO_MUCH_JSON)
+  }
+  return text(value, place, reading)
+}
+
 const ITEMS: ReadonlyMap<unknown, Member> = new Map([
   ['message', message],
   [
@@ -114,7 +123,7 @@ const ITEMS: ReadonlyMap<unknown, Member> = new Map([
       call_id: text,
       name: text,
       namespace: text,
-      arguments: text,
+      arguments: callArguments,
     }),
   ],
   [
