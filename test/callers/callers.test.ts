@@ -7,7 +7,7 @@ import { countTokens } from './tokens.js'
 
 /** A world has about 80 calls. */
 const WORLDS = 20
-const MOST_WORLDS_FOR_A_PLANT = 15
+const MOST_WORLDS_FOR_A_PLANT = 30
 const FIRST_SEED_OF_PLANTS = 20_260_101
 const LONG_MS = 180_000
 

@@ -116,11 +116,8 @@ export const TEXT_KINDS: readonly Kind[] = [
   pieces('punctuation', (random) => letters(random, PRINTABLE, 40), false),
   pieces('control characters', (random) => String.fromCharCode(random.int(1, 31)), false),
   pieces('what HTML escapes', (random) => random.pick(['<', '>', '&', "'", '</a>', '&&']), false),
-  pieces(
-    'marks',
-    (random) => random.pick(['\u00e0\u0323', 'o\u0323\u0302', '\u0301\u0323', '\u1ebf\u0331']),
-    false,
-  ),
+  // Longer once composed: the mark below takes the place of the one above.
+  pieces('marks', (random) => `${random.pick(['\u00e0', '\u00e9', '\u00f6', '\u00fb'])}\u0323`, false),
   pieces('ligatures', (random) => random.pick(LIGATURES), false),
   pieces(
     'noise of all planes',

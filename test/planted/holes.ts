@@ -58,7 +58,7 @@ export const HOLES: readonly Hole[] = [
   },
   {
     name: 'lists-of-keys-without-a-bound',
-    file: 'src/contracts/schemas.ts',
+    file: 'src/rules/schemas.ts',
     from: '.max(most)',
     to: '',
     test: ['test/admin/functions.test.ts', 'bounds its lists of keys, and keeps each key once'],

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { readPlantedCommand } from '../helpers/planted-command.js'
 import { HOLES, type Hole } from './holes.js'
+import { plantedIn } from './planted-in.js'
 
 const HELP = `Plants holes in the source, one by one, and runs the tests that must find them.
 
@@ -10,7 +12,13 @@ const HELP = `Plants holes in the source, one by one, and runs the tests that mu
 `
 
 /** Returns what the tests printed, and how many failed. */
-function runTests({ name, test: [file, title] }: Hole): { readonly text: string; readonly failed: number } {
+function runTests(hole: Hole): { readonly text: string; readonly failed: number } {
+  const {
+    name,
+    test: [file, title],
+  } = hole
+  // A file that has moved would not be changed.
+  plantedIn(readFileSync(hole.file, 'utf8'), hole)
   const filter = title === '' ? [] : ['-t', title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')]
   const { stderr, stdout } = spawnSync(
     'npx',
