@@ -43,6 +43,13 @@ export const HOLES: readonly Hole[] = [
     test: ['test/operations/embeddings.test.ts', 'asks the provider for them as the adapter says'],
   },
   {
+    name: 'embeddings-bounded-as-other-replies',
+    file: 'src/operations/embeddings/plan.ts',
+    from: "return Math.min(Math.max(this.options.limits.replyBytes, this.bytesOf('numbers')), this.mostBytes)",
+    to: 'return this.options.limits.replyBytes',
+    test: ['test/operations/embeddings.test.ts', 'are served with the default options as'],
+  },
+  {
     name: 'repeats-of-the-request-read',
     file: 'src/providers/openai-compatible/response-state.ts',
     from: 'if (!NAMES_STATE.test(text)) return undefined',
