@@ -34,7 +34,9 @@ import { Idempotency } from './idempotency/idempotency.js'
 import { RouteHealthBook } from './routing/route-health.js'
 
 /** Makes the body of a reply to anybody, as latin1. */
-export type MakePublicBody = (context: LazyContext) => Promise<string>
+export type MakePublicBody = (
+  context: LazyContext,
+) => Promise<{ readonly bytes: string; readonly etag?: string }>
 
 /** Makes the body of a reply that costs nothing, as latin1. */
 export type MakeBody = (context: LazyContext, caller: Caller) => Promise<string>
@@ -70,6 +72,8 @@ const DEFAULT_GRACE_MS = 10_000
 const CLOSE_WRONG = 'close takes nothing, or an object with graceMs alone, such as { graceMs: 30_000 }.'
 const GRACE_WRONG =
   'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
+/** Only the client's own cache may keep an answer, since one with a credential differs; it asks each time. */
+const KEPT_IF_ANONYMOUS = 'private, no-cache'
 const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 
 export function createEngine(given: EngineOptions): Engine {
@@ -186,11 +190,15 @@ export function createEngine(given: EngineOptions): Engine {
         ),
       ),
 
-    answerPublic: async ({ requestId }, writer, body, { errors } = {}) => {
+    answerPublic: async ({ requestId, headers }, writer, body, { errors } = {}) => {
       const context = new LazyContext(requestId)
       writer.onLeave(() => context.end())
       try {
-        writer.send(200, JSON_HEADERS, await body(context))
+        const { bytes, etag } = await body(context)
+        if (etag === undefined) return void writer.send(200, JSON_HEADERS, bytes)
+        const kept = { 'cache-control': KEPT_IF_ANONYMOUS, etag }
+        if (headers['if-none-match'] === etag) writer.send(304, kept, '')
+        else writer.send(200, { ...JSON_HEADERS, ...kept }, bytes)
       } catch (caught) {
         refuse(requestId, writer, caught, errors)
       }

@@ -17,6 +17,7 @@ const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
 const FIRST_ERROR = 400
 /** More bytes than these are written in pieces of this length, each once the client has accepted those before it. */
+const NOT_MODIFIED = 304
 const PIECE_BYTES = 256 * 1_024
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
@@ -79,8 +80,7 @@ export class HttpReply implements ReplyWriter {
   send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void> {
     if (!this.#mayBegin()) return
     const allHeaders = {
-      'content-type': JSON_TYPE,
-      'content-length': bytes.length,
+      ...(status === NOT_MODIFIED ? {} : { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
       'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
       'x-content-type-options': 'nosniff',
       ...headers,

@@ -1,5 +1,5 @@
 import { OpenRouter } from '@openrouter/sdk'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { memoryCatalogue, memoryProviders, type ProviderAdapter } from '../../src/index.js'
 import { ACCESS_TOKEN, API_KEY, WireService } from './service.js'
@@ -164,6 +164,53 @@ describe('the list of models', () => {
       param: 'operation',
       message: 'operation must be chat or embeddings.',
     })
+  })
+
+  it('is written once for everybody without a credential, however it is filtered, and again once it has changed', async () => {
+    const models = Array.from({ length: 500 }, (_, index) => ({ id: `acme/${index}`, prices: PRICES }))
+    const catalogue = memoryCatalogue(models)
+    service = await WireService.start({ router: () => ({ publicModels: true, catalogue }) })
+    const { host } = service
+    const writes = vi.spyOn(JSON, 'stringify')
+    onTestFinished(() => writes.mockRestore())
+    const written = () =>
+      writes.mock.calls.filter(([value]) => /^acme\//.test((value as { id?: string } | null)?.id ?? ''))
+        .length
+    const first = await (await host.request('/models')).text()
+    expect(written()).toBe(500)
+    for (const query of [
+      '',
+      '?supported_parameters=temperature',
+      '?supported_parameters=tools,temperature',
+    ]) {
+      const response = await host.request(`/models${query}`)
+      expect([query, (await response.text()) === first]).toEqual([query, true])
+    }
+    expect(written()).toBe(500)
+    expect(JSON.parse(first)).toMatchObject({ total_count: 500, links: { next: null } })
+    catalogue.remove('acme/0')
+    expect((await listOf('/models')).body.data).toHaveLength(499)
+    expect(written()).toBe(999)
+  })
+
+  it('is not sent again to a client without a credential that has it', async () => {
+    const { host } = await start({ publicModels: true })
+    const first = await host.request('/models')
+    await first.text()
+    const { etag } = first.headers
+    expect(first.headers['cache-control']).toBe('private, no-cache')
+    const again = await host.request('/models', { headers: { 'if-none-match': etag! } })
+    expect([again.status, await again.text(), again.headers.etag]).toEqual([304, '', etag])
+    expect(again.headers['content-length']).toBeUndefined()
+    const other = await host.request('/models', { headers: { 'if-none-match': '"other"' } })
+    expect([other.status, (await other.text()).length]).toEqual([
+      200,
+      Number(first.headers['content-length']),
+    ])
+    const headers = { authorization: `Bearer ${ACCESS_TOKEN}`, 'if-none-match': etag! }
+    const own = await host.request('/models', { headers })
+    expect([own.status, own.headers['cache-control']]).toEqual([200, 'no-store'])
+    await own.text()
   })
 
   it('needs a credential unless the host made it public', async () => {

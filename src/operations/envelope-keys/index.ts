@@ -41,9 +41,9 @@ export function envelopeKeysEndpoint(engine: Engine): Endpoint {
       schemas: { EnvelopeKeys: keySetSchema },
     },
     answer: (call, writer) =>
-      engine.answerPublic(call, writer, async (context) =>
-        toLatin1(JSON.stringify(await publishedKeys(engine.options, context))),
-      ),
+      engine.answerPublic(call, writer, async (context) => ({
+        bytes: toLatin1(JSON.stringify(await publishedKeys(engine.options, context))),
+      })),
   }
 }
 

@@ -9,7 +9,7 @@ import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { messages } from '../messages/index.js'
 import { messageModel, messageModelList } from './message-models.js'
 import { modelList, modelObject } from './model-object.js'
-import { ModelReplies } from './model-replies.js'
+import { ModelReplies, type ModelsBody } from './model-replies.js'
 import { modelListSchema, modelSchema } from './model-schemas.js'
 
 /** The error codes of both endpoints. Limits on calls do not apply to them. */
@@ -26,7 +26,11 @@ const MODEL_CODES: readonly ErrorCode[] = [
 ]
 
 /** Writes the answer for a caller, who is unknown if the models are public. */
-type AnswerModels = (replies: ModelReplies, context: LazyContext, principal?: Principal) => Promise<string>
+type AnswerModels = (
+  replies: ModelReplies,
+  context: LazyContext,
+  principal?: Principal,
+) => Promise<ModelsBody>
 
 /** The clients of one API: how models are shown to them, and how they send their credential and read errors. */
 interface Audience {
@@ -63,7 +67,13 @@ export function modelEndpoints(
     const hasToken = authorizationLines > 0 || headers[door.tokenHeader ?? ''] !== undefined
     return isPublic && !hasToken
       ? engine.answerPublic(call, writer, (context) => body(replies, context), door)
-      : engine.answer(name, call, writer, (context, { principal }) => body(replies, context, principal), door)
+      : engine.answer(
+          name,
+          call,
+          writer,
+          async (context, { principal }) => (await body(replies, context, principal)).bytes,
+          door,
+        )
   }
   return [
     {

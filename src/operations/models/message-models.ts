@@ -10,10 +10,10 @@ export function messageModel({ created, id, name }: ListedModel) {
   }
 }
 
-/** Returns the list of models as Anthropic's API shows it, on one page. */
+/** Returns the list of models as Anthropic's API shows it, on one page, around its models. */
 export function messageModelList(models: readonly ListedModel[]) {
   return {
-    data: models.map(messageModel),
+    data: [] as const,
     has_more: false,
     first_id: models[0]?.id ?? null,
     last_id: models.at(-1)?.id ?? null,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
@@ -14,8 +15,11 @@ import { modelNotFound } from '../../protocol/model-key.js'
 import { type ModelFilter, readFilter, takesParameters } from './model-filter.js'
 import type { ListedModel } from './model-object.js'
 
-/** How many markups have a body of their own at a time. */
+/** How many markups have a body of their own at a time, and the most characters of them together. */
 const KEPT_MARKUPS = 100
+const KEPT_CHARS = 67_108_864
+/** The place of the models in what is around them. No value can contain it, since a quotation mark in one is escaped. */
+const PLACE = '"data":[]'
 /** How long it is remembered whether a model's routes serve an operation, since anybody may ask for the whole list. */
 const KEPT_MS = 5_000
 const KEPT_ANSWERS = 10_000
@@ -23,7 +27,19 @@ const KEPT_ANSWERS = 10_000
 /** How models are shown to the clients of one API, with the prices that a caller pays. */
 export interface ModelShapes {
   one(model: ListedModel, markup: MarkupTerms): object
-  list(models: readonly ListedModel[], markup: MarkupTerms): object
+  /** What is around the models of a list. */
+  list(models: readonly ListedModel[]): { readonly data: readonly [] }
+}
+
+/** A body as latin1, and its tag if it is kept. */
+export interface ModelsBody {
+  readonly bytes: string
+  readonly etag?: string
+}
+
+/** A whole list with one markup, and the part of each model. */
+interface WrittenList extends ModelsBody {
+  readonly parts: ReadonlyMap<Model, string>
 }
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
@@ -31,7 +47,12 @@ export class ModelReplies {
   /** The list that the bodies show. */
   #listed: readonly Model[] | undefined
   /** By markup. */
-  readonly #bodies = new LRUCache<string, string>({ max: KEPT_MARKUPS })
+  readonly #lists = new LRUCache<string, WrittenList>({
+    max: KEPT_MARKUPS,
+    maxSize: KEPT_CHARS,
+    // The parts have about as many characters again.
+    sizeCalculation: ({ bytes }) => 2 * bytes.length,
+  })
   /** By operation and model. */
   readonly #served = new LRUCache<string, boolean>({ max: KEPT_ANSWERS, ttl: KEPT_MS })
 
@@ -42,10 +63,11 @@ export class ModelReplies {
   ) {}
 
   /**
-   * Writes the body once for each markup while the catalogue returns the same frozen list, as caches and the memory
-   * catalogue do until it changes. A list that a query or the API key narrows is written each time.
+   * Writes each model once for each markup while the catalogue returns the same frozen list, as caches and the memory
+   * catalogue do until it changes: anybody may ask for a long list, again and again. A list that a query or the API key
+   * narrows is put together from these parts.
    */
-  async list(query: string, context: LazyContext, principal?: Principal): Promise<string> {
+  async list(query: string, context: LazyContext, principal?: Principal): Promise<ModelsBody> {
     const { options } = this
     const filter = readFilter(query, this.operations)
     const models = await askStore('catalogue', options, context, () => options.catalogue.list(context))
@@ -55,36 +77,50 @@ export class ModelReplies {
     const markup = markupOf(principal)
     const isNarrowed = principal?.kind === 'api-key' && principal.allowedModels !== undefined
     const visible = isNarrowed ? models.filter(({ id }) => !isHiddenFrom(principal, id)) : models
-    if (filter !== undefined) return this.#bodyOf(await this.#matching(visible, filter, context), markup)
-    if (isNarrowed) return this.#bodyOf(visible, markup)
+    const shown = filter === undefined ? visible : await this.#matching(visible, filter, context)
+    const written = this.#written(models, markup)
+    if (shown === models && written !== undefined) return written
+    const parts = shown.map((model) => written?.parts.get(model) ?? this.#partOf(model, markup))
+    return { bytes: this.#bodyOf(shown, parts) }
+  }
+
+  /** Returns the kept list, or undefined if what it shows may change. */
+  #written(models: readonly Model[], markup: MarkupTerms): WrittenList | undefined {
     if (this.#listed !== models) {
-      this.#bodies.clear()
-      this.#listed = undefined
+      this.#lists.clear()
+      this.#listed = isFixed(models) ? models : undefined
     }
+    if (this.#listed === undefined) return undefined
     const key = `${markup.basisPoints} ${markup.flat}`
-    const kept = this.#bodies.get(key)
-    if (kept !== undefined) return kept
-    const body = this.#bodyOf(models, markup)
-    if (this.#listed === models || isFixed(models)) {
-      this.#listed = models
-      this.#bodies.set(key, body)
+    let list = this.#lists.get(key)
+    if (list === undefined) {
+      const parts = new Map(models.map((model) => [model, this.#partOf(model, markup)]))
+      const bytes = this.#bodyOf(models, [...parts.values()])
+      const etag = `"${createHash('sha256').update(bytes, 'latin1').digest('base64url').slice(0, 22)}"`
+      list = { parts, bytes, etag }
+      this.#lists.set(key, list)
     }
-    return body
+    return list
   }
 
   /** Looks up `key` unchanged, then decoded once, then both without leading slashes. */
-  async one(key: string, context: LazyContext, principal?: Principal): Promise<string> {
+  async one(key: string, context: LazyContext, principal?: Principal): Promise<ModelsBody> {
     for (const spelling of spellingsOf(key)) {
       const model = await lookUpModel(spelling, context, this.options)
       if (model === undefined) continue
       if (principal !== undefined) authoriseKeyModel(principal, model.id)
-      return toLatin1(JSON.stringify(this.shapes.one(model, markupOf(principal))))
+      return { bytes: this.#partOf(model, markupOf(principal)) }
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }
 
-  #bodyOf(models: readonly Model[], markup: MarkupTerms): string {
-    return toLatin1(JSON.stringify(this.shapes.list(models, markup)))
+  #partOf(model: Model, markup: MarkupTerms): string {
+    return toLatin1(JSON.stringify(this.shapes.one(model, markup)))
+  }
+
+  #bodyOf(models: readonly Model[], parts: readonly string[]): string {
+    const around = toLatin1(JSON.stringify(this.shapes.list(models)))
+    return around.replace(PLACE, () => `"data":[${parts.join(',')}]`)
   }
 
   async #matching(

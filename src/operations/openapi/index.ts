@@ -31,7 +31,7 @@ export function openApiEndpoint(engine: Engine, endpoints: () => readonly Endpoi
     answer: (call, writer) =>
       engine.answerPublic(call, writer, async () => {
         document ??= toLatin1(JSON.stringify(createOpenApiDocument(endpoints(), { version })))
-        return document
+        return { bytes: document }
       }),
   }
 }
