@@ -13,6 +13,7 @@ import { createAdmin } from 'compat-router/admin'
 import { createConnect } from 'compat-router/connect'
 import { postgresStores } from 'compat-router/postgres'
 import express, { type ErrorRequestHandler } from 'express'
+import { rateLimit } from 'express-rate-limit'
 import pg from 'pg'
 import Stripe from 'stripe'
 import { createKeysPage } from './keys-page.js'
@@ -73,6 +74,8 @@ export async function createApp(settings: AppSettings) {
   const router = createCompatRouter({ stores, resourceMetadata, creditHelp: 'Top up on your keys page.' })
 
   const app = express()
+  // A proxy on this machine says from which address a request comes.
+  app.set('trust proxy', 'loopback')
   app.use(connect)
   app.use('/compat/v1', router)
   // A signature covers the bytes as they came.
@@ -82,7 +85,15 @@ export async function createApp(settings: AppSettings) {
   app.get('/sign-in', (req, res) => {
     res.send(signInPage(targetOf(req.query.to)))
   })
-  app.post(['/sign-up', '/sign-in'], async (req, res) => {
+  // Each try costs the time of a derived password, and a sign-up rows.
+  const tries = rateLimit({
+    windowMs: 15 * 60_000,
+    limit: 30,
+    standardHeaders: 'draft-8',
+    legacyHeaders: false,
+    message: 'Too many tries. Try again in a quarter of an hour.',
+  })
+  app.post(['/sign-up', '/sign-in'], tries, async (req, res) => {
     const { email, password } = (req.body ?? {}) as Record<string, unknown>
     const isNew = req.path === '/sign-up'
     if (

@@ -9,7 +9,10 @@ const SCHEMA = `
     id bigint generated always as identity primary key,
     email text not null unique, salt bytea not null, password bytea not null
   );
-  create table if not exists sessions (digest text primary key, user_id bigint not null references users)`
+  create table if not exists sessions (
+    digest text primary key, user_id bigint not null references users, expires_at timestamptz not null
+  )`
+const SESSION_DAYS = 30
 const derive = promisify<string, Buffer, number, Buffer>(scrypt)
 const digest = (token: string) => createHash('sha256').update(token).digest('hex')
 
@@ -47,10 +50,15 @@ export class Users {
 
   async signIn(res: Response, id: string): Promise<void> {
     const token = randomBytes(32).toString('hex')
-    await this.pool.query('insert into sessions (digest, user_id) values ($1, $2)', [digest(token), id])
+    await this.pool.query('delete from sessions where expires_at <= now()')
+    await this.pool.query(
+      'insert into sessions (digest, user_id, expires_at) values ($1, $2, now() + make_interval(days => $3))',
+      [digest(token), id, SESSION_DAYS],
+    )
     // Other sites cannot send a lax cookie with a POST.
     res.cookie('session', token, {
       httpOnly: true,
+      maxAge: SESSION_DAYS * 24 * 3_600_000,
       sameSite: 'lax',
       secure: this.origin.startsWith('https:'),
     })
@@ -60,7 +68,7 @@ export class Users {
   async signedIn({ headers }: IncomingMessage): Promise<{ account: string; name: string } | undefined> {
     const [, token = ''] = /(?:^|; )session=([0-9a-f]{64})/.exec(headers.cookie ?? '') ?? []
     const { rows } = await this.pool.query<{ id: string; email: string }>(
-      'select id, email from users join sessions on user_id = id where digest = $1',
+      'select id, email from users join sessions on user_id = id where digest = $1 and expires_at > now()',
       [digest(token)],
     )
     return rows[0] && { account: accountOf(rows[0].id), name: rows[0].email }

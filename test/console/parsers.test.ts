@@ -32,33 +32,25 @@ describe('what the console cannot read', () => {
     review: { appId: 'notes', by: 'alice', at: 1, values: { name: 5 } },
   }
 
-  it.each(
-    endpoints
-      .filter(({ method }) => method === 'POST')
-      .map(({ method, path, who }) => [`${method} ${path}`, method, path, who] as const),
-  )('is refused, and is not among the faults of the console: %s', async (_, method, path, who) => {
-    const visitor = bench.as(who === 'publisher' ? alice : operator)
-    for (const field of fields) {
+  it.each(endpoints.filter(({ method }) => method === 'POST').map(({ path, who }) => [path, who] as const))(
+    'is refused, and is not among the faults of the console: POST %s',
+    async (path, who) => {
+      const visitor = bench.as(who === 'publisher' ? alice : operator)
       for (const value of values) {
-        const { status, text } =
-          method === 'GET'
-            ? await visitor.get(
-                `api/${path}?${new URLSearchParams({ [field]: String(JSON.stringify(value)) })}`,
-              )
-            : await visitor.post(`api/${path}`, { ...usual, [field]: value })
-        expect([field, value, status < 500, text.slice(0, status < 500 ? 0 : 200)]).toEqual([
-          field,
-          value,
-          true,
-          '',
-        ])
+        const answers = await Promise.all(
+          fields.map(async (field) => {
+            const { status, text } = await visitor.post(`api/${path}`, { ...usual, [field]: value })
+            return [field, value, status < 500 ? 'understood' : text]
+          }),
+        )
+        expect(answers).toEqual(fields.map((field) => [field, value, 'understood']))
       }
-    }
-    const { json } = await bench
-      .as(operator)
-      .get<{ events: { type: string; message: string }[] }>('api/events?limit=1000')
-    expect(json.events.filter(({ type }) => type === 'fault')).toEqual([])
-  })
+      const { json } = await bench
+        .as(operator)
+        .get<{ events: { type: string; message: string }[] }>('api/events?limit=1000')
+      expect(json.events.filter(({ type }) => type === 'fault')).toEqual([])
+    },
+  )
 
   it.each(['no picture', 'GIF89a'])(
     'is refused with the name of the field if it is no logo: %s',
