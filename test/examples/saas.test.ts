@@ -187,11 +187,14 @@ it.each([
 /** A browser of one user. */
 class Visitor {
   private static count = 0
-  readonly email = `user${Visitor.count++}@acme.example`
+  readonly number = Visitor.count++
+  readonly email = `user${this.number}@acme.example`
   readonly agent = new UserAgent(base)
 
   post(path: string, fields: Record<string, string> = {}): Promise<Response> {
-    return this.agent.visit(path, { method: 'POST', body: new URLSearchParams(fields) })
+    // As the proxy of the application says it.
+    const headers = { 'x-forwarded-for': `10.0.0.${this.number}` }
+    return this.agent.visit(path, { method: 'POST', body: new URLSearchParams(fields), headers })
   }
 
   async get(path: string): Promise<string> {
@@ -290,6 +293,24 @@ describe('examples/saas', () => {
     await topUp(5)
     expect((await visitor.sign('/sign-in')).status).toBe(303)
     expect(await visitor.balance()).toBe(nanos('5'))
+  })
+
+  it('ends a session after its days', async () => {
+    expect((await visitor.agent.visit('/keys')).status).toBe(200)
+    await database.pool.query('update sessions set expires_at = now()')
+    expect((await visitor.agent.visit('/keys')).status).toBe(401)
+    await visitor.sign('/sign-in')
+    expect((await visitor.agent.visit('/keys')).status).toBe(200)
+    const { rows } = await database.pool.query('select expires_at > now() as is_live from sessions')
+    expect(rows).toEqual([{ is_live: true }])
+  })
+
+  it('takes only so many sign-ups and guesses from an address', async () => {
+    const statuses: number[] = []
+    for (let tries = 0; tries < 31; tries++) statuses.push((await visitor.sign('/sign-in', 'x')).status)
+    // The sign-up of this visitor was the first.
+    expect(statuses).toEqual([...Array(29).fill(401), 429, 429])
+    expect((await new Visitor().sign('/sign-up')).status).toBe(303)
   })
 
   it('stops a key at its budget, and revokes only keys of the user', async () => {
