@@ -66,7 +66,7 @@ describe('errors that are sent to the app', () => {
       const tester = await locationOf({ prompt: 'none' }, new UserAgent(stage.origin, 'tester1'))
       expect(tester?.searchParams.get('error')).toBe('consent_required')
     } finally {
-      await stage.changeApp({ state: undefined, testers: undefined })
+      await stage.resetApp()
     }
   })
 

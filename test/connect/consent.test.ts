@@ -18,17 +18,7 @@ beforeAll(async () => {
   })
 })
 afterAll(() => stage.close())
-afterEach(() =>
-  stage.changeApp({
-    name: 'Notes',
-    allowedModels: [FAST, SMART],
-    markup: MARKUP,
-    suggestedCap: undefined,
-    owner: undefined,
-    state: undefined,
-    testers: undefined,
-  }),
-)
+afterEach(() => stage.resetApp())
 
 let users = 0
 const newUser = (): UserAgent => new UserAgent(stage.origin, `user${++users}`)

@@ -63,6 +63,8 @@ export interface Stage {
   readonly routerEvents: RouterEvent[]
   /** Changes the app `notes`. */
   changeApp(fields: AppFields): Promise<void>
+  /** Changes it back to what it was at the start. */
+  resetApp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -110,10 +112,13 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   let app: AppRequest = NOTES
   const changeApp = async (fields: AppFields): Promise<void> => {
     app = { ...app, ...fields }
-    const given = Object.entries(app).filter(([, value]) => value !== undefined)
-    await admin.putApp(Object.fromEntries(given) as unknown as AppRequest)
+    await admin.putApp(app)
   }
-  if (options.file === undefined) await changeApp({})
+  const resetApp = (): Promise<void> => {
+    app = NOTES
+    return changeApp({})
+  }
+  if (options.file === undefined) await resetApp()
   return {
     origin,
     issuer,
@@ -127,6 +132,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     events,
     routerEvents,
     changeApp,
+    resetApp,
     async close() {
       await router.close({ graceMs: 0 })
       await connect.close()
