@@ -273,18 +273,25 @@ async function serve(
   answer: (request: ScriptedRequest) => Promise<void>,
 ): Promise<void> {
   let buffered = Buffer.alloc(0)
+  // Joined once all of a body is there: joined with each, a long body would take the square of its length.
+  let pieces: Buffer[] = []
+  let missing = 1
   let wake = () => {}
   socket.on('data', (bytes: Buffer) => {
-    buffered = Buffer.concat([buffered, bytes])
-    wake()
+    pieces.push(bytes)
+    missing -= bytes.length
+    if (missing <= 0) wake()
   })
   socket.on('close', () => wake())
-  const more = () =>
+  const more = (bytes = 1) =>
     new Promise<void>((resolve) => {
+      missing = bytes
       wake = resolve
       if (socket.destroyed) resolve()
     })
   while (!socket.destroyed) {
+    buffered = Buffer.concat([buffered, ...pieces])
+    pieces = []
     const headEnd = buffered.indexOf('\r\n\r\n')
     if (headEnd < 0) {
       await more()
@@ -302,7 +309,7 @@ async function serve(
       headers['transfer-encoding'] === 'chunked' ? undefined : Number(headers['content-length'] ?? 0)
     const body = readBody(buffered, bodyStart, length)
     if (body === undefined) {
-      await more()
+      await more(length === undefined ? 1 : bodyStart + length - buffered.length)
       continue
     }
     const text = body.bytes.toString('utf8')

@@ -11,6 +11,8 @@ export interface ReadingPath {
   readonly body?: (size: number) => object
   /** The events, or the body, with which the provider answers. A short reply by default. */
   readonly reply?: (size: number) => readonly object[] | object
+  /** Lines before the events that are no events. */
+  readonly strayLines?: (size: number) => string
   /** The bytes of each write of the reply. All at once by default. */
   readonly pieceBytes?: number
   /** The size at which a limit refuses it. */
@@ -75,6 +77,10 @@ const call = (index: number) => ({
   type: 'function',
   function: { name: 'f', arguments: `{"a":${index}}` },
 })
+
+/** An embedding, and a schema of as many levels as a request may have. */
+const FLOATS = list(256, (index) => Math.fround(Math.sin(index) / 10))
+const DEEP = JSON.parse(`${'{"properties":{"a":'.repeat(50)}{"type":"string"}${'}}'.repeat(50)}`)
 
 const REPLIES = {
   chat: chatBody({ content: 'A' }),
@@ -196,6 +202,19 @@ export const READING_PATHS: readonly ReadingPath[] = [
     most: 190_000,
   },
   {
+    name: 'schemas of many levels',
+    adapter: 'chat',
+    path: '/chat/completions',
+    body: (size) => ({
+      messages: [user],
+      tools: list(size, (index) => ({
+        type: 'function',
+        function: { name: `f${index}`, parameters: DEEP },
+      })),
+    }),
+    most: 128,
+  },
+  {
     name: 'unknown fields',
     adapter: 'chat',
     path: '/chat/completions',
@@ -289,6 +308,30 @@ export const READING_PATHS: readonly ReadingPath[] = [
     most: 9_000,
   }),
   {
+    name: 'texts to embed',
+    adapter: 'chat',
+    path: '/embeddings',
+    body: (size) => ({ input: list(size, () => 'word '.repeat(100)) }),
+    reply: (size) => ({ data: list(size, () => ({ embedding: [1] })), usage: { prompt_tokens: 1 } }),
+    most: 2_048,
+  },
+  ...(['numbers', 'base64'] as const).map(
+    (form): ReadingPath => ({
+      name: `embeddings of many texts, as ${form}`,
+      adapter: 'chat',
+      path: '/embeddings',
+      body: (size) => ({ input: list(size, () => 'a') }),
+      reply: (size) => ({
+        data: list(size, () => ({
+          embedding:
+            form === 'numbers' ? FLOATS : Buffer.from(Float32Array.from(FLOATS).buffer).toString('base64'),
+        })),
+        usage: { prompt_tokens: 1 },
+      }),
+      most: 2_048,
+    }),
+  ),
+  {
     name: 'tokens to embed',
     adapter: 'chat',
     path: '/embeddings',
@@ -348,6 +391,24 @@ export const READING_PATHS: readonly ReadingPath[] = [
       }),
     ),
   ),
+  {
+    name: 'stray lines between events',
+    adapter: 'chat',
+    path: '/chat/completions',
+    reply: () => chatStream({ content: 'word ' }),
+    strayLines: (size) => ': still here\n\nretry: 5\n\n'.repeat(size),
+    most: 1_000_000,
+  },
+  {
+    name: 'levels in one event',
+    adapter: 'chat',
+    path: '/chat/completions',
+    reply: (size) => [
+      { deep: JSON.parse(`${'['.repeat(size)}${']'.repeat(size)}`) },
+      ...chatStream({ content: 'word ' }),
+    ],
+    most: 4_000,
+  },
   {
     name: 'one event in small pieces',
     adapter: 'chat',
@@ -532,7 +593,8 @@ export class PathRunner {
     const body = JSON.stringify({ model: MODEL, ...(path.body?.(size) ?? QUESTIONS[path.path]) })
     const given = path.reply?.(size) ?? REPLIES[path.adapter]
     const isStream = Array.isArray(given)
-    const bytes = Buffer.from(isStream ? eventStream(given) : JSON.stringify(given))
+    const stray = path.strayLines?.(size) ?? ''
+    const bytes = Buffer.from(isStream ? stray + eventStream(given) : JSON.stringify(given))
     service.upstream.script(async (reply) => {
       reply.head(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
       const { pieceBytes = bytes.length } = path
