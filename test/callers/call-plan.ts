@@ -85,8 +85,36 @@ export interface CallPlan {
   readonly done: readonly string[]
 }
 
+/** Its bytes grow once it is composed. */
+const GROWING = '\u00e8\u0323'.repeat(3_000)
+
+/** A call whose cost is nearly all prompt. */
+function promptPlans({ models, neverOverdraw }: Scenario): readonly CallPlan[] {
+  if (!neverOverdraw) return []
+  return models.map((model): CallPlan => {
+    const body = { model: model.id, max_tokens: 1, messages: [{ role: 'user', content: GROWING }] }
+    return {
+      name: `control ${model.id} of prompt alone`,
+      account: HONEST,
+      api: 'chat',
+      text: JSON.stringify(body),
+      stream: false,
+      model: model.id,
+      leaving: 'stays',
+      isHonest: false,
+      isPlain: false,
+      reply: plainReply(1),
+      done: [],
+    }
+  })
+}
+
 /** The calls that are made before, during and after the others. They must always give the same result. */
 export function controlPlans(scenario: Scenario): readonly CallPlan[] {
+  return [...promptPlans(scenario), ...apiPlans(scenario)]
+}
+
+function apiPlans(scenario: Scenario): readonly CallPlan[] {
   const kinds: readonly (readonly [api: Api, stream: boolean, account: string])[] = [
     ['chat', true, HONEST],
     ['chat', false, HONEST],
