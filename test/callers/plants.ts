@@ -230,7 +230,7 @@ export const PLANTS: readonly Plant[] = [
     breaks: ['without-credit'],
     options: (options) => ({
       ...options,
-      ledger: { ...options.ledger, balance: async () => ({ posted: PLENTY, available: PLENTY }) },
+      ledger: { ...options.ledger, balance: async () => ({ posted: PLENTY, held: 0n, available: PLENTY }) },
     }),
   },
   {
