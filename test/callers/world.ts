@@ -22,8 +22,8 @@ import { aiSdk } from 'compat-router/ai-sdk'
 import { sealProviderKey } from 'compat-router/envelope'
 import { andThen } from '../../src/engine/asking/within.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
+import { nanos } from '../helpers/decimals.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
-import { withSteps } from '../helpers/with-steps.js'
 import { LimitBook } from '../simulation/limit-book.js'
 import { PATHS } from './apis.js'
 import type { CallPlan } from './call-plan.js'
@@ -237,11 +237,11 @@ export class World {
       ...ledger,
       hold: (request, context) => {
         return andThen(ledger.hold(request, context), (result) => {
-          const asked = withSteps(request, result)
-          for (const { amount, unit } of asked.limits ?? []) {
+          for (const { amount, unit } of request.limits ?? []) {
             if (unit === 'tokens') this.tokensHeld.set(request.facts.requestId, amount)
           }
-          this.limits.hold(asked, result, now())
+          // A quarter of it pays any output.
+          this.limits.hold(request, result, nanos(BALANCE), now())
           return result
         })
       },

@@ -21,7 +21,9 @@ export function checkCharge(world: World, call: SimCall, reply: ReadReply): void
   }
   const held = process.book.holds.filter(({ facts }) => facts.requestId === plan.id)
   const hold = held.find(({ holdId }) => holdId === settlement?.holdId) ?? lastGranted(world, held)
-  const due = whatIsDue(world, last, hold?.amount ?? 0n, dials[0]!.at)
+  // With the steps that the ledger took.
+  const amount = hold && (world.ledger.holds.get(hold.holdId)?.amount ?? hold.amount)
+  const due = whatIsDue(world, last, amount ?? 0n, dials[0]!.at)
   if (due.length === 0 && process.alive) {
     violate('the provider was aborted for no reason')
     return

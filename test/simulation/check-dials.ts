@@ -1,5 +1,5 @@
 import { Heard } from './heard.js'
-import { choicesOf, endOf, holdDue } from './oracle.js'
+import { choicesOf, endOf, holdsDue } from './oracle.js'
 import type { Dial } from './upstream.js'
 import type { SimCall, World } from './world.js'
 
@@ -16,12 +16,20 @@ export function checkDials(
     const covering = call.process.book.holds.filter(
       ({ facts, holdId }) => facts.requestId === dial.requestId && world.ledger.holds.has(holdId),
     )
-    const dueHold = holdDue(world, dial)
-    if (!covering.some(({ amount }) => amount >= dueHold))
-      violate(`${dial.route.id} was dialled without ${dueHold} on hold`)
-    for (const { amount, facts } of covering) {
-      if (facts.routeId === dial.route.id && amount !== dueHold)
-        violate(`${amount} on hold, ${dueHold} are due`)
+    const { isInRange, least, sent } = holdsDue(world, dial)
+    if (!isInRange) violate(`${dial.route.id} was sent a limit that cannot be chosen`)
+    const heldBy = (holdId: string): bigint => world.ledger.holds.get(holdId)!.amount
+    if (!covering.some(({ holdId }) => heldBy(holdId) >= sent))
+      violate(`${dial.route.id} was dialled without ${sent} on hold`)
+    for (const { amount, facts, holdId, steps } of covering) {
+      if (facts.routeId !== dial.route.id) continue
+      // A hold that is taken again has what was held before.
+      const isAgain =
+        steps === undefined && covering.some((one) => one.holdId !== holdId && heldBy(one.holdId) === amount)
+      if (amount !== least && !isAgain) violate(`${amount} on hold, ${least} are due`)
+      // A step costs less than a billionth more than its tokens.
+      const most = steps === undefined ? least : least + steps.amount * BigInt(steps.most)
+      if (!isAgain && heldBy(holdId) > most) violate(`${heldBy(holdId)} on hold, at most ${most} may be`)
     }
     if (endOf(dial) > dials[0]!.at + limits.totalMs && call.process.alive)
       violate('it outlived its total deadline')

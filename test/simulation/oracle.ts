@@ -1,3 +1,4 @@
+import type { Principal } from '../../src/contracts/credentials.js'
 import type { Usage } from '../../src/protocol/usage.js'
 import { Heard, isUnreadable } from './heard.js'
 import { type OracleTerms, oracleHold, oraclePrice } from './oracle-price.js'
@@ -200,25 +201,67 @@ function costsAtMostItsHold({ scenario }: World, { plan }: SimCall): boolean {
   return scenario.neverOverdraw || limits.some(({ unit }) => unit === 'credits')
 }
 
-/** The amount that must be on hold before this route is called. */
-export function holdDue(world: World, dial: Dial): bigint {
+/** The amounts that may be asked for and held before a route is called. */
+export interface HoldsDue {
+  readonly least: bigint
+  /** What the output limit that the provider was sent costs, if the router chose it. */
+  readonly sent: bigint
+  /** Whether the provider was sent a limit that may be. */
+  readonly isInRange: boolean
+}
+
+export function holdsDue(world: World, dial: Dial): HoldsDue {
   const call = world.callOf(dial.requestId)!
-  return oracleHold(promptDue(world, call), outputDue(world, call), termsOf(world, dial))
+  const { isChosen, least, most } = outputDue(world, call)
+  const of = (output: number): bigint =>
+    oracleHold(promptDue(world, call), output * choicesOf(dial), termsOf(world, dial))
+  const { max_completion_tokens: newer, max_tokens: older } = dial.request
+  const sent = isChosen ? Number(newer ?? older) : least
+  return { least: of(least), sent: of(sent), isInRange: sent >= least && sent <= most }
 }
 
-/** The tokens that a call may have. */
+/** The tokens that a call may have, or the fewest. */
 export function tokensDue(world: World, call: SimCall): number {
-  return promptDue(world, call) + outputDue(world, call)
+  return promptDue(world, call) + outputDue(world, call).least * (call.plan.body.n ?? 1)
 }
 
-function outputDue(world: World, call: SimCall): number {
+/** The output of each choice: that of the client, or the range in which one is chosen. */
+function outputDue(
+  world: World,
+  call: SimCall,
+): { readonly least: number; readonly most: number; readonly isChosen: boolean } {
   const { body } = call.plan
   const { limits, model } = world.scenario
+  const maximum = model.maxOutputTokens ?? Infinity
   const valid = [body.max_tokens, body.max_completion_tokens].filter(
     (bound): bound is number => typeof bound === 'number' && Number.isSafeInteger(bound) && bound >= 1,
   )
-  const asked = valid.length > 0 ? Math.max(...valid) : limits.holdOutputTokens
-  return Math.min(asked, model.maxOutputTokens ?? Infinity) * (body.n ?? 1)
+  const fixed = Math.min(valid.length > 0 ? Math.max(...valid) : limits.holdOutputTokens, maximum)
+  if (valid.length > 0 || !costsAtMostItsHold(world, call))
+    return { least: fixed, most: fixed, isChosen: false }
+  const { principal } = world.scenario.callers[call.plan.caller]!
+  const { contextLength = Infinity } = model
+  const wanted = maximum === Infinity ? limits.holdOutputTokens : maximum
+  const least = Math.min(wanted, 256)
+  let room = contextLength - promptDue(world, call)
+  if (room < wanted) room = contextLength - promptEstimate(world, call)
+  const most = Math.max(least, Math.min(wanted, room))
+  const { limits: own = [] } = principal
+  const hasOwnBudget = own.some(({ of: owner, unit }) => unit === 'credits' && owner !== 'account')
+  if (seesBalance(principal) || hasOwnBudget) return { least, most, isChosen: true }
+  return { least, most: Math.max(least, Math.min(limits.holdOutputTokens, most)), isChosen: true }
+}
+
+/** Whether what this caller gets may depend on the balance. */
+export function seesBalance(principal: Principal): boolean {
+  return principal.kind === 'api-key' || principal.scopes.includes('credits.read')
+}
+
+function promptEstimate({ scenario }: World, call: SimCall): number {
+  const { messages } = call.plan.body
+  const images = messages.filter(({ content }) => Array.isArray(content)).length
+  const mediaTokens = scenario.model.mediaTokens as number | undefined
+  return Math.ceil(promptBytes(call) / 3) + 8 * messages.length + (mediaTokens ?? 3_000) * images
 }
 
 /**
@@ -232,9 +275,7 @@ function promptDue(world: World, call: SimCall): number {
   const mediaTokens = scenario.model.mediaTokens as number | undefined
   const images = messages.filter(({ content }) => Array.isArray(content)).length
   const bytes = promptBytes(call)
-  if (!costsAtMostItsHold(world, call)) {
-    return Math.ceil(bytes / 3) + 8 * messages.length + (mediaTokens ?? 3_000) * images
-  }
+  if (!costsAtMostItsHold(world, call)) return promptEstimate(world, call)
   const media = images === 0 ? 0 : images * (mediaTokens ?? contextLength)
   // Such a message has two parts.
   const parts = 2 * 2 * images

@@ -159,7 +159,7 @@ function planModel(random: Random): Model {
     created: 0,
     ownedBy: 'acme',
     ...(!random.chance(0.02) && { prices: planPrices(random) }),
-    ...(random.chance(0.4) && { maxOutputTokens: random.pick([8, 50]) }),
+    ...(random.chance(0.4) && { maxOutputTokens: random.pick([8, 50, 700]) }),
     // One of the two limits the images of a prompt.
     ...(contextLength === undefined ? { mediaTokens: random.pick([70, 1_600]) } : { contextLength }),
     ...(random.chance(0.5) && { priceVersion: 'spring' }),
@@ -208,7 +208,8 @@ function planCallers(random: Random): Scenario['callers'] {
       allowedModels: [MODEL],
       ...(appAccount !== undefined && { account: appAccount }),
     }
-    const scopes = random.chance(0.03) ? ['models.list'] : ['models.run']
+    const runs = random.chance(0.5) ? ['models.run'] : ['models.run', 'credits.read']
+    const scopes = random.chance(0.03) ? ['models.list'] : runs
     return { token, principal: { kind: 'access-token', ...bearer, app, scopes } }
   })
 }

@@ -42,7 +42,7 @@ export class SharedLedger {
     accounts: Readonly<Record<string, string>>,
     private readonly time: VirtualTime,
     private readonly violate: (what: string) => void,
-    limits: Pick<LimitBookOptions, 'limitsOf' | 'tokensOf'>,
+    limits: Pick<LimitBookOptions, 'limitsOf' | 'seesBalance' | 'tokensOf'>,
   ) {
     this.limits = new LimitBook({ ...limits, violate })
     let ids = 0
@@ -62,13 +62,26 @@ export class SharedLedger {
   async hold(request: HoldRequest) {
     const answer = await this.store.hold(request, CONTEXT)
     // A message may have arrived twice at once.
-    if (!this.holds.has(request.holdId)) this.limits.hold(request, answer, this.now)
+    if (!this.holds.has(request.holdId)) {
+      this.limits.hold(request, answer, this.availableTo(request), this.now)
+    }
     if (answer.ok && !this.holds.has(request.holdId)) {
-      const { amount, ttlMs } = request
+      const { steps, ttlMs } = request
+      const amount = request.amount + (steps?.amount ?? 0n) * BigInt(answer.steps ?? 0)
       this.holds.set(request.holdId, { request, open: true, amount, until: this.now + ttlMs })
       if (request.replaces !== undefined) this.close(request.replaces)
     }
     return answer
+  }
+
+  /** The balance without the holds of other calls. */
+  private availableTo({ account, replaces }: HoldRequest): bigint {
+    let available = this.balances.get(account) ?? 0n
+    for (const [holdId, { amount, open, request, until }] of this.holds) {
+      const counts = open && until > this.now && request.account === account && holdId !== replaces
+      if (counts) available -= amount
+    }
+    return available
   }
 
   async release(request: { holdId: string; account: string }) {

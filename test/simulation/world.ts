@@ -5,7 +5,7 @@ import { chat } from '../../src/operations/chat/index.js'
 import type { ReceivedBody } from '../../src/protocol/request-body.js'
 import type { CallPlan } from './call-plan.js'
 import { SimClient } from './client.js'
-import { tokensDue } from './oracle.js'
+import { seesBalance, tokensDue } from './oracle.js'
 import type { Plant } from './plants.js'
 import { createRandom, type Random } from './random.js'
 import { planScenario, type Scenario } from './scenario.js'
@@ -57,6 +57,10 @@ export class World {
       limitsOf: (credentialId) =>
         this.scenario.callers.find(({ principal }) => principal.credentialId === credentialId)?.principal
           .limits ?? [],
+      seesBalance: (credentialId) =>
+        this.scenario.callers.some(
+          ({ principal }) => principal.credentialId === credentialId && seesBalance(principal),
+        ),
       tokensOf: (requestId) => BigInt(tokensDue(this, this.callOf(requestId)!)),
     })
     const owner = { timers: 0, alive: true }
