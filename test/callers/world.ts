@@ -110,6 +110,7 @@ export class World {
   ) {
     this.limits = new LimitBook({
       limitsOf: (credentialId) => scenario.limits[credentialId] ?? [],
+      seesBalance: (credentialId) => credentialId !== APP_USER,
       tokensOf: (requestId) => this.tokensHeld.get(requestId) ?? 0n,
       violate: (problem) => this.limitProblems.push(problem),
     })
