@@ -4,6 +4,7 @@ import { type LedgerCase, ledgerCases } from '../../src/testing/index.js'
 import { brokenLedgers } from './broken-ledgers.js'
 import { brokenLimits } from './broken-limits.js'
 import { brokenLookUps } from './broken-look-ups.js'
+import { brokenSteps } from './broken-steps.js'
 import { createManualClock } from './manual-clock.js'
 
 type Spoil = (good: MemoryLedger) => object
@@ -22,7 +23,7 @@ async function failuresOf({ spoil }: { readonly spoil: Spoil }): Promise<readonl
 }
 
 describe('the ledger cases find a ledger that', () => {
-  for (const broken of [...brokenLedgers, ...brokenLimits, ...brokenLookUps]) {
+  for (const broken of [...brokenLedgers, ...brokenLimits, ...brokenLookUps, ...brokenSteps]) {
     it(broken.what, async () => {
       expect(await failuresOf(broken)).toContain(broken.foundBy)
     })
