@@ -217,7 +217,8 @@ export function holdsDue(world: World, dial: Dial): HoldsDue {
     oracleHold(promptDue(world, call), output * choicesOf(dial), termsOf(world, dial))
   const { max_completion_tokens: newer, max_tokens: older } = dial.request
   const sent = isChosen ? Number(newer ?? older) : least
-  return { least: of(least), sent: of(sent), isInRange: sent >= least && sent <= most }
+  if (!(sent >= least && sent <= most)) return { least: of(least), sent: of(most), isInRange: false }
+  return { least: of(least), sent: of(sent), isInRange: true }
 }
 
 /** The tokens that a call may have, or the fewest. */

@@ -188,7 +188,7 @@ async function checkBooks(world: World, stores: DurableStores, problems: string[
       const names = limits.map(({ bucket }) => bucket)
       if (
         limits.some(({ unit, used }) => used !== due[unit]) ||
-        names.join() !== buckets.get(facts!.credentialId)
+        names.sort().join() !== buckets.get(facts!.credentialId)
       )
         problems.push(`the charge of ${facts!.requestId} has a wrong use`)
     }
@@ -197,5 +197,5 @@ async function checkBooks(world: World, stores: DurableStores, problems: string[
 }
 
 function bucketsOf({ limits = [] }: Principal): string {
-  return limits.map(bucketOf).join()
+  return limits.map(bucketOf).sort().join()
 }
