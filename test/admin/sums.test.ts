@@ -74,10 +74,12 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(paged).toEqual(rows)
   })
 
-  it.each([-1, 0.5, Number.NaN])('refuse an offset of %d with a clear message', async (offset) => {
-    await expect(admin.spendReport({ by: 'model', offset })).rejects.toThrow(
-      `offset must be a whole number of rows, 0 or more; got ${offset}`,
-    )
+  it.each([
+    [-1, 'offset must be a whole number of rows, 0 or more; got -1'],
+    [0.5, 'offset must be a whole number of rows, 0 or more; got 0.5'],
+    [Number.NaN, 'spend.offset: must be a number; got NaN'],
+  ])('refuse an offset of %d with a clear message', async (offset, message) => {
+    await expect(admin.spendReport({ by: 'model', offset })).rejects.toThrow(message)
   })
 
   it('order groups of equal cost by name, so that no page repeats one', async () => {
