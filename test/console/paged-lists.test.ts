@@ -37,6 +37,8 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
     for (let index = 0; index < LARGE_ROWS; index++) {
       keys.push((await admin.issueKey({ account: 'alice', allowedModels: [] })).credentialId)
     }
+    // Lists are in the order of ids, which is random within a millisecond.
+    keys.sort()
     await stores.database.all({
       text: 'update {credentials} set allowed_models = ?1',
       parameters: [JSON.stringify(LONG)],

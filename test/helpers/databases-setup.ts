@@ -43,6 +43,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       return browser
     }
     if (process.env.DATABASE_URL) return process.env.DATABASE_URL
+    // While the browser is unpacked, temporary folders of this process are in its folder, which PostgreSQL may not enter.
+    await browser
     server ??= startPostgresServer(['-c', 'max_connections=200'])
     return (await server).url()
   }
