@@ -87,7 +87,12 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
     const page = await visit.open('operator', 'keys')
     await page.getByRole('button', { name: 'New API key' }).click()
     const form = page.getByRole('dialog', { name: 'New API key' })
+    // What the field suggests is asked for before the session ends.
+    const suggested = page.waitForResponse(
+      (response) => response.url().includes('api/accounts?') && response.url().includes('alice'),
+    )
     await form.locator('[name=account]').fill('alice')
+    await (await suggested).finished()
     await form.locator('[name=label]').fill('typed with care')
     await page.context().clearCookies()
     await form.getByRole('button', { name: 'Make the key' }).click()
