@@ -129,8 +129,10 @@ describe('the playground', { timeout: 120_000 }, () => {
     await page.getByLabel('Acts through').selectOption('the app Notes (notes)')
     for (const name of ['curl', 'TypeScript', 'Python']) {
       await page.getByRole('button', { name, exact: true }).click()
-      const sample = await page.getByRole('textbox', { name: /^The call as/ }).inputValue()
-      expect(sample).toContain('COMPAT_API_KEY is an access token for the app Notes\n')
+      const sample = page.getByRole('textbox', { name: /^The call as/ })
+      await expect
+        .poll(() => sample.inputValue())
+        .toContain('COMPAT_API_KEY is an access token for the app Notes\n')
     }
   })
 
