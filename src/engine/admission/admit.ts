@@ -7,8 +7,8 @@ import { within } from '../asking/within.js'
 import { eventError } from '../events/event-error.js'
 
 /**
- * Asks the host's own limiter, if there is one. Throws if it refuses the request, or does not answer. A `CompatError` that
- * it throws is the answer to the client.
+ * Asks the host's own limiter, if there is one. Throws if it refuses the request or does not answer. A `CompatError`
+ * thrown by the limiter is sent to the client.
  */
 export async function askLimiter(
   principal: Principal,

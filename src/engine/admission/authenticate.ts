@@ -10,7 +10,7 @@ import { faultyStore } from '../failures/store-failures.js'
 import type { InFlight } from './in-flight.js'
 import type { LookUps } from './look-ups.js'
 
-/** Everything that decides whether a request is let in. */
+/** Everything that decides whether a request is admitted. */
 export interface Admission {
   readonly options: EngineOptions
   readonly lookUps: LookUps
@@ -18,24 +18,27 @@ export interface Admission {
   readonly readLimits: LimitReader
 }
 
-/** The caller, the payer, and the app's markup with the account that earns it. Read once: later changes are for later calls. */
+/**
+ * The caller, the payer, and the app's markup with the account that earns it. Read once: later changes apply to later
+ * calls.
+ */
 export interface Caller {
   readonly principal: Principal
   readonly markup: MarkupTerms
   readonly appAccount: string | undefined
   readonly limits: CallerLimits | undefined
-  /** An app that its user has not allowed to read the balance, so that no refusal and no reply may show it. */
+  /** Set for an app that its user has not allowed to read the balance. No refusal and no reply may then show it. */
   readonly hidesBalance: boolean
 }
 
-/** The scope without which an access token may not show its user's balance. */
+/** An access token without this scope may not show its user's balance. */
 export const READ_CREDITS = 'credits.read'
 const TOKEN = /^bearer +([\x21-\x7e]{1,8192})\s*$/i
 const BARE_TOKEN = /^[\x21-\x7e]{1,8192}$/
 const SCHEME = /^bearer(?: |$)/i
 const NO_LIST_OF_MODELS = 'allowedModels is not a list of strings'
 
-/** Finds the payer by the token alone, and notes the owner of a refused credential in the log. */
+/** Finds the payer by the token alone. Notes the owner of a refused credential in the log. */
 export async function authenticate(
   call: IncomingCall,
   context: LazyContext,
@@ -65,7 +68,10 @@ export async function authenticate(
   return { principal, markup, appAccount, limits, hidesBalance }
 }
 
-/** Returns the token of a header that contains nothing else, or undefined if the request has none, or an `Authorization`. */
+/**
+ * Returns the token of a header that contains nothing else. Undefined if the request has no such header, or has an
+ * `Authorization` header.
+ */
 function bareToken(
   { authorizationLines, headers }: IncomingCall,
   name: string | undefined,
@@ -112,8 +118,8 @@ function refusal(reason: CredentialRefusal): CompatError | undefined {
 }
 
 /**
- * Refuses a page whose origin may not use the credential. A request without an origin passes: browsers leave it out of
- * GETs of their own origin, and a thief that is no browser can send any.
+ * Refuses a page whose origin may not use the credential. A request without an origin passes: browsers omit it in
+ * same-origin GETs, and an attacker outside a browser can send any origin.
  */
 function checkOrigin(call: IncomingCall, { origins }: Principal): void {
   const { origin } = call.headers
@@ -127,7 +133,7 @@ function checkOrigin(call: IncomingCall, { origins }: Principal): void {
   call.allowOrigin()
 }
 
-/** If a store describes a refused credential wrongly, only the host hears of it: the refusal stands. */
+/** If a store describes a refused credential wrongly, only the host is told. The refusal stands. */
 function readOwner(
   given: CredentialOwner | undefined,
   fault: (why: string) => CompatError,
@@ -141,7 +147,7 @@ function readOwner(
   return undefined
 }
 
-/** A store that returns anything but a whole principal lets nobody in. */
+/** Refuses everybody if the store returns an incomplete principal. */
 function checkPrincipal(principal: Principal, fault: (why: string) => CompatError): MarkupTerms {
   if (typeof principal !== 'object' || principal === null) throw fault('the principal is not an object')
   if (!isName(principal.account)) throw fault('the principal has no account')
@@ -172,7 +178,7 @@ function checkPrincipal(principal: Principal, fault: (why: string) => CompatErro
   }
 }
 
-/** Limits that cannot be read let nobody in: a limit that is not kept is none. */
+/** Refuses the caller if its limits cannot be read: a limit that is not enforced is no limit. */
 function checkLimits(
   { limits }: Principal,
   readLimits: LimitReader,

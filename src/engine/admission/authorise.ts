@@ -13,7 +13,7 @@ export function authoriseScope(principal: Principal, { path, scope }: Operation)
   )
 }
 
-/** Refuses a credential that may not use this model, and an access token if the request names another app. */
+/** Refuses a credential that may not use this model. Refuses an access token if the request names another app. */
 export function authoriseModel(principal: Principal, model: string, own: OwnFields): void {
   authoriseKeyModel(principal, model)
   if (principal.kind === 'api-key') return
@@ -30,7 +30,10 @@ export function authoriseModel(principal: Principal, model: string, own: OwnFiel
   }
 }
 
-/** Whether an API key with a list of models omits this one. Access tokens see every model: the list is their app's. */
+/**
+ * Whether an API key has a list of models without this one. Access tokens see every model, since their list belongs to
+ * the app.
+ */
 export function isHiddenFrom(principal: Principal, model: string): boolean {
   return principal.kind === 'api-key' && principal.allowedModels?.includes(model) === false
 }

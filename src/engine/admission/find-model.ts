@@ -8,14 +8,14 @@ import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
 import { faultyStore } from '../failures/store-failures.js'
 
-/** Returns the model with exactly this id. Throws 404 if there is none. */
+/** Returns the model with exactly this id. Throws a 404 if there is none. */
 export async function findModel(key: string, context: LazyContext, options: EngineOptions): Promise<Model> {
   const model = await lookUpModel(key, context, options)
   if (model === undefined) throw modelNotFound(key)
   return model
 }
 
-/** Returns the model with exactly this id, or undefined. Does not look up a key that no catalogue can have. */
+/** Returns the model with exactly this id, or undefined. Never asks the catalogue for an id that no model can have. */
 export async function lookUpModel(
   key: string,
   context: LazyContext,
@@ -34,8 +34,8 @@ const TOKENS = 'a whole number of tokens above 0'
 const FILE_KINDS = ['image', 'audio', 'video', 'pdf', 'archive']
 
 /**
- * Checks the members by which calls are bounded and charged; prices are checked where they are read. A null, as rows of
- * a table have it, counts as left out.
+ * Checks the members that bound and price calls. Prices themselves are checked when they are read. A null, as database
+ * rows have it, counts as absent.
  */
 function readModel(model: Model, fault: (field: string, wanted: string) => CompatError): Model {
   const {
@@ -104,7 +104,7 @@ function areTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** Whether a model's catalogue entry lists an operation. Undefined if it lists none. */
+/** Whether a model's catalogue entry lists an operation. Undefined if the entry has no list. */
 export function listsOperation(
   { operations }: Model,
   { modelOperation, name }: Operation,
@@ -112,7 +112,7 @@ export function listsOperation(
   return operations?.includes(modelOperation ?? name)
 }
 
-/** Refuses a model whose catalogue entry lists operations, and not this one. */
+/** Refuses a model whose catalogue entry lists operations but not this one. */
 export function checkOperation(operation: Operation, model: Model): void {
   if (listsOperation(model, operation) === false) throw notServed(operation, model)
 }

@@ -6,19 +6,19 @@ import type { Limits } from '../../contracts/limits.js'
 import { isPromise } from '../asking/within.js'
 import { shuttingDown } from '../failures/broken-off.js'
 
-/** A call that can be stopped. */
+/** A call that can be aborted. */
 export interface LiveCall extends Listed {
   shutDown(): void
-  /** Takes its hold again if that is not kept any more. Must not reject. */
+  /** Takes its hold again if the hold was lost. Must not reject. */
   renewHold?(): Promise<void>
 }
 
-/** The calls under way: how many of each account and credential, and all of them for a shutdown. */
+/** The running calls: their number for each account and credential, and all of them for a shutdown. */
 export class InFlight {
   private readonly calls = new UnorderedList<LiveCall>()
   private readonly accounts: Occupancy
   private readonly credentials: Occupancy
-  /** The calls that have entered and not left. */
+  /** The number of running calls. */
   count = 0
   private readonly waiting: (() => void)[] = []
   private closed = false
@@ -31,7 +31,9 @@ export class InFlight {
     this.credentials = new Occupancy('credential', inFlightPerCredential)
   }
 
-  /** Counts a call. Returns a function that ends its count. Throws `rate_limited`, `overloaded` or `shutting_down`. */
+  /**
+   * Counts a call in. Returns a function that counts it out. Throws `rate_limited`, `overloaded` or `shutting_down`.
+   */
   enter(principal: Principal): () => void {
     if (this.count >= this.limit) {
       throw new CompatError(
@@ -48,7 +50,10 @@ export class InFlight {
     }
   }
 
-  /** As {@link enter}, for a request that no shutdown waits for and {@link count} leaves out: a look at the catalogue. */
+  /**
+   * Works like {@link enter}, but for a request that a shutdown does not wait for and {@link count} omits, such as a
+   * look at the catalogue.
+   */
   visit({ account, credentialId }: Principal): () => void {
     if (this.closed) throw shuttingDown()
     this.accounts.checkRoomFor(account)
@@ -61,7 +66,7 @@ export class InFlight {
     }
   }
 
-  /** Returns the result of work that a shutdown may interrupt: it then rejects with `shutting_down`. */
+  /** Returns the result of work that a shutdown may interrupt. Rejects with `shutting_down` if it does. */
   interruptible<T>(work: Awaitable<T>): Awaitable<T> {
     if (!isPromise(work)) return work
     return new Promise((resolve, reject) => {
@@ -80,7 +85,7 @@ export class InFlight {
     })
   }
 
-  /** Stops the call at once after {@link shutDownAll}. */
+  /** Registers a call. After {@link shutDownAll}, stops it at once. */
   add(call: LiveCall): void {
     this.calls.add(call)
     if (this.stopping) call.shutDown()
@@ -90,7 +95,7 @@ export class InFlight {
     this.calls.remove(call)
   }
 
-  /** Lets no further call in, not even one whose credential was being looked up by then. */
+  /** Admits no further calls, including those whose credential is still being looked up. */
   close(): void {
     this.closed = true
   }
@@ -100,18 +105,18 @@ export class InFlight {
     for (const call of [...this.calls.items]) call.shutDown()
   }
 
-  /** Settles when each call has taken its hold again, if that was not kept. */
+  /** Settles when each call whose hold was lost has taken it again. */
   async renewHolds(): Promise<void> {
     await Promise.all(this.calls.items.map((call) => call.renewHold?.()))
   }
 
-  /** Settled when no call is under way. */
+  /** Settles when no call is running. */
   empty(): Promise<void> {
     return this.count === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
 }
 
-/** The running calls of each account, or of each credential. Counts only if there is a limit. */
+/** The number of running calls for each account or credential. Counts only if there is a limit. */
 class Occupancy {
   private readonly counts = new Map<string, number>()
 

@@ -5,7 +5,7 @@ import type { CallLog } from '../events/call-log.js'
 import { askLimiter } from './admit.js'
 import { type Admission, authenticate, type Caller } from './authenticate.js'
 
-/** Runs a request that costs nothing if its credential is good, its account has room, and the host's limiter lets it in. */
+/** Runs a free request if its credential is valid, its account has room, and the host's limiter admits it. */
 export async function letIn(
   parts: Admission,
   call: IncomingCall,

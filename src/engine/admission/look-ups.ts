@@ -10,17 +10,17 @@ import { isPromise } from '../asking/within.js'
 const KNOWN_TOKENS = 10_000
 
 /**
- * Bounds the look-ups of credentials that wait for a store, so that a flood of unknown tokens does not queue up in it.
- * Tokens that a store knew before have as many places again, so that strangers never keep out those who pay.
+ * Bounds the credential look-ups that wait for a store, so that a flood of unknown tokens does not queue up. Tokens
+ * that the store has recognised before have as many slots of their own, so strangers never keep out paying callers.
  */
 export class LookUps {
   #waiting = 0
-  /** Digests, the least recently looked up first. */
+  /** Digests, with the least recently looked up first. */
   readonly #known = new Set<string>()
 
   constructor(private readonly options: EngineOptions) {}
 
-  /** Looks up a token, or throws `overloaded`. An answer without a promise does not count. */
+  /** Looks up a token, or throws `overloaded`. A synchronous answer takes no slot. */
   find(token: string, context: LazyContext): Awaitable<CredentialResult> {
     if (context.hasEnded) throw clientLeft()
     const { credentials, limits } = this.options

@@ -6,7 +6,10 @@ import type { LazyContext } from '../asking/lazy-context.js'
 import { type Asking, askStore } from '../asking/stores.js'
 import { faultyStore } from '../failures/store-failures.js'
 
-/** Opens a caller's sealed provider key. Throws 400 if it cannot be used, 503 if the opener does not answer. */
+/**
+ * Opens a caller's sealed provider key. Throws a 400 if the key cannot be used, and a 503 if the opener does not
+ * answer.
+ */
 export async function openEnvelope(
   envelope: string,
   binding: EnvelopeBinding,
@@ -23,7 +26,7 @@ export async function openEnvelope(
     envelopes.open(envelope, binding, context),
   )
   if (opened?.ok === true) {
-    // Without a key this would be a call on the host's.
+    // Without the caller's key, the call would use the host's.
     if (isKey(opened.secret)) return opened.secret
     throw faultyStore('envelopes', options, context.requestId, 'open() returned no key')
   }

@@ -8,9 +8,9 @@ const MAX_DETAILS = 20
 const SHOWN_CHARS = 64
 
 /**
- * Refuses a request with a known parameter that the model's list does not name: 400 `unsupported_parameter`, `param`
- * naming the first such parameter, `details` at most 20. What must be named is for {@link servesParameters} to decide,
- * since a route may name it too.
+ * Refuses a request with a known parameter that the model's list does not name. The error is a 400
+ * `unsupported_parameter`: `param` names the first such parameter, and `details` lists at most 20. Parameters that must
+ * be listed are left to {@link servesParameters}, since a route may list them too.
  */
 export function checkParameters(operation: Operation, asked: Asked, model: Model): void {
   const { supportedParameters } = model
@@ -24,7 +24,7 @@ export function checkParameters(operation: Operation, asked: Asked, model: Model
   throw new CompatError('unsupported_parameter', details[0]!.message, { param: unsupported[0], details })
 }
 
-/** Whether a route may get the request's fields beyond those that every provider may get. */
+/** Whether a route may receive the request's fields beyond those that every provider may receive. */
 export function servesParameters({ unlisted }: Asked, model: Model, route: Route): boolean {
   return unlisted.every(
     ({ name }) =>
@@ -34,7 +34,7 @@ export function servesParameters({ unlisted }: Asked, model: Model, route: Route
   )
 }
 
-/** The 400 for a request whose unlisted parameters no route allows. */
+/** Returns the 400 for a request whose unlisted parameters no route allows. */
 export function unlistedParameters({ unlisted }: Asked, model: Model): CompatError {
   const details = unlisted.slice(0, MAX_DETAILS).map(({ name, param }) => {
     const shown = cleanLabel(name, SHOWN_CHARS)
@@ -50,7 +50,7 @@ export function unlistedParameters({ unlisted }: Asked, model: Model): CompatErr
   return new CompatError('unsupported_parameter', details[0]!.message, { param: details[0]!.param, details })
 }
 
-/** Whether a route may be sent every parameter of a request, and supports it. */
+/** Whether a route supports every parameter of a request and may receive it. */
 export function supportsAll(operation: Operation, asked: Asked, model: Model, route: Route): boolean {
   const supported = route.supportedParameters ?? model.supportedParameters
   if (!servesParameters(asked, model, route)) return false

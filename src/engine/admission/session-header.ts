@@ -4,7 +4,7 @@ import type { IncomingCall } from '../../contracts/reply.js'
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,1024}$/
 
-/** The names that agents send. */
+/** The header names that agents use. */
 const NAMES = [
   'x-session-id',
   'x-session-affinity',
@@ -13,7 +13,10 @@ const NAMES = [
   'x-claude-code-session-id',
 ] as const
 
-/** The session in the first header that a request has, for clients that cannot set the body's field. The body wins. */
+/**
+ * Returns the request with the session of the first matching header, for clients that cannot set the field in the body.
+ * The body takes precedence.
+ */
 export function sessionFromHeader<A extends Asked>(asked: A, headers: IncomingCall['headers']): A {
   if (asked.own.sessionId !== undefined) return asked
   const name = NAMES.find((header) => headers[header] !== undefined)

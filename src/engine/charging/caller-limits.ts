@@ -11,18 +11,21 @@ import { bucketOf } from '../../rules/bucket-of.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
 import { limitsSchema, parseInput } from '../../rules/schemas.js'
 
-/** The lists of limits that are remembered, each about as large as a caller's entry in a cache. */
+/** The number of lists of limits to remember. Each is about as large as a caller's entry in a cache. */
 const KNOWN_LISTS = 10_000
 
-/** Reads the limits of a principal; equal lists only once. Throws an error that names the fault. */
+/** Reads the limits of a principal, and equal lists only once. Throws an error that names the fault. */
 export type LimitReader = (limits: readonly Limit[]) => CallerLimits
 
 /** @param clock the wall clock, which decides the periods of a hold */
 export function createLimitReader(clock: Clock): LimitReader {
   const calendar = new PeriodCalendar()
-  /** A cached principal comes with the same list for each call, and writing its text takes some microseconds. */
+  /** A cached principal brings the same list with each call. Serialising the list would take some microseconds. */
   const byList = new WeakMap<readonly Limit[], CallerLimits>()
-  /** Without a cache, stores make a new list for each call, and checking a time zone takes longer than writing the text. */
+  /**
+   * Without a cache, stores build a new list for each call. Checking a time zone takes longer than serialising the
+   * list.
+   */
   const byText = new LRUCache<string, CallerLimits>({ max: KNOWN_LISTS })
 
   function readText(limits: readonly Limit[]): CallerLimits {
@@ -45,12 +48,12 @@ export function createLimitReader(clock: Clock): LimitReader {
   }
 }
 
-/** Writes a list of any shape. Different lists have different texts. */
+/** Serialises a list of any shape. Different lists have different texts. */
 function textOf(limits: unknown): string {
   return JSON.stringify(limits, (_name, value) => (typeof value === 'bigint' ? `${value}n` : value)) ?? ''
 }
 
-/** What each step of a hold adds to it. */
+/** What each step of a hold adds. */
 export interface StepUse {
   readonly credits: bigint
   readonly tokens: number
@@ -63,14 +66,14 @@ interface Counted {
 
 /** The limits that all calls of one caller must keep. */
 export class CallerLimits {
-  /** Whether a call may not cost more than its hold, because its credits are limited. */
+  /** Whether a call may not cost more than its hold, since its credits are limited. */
   readonly hasBudget: boolean
   readonly countsTokens: boolean
-  /** How many of the limits of a hold are budgets of the caller itself or of its app. They are the first ones. */
+  /** The number of budgets in a hold that belong to the caller itself or to its app. They come first. */
   readonly ownBudgets: number
   /** In the order of {@link limits}. */
   private readonly listed: readonly Counted[]
-  /** In the order of a hold: budgets of the caller or of its app, then the others. */
+  /** In the order of a hold: the budgets of the caller or its app come first. */
   private readonly buckets: readonly Counted[]
 
   constructor(
@@ -88,7 +91,7 @@ export class CallerLimits {
   }
 
   /**
-   * Returns the conditions of a hold for so many credits and tokens.
+   * Returns the conditions of a hold for this many credits and tokens.
    *
    * @param step what each step of the hold adds
    * @param hidesAccount whether the caller may not learn what is left of the account's limits
@@ -112,7 +115,7 @@ export class CallerLimits {
     })
   }
 
-  /** Returns the limits, as a ledger counts them. In the order of {@link limits}. */
+  /** Returns the limits as a ledger counts them, in the order of {@link limits}. */
   counted(): CountedLimit[] {
     const now = this.clock.now()
     return this.listed.map(({ bucket, limit }) => ({
@@ -122,7 +125,7 @@ export class CallerLimits {
     }))
   }
 
-  /** Returns the use of a call whose hold was answered with these states. */
+  /** Returns what a call uses of its limits. `states` is the ledger's answer to its hold. */
   used(states: readonly LimitState[], cost: bigint, { completion, prompt }: Usage): LimitUse[] {
     return this.buckets.map(({ bucket, limit: { unit } }, position) => ({
       bucket,
@@ -132,7 +135,7 @@ export class CallerLimits {
     }))
   }
 
-  /** Returns the limit that a ledger names by its bucket. */
+  /** Returns the limit of a bucket that the ledger names. */
   find(bucket: unknown): Limit | undefined {
     return this.buckets.find((counted) => counted.bucket === bucket)?.limit
   }
@@ -146,7 +149,10 @@ export class CallerLimits {
     )
   }
 
-  /** Returns headers for the tightest own limit of requests, and for that of tokens. Undefined if there is neither. */
+  /**
+   * Returns headers for the tightest of the caller's own limits of requests, and of tokens. Undefined if there are
+   * none.
+   */
   headers(states: readonly LimitState[]): Readonly<Record<string, string>> | undefined {
     let requests: LimitFigures | undefined
     let tokens: LimitFigures | undefined

@@ -26,7 +26,7 @@ export class ChargeRequest implements LedgerRequest<SettleResult> {
     return this.options.ledger.settle(this.request, context)
   }
 
-  /** Throws if the answer does not confirm a posted charge. The retry posts nothing twice, and may get a better answer. */
+  /** Throws if the answer does not confirm a posted charge. A retry posts nothing twice and may get a better answer. */
   read(settled: SettleResult): SettleResult {
     const { charge: sent, holdId } = this.request
     const charge: Charge | undefined | null = settled?.charge
@@ -84,7 +84,7 @@ function isAmount(value: unknown): boolean {
   return typeof value === 'bigint' && value >= 0n
 }
 
-/** The charge that was sent, with the ledger's amounts if they differ: the payer has paid those. */
+/** Returns the charge that was sent, with the ledger's amounts if they differ: those are what the payer has paid. */
 function withAmountsOf(answered: Charge, sent: Charge): Charge {
   if (!hasAmounts(answered)) return sent
   const { cost, base, markup } = answered

@@ -11,7 +11,7 @@ export interface ChargeTerms extends ResolvedUsage {
   readonly neverOverdraw: boolean
 }
 
-/** Makes the charge for a usage. An estimate, and any charge under `neverOverdraw`, is at most the hold. */
+/** Makes the charge for a usage. An estimate never exceeds the hold, and under `neverOverdraw` no charge does. */
 export function makeCharge(request: ChargeTerms): Charge {
   const { usage, basis, terms, holdAmount, neverOverdraw } = request
   const full = price(usage, terms)
@@ -20,7 +20,7 @@ export function makeCharge(request: ChargeTerms): Charge {
   return charge(capped, request, shortfall)
 }
 
-/** No charge at all: fixed parts are left out too. */
+/** Makes a charge of zero, without the fixed parts too. */
 export function freeCharge(request: Omit<ChargeTerms, 'holdAmount' | 'neverOverdraw'>): Charge {
   return charge(FREE, request, 0n)
 }
@@ -36,14 +36,17 @@ function charge(
   return made
 }
 
-/** The host's own cost is covered first; the markup gives way. */
+/** Limits a price. The host's own cost is covered first, so the markup shrinks first. */
 function atMost(full: PricedUsage, limit: Credits): PricedUsage {
   if (full.cost <= limit) return full
   const base = full.base < limit ? full.base : limit
   return { cost: limit, base, markup: limit - base }
 }
 
-/** The payer pays `cost`. The platform gets `base`. The app gets the markup, or the platform if the app has no account. */
+/**
+ * The payer pays `cost`. The platform gets `base`. The app gets the markup, or the platform does if the app has no
+ * account.
+ */
 export function settlement(
   holdId: string,
   charge: Charge,

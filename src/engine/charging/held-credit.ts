@@ -20,18 +20,18 @@ import type { CallerLimits } from './caller-limits.js'
 import type { HoldKeeper } from './hold-keeper.js'
 import type { LedgerClient } from './ledger-client.js'
 
-/** A call asks for a hold once, and once more for each route that needs more credit than those before it. */
+/** A call asks for one hold, and for another for each route that needs more credit than those before. */
 const LOOKED_UP_HOLDS = 32
 
-/** The errors of a call whose key another call has taken. */
+/** The errors of a call whose key is claimed by another call. */
 const CLAIM_TAKEN: readonly ErrorCode[] = ['idempotency_in_flight', 'idempotency_completed']
 
-/** Returns the id of the hold that a call asks for after so many others. */
+/** Returns the id of the hold that a call asks for after this many others. */
 function holdIdOf(callId: string, before: number): string {
   return before === 0 ? callId : `${callId}-${before + 1}`
 }
 
-/** Returns the ids of the holds that a call may have taken, so that it can be found by its own id. */
+/** Returns the ids of all holds that a call may have taken, so that the call can be found by its own id. */
 export function holdIdsOf(callId: string): readonly string[] {
   return Array.from({ length: LOOKED_UP_HOLDS }, (_, before) => holdIdOf(callId, before))
 }
@@ -41,7 +41,7 @@ export function holdMs({ settleMs, totalMs }: Pick<Limits, 'settleMs' | 'totalMs
   return totalMs + settleMs + SPARE_TTL_MS
 }
 
-/** Time beyond the limits of a call, for a process to notice its end and to reach the ledger. */
+/** Time beyond a call's own deadlines in which a process notices the end and reaches the ledger. */
 const SPARE_TTL_MS = 60_000
 
 /** The credits and tokens that a call may use. */
@@ -49,11 +49,11 @@ export interface HoldNeed {
   readonly hold: Credits
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Set if the ledger chooses how long the output may be. All the other figures are then the least. */
+  /** Set if the ledger chooses the length of the output. All other figures are then minimums. */
   readonly steps?: OutputSteps | undefined
 }
 
-/** Output beyond the least. */
+/** Output beyond the minimum. */
 export interface OutputSteps {
   readonly credits: Credits
   readonly tokens: number
@@ -74,7 +74,7 @@ interface Held extends Amounts {
   /** Undefined if the caller has no limits. */
   readonly states: readonly LimitState[] | undefined
   readonly facts: CallFacts
-  /** See {@link HoldKeeper.holder}, from before it was asked for. */
+  /** The value of {@link HoldKeeper.holder} before the hold was requested. */
   readonly holder: string | undefined
 }
 
@@ -92,15 +92,14 @@ export class HeldCredit {
   private asked = 0
   private isAsking = false
   /**
-   * Set while a hold that is not kept is asked for again. Never rejects. Wait for it before {@link handOver} and
-   * {@link release}.
+   * Set while a lost hold is being taken again. Never rejects. Wait for it before {@link handOver} and {@link release}.
    */
   renewing: Promise<HoldRefusal | undefined> | undefined
 
   constructor(
     private readonly parts: HoldParts,
     private readonly requestId: string,
-    /** Unique. The ids of the holds begin with it. */
+    /** Unique. The ids of the holds start with it. */
     private readonly callId: string,
     private readonly account: string,
     private readonly claim: string | undefined,
@@ -109,7 +108,7 @@ export class HeldCredit {
     private readonly hidesBalance: boolean,
   ) {}
 
-  /** The amount on hold, 0 without a hold. */
+  /** The amount on hold. 0 without a hold. */
   get amount(): Credits {
     return this.held?.amount ?? 0n
   }
@@ -119,15 +118,16 @@ export class HeldCredit {
     return this.held?.outputTokens ?? 0
   }
 
-  /** Returns headers with the rest of the caller's own limits after the hold. Undefined if there are none to show. */
+  /** Returns headers with what the hold leaves of the caller's own limits. Undefined if there are none to show. */
   limitHeaders(): Readonly<Record<string, string>> | undefined {
     const states = this.held?.states
     return states === undefined ? undefined : this.limits?.headers(states)
   }
 
   /**
-   * Ensures that at least this much is on hold, of credits and of what else is limited. Replaces a smaller hold in one step.
-   * If the ledger chooses the output, the next route gets as much as the one before, or as a new hold pays.
+   * Ensures that at least this much credit, and this much of every other limit, is on hold. Replaces a smaller hold in
+   * one step.
+   * If the ledger chooses the output, the next route gets as much as the previous one, or as much as a new hold covers.
    *
    * @returns the refusal if there is not enough; a smaller hold then stays. Throws if the ledger does not answer, or if
    * another call has the claim.
@@ -156,21 +156,22 @@ export class HeldCredit {
     } finally {
       this.isAsking = false
     }
-    // This process may have stood still while the ledger was asked.
+    // This process may have been suspended while the ledger was asked.
     return refusal === undefined && !holds.isKept(holder) ? this.renew() : refusal
   }
 
   /**
-   * Takes the hold again if it is not kept any more, with another id. A key that another call has taken meanwhile stays
-   * with that call.
+   * Takes the hold again, with another id, if it was lost. If another call has taken the idempotency key meanwhile,
+   * that call
+   * keeps it.
    *
-   * @returns the refusal, after which the call has nothing on hold, but can still be settled. Never rejects
+   * @returns the refusal, after which the call has nothing on hold but can still be settled. Never rejects
    */
   renew(): Promise<HoldRefusal | undefined> {
     const { asked, held, isAsking } = this
     if (this.renewing !== undefined) return this.renewing
     const isLost = held !== undefined && !this.parts.holds.isKept(held.holder)
-    // The last ones are left to dearer routes: a call is not found by further ones.
+    // The last ids are left for more expensive routes: a call cannot be found by any later id.
     if (!isLost || isAsking || asked > LOOKED_UP_HOLDS / 2) return Promise.resolve(undefined)
     this.renewing = this.askAgain(held).finally(() => {
       this.renewing = undefined
@@ -178,7 +179,7 @@ export class HeldCredit {
     return this.renewing
   }
 
-  /** Returns the steps to ask for. A later route gets no more than the one before. */
+  /** Returns the steps to ask for. A later route gets no more than the previous one. */
   private stepsOf({ outputTokens, steps }: HoldNeed): OutputSteps | undefined {
     const { held } = this
     if (held === undefined || steps === undefined) return steps
@@ -260,7 +261,9 @@ export class HeldCredit {
     return undefined
   }
 
-  /** Hands the hold over to the settlement of a charge. Returns its id, and what the charge uses of the caller's limits. */
+  /**
+   * Hands the hold over to the settlement of a charge. Returns its id, and what the charge uses of the caller's limits.
+   */
   handOver({ cost, usage }: Charge): {
     readonly holdId: string
     readonly limits: readonly LimitUse[] | undefined
@@ -335,7 +338,10 @@ export class HeldCredit {
     }
   }
 
-  /** A hold that was taken without a test of the caller's limits, or without its steps. */
+  /**
+   * Releases a hold that the ledger granted without testing the caller's limits or without its steps. Returns the
+   * error.
+   */
   private granted(request: HoldRequest): Error {
     return this.perhapsTaken(
       request,
@@ -343,7 +349,7 @@ export class HeldCredit {
     )
   }
 
-  /** Releases a hold that may have been taken all the same. */
+  /** Releases a hold that may have been taken despite the answer. Returns the error. */
   private perhapsTaken(request: HoldRequest, why: string): Error {
     this.parts.ledger.holdTaken()
     void this.parts.ledger.release(request, this.requestId)
@@ -355,12 +361,12 @@ export class HeldCredit {
   }
 }
 
-/** Whether an answer has a number of steps that the request allows. */
+/** Whether the number of steps in an answer is one that the request allows. */
 function isCount(count: unknown, { steps }: HoldRequest): count is number {
   return Number.isInteger(count) && (count as number) >= 0 && (count as number) <= (steps?.most ?? 0)
 }
 
-/** Returns the number of steps with which a hold was refused. Undefined if the request does not allow it. */
+/** Returns the number of steps for which a hold was refused. Undefined if the request does not allow that number. */
 function refusedSteps({ steps = 0 }: { readonly steps?: number }, request: HoldRequest): bigint | undefined {
   return isCount(steps, request) ? BigInt(steps) : undefined
 }

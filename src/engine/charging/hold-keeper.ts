@@ -2,25 +2,25 @@ import type { EngineOptions } from '../../contracts/engine-options.js'
 import { LazyContext } from '../asking/lazy-context.js'
 import { within } from '../asking/within.js'
 
-/** How often this process looks whether it has stood still. */
+/** How often this process checks whether it was suspended. */
 const PULSE_MS = 1_000
-/** Time until a ledger that has failed is asked again. */
+/** The time after which a ledger that failed is asked again. */
 const RETRY_MS = 1_000
 
 /**
- * Reports to a ledger that several processes share that this one lives, so that its holds are kept. Notices if this process
- * has stood still, for example in a paused machine: its holds may then be gone, and are taken again before more is sent.
+ * Tells a shared ledger that this process is alive, so that its holds are kept. Notices if the process was suspended,
+ * for example in a paused machine: its holds may then be lost, and are taken again before more is sent.
  *
- * A ledger that does not answer is asked again, and no call waits for it longer than `storeMs`.
+ * A ledger that does not answer is asked again. No call waits for it longer than `storeMs`.
  */
 export class HoldKeeper {
-  /** The name under which the ledger takes holds. Undefined if it keeps none, or has not answered yet. */
+  /** The name under which the ledger takes holds. Undefined if the ledger keeps no names, or has not answered yet. */
   holder: string | undefined
   private firstHolder: string | undefined
   private silentMs = Infinity
   /** When the pulse last fired, or the holds were last confirmed. */
   private awakeAt: number
-  /** When the ledger is asked next. */
+  /** When to ask the ledger next. */
   private dueAt = -Infinity
   private asking: Promise<void> | undefined
   private confirming: Promise<void> | undefined
@@ -29,7 +29,7 @@ export class HoldKeeper {
   private hasEnded = false
   private cancelTimer = (): void => {}
 
-  /** @param renewAll takes the holds again that are not kept. Must not reject */
+  /** @param renewAll takes all lost holds again. Must not reject */
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'ledger' | 'limits'>,
     private readonly renewAll: () => Promise<unknown>,
@@ -37,22 +37,22 @@ export class HoldKeeper {
     this.awakeAt = options.clock.now()
   }
 
-  /** Does nothing if the ledger keeps no holds. */
+  /** Does nothing for a ledger that does not track holders. */
   start(): void {
     if (typeof this.options.ledger.keepHolds === 'function') this.pulse()
   }
 
-  /** Returns whether a hold that was asked for under this name is still kept, as far as is known. */
+  /** Returns whether a hold taken under this name is still kept, as far as is known. */
   isKept(holder: string | undefined): boolean {
     return (holder ?? this.firstHolder) === this.holder
   }
 
-  /** Returns whether this process has stood still for so long that its holds must be confirmed before more is sent. */
+  /** Returns whether this process was suspended for so long that its holds must be confirmed before more is sent. */
   mayBeLost(now: number): boolean {
     return this.confirming !== undefined || now - this.awakeAt > this.silentMs / 2
   }
 
-  /** Settles when the holds are known to be kept, were taken again or refused, or the ledger does not answer. */
+  /** Settles when the holds are confirmed, taken again or refused, or when the ledger does not answer. */
   confirm(): Promise<void> {
     this.awakeAt = this.options.clock.now()
     this.confirming ??= this.ask().finally(() => {
@@ -61,7 +61,7 @@ export class HoldKeeper {
     return this.confirming
   }
 
-  /** Settled when the ledger is asked nothing more. */
+  /** Settles when nothing more is asked of the ledger. */
   async end(): Promise<void> {
     this.hasEnded = true
     this.cancelTimer()
@@ -97,7 +97,7 @@ export class HoldKeeper {
     try {
       const { everyMs, holder, silentMs } = await within(clock, limits.storeMs, ledger.keepHolds!(context))
       nextMs = everyMs
-      // An answer from before this process stood still may come last.
+      // An answer from before the suspension may arrive last.
       if (number > this.answered) {
         this.answered = number
         this.firstHolder ??= holder

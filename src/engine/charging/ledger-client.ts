@@ -17,14 +17,14 @@ import { reportUnavailable } from '../failures/store-failures.js'
 import { ChargeRequest } from './charge-request.js'
 import { type LedgerRequest, LedgerRetry } from './ledger-retry.js'
 
-/** A call whose charge is not yet confirmed by the ledger, or a call as the ledger knows it. */
+/** A call whose charge the ledger has not confirmed yet, or a call as the ledger knows it. */
 export type FoundCall =
   | { readonly state: 'settling'; readonly charge: Charge; readonly facts: CallFacts }
   | LedgerCall
 
-/** All that is asked of the ledger for calls: holds once, settlements and releases until they are through. */
+/** Everything that calls ask of the ledger. Holds are tried once, settlements and releases until they succeed. */
 export class LedgerClient {
-  /** Holds that were taken here and have not yet ended in a settlement, in a release, or in giving either up. */
+  /** Holds taken here that are neither settled, released nor given up yet. */
   openHolds = 0
   /** The settlements that the ledger has not confirmed, by their holds. */
   private readonly settling = new Map<string, SettleRequest>()
@@ -34,8 +34,9 @@ export class LedgerClient {
   constructor(private readonly options: EngineOptions) {}
 
   /**
-   * Asks for a hold, once. If there is no answer, the hold is released, since it may have been taken, and the result is a
-   * 503. Call {@link holdTaken} for a granted hold.
+   * Asks for a hold, once. If there is no answer, releases the hold, since it may have been taken, and returns a 503.
+   * Call
+   * {@link holdTaken} for a granted hold.
    */
   async hold(request: HoldRequest, requestId: string): Promise<HoldResult> {
     const { clock, ledger, limits } = this.options
@@ -57,19 +58,19 @@ export class LedgerClient {
   /**
    * Posts a charge. Retries until it is posted or `settleMs` has passed, and then emits `charge-failed`.
    *
-   * @returns the usable part of the ledger's answer, or undefined if there is none within `settleWaitMs`
+   * @returns the usable part of the ledger's answer. Undefined if there is none within `settleWaitMs`
    */
   settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
     this.settling.set(request.holdId, request)
     return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
   }
 
-  /** Frees a hold, again and again until it is through; one that cannot be freed in time ends by its expiry. */
+  /** Releases a hold and retries until that succeeds. A hold that cannot be released in time expires. */
   async release(request: ReleaseRequest, requestId: string): Promise<void> {
     await this.free(request, requestId, this.endedWithHold)
   }
 
-  /** Returns a call of an account by the holds that it may have taken. Its settlement may still be under way here. */
+  /** Finds a call of an account by the holds that it may have taken. Its settlement may still be running here. */
   async find(
     query: LedgerCallQuery,
     context: LazyContext,
@@ -84,7 +85,7 @@ export class LedgerClient {
     return askStore('ledger', this.options, context, () => lookUps.findCall(query, context))
   }
 
-  /** Settled when nothing is under way any more. */
+  /** Settles when nothing is running. */
   idle(): Promise<void> {
     return this.underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve))
   }
@@ -111,7 +112,7 @@ export class LedgerClient {
     return new LedgerRetry(this.options, request, ended).start()
   }
 
-  /** Of a hold that was not counted: it may not have been taken. */
+  /** Ends a request whose hold was not counted, since it may not have been taken. */
   private readonly ended = (): void => {
     this.underWay--
     if (this.underWay === 0) for (const resume of this.waiting.splice(0)) resume()

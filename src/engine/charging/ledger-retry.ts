@@ -6,12 +6,12 @@ import { afterReadyAnswers, DeadlinePassed, isPromise } from '../asking/within.j
 /** A request to the ledger that is retried, and its callbacks. */
 export interface LedgerRequest<T> {
   readonly requestId: string
-  /** The hold that it settles, if it is a settlement. */
+  /** The hold that the request settles. Undefined if it is no settlement. */
   readonly settles?: string
   ask(context: LazyContext): Awaitable<T>
-  /** Checks the first answer, even one that comes too late. A throw counts as a failure. */
+  /** Checks the first answer, even a late one. A throw counts as a failure. */
   read?(answer: T): T
-  /** There was no answer in the time for all tries together. */
+  /** Called if there was no answer within the time for all tries. */
   gaveUp(error: unknown): void
 }
 
@@ -19,33 +19,33 @@ const FIRST_RETRY_MS = 100
 const LONGEST_RETRY_MS = 5_000
 
 /**
- * Asks the ledger again and again until it has answered, or `settleMs` is over; another try follows after `storeMs`. All
- * tries ask for the same, so that whichever is answered first is the answer to all of them.
+ * Repeats a request to the ledger until it is answered or `settleMs` has passed. A try without an answer counts as failed
+ * after `storeMs`. All tries are identical, so the first answer holds for all of them.
  */
 export class LedgerRetry<T> {
   private readonly startedAt: number
   /** Whether the caller was told that there is no answer so far. */
   private isLate = false
-  /** When the try under way has failed, or the next one is due. */
+  /** When the running try fails, or the next one is due. */
   private nextAt = 0
   private retryMs = FIRST_RETRY_MS
   private tried: LazyContext | undefined
   private isAnswered = false
   private isOver = false
   private cancelTimer: (() => void) | undefined
-  /** Settles the caller's promise. Only the first time counts. */
+  /** Settles the caller's promise. Only the first call counts. */
   private resolve!: (answer: T | undefined) => void
 
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
     private readonly request: LedgerRequest<T>,
-    /** Called once, when nothing is asked any more. */
+    /** Called once, when the request is over. */
     private readonly ended: (request: LedgerRequest<T>) => void,
   ) {
     this.startedAt = options.clock.now()
   }
 
-  /** Returns the answer, or undefined if there is none, or none in the time that a reply can wait. */
+  /** Returns the answer. Undefined if there is none, or none within the time that a reply can wait. */
   start(): Promise<T | undefined> {
     return new Promise((resolve) => {
       this.resolve = resolve

@@ -1,4 +1,4 @@
-/** No character from here on has a normal form other than itself. All of them have four bytes of UTF-8. */
+/** From here on, no character has a normal form other than itself, and each takes four bytes of UTF-8. */
 const FIRST_UNCHANGED = 0x30000
 const FIRST_OF_FOUR_BYTES = 0x10000
 const BYTES_OF_LONE_SURROGATE = 3
@@ -9,16 +9,16 @@ const MARK_FLAG = 1 << (2 * BITS)
 const MARK = /^\p{M}/u
 
 /**
- * Counts the bytes of a text in UTF-8, or in NFKC where that is longer: tokenizers may normalise a text first. Takes time
- * in proportion to the length, while `normalize` takes the square of a run of marks.
+ * Counts the bytes of a text in UTF-8, or in NFKC if that is longer, since tokenizers may normalise a text first. Takes
+ * linear time, while `normalize` takes quadratic time for a run of marks.
  *
- * Marks change their order when a text is normalised, and may take the place of a mark that was part of the character
- * before them. So marks, and characters before marks, count as fully decomposed: no normal form is longer.
+ * Normalising reorders marks, and a mark may replace one that was part of the character before it. So marks, and
+ * characters before marks, count as fully decomposed: no normal form is longer.
  */
 export class LongestBytes {
   /**
-   * Of each character that was met: its bytes, what it has more before a mark, and whether it is a mark. Node's own data
-   * fill it, so that it fits any version of Unicode.
+   * For each character seen so far: its bytes, its additional bytes before a mark, and whether it is a mark. Node's own
+   * data fill the table, so it fits any version of Unicode.
    */
   private readonly known = new Uint16Array(FIRST_UNCHANGED)
 
@@ -42,12 +42,12 @@ export class LongestBytes {
         moreBeforeMark = (entry >> BITS) & BYTES_MASK
       }
     }
-    // A chat template may join the text with one that begins with a mark.
+    // A chat template may put a mark after the text.
     return bytes + moreBeforeMark
   }
 
   private learn(code: number): number {
-    // Half of a pair stays unknown, or the pair would be read as two of them.
+    // Half of a pair must not be remembered, or a pair would be read as two characters.
     if (isSurrogate(code)) return BYTES_OF_LONE_SURROGATE
     const character = String.fromCodePoint(code)
     const decomposed = character.normalize('NFKD')

@@ -8,11 +8,11 @@ import {
 } from '../../base/prices.js'
 import { mediaCount, type Usage } from '../../protocol/usage.js'
 
-/** All that a price depends on, frozen when the call is dispatched. */
+/** Everything that a price depends on, frozen when the call is dispatched. */
 export interface Terms {
   readonly prices: PriceTable
   readonly markup: MarkupTerms
-  /** Set if the caller's own key is used: the fee replaces the price. */
+  /** Set if the caller's own key is used. The fee then replaces the price. */
   readonly byokFee?: ByokFee
 }
 
@@ -24,17 +24,17 @@ export interface PricedUsage {
 
 export const FREE: PricedUsage = Object.freeze({ cost: 0n, base: 0n, markup: 0n })
 
-/** Prices are per this many tokens. */
+/** Prices are given for this many tokens. */
 const TOKENS_PER_PRICE = 1_000_000n
 const BASIS = 10_000n
-/** The unit in which `base` is exact: a share in basis points of a price per million tokens. */
+/** The unit in which `base` is exact: one basis point of a price per million tokens. */
 const UNIT = TOKENS_PER_PRICE * BASIS
-/** The same of `base` with a markup, a share of it in basis points. */
+/** The unit in which a markup on `base` is exact: one basis point of `UNIT`. */
 const MARKED_UNIT = UNIT * BASIS
 
 /**
- * Returns the cost of a usage: `base` exact, then `cost = base + base x basisPoints / 10,000 + flat`. Each of
- * cost and base is rounded up once, and the markup is their difference, so that base + markup = cost always holds.
+ * Returns the cost of a usage. `base` is exact, and `cost = base + base x basisPoints / 10,000 + flat`. Base and cost
+ * are each rounded up once. The markup is their difference, so base + markup = cost always holds.
  */
 export function price(usage: Usage, terms: Terms): PricedUsage {
   const row = priceRow(terms.prices, usage.prompt)
@@ -53,7 +53,7 @@ function inputPrice(usage: Usage, row: PriceRow): bigint {
       BigInt(cacheWrite) * row.cacheWrite
     )
   }
-  // As much text outside the cache as there can be: no report says how many audio and image tokens are in the cache.
+  // Assumes as much uncached text as possible: no report says how many cached tokens are audio or images.
   const text = prompt - Math.min(Math.max(cached + cacheWrite, audio + image), prompt)
   return dearestTokens(prompt, [
     { tokens: audio, each: row.audioInput ?? 0n },
@@ -84,7 +84,7 @@ interface PricedTokens {
   readonly each: Credits
 }
 
-/** The price of `total` tokens, each at one of these prices: the dearest ones that there are. */
+/** The price of `total` tokens if each takes the most expensive price still available. */
 function dearestTokens(total: number, priced: PricedTokens[]): bigint {
   priced.sort((one, other) => (one.each > other.each ? -1 : Number(one.each < other.each)))
   let left = total
@@ -101,16 +101,17 @@ function fromListPrice(list: bigint, { byokFee: fee, markup }: Terms): PricedUsa
   const exact = fee === undefined ? list * BASIS : fee.flat * UNIT + list * fee.basisPoints
   const marked = exact * (BASIS + markup.basisPoints) + markup.flat * MARKED_UNIT
   const cost = roundUpToWire(ceilDiv(marked, MARKED_UNIT))
-  // A base of more places than the cost would leave a markup that no JSON number carries.
+  // If the base had more decimal places than the cost, no JSON number could represent the markup.
   const base = roundUpToWire(ceilDiv(exact, UNIT), cost)
   return { cost, base, markup: cost - base }
 }
 
 /**
- * The most that a call with at most these tokens can cost: every prompt token at its dearest, every output token at its
- * dearest, in the dearest tier that up to twice the prompt estimate can reach.
+ * Returns the most that a call with at most these tokens can cost. Every prompt and output token is taken at its
+ * highest
+ * price, in the most expensive tier that up to twice the prompt estimate can reach.
  *
- * @param hasMedia whether the prompt may have audio or images. A model may answer any prompt with either.
+ * @param hasMedia whether the prompt may contain audio or images. A model may answer any prompt with either.
  */
 export function dearestCost(
   promptTokens: number,

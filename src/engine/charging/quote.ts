@@ -13,11 +13,11 @@ import { dearestCost, type Terms } from './price.js'
 export interface Quote extends HoldNeed {
   readonly terms: Terms
   readonly priceVersion: string | undefined
-  /** Whether the input may have audio or images. */
+  /** Whether the input may contain audio or images. */
   readonly hasMedia: boolean
 }
 
-/** Parses prices; frozen ones only once, however often a catalogue hands them out. */
+/** Parses prices. Frozen prices are parsed only once, however often a catalogue returns them. */
 export type PriceReader = (prices: Prices, what: string) => PriceTable
 
 export function createPriceReader(): PriceReader {
@@ -50,7 +50,7 @@ export interface QuoteRequest {
   readonly output: OutputRange
 }
 
-/** Quotes one route. Refuses a model that has no price, or prices that cannot be read, with `price_missing`. */
+/** Quotes one route. Refuses a model without a price, or with prices that cannot be read, with `price_missing`. */
 export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
   const { model, route, markup, byokFee } = request
   const prices = route.prices ?? model.prices
@@ -90,8 +90,9 @@ export function quote(request: QuoteRequest, readPrices: PriceReader): Quote {
 }
 
 /**
- * Divides the output beyond the least into steps. Every number of steps is held at no less than its cost: the dearest tier
- * decides the cost, so a later token is never cheaper than an earlier one, and their average covers both.
+ * Divides the output beyond the minimum into steps. Any number of steps is held at no less than its cost. The most
+ * expensive tier decides the cost, so a later token is never cheaper than an earlier one, and their average covers
+ * both.
  */
 function outputSteps({ least, most, step, usual }: OutputRange, hold: Credits, whole: Credits): OutputSteps {
   const count = Math.floor((most - least) / step)
@@ -105,7 +106,7 @@ function outputSteps({ least, most, step, usual }: OutputRange, hold: Credits, w
   }
 }
 
-/** Returns the most output tokens for which the hold is at most `credits`. Undefined if not even one is. */
+/** Returns the most output tokens for which the hold is at most `credits`. Undefined if not even one fits. */
 export function outputTokensWithin(
   credits: Credits,
   { hasMedia, inputTokens, outputTokens, terms }: Quote,

@@ -7,8 +7,8 @@ const SWEEP_EVERY_MS = 30_000
 const HOLDS_A_SWEEP = 500
 
 /**
- * Reports holds whose process died before it could settle or release them. Returns a function that ends it, settled when
- * nothing more is asked of the ledger.
+ * Reports holds whose process died before it could settle or release them. Returns a function that stops the sweeper
+ * and settles when nothing more is asked of the ledger.
  */
 export function startSweeper(options: EngineOptions): () => Promise<void> {
   const { clock, emit, ledger, limits } = options

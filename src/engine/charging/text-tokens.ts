@@ -1,15 +1,15 @@
 /**
- * How many tokens a text has at most, by the kinds of its characters. No tokenizer runs here: each byte of UTF-8 costs a
- * part of a token that depends on the byte before it, so that one pass with one look-up a byte is enough.
+ * Bounds the number of tokens in a text by the kinds of its characters. No tokenizer runs here. Each byte of UTF-8
+ * costs a fraction of a token that depends on the byte before it, so one pass with one look-up per byte is enough.
  *
- * Calibrated so that prose of any script, code, encodings, tables and noise have no more tokens in o200k, cl100k and
- * Llama 3 than are counted, while English prose and code are counted at no more than 1.6 times their tokens in o200k.
+ * Calibrated on prose of all scripts, code, encodings, tables and noise: none has more tokens in o200k, cl100k or Llama
+ * 3 than are counted. English prose and code are counted at no more than 1.6 times their tokens in o200k.
  */
 
-/** Costs are in this part of a token. */
+/** Costs are given in this fraction of a token. */
 export const COST_PER_TOKEN = 16
 
-/** Letters that often follow a letter in English and in code: such pairs are mostly inside of one token. */
+/** Letters that often follow a letter in English and in code. Such pairs are mostly inside one token. */
 const COMMON_FOLLOWERS: Readonly<Record<string, string>> = {
   a: 'bcdgilmnprstz',
   b: 'ejlou',
@@ -37,7 +37,7 @@ const COMMON_FOLLOWERS: Readonly<Record<string, string>> = {
 }
 const COMMON_FIRST_LETTERS = 'abcdfimoprstvwy'
 const COMMON_LAST_LETTERS = 'deglnrstwy'
-/** Long runs of these are one token. */
+/** Long runs of these characters are one token. */
 const RULERS = '-=*_#./~'
 
 const COMMON_PAIR = 2
@@ -49,16 +49,16 @@ const RARE_EDGE = 16
 const REPEATED_SIGN = 8
 const REPEATED_RULER = 2
 const SPACE_BEFORE_OTHER = 8
-/** Taken off for most spaces after two others: a long run is one token or few. */
+/** The discount for most spaces after two others, since a long run of spaces is few tokens. */
 const FURTHER_SPACE = 9
 
 type Kind = 'space' | 'line' | 'tab' | 'digit' | 'upper' | 'lower' | 'sign' | 'other'
 
 /**
- * What an ASCII character costs by its own kind, and by the kind of the one before it; `other` are control characters,
- * and before it also whatever is not ASCII. Letters after letters and spaces are looked at more closely.
+ * The cost of an ASCII character by its own kind and the kind of the one before it. `other` means control characters;
+ * as the previous kind it also means anything that is not ASCII. Letters after letters and spaces are refined below.
  *
- * A digit is a token of its own to many tokenizers (Llama 2, Qwen, Gemini), though not to OpenAI's.
+ * A digit is a token of its own in many tokenizers (Llama 2, Qwen, Gemini), though not in OpenAI's.
  */
 const COSTS: Readonly<Record<Kind, Readonly<Record<Kind, number>>>> = {
   space: { space: 10, line: 0, tab: 16, digit: 16, upper: 11, lower: 0, sign: 6, other: 16 },
@@ -72,8 +72,8 @@ const COSTS: Readonly<Record<Kind, Readonly<Record<Kind, number>>>> = {
 }
 
 /**
- * What other characters cost, from each of these on. A byte is at most one token, so that two to four tokens are the
- * most; only the scripts that tokenizers know well cost less.
+ * The cost of other characters, from each of these code points on. A byte is at most one token, so two to four tokens
+ * are the most. Only the scripts that tokenizers know well cost less.
  */
 const SCRIPTS: readonly (readonly [from: number, cost: number])[] = [
   [0x0080, 24], // accented Latin letters
@@ -105,20 +105,20 @@ const SCRIPTS: readonly (readonly [from: number, cost: number])[] = [
 ]
 
 const BYTES = 256
-/** Bytes of characters that are not ASCII begin here, the first of each character at `FIRST_LEAD`. */
+/** Bytes of characters that are not ASCII start here. The first byte of each character starts at `FIRST_LEAD`. */
 const FIRST_OTHER = 0x80
 const FIRST_LEAD = 0xc0
 const LINE_FEED = 0x0a
 const SPACE = 0x20
-/** Not in UTF-8. */
+/** A byte that never occurs in UTF-8. */
 const PADDING = 0xff
 export const PADDING_BYTES = 3
-/** What each byte costs after each: that of `b` after `a` is at `a * 256 + b`. */
+/** The cost of each byte after each other one: that of `b` after `a` is at `a * 256 + b`. */
 const PAIRS = bytePairs()
 
 /**
- * Returns the cost of so many bytes of UTF-8, in sixteenths of a token. Writes {@link PADDING_BYTES} after them: to read
- * four bytes at a time takes three fifths of the time that one at a time does.
+ * Returns the cost of the first `length` bytes of UTF-8, in sixteenths of a token. Overwrites {@link PADDING_BYTES}
+ * after them: reading four bytes at a time takes three fifths of the time of reading single bytes.
  */
 export function costOf(utf8: Uint8Array, length: number): number {
   const pairs = PAIRS
@@ -163,7 +163,7 @@ function bytePairs(): Uint8Array {
   return pairs
 }
 
-/** The cost of a character by its first byte and six bits of the second, with which its script is known. */
+/** Returns the cost of a character by its first byte and six bits of the second, which identify its script. */
 function leadCost(first: number, six: number): number {
   if (first < 0xe0) return scriptCost(((first & 0x1f) << 6) | six)
   if (first < 0xf0) return scriptCost(((first & 0x0f) << 12) | (six << 6))
@@ -176,7 +176,7 @@ function scriptCost(character: number): number {
   return found
 }
 
-/** The cost if it depends on more than the kinds of the two, otherwise undefined. */
+/** Returns the cost if it depends on more than the two kinds. Otherwise undefined. */
 function letterCost(before: string, character: string, kindBefore: Kind, kind: Kind): number | undefined {
   if (kind === 'upper' && kindBefore === 'upper') {
     return isCommonPair(before.toLowerCase(), character.toLowerCase()) ? COMMON_CAPITALS : RARE_CAPITALS

@@ -6,11 +6,11 @@ import { COST_PER_TOKEN, costOf, PADDING_BYTES } from './text-tokens.js'
 
 const FEWEST_BYTES_PER_TOKEN = 3
 const MOST_BYTES_PER_TOKEN = 4
-/** As much text as is read at a time. */
+/** The number of bytes read at a time. */
 const BUFFER_BYTES = 65_536
 
 /**
- * The default for prompts: a hold counts text by the kinds of its characters, and a charge takes 4 bytes of UTF-8 for a
+ * The default for prompts. A hold counts text by the kinds of its characters. A charge counts 4 bytes of UTF-8 as a
  * token.
  */
 export function createTextCounter(): TokenCounter {
@@ -50,12 +50,14 @@ class TextTally implements TokenTally {
   }
 }
 
-/** A token is 3 bytes of UTF-8 if too few would be wrong, 4 if too many would. The default for replies. */
+/**
+ * The default for replies. A token is 3 bytes of UTF-8 if an undercount would be wrong, and 4 if an overcount would.
+ */
 export const byteRatioCounter: TokenCounter = { tally: () => new ByteTally() }
 
 /**
- * As many tokens as a text has bytes of UTF-8, or its compatibility form if that is longer, which some tokenizers make of
- * it first: no tokenizer makes more.
+ * Counts the bytes of UTF-8, or of the compatibility form if that is longer, since some tokenizers normalise first. No
+ * tokenizer makes more tokens.
  */
 export function createByteCounter(): TokenCounter {
   let longest: LongestBytes | undefined
@@ -102,7 +104,10 @@ class ByteTally implements TokenTally {
   }
 }
 
-/** A host's counter, whose counts are amounts of money: one that is no whole number from 0 up is thrown, by its name. */
+/**
+ * Wraps a host's counter, whose counts become amounts of money. Throws an error with the counter's name if a count is
+ * no whole number from 0 up.
+ */
 export function checkedCounter(counter: TokenCounter): TokenCounter {
   return { tally: () => new CheckedTally(counter.tally()) }
 }

@@ -7,7 +7,7 @@ export interface UsageBounds {
   readonly n: number
 }
 
-/** A prompt or a choice of more tokens is nonsense. */
+/** A prompt or a choice with more tokens is implausible. */
 const MOST_TOKENS = 10_000_000
 
 export interface ResolvedUsage {
@@ -15,7 +15,7 @@ export interface ResolvedUsage {
   readonly basis: 'reported' | 'estimated'
 }
 
-/** The tokens that take the place of a missing prompt or completion. */
+/** The tokens used for a missing prompt or completion. */
 export interface TokenEstimates {
   readonly prompt: number
   readonly completion: number
@@ -46,18 +46,21 @@ export class UsageMeter {
     imageInput: undefined,
     imageOutput: undefined,
   }
-  /** Fields that were reported already: a provider that reports with every chunk would flood the host's log. */
+  /** Fields already reported. Otherwise a provider that reports with every chunk would flood the host's log. */
   private told: readonly (Field | 'total')[] = NOTHING_TOLD
   private final = false
   private tokensFollowed = false
-  /** The failure of the reply came with a report, which counts the output in the same event too. */
+  /**
+   * Set if the reply failed in the event that carried a report. That report counts the output of the same event too.
+   */
   private hasFailed = false
-  /** The completion reported last can be the whole one: it is of a final snapshot, or no token has come since. */
+  /** Whether the latest completion count may be final: it comes from a final snapshot, or no token has come since. */
   private wholeCompletion = false
 
   /**
-   * @param onImplausible called once a field, for a value that is no count, above the catalogue's limit, or larger than the
-   * count of which it is a part
+   * @param onImplausible called once per field, for a value that is no count, is above the catalogue's limit, or is
+   * larger than the
+   * count that it is part of
    * @param onUnread called for cached tokens reported under a name that the adapter does not know
    */
   constructor(
@@ -68,7 +71,7 @@ export class UsageMeter {
 
   /**
    * @param finished whether the reply had finished before this snapshot came
-   * @param failed whether it came in the event with which the reply fails
+   * @param failed whether the snapshot came in the event in which the reply failed
    */
   snapshot(report: UsageReport, finished: boolean, failed = false): void {
     if (this.tokensFollowed && !this.final) this.wholeCompletion = false
@@ -82,32 +85,34 @@ export class UsageMeter {
     this.tokensFollowed = false
   }
 
-  /** A token after a report shows that the reply had not finished before it. */
+  /** Notes a token. A token after a report shows that the reply had not finished before the report. */
   token(): void {
     if (this.hasFailed) return
     this.tokensFollowed = true
     this.final = false
   }
 
-  /** Whether a final snapshot came: at or after the finish, or as the last thing before the provider said that it is done. */
+  /**
+   * Whether a final snapshot came: at or after the finish, or as the last thing before the provider ended the reply.
+   */
   reported(terminated: boolean): boolean {
     const counted = this.largest.prompt !== undefined || this.largest.completion !== undefined
     return counted && (this.final || (terminated && !this.tokensFollowed))
   }
 
-  /** Whether nothing is left to estimate: the prompt counts from the first report, the completion only from the last. */
+  /** Whether nothing needs an estimate: the prompt counts from the first report, the completion only from the last. */
   get complete(): boolean {
     return this.largest.prompt !== undefined && this.largest.completion !== undefined && this.wholeCompletion
   }
 
-  /** The provider's counts; a missing prompt or completion is estimated, a missing detail is 0. */
+  /** The provider's counts. A missing prompt or completion is estimated, and a missing detail is 0. */
   asReported(estimates: TokenEstimates): ResolvedUsage {
     const { prompt = estimates.prompt, completion } = this.largest
     if (completion === undefined || !this.wholeCompletion) return this.asEstimated(estimates)
     return { usage: this.filled(prompt, completion), basis: this.complete ? 'reported' : 'estimated' }
   }
 
-  /** Without a final report: the prompt as reported before, of the output the larger of reported before and estimated. */
+  /** The usage without a final report: the reported prompt, and the larger of the reported and the estimated output. */
   asEstimated(estimates: TokenEstimates): ResolvedUsage {
     const { prompt, completion } = this.largest
     return {
@@ -116,7 +121,7 @@ export class UsageMeter {
     }
   }
 
-  /** The provider's counts of a call that costs nothing; 0 for missing ones. */
+  /** The provider's counts of a call that costs nothing, with 0 for missing ones. */
   asFree(): ResolvedUsage {
     return { usage: this.filled(this.largest.prompt ?? 0, this.largest.completion ?? 0), basis: 'reported' }
   }
@@ -155,7 +160,7 @@ export class UsageMeter {
     }
   }
 
-  /** Reports parts that are larger than their whole: they are charged as the whole. */
+  /** Reports parts that are larger than their whole. They are charged as the whole. */
   private checkParts(): void {
     const {
       cached = 0,
@@ -174,7 +179,7 @@ export class UsageMeter {
     else if (audioOutput + imageOutput > completion) this.report('imageOutput', imageOutput)
   }
 
-  /** Returns a plausible count. A count above the catalogue's limit is plausible: the provider bills it. */
+  /** Returns a plausible count. A count above the catalogue's limit is plausible, since the provider bills it. */
   private read(field: Field | 'total', value: unknown): number | undefined {
     if (value === undefined || value === null) return undefined
     const isPossible = isCount(value) && value <= this.most(field)
@@ -188,7 +193,7 @@ export class UsageMeter {
     this.onImplausible(field, value)
   }
 
-  /** A part is clamped to its whole, however large. */
+  /** The highest plausible value. A part has none, since it is clamped to its whole. */
   private most(field: Field | 'total'): number {
     if (field === 'prompt') return MOST_TOKENS
     if (field === 'completion') return MOST_TOKENS * this.bounds.n

@@ -14,7 +14,7 @@ import type { CallRecorder } from './call-recorder.js'
 import { scrub } from './event-error.js'
 
 const MAX_EXTRA_BYTES = 1_024
-/** The status of a request whose client left before a status was sent. */
+/** The status recorded for a request whose client left before a status was sent. */
 const CLIENT_LEFT_STATUS = 499
 
 /** The facts of a provider's reply that events contain. */
@@ -24,11 +24,13 @@ interface ProviderReply {
   readonly upstreamId: string | undefined
 }
 
-/** Collects the facts of one request, for `calls()`, and at its end for the event and the store of calls. */
+/**
+ * Collects the facts of one request: for `calls()` while it runs, and at its end for the event and the store of calls.
+ */
 export class CallLog implements Listed {
   place = -1
   facts: CallFacts | undefined
-  /** Whose credential came with the request. */
+  /** The owner of the credential that came with the request. */
   caller: Principal | CredentialOwner | undefined
   /** The model that the client asked for, as sent. It may not exist. */
   askedModel: string | undefined
@@ -44,7 +46,7 @@ export class CallLog implements Listed {
   outputLimit: number | undefined
   /** The limit that refused the call. */
   limit: LimitRefusal | undefined
-  /** Read at the end. */
+  /** Read when the request ends. */
   reply: ProviderReply | undefined
   private stream: boolean | undefined
   private action: unknown
@@ -53,13 +55,13 @@ export class CallLog implements Listed {
   /** The field of the request that caused the refusal. */
   private field: string | undefined
   replayed = false
-  /** The charge was posted although another hold had its claim. */
+  /** Set if the charge was posted although another hold had the claim. */
   claimLost = false
-  /** The default, until something else is known. */
+  /** The default until something else is known. */
   outcome = 'completed'
   status = 200
   private readonly startedAt: number
-  /** The same by the wall clock, for events. */
+  /** The start by the wall clock, for events. */
   private readonly toldAt: number
 
   constructor(
@@ -77,7 +79,7 @@ export class CallLog implements Listed {
     emit(trace === undefined ? start : { ...start, trace })
   }
 
-  /** The request is known to be a good one. */
+  /** Notes the facts of a request that has passed its checks. */
   begin(facts: CallFacts, { own, stream }: Asked, headers: IncomingCall['headers']): void {
     this.facts = facts
     this.stream = stream
@@ -87,10 +89,10 @@ export class CallLog implements Listed {
     if (Number.isSafeInteger(retries) && retries > 0) this.clientRetry = retries
   }
 
-  /** Returns the facts so far. */
+  /** Returns the facts known so far. */
   soFar(): CallInFlight {
     const { facts, requestId, toldAt: startedAt } = this
-    // The ledger is given the same facts: nobody may change them on their way.
+    // The ledger gets the same object, so nobody may change it on the way.
     return Object.freeze(
       facts === undefined ? { requestId, startedAt } : { requestId, startedAt, facts: Object.freeze(facts) },
     )
@@ -185,7 +187,7 @@ export class CallLog implements Listed {
   }
 }
 
-/** Frozen with all that it holds. */
+/** Returns the explanation of a routing decision, deeply frozen. */
 function explain(
   { behind, chosenBy, considered, excluded }: Omit<RoutingExplanation, 'attempts'>,
   attempts: readonly RouteAttempt[],
@@ -203,7 +205,7 @@ function freezeList(list: readonly object[]): void {
   for (const item of list) Object.freeze(item)
 }
 
-/** A client may send its key in the wrong place. */
+/** A client may send its key in this header by mistake. */
 function labelOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : scrub(cleanLabel(text))
 }
@@ -214,7 +216,10 @@ function ownerOf(caller: Principal | CredentialOwner): CredentialOwner {
   return { credentialId, account, appId }
 }
 
-/** A value that the client sent for the record, or only its size. Leaves out values that are not JSON, from a host's parser. */
+/**
+ * Returns a value that the client sent for the record, or only its size if it is large. Leaves out values that are not
+ * JSON, which a host's own parser may produce.
+ */
 function extra(value: unknown): unknown {
   if (value === undefined) return undefined
   const json = jsonOf(value)

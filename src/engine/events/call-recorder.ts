@@ -4,24 +4,24 @@ import { isChargedOperation } from '../../rules/free-operations.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
 import { eventError } from './event-error.js'
 
-/** The most uncharged calls of one account that are recorded in a second: anybody with a key can cause any number. */
+/** The most uncharged calls of one account recorded per second. Anybody with a key can cause any number of them. */
 const UNCHARGED_A_SECOND = 100
-/** The same for all requests together that did not authenticate. */
+/** The most unauthenticated requests recorded per second, for all clients together. */
 const UNAUTHENTICATED_A_SECOND = 20
 const NOBODY = ''
 const UNAUTHENTICATED_STATUS = 401
 
 type Ended = Pick<KeptCall, 'at' | 'caller' | 'charge' | 'facts' | 'operation' | 'status'>
 
-/** Hands the calls that are worth keeping to the host's store of calls. */
+/** Passes the calls that are worth keeping to the host's store of calls. */
 export class CallRecorder {
   private second = 0
-  /** How many uncharged calls of each account were recorded in this second. */
+  /** The number of uncharged calls of each account recorded in this second. */
   private readonly uncharged = new Map<string, number>()
 
   constructor(private readonly options: Pick<EngineOptions, 'calls' | 'emit'>) {}
 
-  /** Whether to record a request that has ended. Counts it if it was not charged. */
+  /** Returns whether to record a request that has ended. Counts it if it was not charged. */
   wants(ended: Ended): boolean {
     if (ended.charge !== undefined) return true
     if (ended.status < 400 && !isChargedOperation(ended.operation)) return false
@@ -39,7 +39,7 @@ export class CallRecorder {
   /** Records a call. Reports a store that throws. */
   record(call: KeptCall): void {
     try {
-      // A host may have written an async method.
+      // A host may have written this method as async.
       const result: unknown = this.options.calls.record(call)
       if (result !== undefined) {
         Promise.resolve(result).catch((error) => this.reportFault(call.requestId, error))

@@ -1,10 +1,10 @@
 import type { EventError, RouterEvent } from '../../contracts/events.js'
 import { eventError } from './event-error.js'
 
-/** Ignores events: the host has no listener. */
+/** The listener of a host that has none. */
 const ignoreEvents = (): void => {}
 
-/** Makes an event sink that cannot disturb the engine: it freezes events and swallows the listener's errors. */
+/** Creates an event sink that cannot disturb the engine. It freezes events and swallows the listener's errors. */
 export function createEmitter(
   onEvent: ((event: RouterEvent) => unknown) | undefined,
   onFirstFailure: (error: EventError) => void,
@@ -25,10 +25,10 @@ export function createEmitter(
   }
 }
 
-/** Freezes an event and all that it holds. Events are plain data without cycles. */
+/** Freezes an event and everything in it. Events are plain data without cycles. */
 function freezeEvent(event: RouterEvent): RouterEvent {
   switch (event.type) {
-    // Every call has these two. To search them would take longer than everything else that is done with them.
+    // Every call emits these two. A generic deep freeze would take longer than all other work on them.
     case 'request-start':
       if (event.trace !== undefined) Object.freeze(event.trace)
       return Object.freeze(event)

@@ -1,9 +1,9 @@
-/** Callers and providers choose the keys, so memory is bounded. */
+/** Callers and providers choose the keys, so the memory is bounded. */
 const MAX_REMEMBERED = 1_000
 
-/** Recognises reports that the host has had before. */
+/** Recognises reports that the host has already received. */
 export class FirstTimes {
-  /** In the order in which they came. */
+  /** In order of arrival. */
   private readonly seen = new Set<string>()
 
   isFirst(key: string): boolean {

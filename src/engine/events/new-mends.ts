@@ -5,7 +5,7 @@ import type { FirstTimes } from './first-times.js'
 
 const MAX_NAME_CHARS = 64
 
-/** Returns the mends of a reply that the host has not heard of for this route, or undefined if there are none. */
+/** Returns the repairs of a reply that have not yet been reported for this route. Undefined if there are none. */
 export function newMends(
   mends: NonNullable<Reply['mends']>,
   routeId: string,

@@ -3,14 +3,14 @@ import { withDigitTexts } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 
 const PIECE_CHARACTERS = 64 * 1_024
-/** Written or sorted before others have a turn: a few milliseconds of work. */
+/** Pieces written or sorted in one turn of the event loop: a few milliseconds of work. */
 const PIECES_A_TURN = 4
 const NAMES_A_PIECE = 4_096
 const MAX_INDEX = 4_294_967_294
 
 /**
- * The SHA-256 of a JSON value, in which the order of fields makes no difference, and each digit of the callers' own schemas
- * and arguments does. A long one is hashed over several turns of the event loop.
+ * Returns the SHA-256 of a JSON value. The order of fields makes no difference, but every digit in the caller's own
+ * schemas and arguments does. A long value is hashed over several turns of the event loop.
  */
 export async function digestJson(value: unknown): Promise<string> {
   const hash = createHash('sha256')
@@ -22,7 +22,9 @@ export async function digestJson(value: unknown): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Writes JSON as `JSON.stringify` does, but with sorted fields, and a piece at a time. An empty piece is only a pause. */
+/**
+ * Writes JSON as `JSON.stringify` does, but with sorted fields and one piece at a time. An empty piece is only a pause.
+ */
 class CanonicalJson {
   #text = ''
 
@@ -44,7 +46,7 @@ class CanonicalJson {
     else yield* this.#writeFields(withDigitTexts(value as JsonObject))
   }
 
-  /** Writes what needs no generator of its own, which would cost more than most values. */
+  /** Writes a short value directly: a generator would cost more than most values. */
   #writeShort(value: unknown): boolean {
     if (typeof value === 'string' ? value.length >= PIECE_CHARACTERS : isNested(value)) return false
     this.#text += JSON.stringify(value) ?? 'null'
@@ -81,7 +83,7 @@ class CanonicalJson {
     this.#text += '"'
     for (let start = 0; start < text.length; ) {
       let end = Math.min(start + PIECE_CHARACTERS, text.length)
-      // Half of a surrogate pair would be written otherwise than the pair.
+      // Half of a surrogate pair is encoded differently from the whole pair.
       if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--
       this.#text += JSON.stringify(text.slice(start, end)).slice(1, -1)
       yield this.#take()
@@ -91,7 +93,10 @@ class CanonicalJson {
   }
 }
 
-/** The names that are whole numbers as every object has them, first and by size, then the others by their characters. */
+/**
+ * Returns integer names first, in numeric order as JavaScript engines keep them, then the other names in order of their
+ * characters.
+ */
 function* sortedNames(fields: object): Generator<string, readonly string[]> {
   const names = Object.keys(fields)
   const others = names.findIndex((name) => !isIndex(name))

@@ -4,22 +4,22 @@ import type { ReplyPieces } from './reply-pieces.js'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** How a reply goes out: as a stream, or all of it in one body. */
+/** How a reply is sent: as a stream, or whole in one body. */
 export type ReplyHead =
   | { readonly mode: 'stream'; readonly headers: Headers }
   | { readonly mode: 'whole'; readonly status: number; readonly headers: Headers; readonly body: string }
 
-/** A reply as those who follow it see it. */
+/** A reply as its followers see it. */
 export interface FollowedReply {
   /** Undefined until the reply begins. */
   readonly head: ReplyHead | undefined
   readonly pieces: ReplyPieces
   readonly ended: boolean
-  /** Nobody is waited for any more. */
+  /** Set once slow followers are no longer waited for. */
   readonly hurrying: boolean
-  /** Its headers for one that `joined` while it ran, or began it. */
+  /** Returns the headers for a follower that began the call, or that `joined` while it ran. */
   headersFor(joined: boolean, headers: Headers): Headers
-  /** Told whenever a follower has been sent more, or is over. */
+  /** Called whenever a follower has been sent more, or is finished. */
   onProgress(): void
 }
 
@@ -28,19 +28,21 @@ export interface FollowerOptions {
   readonly writer: ReplyWriter
   readonly joined: boolean
   readonly clock: Clock
-  /** How long it may take nothing before it is dropped. */
+  /** How long a follower may accept nothing before it is dropped. */
   readonly clientStallMs: number
-  /** It has all of the reply, has left, or cannot be written to: then with the fault. */
+  /**
+   * Called when the follower has the whole reply, has left, or cannot be written to. Only the last comes with a fault.
+   */
   readonly onOver: (fault?: { readonly error: unknown }) => void
 }
 
-/** One client of a reply: sent it from its start, at a pace of its own. */
+/** One client of a reply. It is sent the reply from the start, at its own pace. */
 export class Follower {
-  /** How many pieces of the reply it has been sent. */
+  /** The number of pieces of the reply that it has been sent. */
   sent = 0
   private hasHead = false
   private over = false
-  /** What it waits for before it takes more, and the end of its patience. */
+  /** Pending while the client is draining. */
   private waiting: Promise<void> | undefined
   private endStall = (): void => undefined
 
@@ -57,7 +59,7 @@ export class Follower {
     else this.goOn()
   }
 
-  /** Sends what there is, unless the client still has to take what it was sent. */
+  /** Sends everything recorded so far, unless the client is still draining. */
   goOn(): void {
     if (this.over || this.isWaiting) return
     const { reply, writer } = this.options
@@ -65,13 +67,13 @@ export class Follower {
       this.sendWhatThereIs()
     } catch (error) {
       this.finish({ error })
-      // An error cannot be told any more.
+      // It is too late to send an error.
       if (this.hasHead) writer.drop()
     }
     reply.onProgress()
   }
 
-  /** Goes on without having waited to the end. */
+  /** Stops waiting and goes on at once. */
   resume(): void {
     this.stopWaiting()
     this.goOn()
@@ -107,7 +109,7 @@ export class Follower {
 
   private sendPieces(): void {
     const { reply, writer } = this.options
-    // It may leave while it is written to.
+    // The client may leave during a write.
     while (!this.over && this.sent < reply.pieces.count) {
       const { bytes, next } = reply.pieces.batch(this.sent)
       this.sent = next

@@ -19,14 +19,14 @@ import { faultyStore } from '../failures/store-failures.js'
 import { Recording } from './recording.js'
 import { RecordingBudget } from './recording-budget.js'
 
-/** Runs a call into a writer; `claim` goes with its hold. */
+/** Runs a call into a writer. `claim` is passed on with its hold. */
 type Run = (claim: string | undefined, writer: ReplyWriter) => Promise<void>
 
-/** A request under an `Idempotency-Key`. */
+/** A request with an `Idempotency-Key`. */
 export interface KeyedRequest {
   readonly key: string
   readonly caller: Caller
-  /** Of everything in the request that can change the reply. */
+  /** The digest of everything in the request that can change the reply. */
   readonly digest: string
   readonly errors: ErrorStyle | undefined
 }
@@ -37,8 +37,8 @@ const JSON_HEADERS = Object.freeze({ ...REPLAY_HEADERS, 'content-type': JSON_TYP
 const SPARE_LEASE_MS = 60_000
 
 /**
- * Sees to it that calls with one `Idempotency-Key` are one call. In this process a repeat follows the running call; for
- * the rest there is the store of replies, and behind it the ledger, which gives a claim to one hold only.
+ * Makes repeated calls with one `Idempotency-Key` a single call. In this process, a repeat follows the running call.
+ * Across processes, the store of replies decides, and behind it the ledger, which grants a claim to one hold only.
  */
 export class Idempotency {
   private readonly running = new Map<string, Recording>()
@@ -54,11 +54,11 @@ export class Idempotency {
     this.budget = new RecordingBudget(parts.memory)
   }
 
-  /** Runs a call under its key. */
+  /** Runs a call once for its key. Repeats get the recorded reply. */
   async once(request: KeyedRequest, writer: ReplyWriter, log: CallLog, run: Run): Promise<void> {
     const { key, caller, digest, errors = OPENAI_ERRORS } = request
     const claim = scopeOf(caller, key)
-    // Nothing has been asked of anybody yet, and nobody waits for it.
+    // Nothing has been started yet, and the client has left.
     if (writer.left) return
 
     const running = this.running.get(claim)
@@ -93,7 +93,7 @@ export class Idempotency {
     })
   }
 
-  /** Nobody is waited for once the router has been told to stop. */
+  /** Stops waiting for slow clients once the router is told to stop. */
   private async follow(recording: Recording, writer: ReplyWriter, joined: boolean): Promise<void> {
     const { inFlight } = this.parts
     const live = { place: -1, shutDown: () => recording.hurry() }
@@ -105,7 +105,7 @@ export class Idempotency {
     }
   }
 
-  /** Fills a recording: with the reply of the call, or with what can be told of the one that has the claim. */
+  /** Fills a recording with the reply of the call, or with the answer for a claim that another call holds. */
   private async answer(
     claim: string,
     account: string,
@@ -152,14 +152,14 @@ export class Idempotency {
     }
   }
 
-  /** A claim that was taken after its caller had been refused. */
+  /** Releases a claim that was granted after its caller had been refused. */
   private async giveBack(claim: string, late: Promise<IdempotencyState> | undefined): Promise<void> {
     try {
       if ((await late)?.state === 'mine') {
         await this.parts.options.idempotency.store.abandon(claim, new LazyContext(claim))
       }
     } catch {
-      // It has been told as a store-fault already, and its lease ends by itself.
+      // A `store-fault` event has reported this already, and the lease ends by itself.
     }
   }
 
@@ -183,16 +183,16 @@ export class Idempotency {
     if (!isCompatError(error)) {
       this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(error) })
     }
-    // Whoever is sent an error status has paid nothing; who comes after a charge is told of it.
+    // A client that is sent an error status has paid nothing. Once something was charged, a later client is told so.
     const told = log.charge === undefined ? asCompatError(error) : callCompleted(log.charge)
     log.failed(told.code, told.status, told.param)
     recording.fail(told)
   }
 
-  /** Keeps a reply if something was charged for it; otherwise frees the key. */
+  /** Stores the reply if something was charged for it. Otherwise frees the key. */
   private async keep(claim: string, recording: Recording, log: CallLog): Promise<void> {
     const { store, ttlMs, keepBodies } = this.parts.options.idempotency
-    // Another call has this claim now, and the store's row belongs to it.
+    // Another call has this claim now, and the row in the store belongs to it.
     if (log.claimLost) return
     if (log.charge !== undefined) {
       const { mode, bytes, status } = recording.reply ?? { mode: 'json' as const }
@@ -203,12 +203,12 @@ export class Idempotency {
         ...(keepBodies && bytes !== undefined && { bytes }),
       }
       if (await this.tell(log, (context) => store.complete(claim, reply, ttlMs, context))) return
-      // Free again, the key leads to the ledger, which knows of the charge.
+      // The key is free again and leads to the ledger, which knows about the charge.
     }
     await this.tell(log, (context) => store.abandon(claim, context))
   }
 
-  /** Returns whether the store has done it. */
+  /** Returns whether the store succeeded. */
   private async tell({ requestId }: CallLog, ask: (context: LazyContext) => Promise<void>): Promise<boolean> {
     const { clock, emit, limits } = this.parts.options
     const context = new LazyContext(requestId)
@@ -249,7 +249,7 @@ function sendStored(reply: StoredReply, recording: Recording, log: CallLog): voi
     recording.send(status ?? 200, JSON_HEADERS, toLatin1(bytes))
     return
   }
-  // It may have broken off and been charged.
+  // The reply may have been cut off and charged.
   const code = recording.errors.endingCode(bytes)
   if (code !== undefined) log.failed(code, 200)
   recording.openStream(REPLAY_HEADERS)

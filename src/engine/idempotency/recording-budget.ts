@@ -1,20 +1,20 @@
 import type { MemoryBudget } from '../../base/memory-budget.js'
 
 const MEBIBYTE = 1_024 * 1_024
-/** A reply of more bytes than this is not kept. */
+/** Larger replies are not kept. */
 const REPLY_MAX_BYTES = 4 * MEBIBYTE
-/** What the replies of all calls under way are kept in, and how many accounts fill it. */
+/** The memory for the replies of all running calls, and the number of accounts that may fill it. */
 const TOTAL_MAX_BYTES = 64 * MEBIBYTE
 const ACCOUNT_SHARE = 10
 
-/** How much of the replies of running calls is kept for those who come later. */
+/** Bounds how much of the replies of running calls is kept for later repeats. */
 export class RecordingBudget {
   private total = 0
   private readonly accounts = new Map<string, number>()
 
   constructor(private readonly memory: Pick<MemoryBudget, 'give' | 'take'>) {}
 
-  /** Room for the reply of one call, empty at first. */
+  /** Opens an empty reservation for the reply of one call. */
   open(account: string): Reservation {
     let taken = 0
     return {
@@ -41,11 +41,11 @@ export class RecordingBudget {
 }
 
 export interface Reservation {
-  /** Takes so many more bytes, or says that there is no room for them. */
+  /** Reserves this many more bytes. Returns false if there is no room. */
   grow(bytes: number): boolean
-  /** Gives everything back. */
+  /** Releases the whole reservation. */
   free(): void
 }
 
-/** Of a reply that is kept elsewhere already. */
+/** The reservation of a reply that is already kept elsewhere. */
 export const KEPT_ELSEWHERE: Reservation = Object.freeze({ grow: () => true, free: () => undefined })

@@ -12,14 +12,14 @@ export interface RecordingOptions {
   readonly digest: string
   readonly errors: ErrorStyle
   readonly clock: Clock
-  /** How long a follower may take nothing before it is dropped. */
+  /** How long a follower may accept nothing before it is dropped. */
   readonly clientStallMs: number
   readonly reservation: Reservation
-  /** How the call has gone so far, for the events of those who follow it. */
+  /** Returns how the call has gone so far, for the events of its followers. */
   readonly result: () => RecordedResult
 }
 
-/** As in a `request-end` event. */
+/** The same fields as in a `request-end` event. */
 export interface RecordedResult {
   readonly outcome: string
   readonly status: number
@@ -28,10 +28,10 @@ export interface RecordedResult {
 const REPLAYED: Headers = Object.freeze({ 'idempotent-replayed': 'true' })
 
 /**
- * The reply of a call under an `Idempotency-Key`: every client, the first included, follows it at a pace of its own, and
- * one that comes later gets it from the start.
+ * The reply of a call with an `Idempotency-Key`. Every client, including the first, follows it at its own pace. A later
+ * client gets it from the start.
  *
- * If there is no room to keep it, its bytes stay only until the current followers have them.
+ * If there is no room to keep the reply, its bytes stay only until the current followers have them.
  */
 export class Recording implements ReplyWriter, FollowedReply {
   readonly digest: string
@@ -42,11 +42,11 @@ export class Recording implements ReplyWriter, FollowedReply {
   result: RecordedResult | undefined
   hurrying = false
   private readonly followers = new Set<Follower>()
-  /** It was answered, and kept, earlier. */
+  /** Whether the reply was recorded earlier. */
   private stored = false
-  /** It ended with an error that is not to be replayed. */
+  /** Whether it ended with an error that must not be replayed. */
   private failed = false
-  /** No new followers come. */
+  /** Whether it accepts no new followers. */
   private retired = false
   private listener: (() => void) | undefined
 
@@ -72,7 +72,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     return { mode: 'stream', bytes: fromLatin1(pieces.text), status: 200 }
   }
 
-  /** Whether those who come later are given an answer that was another's. */
+  /** Whether later clients get a reply that was recorded for an earlier one. */
   get replays(): boolean {
     return !this.failed
   }
@@ -81,14 +81,14 @@ export class Recording implements ReplyWriter, FollowedReply {
     return (joined || this.stored) && !this.failed ? { ...headers, ...REPLAYED } : headers
   }
 
-  /** May call back more than once: followers may leave, come, and leave again. */
+  /** Calls back when the last follower leaves an unfinished reply. This can happen more than once, since others may join. */
   onLeave(listener: () => void): void {
     this.listener = listener
   }
 
   /**
-   * Follows the reply to its end. Settles when this client has all of it, or has left. Rejects if writing to the client
-   * fails. Throws if the beginning of the reply is no longer kept.
+   * Follows the reply to its end. Settles when this client has the whole reply or has left. Rejects if writing to the
+   * client fails. Throws if the start of the reply is no longer kept.
    */
   follow(writer: ReplyWriter, joined: boolean): Promise<void> {
     if (!this.pieces.kept) throw replyNotKept()
@@ -105,7 +105,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     })
   }
 
-  /** From now on, an earlier reply is replayed. */
+  /** Marks the reply as a replay of an earlier one from now on. */
   replay(): void {
     this.stored = true
     this.pieces.keptElsewhere()
@@ -118,7 +118,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     if (!this.pieces.kept) this.head = undefined
   }
 
-  /** Ends the recording with an error that is not to be replayed. Drops followers that have a part of a stream. */
+  /** Ends the recording with an error that must not be replayed. Drops followers that already have part of a stream. */
   fail(error: CompatError): void {
     this.failed = true
     this.head = { mode: 'whole', ...errorReply(error, this.errors) }
@@ -142,7 +142,7 @@ export class Recording implements ReplyWriter, FollowedReply {
     this.tellFollowers()
   }
 
-  /** Drops those who hold up all the others. */
+  /** Drops the followers that hold up all the others. */
   drop(): void {
     const slowest = this.slowest
     for (const follower of [...this.followers]) {
@@ -150,20 +150,20 @@ export class Recording implements ReplyWriter, FollowedReply {
     }
   }
 
-  /** Stops waiting for slow followers: everything is sent at once. */
+  /** Stops waiting for slow followers and sends everything at once. */
   hurry(): void {
     this.hurrying = true
     for (const follower of [...this.followers]) follower.resume()
   }
 
-  /** Accepts no new followers. If the reply has not ended, drops those who wait for it. */
+  /** Accepts no new followers. If the reply has not ended, drops its current followers. */
   retire(): void {
     this.retired = true
     if (!this.ended) for (const follower of [...this.followers]) follower.drop()
     this.freeIfOver()
   }
 
-  /** Frees the pieces that every follower has. */
+  /** Frees the pieces that every follower has received. */
   onProgress(): void {
     if (!this.pieces.kept) this.pieces.dropBefore(this.slowest)
   }

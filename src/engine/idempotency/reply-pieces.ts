@@ -1,30 +1,30 @@
 import { KEPT_ELSEWHERE, type Reservation } from './recording-budget.js'
 
-/** Pieces are put together up to about this length for one who has to catch up. */
+/** Pieces are joined up to about this length for a follower that catches up. */
 const BATCH_BYTES = 64 * 1_024
 
 /**
- * The bytes of a streamed reply, in the pieces that they came in. They are kept from the start for as long as there is
- * room; from then on a piece stays only until all who follow the reply have it.
+ * The bytes of a streamed reply, in the pieces in which they arrived. All pieces are kept while there is room. After
+ * that, a piece stays only until every follower has it.
  */
 export class ReplyPieces {
   private readonly pieces: string[] = []
-  /** How many pieces were dropped from the front. */
+  /** The number of pieces dropped from the front. */
   private dropped = 0
   private retainedBytes = 0
   private isKept = true
-  /** What may wait for slow followers once the reply is not kept. */
+  /** The most bytes that may wait for slow followers once the reply is not kept. */
   private mostRetainedBytes = 0
   private room: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
 
   constructor(private reservation: Reservation) {}
 
-  /** Whether all of it is there from the start. */
+  /** Whether the reply is still complete from its start. */
   get kept(): boolean {
     return this.isKept
   }
 
-  /** How many pieces have come. */
+  /** The number of pieces that have arrived. */
   get count(): number {
     return this.dropped + this.pieces.length
   }
@@ -33,12 +33,12 @@ export class ReplyPieces {
     return this.pieces.join('')
   }
 
-  /** What comes from now on is kept elsewhere already, and takes no room here. */
+  /** Marks what follows as kept elsewhere, so that it takes no room here. */
   keptElsewhere(): void {
     this.reservation = KEPT_ELSEWHERE
   }
 
-  /** Takes room for so many more bytes, or ceases to keep what came. */
+  /** Reserves room for this many more bytes. Without room, stops keeping the reply. */
   reserve(bytes: number): void {
     if (!this.isKept || this.reservation.grow(bytes)) return
     this.isKept = false
@@ -51,7 +51,7 @@ export class ReplyPieces {
     this.retainedBytes += bytes.length
   }
 
-  /** Some pieces from a position on, and the position after them. */
+  /** Returns some pieces from a position on, and the position after them. */
   batch(from: number): { readonly bytes: string; readonly next: number } {
     let bytes = ''
     let next = from
@@ -62,7 +62,7 @@ export class ReplyPieces {
     return { bytes, next }
   }
 
-  /** Everybody has what came before this position. */
+  /** Drops the pieces before this position, which every follower has. */
   dropBefore(position: number): void {
     if (this.isKept) return
     for (const piece of this.pieces.splice(0, position - this.dropped)) this.retainedBytes -= piece.length
@@ -72,14 +72,14 @@ export class ReplyPieces {
     this.room = undefined
   }
 
-  /** Settled when more can be taken; undefined if it can be at once. */
+  /** Settles when there is room for more. Undefined if there is room now. */
   untilRoom(): Promise<void> | undefined {
     if (this.hasRoom) return undefined
     this.room ??= createRoom()
     return this.room.promise
   }
 
-  /** Gives back the room that it takes. */
+  /** Releases the reserved room. */
   free(): void {
     this.reservation.free()
   }

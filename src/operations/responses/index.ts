@@ -14,7 +14,7 @@ import { findNamedItems } from './recall/references.js'
 import { RESPONSES_ERRORS } from './reply/errors.js'
 import { type AskedResponse, parseResponseRequest } from './request/read-request.js'
 
-/** The names of the fields of a chat at this path. */
+/** What the Responses API calls the fields of a chat. */
 const SPELT_HERE: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_output_tokens'],
   ['response_format', 'text.format'],
@@ -24,7 +24,7 @@ const SPELT_HERE: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * `POST /responses`: OpenAI's Responses API without a store of replies.
+ * `POST /responses`: OpenAI's Responses API without stored replies.
  *
  * @param recent the items of recent replies, which requests can name by their ids. Undefined if none are kept
  */
@@ -45,8 +45,8 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
     return new ResponsePlan(asked, named, model, options, callersItems)
   },
 
-  // References stay as they came: a repeat is the same request if an item is gone by then, and gets the same reply.
-  // Labels cannot change the reply, and neither can the envelope of a provider key, which is different for each sealing.
+  // References are hashed as sent: a repeat is the same request, and gets the same reply, even if an item is gone by
+  // then. Labels cannot change the reply. Neither can the envelope of a provider key, which differs with each sealing.
   digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream, forward }) => ({
     forward: { ...forward, messages: items },
     settings,
@@ -66,7 +66,7 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
       : adapter.responses(call as unknown as ProviderCall<ResponsesRequest>, take),
 })
 
-/** The paths of a stored reply. All of them answer 404: no reply is stored. */
+/** The paths of a stored reply. All of them answer 404, since no reply is stored. */
 export const storedResponseEndpoints: readonly Endpoint[] = (['GET', 'DELETE'] as const).map((method) => ({
   method,
   path: '/responses/{response_id}',

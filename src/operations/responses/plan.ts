@@ -15,16 +15,16 @@ import { SealedThoughts } from './request/sealed-reasoning.js'
 import { haveReasoning } from './request/to-messages.js'
 import { toResponsesRequest } from './request/to-responses.js'
 
-/** Reading items of more bytes than these takes long. */
+/** Reading larger items takes long. */
 const LARGE_BYTES = 64 * 1_024
-/** More than the bytes of a token in any text that a model writes, with the JSON around it. */
+/** More than the bytes of a token in any text that a model writes, including the JSON around it. */
 const MOST_BYTES_A_TOKEN = 32
 
-/** The plan of one response with one model: that of a chat, with a reply of its own. */
+/** The plan of one response with one model. It is the plan of a chat with its own reply. */
 export class ResponsePlan extends ChatPlan {
   readonly leftOut: readonly string[]
   readonly namedBytes: number
-  /** The items that the request names, until they are read. */
+  /** The items that the request names. Undefined once they are read. */
   private named: NamedItems | undefined
   private readonly repeated: RepeatedRequest
 

@@ -3,16 +3,16 @@ import { sealReasoning } from '../request/sealed-reasoning.js'
 
 /** The parts of an item that are not in its reply, or not yet. */
 export interface ItemParts {
-  /** Of a message, as far as it has come. */
+  /** The content of a message so far. */
   readonly content: unknown
-  /** Of reasoning that is whole. */
+  /** The details of complete reasoning. */
   readonly details: readonly JsonObject[] | undefined
   readonly provider: string
 }
 
 /**
- * Returns an item as a request would contain it. Undefined if it cannot become part of a request: images, calls that broke
- * off, and reasoning that its provider cannot verify.
+ * Returns an item as a request would contain it. Undefined for items that no request can contain: images, calls that
+ * were cut off, and reasoning that its provider cannot verify.
  */
 export function toKept(item: JsonObject, { content, details, provider }: ItemParts): JsonObject | undefined {
   switch (item.type) {

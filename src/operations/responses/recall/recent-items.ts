@@ -33,7 +33,10 @@ const ENTRY_BYTES = 512
 const ACCOUNT_SHARE = 4
 const PURGE_EVERY_MS = 60_000
 
-/** The items of recent replies, in memory only, for as long as calls leave them room there. Each can be found by the account and the app whose call it answered. */
+/**
+ * The items of recent replies. They stay in memory only, while running calls leave room. Each can be found by the
+ * account and the app whose call it answered.
+ */
 export class RecentItems {
   private readonly entries: LRUCache<string, Entry>
   private readonly shares = new Map<string, Share>()
@@ -52,7 +55,7 @@ export class RecentItems {
       sizeCalculation: ({ bytes }) => bytes,
       ttl: ttlMs,
       updateAgeOnGet: true,
-      // lru-cache reads a start time of 0 as no start time, so the clock is one ahead.
+      // lru-cache takes a start time of 0 for none, so its clock runs one ahead.
       perf: { now: () => clock.now() + 1 },
       ttlResolution: 0,
       dispose: (entry, key) => this.leave(key, entry),
@@ -65,7 +68,7 @@ export class RecentItems {
     return new CallersItems(this, principal.account, app)
   }
 
-  /** Keeps an item. One that is too large is not kept. */
+  /** Keeps an item, unless it is too large. */
   keep(key: string, account: string, item: JsonObject): void {
     const json = toLatin1(JSON.stringify(item))
     const bytes = ENTRY_BYTES + key.length + json.length
@@ -88,7 +91,7 @@ export class RecentItems {
     this.purgeLater()
   }
 
-  /** Returns the JSON of an item as latin1, or undefined if it was never kept, or is gone. */
+  /** Returns the JSON of an item as latin1. Undefined if it was never kept or is gone. */
   find(key: string): string | undefined {
     const entry = this.entries.get(key)
     if (entry === undefined) return undefined
@@ -98,7 +101,7 @@ export class RecentItems {
     return entry.json
   }
 
-  /** Forgets everything, and leaves no timer. */
+  /** Forgets everything and stops the timer. */
   clear(): void {
     this.entries.clear()
     this.cancelPurge?.()
@@ -110,7 +113,7 @@ export class RecentItems {
     while (dropped < bytes && this.entries.size > 0) dropped += this.entries.pop()?.bytes ?? 0
   }
 
-  /** Frees items that are too old, also if nothing is kept any more. */
+  /** Frees expired items even if no new ones are kept. */
   private purgeLater(): void {
     if (this.cancelPurge !== undefined) return
     const purge = (): void => {
@@ -139,17 +142,17 @@ export class CallersItems {
     private readonly app: string | null,
   ) {}
 
-  /** Keeps an item under its id, if there is one. One that JSON cannot represent is not kept. */
+  /** Keeps an item under its id, if it has one. An item that JSON cannot represent is not kept. */
   keep(id: string, read: () => JsonObject | undefined): void {
     try {
       const item = read()
       if (item !== undefined) this.all.keep(this.keyOf(id), this.account, item)
     } catch {
-      // An adapter may pass a BigInt. The reply is not to blame for what is only remembered of it.
+      // An adapter may pass a BigInt. Failing to remember an item must not fail the reply.
     }
   }
 
-  /** Returns the JSON of an item as latin1, or undefined if it was never kept, or is gone. */
+  /** Returns the JSON of an item as latin1. Undefined if it was never kept or is gone. */
   find(id: string): string | undefined {
     return this.all.find(this.keyOf(id))
   }

@@ -8,19 +8,19 @@ import { type AskedResponse, checkedMessages } from '../request/read-request.js'
 import { sealedReasoning } from '../request/sealed-reasoning.js'
 import type { CallersItems } from './recent-items.js'
 
-/** An earlier item that is not read yet. */
+/** An earlier item, not read yet. */
 class NamedItem {
   constructor(
-    /** As latin1. */
+    /** Latin1. */
     readonly json: string,
-    /** The place of its name in the request. */
+    /** The position of its reference in the request, for errors. */
     readonly place: string,
   ) {}
 }
 
-/** The items of a request, of which those that it names are not read yet. */
+/** The items of a request. Those that it names are not read yet. */
 export interface NamedItems {
-  /** Items that the request has itself, and those that it names. */
+  /** The request's own items, and those that it names. */
   readonly items: readonly (JsonObject | NamedItem)[]
   /** The size of the items that it names. */
   readonly bytes: number
@@ -31,15 +31,15 @@ export interface NamedItems {
 const GONE =
   'names an earlier item by its id, and no reply is stored here for long; send the item itself (in the AI SDK, set providerOptions.openai.store to false)'
 const CALLS = new Set<unknown>(['function_call', 'custom_tool_call', 'tool_search_call'])
-/** The beginnings of ids of reasoning and of images. Nobody needs either to go on. */
+/** Id prefixes of reasoning and image items. A conversation can continue without them. */
 const MISSABLE_ID = /^(?:rs|ig)_/
 
 /**
- * Finds the earlier items that a request names, without reading them. A further reference to the same item has no effect.
- * Returns undefined if the request names none. Throws a `CompatError` of status 400 if an item is gone without which the
- * conversation cannot go on, and of status 413 if the items are larger than `maxBytes` together.
+ * Finds the earlier items that a request names, without reading them. Repeated references to one item have no effect.
+ * Returns undefined if the request names none. Throws a `CompatError` of status 400 if an item is gone that the
+ * conversation needs, and of status 413 if the items together are larger than `maxBytes`.
  *
- * @param recent the recent items of the caller, undefined if none are kept
+ * @param recent the recent items of the caller. Undefined if none are kept
  */
 export function findNamedItems(
   given: readonly JsonObject[],
@@ -74,7 +74,10 @@ export function findNamedItems(
   return { items, bytes, leftOut: [...reading.leftOut] }
 }
 
-/** Returns the request with the items that it names. Throws a `CompatError` of status 400 if no provider can be sent one. */
+/**
+ * Returns the request with the items that it names. Throws a `CompatError` of status 400 if no provider accepts one of
+ * them.
+ */
 export function withNamedItems(asked: AskedResponse, { items: found }: NamedItems): AskedResponse {
   const reading = new RequestReading()
   const items: JsonObject[] = []
@@ -97,8 +100,8 @@ export function withNamedItems(asked: AskedResponse, { items: found }: NamedItem
 }
 
 /**
- * Returns the positions of references without which the conversation can go on: those to reasoning and images, and to text
- * that a model wrote before its tool calls. The AI SDK sends them in a tool loop, unless `store` is `false`.
+ * Returns the positions of references that the conversation can do without: reasoning, images, and text that a model
+ * wrote before its tool calls. The AI SDK sends them in a tool loop unless `store` is `false`.
  */
 function missableReferences(items: readonly JsonObject[]): ReadonlySet<number> {
   const found = new Set<number>()

@@ -3,11 +3,11 @@ import { isObject } from '../../../protocol/json-values.js'
 
 const FAILED = 'event: response.failed\ndata: '
 
-/** OpenAI's error bodies, and the event that ends a stream that failed. */
+/** OpenAI's error bodies, and the event that ends a failed stream. */
 export const RESPONSES_ERRORS: ErrorStyle = {
   body: OPENAI_ERRORS.body,
 
-  // Within an event, line ends are escaped, so that the last event begins where its name last follows one.
+  // Line ends are escaped within an event, so the last event starts at the last occurrence of its name after one.
   endingCode: (stream) => {
     const last = stream.slice(stream.lastIndexOf('\nevent: ') + 1)
     if (!last.startsWith(FAILED)) return undefined

@@ -13,7 +13,7 @@ import { type CalledTool, toCustomInput } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
 import { type AboutResponse, incompleteReason } from './response-object.js'
 
-/** Is handed each event of a response, without its sequence number. */
+/** Receives each event of a response, without its sequence number. */
 export type EmitEvent = (type: string, fields: JsonObject) => void
 
 interface OpenItem {
@@ -29,39 +29,42 @@ interface OpenReasoning extends OpenItem {
 }
 interface OpenCall extends OpenItem {
   readonly kind: CalledTool['item']
-  /** Whether the provider sends the input of the tool as text. Otherwise it is the argument of a function. */
+  /** Whether the provider sends the tool's input as text. Otherwise the input is an argument of a function. */
   readonly isText: boolean
   readonly brackets: JsonBrackets
   args: string
 }
 
-/** Turns the deltas of one choice into the items of a response and their events. Items begin in the order of their deltas. */
+/**
+ * Turns the deltas of one choice into the items of a response and their events. Items start in the order of their
+ * deltas.
+ */
 export class OutputItems {
-  /** Every item that has begun, in order. Those that have ended are whole. */
+  /** Every item that has started, in order. Ended items are complete. */
   readonly output: JsonObject[] = []
-  /** Undefined while there is none. */
+  /** Undefined until there is one. */
   finishReason: unknown
   private message: OpenMessage | undefined
   private reasoning: OpenReasoning | undefined
   private readonly calls = new Map<unknown, OpenCall>()
-  /** The index of the call that began last. */
+  /** The index of the call that started last. */
   private lastCall: unknown
-  /** Calls whose signature is kept. */
+  /** Calls whose signature is already kept. */
   private readonly signed = new Set<unknown>()
-  /** The signatures that came after the start of their calls. */
+  /** Signatures that came after their calls had started. */
   private readonly lateSignatures: JsonObject[] = []
-  /** The details that may still be sealed. */
+  /** The number of details that may still be sealed. */
   private sealable = MAX_DETAILS
-  /** The place of each call among the items. */
+  /** The position of each call among the items. */
   private readonly places = new Map<unknown, number>()
-  /** The pieces of each whole thought, by its place among the items. */
+  /** The pieces of each complete thought, by its position among the items. */
   private readonly thoughts = new Map<number, readonly JsonObject[]>()
   /** The approximate memory of the items, without log probabilities. */
   private contentBytes = 0
   private probabilityBytes = 0
   private keepsProbabilities = true
 
-  /** @param mostProbabilityBytes above these, the items have no log probabilities, only their deltas have */
+  /** @param mostProbabilityBytes beyond this, only deltas have log probabilities, not the items */
   constructor(
     private readonly about: AboutResponse,
     private readonly emit: EmitEvent,
@@ -73,27 +76,27 @@ export class OutputItems {
     return this.contentBytes + this.probabilityBytes
   }
 
-  /** Accepts a choice of a chunk. */
+  /** Adds a choice of a chunk. */
   add({ delta, finish_reason: reason, logprobs }: JsonObject): void {
     if (isObject(delta)) this.addDelta(delta, logprobs)
     if (reason !== null && reason !== undefined) this.finishReason = reason
   }
 
-  /** Accepts the message of a whole reply. */
+  /** Adds the message of a whole reply. */
   addMessage(message: JsonObject, logprobs: unknown): void {
     const { tool_calls: calls, ...rest } = message
     this.addDelta(rest, logprobs)
     if (Array.isArray(calls)) for (const [index, call] of calls.entries()) this.addCall({ ...call, index })
   }
 
-  /** Returns the items except for some calls, by their indexes among all calls. */
+  /** Returns the items without some calls, given by their indexes among all calls. */
   without(lost: readonly number[]): readonly JsonObject[] {
     if (lost.length === 0) return this.output
     const left = new Set(lost.map((call) => this.places.get(call)))
     return this.output.filter((_, index) => !left.has(index))
   }
 
-  /** Why the response is incomplete, undefined if it is complete. */
+  /** Why the response is incomplete. Undefined if it is complete. */
   get incompleteReason(): string | undefined {
     return incompleteReason(this.finishReason)
   }
@@ -109,7 +112,7 @@ export class OutputItems {
     this.endReasoning(isCut)
   }
 
-  /** Returns the pieces of the JSON of all items, as latin1. Each is written when it is asked for. */
+  /** Yields the JSON of all items in pieces of latin1. Each piece is written when it is asked for. */
   *pieces(): Generator<string, void> {
     yield '['
     for (const [index, item] of this.output.entries()) {
@@ -118,7 +121,7 @@ export class OutputItems {
     yield ']'
   }
 
-  /** Leaves the log probabilities out of all items. */
+  /** Removes the log probabilities from all items. */
   forgetProbabilities(): void {
     this.probabilityBytes = 0
     for (const { content } of [...this.output, this.message ?? {}]) {
@@ -126,7 +129,7 @@ export class OutputItems {
     }
   }
 
-  /** Keeps the items as far as they have come, so that a later request can name them by their ids. */
+  /** Keeps the items received so far, so that a later request can name them by their ids. */
   keep(): void {
     const { parts, recent } = this.about
     if (recent === undefined) return
@@ -204,7 +207,7 @@ export class OutputItems {
   private addDetails(details: readonly JsonObject[]): void {
     if (details.length === 0) return
     this.contentBytes += memorySize(details)
-    // Pieces that only repeat the text begin no item of their own.
+    // Pieces that only repeat the text start no item of their own.
     if (this.reasoning === undefined && !details.some(isSigned)) return
     this.openReasoning().details.push(...details)
   }
@@ -224,7 +227,7 @@ export class OutputItems {
     if (!isCut) this.thoughts.set(index, details)
     if (this.encryptsReasoning && !isCut) {
       const joined = joinDetails(details)
-      // All reasoning of a reply becomes one message of the next request.
+      // The next request merges all reasoning of a reply into one message.
       this.sealable -= joined.length
       const { provider } = this.about.parts.route
       const sealed = this.sealable < 0 ? undefined : sealReasoning({ provider, details: joined })
@@ -235,7 +238,7 @@ export class OutputItems {
 
   // Messages
 
-  /** A provider of this API says of each message whether it is the answer, or words on the way to it. */
+  /** A provider of this API marks each message as the answer or as commentary on the way to it. */
   private beginPhase(phase: unknown): void {
     this.endMessage(false)
     this.openMessage(phase)
@@ -251,7 +254,7 @@ export class OutputItems {
     return this.message
   }
 
-  /** Returns the last part of the message if it has a type, otherwise begins one. */
+  /** Returns the last part of the message if it has this type. Otherwise starts one. */
   private openPart(type: 'output_text' | 'refusal'): { place: JsonObject; part: JsonObject } {
     const message = this.openMessage()
     const last = message.content.at(-1)
@@ -325,7 +328,9 @@ export class OutputItems {
 
   // Images
 
-  /** An image that the model made. Its item has only bytes, so that another address becomes text. */
+  /**
+   * Adds an image that the model made. An image item holds only bytes, so an image given by its address becomes text.
+   */
   private addImage(image: unknown): void {
     const address = imageAddress(image)
     if (address === undefined) return
@@ -350,7 +355,7 @@ export class OutputItems {
 
   private addCall(call: JsonObject): void {
     this.keepSignature(call)
-    // Only a field of the provider's own, such as a signature, follows the end of a call.
+    // After a call has ended, only a provider's own fields, such as a signature, may follow.
     if (this.places.has(call.index) && !this.calls.has(call.index)) return
     const details = (call.function ?? call.custom) as JsonObject
     const piece = String(details.arguments ?? details.input ?? '')
@@ -366,7 +371,7 @@ export class OutputItems {
     }
   }
 
-  /** Keeps the signature of a call as encrypted reasoning: an item of a call has no place for it. */
+  /** Keeps the signature of a call as encrypted reasoning, since a call item has no field for it. */
   private keepSignature({ extra_content, id, index }: JsonObject): void {
     const place = this.places.get(index)
     const callId = place === undefined ? id : this.output[place]!.call_id
@@ -403,7 +408,7 @@ export class OutputItems {
     return call
   }
 
-  /** Ends the call before another one if its arguments are whole. Pieces of others may still come. */
+  /** Ends the previous call if its arguments are complete. Fragments of an incomplete one may still come. */
   private endWholeCall(): void {
     const key = this.lastCall
     const call = this.calls.get(key)
@@ -449,10 +454,10 @@ const ITEM_BYTES = 512
 const PHASES = new Set<unknown>(['commentary', 'final_answer'])
 const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
 
-/** Returns the arguments of a search as an object, empty if the model wrote none. */
+/** Returns the arguments of a search as an object. Empty if the model wrote none. */
 function searchArguments(args: string): JsonObject {
   const value = parseInner(args)
-  // If not, the model broke off.
+  // Any other text is a call that the model broke off.
   return isObject(value) ? value : {}
 }
 

@@ -47,7 +47,7 @@ export class ResponseBody extends BodyWriter {
     return [...responsePieces(this.about, state, [this.takeChoices()])].join('')
   }
 
-  /** Accepts the choices of a provider's body. */
+  /** Adds the choices of a provider's body. */
   override takeWhole(choices: readonly JsonObject[]): void {
     const items = this.newItems()
     this.items = items
@@ -61,7 +61,7 @@ export class ResponseBody extends BodyWriter {
     items.forgetProbabilities()
   }
 
-  /** A body has the log probabilities once, so all of them are kept for it. */
+  /** A body contains the log probabilities once, so it keeps them all. */
   private newItems(): OutputItems {
     return new OutputItems(this.about, () => {}, Infinity)
   }

@@ -7,10 +7,10 @@ import { type WireCharge, wireUsage } from '../../../protocol/wire-usage.js'
 import type { CallersItems } from '../recall/recent-items.js'
 import type { AskedResponse } from '../request/read-request.js'
 
-/** A reply and what it depends on of the request that it answers. */
+/** A reply, and the parts of its request that it depends on. */
 export interface AboutResponse extends Pick<AskedResponse, 'calledTools' | 'include'> {
   readonly parts: ReplyParts
-  /** Undefined if nothing is kept of replies. */
+  /** Undefined if no items are kept. */
   readonly recent: CallersItems | undefined
   readonly repeated: RepeatedRequest
 }
@@ -30,13 +30,13 @@ type Repeated = Pick<AskedResponse, 'model' | 'settings' | 'user'>
 
 const DEFAULT_FORMAT = Object.freeze({ type: 'text' })
 
-/** The fields of a request that each response object repeats, written once. Instructions may have megabytes. */
+/** The fields of a request that each response object repeats, serialised once. Instructions may have megabytes. */
 export class RepeatedRequest {
   private json: readonly [before: string, after: string] | undefined
 
   constructor(private request: Repeated | undefined) {}
 
-  /** Those that precede the output, as members of a JSON object in latin1. */
+  /** The fields before the output, as members of a JSON object in latin1. */
   get beforeOutput(): string {
     return this.written[0]
   }
@@ -53,7 +53,7 @@ export class RepeatedRequest {
   private get written(): readonly [before: string, after: string] {
     if (this.request !== undefined) {
       this.json = write(this.request)
-      // From here on only the text is needed.
+      // Only the text is needed from here on.
       this.request = undefined
     }
     return this.json!
@@ -93,7 +93,7 @@ function write({ model, settings, user }: Repeated): readonly [before: string, a
 }
 
 /**
- * Returns the pieces of a response object as latin1, with every field that its specification requires.
+ * Yields a response object in pieces of latin1, with every field that its specification requires.
  *
  * @param output the pieces of the JSON of its items
  */
@@ -121,7 +121,7 @@ export function* responsePieces(
   yield '}'
 }
 
-/** Returns the members of an object that is not empty, without its braces. */
+/** Returns the members of a non-empty object, without its braces. */
 function members(object: JsonObject): string {
   return toLatin1(JSON.stringify(object).slice(1, -1))
 }
@@ -152,7 +152,7 @@ export function responseError(error: CompatError): JsonObject {
   return { code, message, ...rest }
 }
 
-/** Returns why a response with a finish reason is incomplete, or undefined if it is complete. */
+/** Returns why a response with this finish reason is incomplete. Undefined if it is complete. */
 export function incompleteReason(finishReason: unknown): string | undefined {
   if (finishReason === 'length') return 'max_output_tokens'
   return finishReason === 'content_filter' ? 'content_filter' : undefined

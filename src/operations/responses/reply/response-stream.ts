@@ -16,7 +16,7 @@ import {
 /** The events before the first item. */
 const OPENING = ['response.created', 'response.in_progress'] as const
 const NO_OUTPUT: readonly string[] = ['[]']
-/** Fewer bytes are sent at once. */
+/** Smaller texts are sent at once. */
 const SMALL_BYTES = 64 * 1_024
 
 interface LateEvent {
@@ -24,13 +24,13 @@ interface LateEvent {
   readonly fields: JsonObject
 }
 
-/** Writes a response as named events, each with its number. */
+/** Writes a response as named, numbered events. */
 export class ResponseStream implements StreamWriter {
   private written = ''
   private count: number = OPENING.length
   private hasOpened = false
   private isKept = false
-  /** The last events, each of which is written when the client can accept it. Undefined before the end. */
+  /** The final events, each written once the client can accept it. Undefined until the end. */
   private late: LateEvent[] | undefined
   private readonly items: OutputItems
 
@@ -69,7 +69,7 @@ export class ResponseStream implements StreamWriter {
     return this.ending('response.failed', state, pending)
   }
 
-  /** The client has left. It can go on from what it has read. */
+  /** The client has left. Keeps the items, so that it can continue from what it has read. */
   discard(): void {
     this.keep()
   }
@@ -110,7 +110,7 @@ export class ResponseStream implements StreamWriter {
     yield '}\n\n'
   }
 
-  /** Returns few bytes as one piece, since each piece is a write of its own. */
+  /** Joins a small text into one piece, since each piece is a separate write. */
   private inPieces(pieces: Iterable<string>): Iterable<string> {
     return this.keptBytes < SMALL_BYTES ? [[...pieces].join('')] : pieces
   }

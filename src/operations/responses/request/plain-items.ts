@@ -3,13 +3,13 @@ import { flatName, TOOL_SEARCH } from './tool-names.js'
 
 export interface PlainItems {
   readonly items: readonly JsonObject[]
-  /** The tools that the client has found by searches. A model can call them from then on. */
+  /** Tools that the client has found by searches. The model can call them from then on. */
   readonly found: readonly JsonObject[]
 }
 
 /**
- * Returns checked items with calls that every provider knows: without namespaces, and searches for tools as calls of a
- * function.
+ * Returns checked items with calls that every provider knows: without namespaces, and with tool searches as function
+ * calls.
  */
 export function toPlainItems(items: readonly JsonObject[]): PlainItems {
   const found: JsonObject[] = []
@@ -41,7 +41,7 @@ function toPlainItem(item: JsonObject, found: JsonObject[]): JsonObject {
   }
 }
 
-/** Returns the result of a search. The tools themselves are sent with those of the request. */
+/** Returns the result of a search. The tools themselves are sent with the tools of the request. */
 function describeFound(tools: readonly JsonObject[]): string {
   const names = tools.flatMap(({ name, tools: inner, type }) =>
     type === 'namespace'

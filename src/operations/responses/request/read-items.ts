@@ -47,7 +47,7 @@ const PARTS: ReadonlyMap<unknown, Member> = new Map([
     }),
   ],
 ])
-/** The member that a part cannot be without, if it has no `file_id`, which is refused anyway. */
+/** The member that a part must have unless it has a `file_id`, which is refused anyway. */
 const NEEDED: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['input_image', ['image_url']],
   ['input_file', ['file_data', 'file_url']],
@@ -89,7 +89,7 @@ const CONTENT: ReadonlyMap<unknown, Member> = new Map([
 ])
 const output = textOrParts('input_text', 'output_text', 'text', 'input_image')
 
-/** Members of an item that only say where it came from. */
+/** Members of an item that only tell its origin. */
 const LABELS = { type: asItCame, id: ofReply, status: omitted }
 
 const roles = oneOf('user', 'assistant', 'system', 'developer')
@@ -107,7 +107,7 @@ const summary = listOf(needing(['text'], { type: asItCame, text }), MAX_PARTS, '
 const members = (required: readonly string[], more: Readonly<Record<string, Member>>): Member =>
   needing(required, { ...LABELS, ...more })
 
-/** Checked again as part of a message, which cannot name the item. */
+/** Also checked later as part of a message, but errors there cannot name the item. */
 const callArguments: Member = (value, place, reading) => {
   if (typeof value === 'string' && reading.innerJson.add(value) === 'too-many') {
     reading.faults.add(place, TOO_MUCH_JSON)
@@ -153,12 +153,12 @@ const item: Member = (value, place, reading) => {
     return OMITTED
   }
   const { type } = value
-  // A reference may lack its type.
+  // The type of a reference is optional.
   if (type === REFERENCE || (type === undefined && value.role === undefined && value.id !== undefined)) {
     reference(value, place, reading)
     return { type: REFERENCE, id: value.id, place }
   }
-  // Images of an earlier reply, which nobody reads again.
+  // Images of an earlier reply, which no model reads again.
   if (type === 'image_generation_call') {
     reading.leaveOut(place, type)
     return OMITTED
@@ -169,7 +169,7 @@ const item: Member = (value, place, reading) => {
   return OMITTED
 }
 
-/** Whether an item that was read names an earlier item. Its `place` in the request is for errors. */
+/** Whether an item that was read is a reference to an earlier one. Its `place` in the request is used in errors. */
 export function isReference({ type }: JsonObject): boolean {
   return type === REFERENCE
 }

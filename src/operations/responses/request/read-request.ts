@@ -32,12 +32,12 @@ export interface RepeatedSettings {
   readonly reasoning: JsonObject
   readonly metadata: unknown
   readonly maxOutputTokens: number | undefined
-  /** Those that a chat has under the same names. */
+  /** Those that have the same names in a chat. */
   readonly parameters: JsonObject
 }
 
 export interface AskedResponse extends ParsedChatRequest {
-  /** Some may be references to earlier items. Then `forward` has no messages. */
+  /** May contain references to earlier items. `forward` then has no messages. */
   readonly items: readonly JsonObject[]
   readonly thoughts: SealedThoughts
   readonly settings: RepeatedSettings
@@ -45,14 +45,14 @@ export interface AskedResponse extends ParsedChatRequest {
   readonly flatTools: SpelledTools['flat']
   readonly calledTools: SpelledTools['called']
   readonly include: ReadonlySet<string>
-  /** Whether the items of the reply may be kept for a while: not if `store` is `false`. */
+  /** Whether the items of the reply may be kept for a while. False if `store` is `false`. */
   readonly mayKeep: boolean
 }
 
 export const ENCRYPTED_REASONING = 'reasoning.encrypted_content'
 export const LOGPROBS = 'message.output_text.logprobs'
 
-/** Fields with the name and the meaning that they have in a chat. */
+/** Fields with the same name and meaning as in a chat. */
 export const SHARED_FIELDS = new Set(
   (
     'stream temperature top_p frequency_penalty presence_penalty top_logprobs parallel_tool_calls prompt_cache_key ' +
@@ -68,7 +68,7 @@ export const FIELDS = new Set(
 )
 
 const NO_STATE = 'No reply is stored here. Send the whole conversation in `input`'
-/** Fields that need a store of replies, or work that goes on after the reply. */
+/** Fields that need stored replies, or work that continues after the reply. */
 const STATEFUL: ReadonlyMap<string, string> = new Map([
   ['previous_response_id', NO_STATE],
   ['conversation', NO_STATE],
@@ -83,7 +83,7 @@ const BOUNDS = new Set(
   ),
 )
 
-/** Fields that no host can allow: those of a chat too, since a provider could read `n` or `max_tokens` in them. */
+/** Fields that no host can allow. Includes those of a chat, since a provider might act on `n` or `max_tokens`. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...[...KNOWN_FIELDS.keys(), 'messages']
     .filter((name) => !SHARED_FIELDS.has(name) && !FIELDS.has(name))
@@ -100,7 +100,7 @@ const MAX_INCLUDED = 64
 
 /**
  * Checks a request body, and splits it into a chat for providers and the router's own fields. Throws a `CompatError` of
- * status 400, or 404 if no model can have the name `model`. The body is not changed.
+ * status 400, or of status 404 if no model can have the name `model`. Does not change the body.
  */
 export function parseResponseRequest(body: JsonObject): AskedResponse {
   refuseState(body)
@@ -129,7 +129,7 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     maxOutputTokens,
     parameters: sent,
   }
-  // With references the messages are not known yet.
+  // With references, the messages are not known yet.
   const thoughts = new SealedThoughts()
   const messages = items.some(isReference) ? [] : checkedMessages(instructions, items, thoughts)
   const forward: ChatRequest = { model, messages, ...sent }
@@ -162,8 +162,8 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
 }
 
 /**
- * Returns the messages for a provider, or for all of them if it is undefined. What a client makes up as reasoning is
- * checked as in a chat.
+ * Returns the messages for one provider, or for all of them if `provider` is undefined. Reasoning that a client makes
+ * up is checked as in a chat.
  */
 export function checkedMessages(
   instructions: string | undefined,
@@ -206,7 +206,7 @@ function readBound(value: unknown, { faults }: RequestReading): number | undefin
   return undefined
 }
 
-/** Reads the effort, and the wish for a summary, which a provider of chats cannot grant. */
+/** Reads the effort, and the request for a summary, which a chat provider cannot fulfil. */
 function readReasoning(value: unknown, reading: RequestReading): JsonObject {
   if (value === undefined || value === null) return {}
   if (!isObject(value)) {

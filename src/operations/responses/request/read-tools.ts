@@ -19,20 +19,20 @@ import {
 import { cleanLabel } from '../../../protocol/text.js'
 import { flatName, TOOL_SEARCH } from './tool-names.js'
 
-/** The item that a call of a tool becomes. */
+/** The item that represents a call of a tool. */
 export interface CalledTool {
   readonly item: 'function_call' | 'custom_tool_call' | 'tool_search_call'
   readonly name: string
   readonly namespace: string | undefined
 }
 
-/** The tools of a request in all spellings. */
+/** The tools of a request in all formats. */
 export interface SpelledTools {
-  /** As a provider of this API gets them: functions and custom tools, without namespaces. */
+  /** For a provider of this API: functions and custom tools, without namespaces. */
   readonly flat: readonly JsonObject[]
-  /** As a chat request has them. */
+  /** For a chat request. */
   readonly chat: readonly JsonObject[]
-  /** By the names that providers get. */
+  /** By the names that providers see. */
   readonly called: ReadonlyMap<string, CalledTool>
 }
 
@@ -45,7 +45,7 @@ const functionTool = needing(['name'], {
   description: text,
   parameters: data,
   strict: boolean,
-  // Nothing is loaded later: all tools are sent at once.
+  // Ignored: all tools are sent at once.
   defer_loading: omitted,
 })
 const grammar = needing(['type'], {
@@ -81,8 +81,8 @@ const NAMED_TOOLS: ReadonlyMap<unknown, Member> = new Map([
 ])
 
 /**
- * Tools that a provider runs and that programs offer in every request, whether or not they are needed. A request that has
- * other tools, and does not choose one of these, works without them.
+ * Tools that run at the provider and that programs offer in every request, needed or not. A request that has other
+ * tools, and does not choose one of these, works without them.
  */
 const DISPENSABLE: ReadonlySet<unknown> = new Set([
   'web_search',
@@ -123,8 +123,8 @@ const tools = listOf(readTool(false), MAX_TOOLS, 'tools')
 const toolsBesideOthers = listOf(readTool(true), MAX_TOOLS, 'tools')
 
 /**
- * Reads the tools that the client runs itself. A web search or a tool search of the provider is left out if there are other
- * tools. Throws 400 for any other tool that a provider would run, and bill apart.
+ * Reads the tools that the client runs itself. Omits a provider's web search or tool search if there are other tools.
+ * Throws a 400 for any other tool that a provider would run and bill separately.
  */
 export function readTools(value: unknown, reading: RequestReading): readonly JsonObject[] {
   if (value === undefined || value === null) return []
@@ -133,9 +133,9 @@ export function readTools(value: unknown, reading: RequestReading): readonly Jso
 }
 
 /**
- * Returns checked tools in all spellings. Throws 400 if there are too many.
+ * Returns checked tools in all formats. Throws a 400 if there are too many.
  *
- * @param found tools that the client has found by searches, checked
+ * @param found checked tools that the client has found by searches
  */
 export function spellTools(given: readonly JsonObject[], found: readonly JsonObject[]): SpelledTools {
   const flat = new Map<string, JsonObject>()
@@ -177,7 +177,7 @@ function searchFunction({ description, parameters }: JsonObject): JsonObject {
 /** Reads the tools that a client has found by a search. */
 export const foundTools: Member = tools
 
-/** The only argument of the function that stands for a tool with text as its input. */
+/** The only argument of a function that stands for a custom tool with text input. */
 const INPUT = 'input'
 
 function toChatTool({ description, format, name, parameters, strict, type }: JsonObject): JsonObject {
@@ -213,15 +213,15 @@ function describe(description: unknown, format: unknown): string {
   return words.length === 0 ? 'Takes plain text.' : words.join('\n\n')
 }
 
-/** Returns the arguments of the function that stands for a tool with text as its input. */
+/** Returns the arguments of a function that stands for a custom tool with text input. */
 export function toCustomArguments(input: string): string {
   return JSON.stringify({ [INPUT]: input })
 }
 
-/** Returns the input in such arguments. Arguments of another shape are the input as they are. */
+/** Returns the input in such arguments. Arguments of any other shape are the input itself. */
 export function toCustomInput(args: string): string {
   const value = parseInner(args)
-  // If not, the model broke off, or wrote the input itself.
+  // Otherwise the model broke off, or wrote the input directly.
   return isObject(value) && typeof value[INPUT] === 'string' ? value[INPUT] : args
 }
 

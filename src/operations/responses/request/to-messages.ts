@@ -7,8 +7,8 @@ import type { SealedThoughts } from './sealed-reasoning.js'
 /**
  * Returns the messages of a chat for checked items.
  *
- * @param provider the provider that gets them, and with them the reasoning of its own earlier replies; that of all
- * providers if undefined
+ * @param provider the provider that gets the messages, with the reasoning of its own earlier replies. If undefined, the
+ * messages contain the reasoning of all providers
  */
 export function toMessages(
   instructions: string | undefined,
@@ -22,21 +22,21 @@ export function toMessages(
   return messages.finished()
 }
 
-/** Whether the messages for one provider may differ from those for another. */
+/** Whether the messages for different providers may differ. */
 export function haveReasoning(items: readonly JsonObject[]): boolean {
   return items.some(({ encrypted_content: sealed, type }) => type === 'reasoning' && sealed !== undefined)
 }
 
-/** Collects messages. Reasoning, text and calls of one reply are items of their own, and become one message. */
+/** Collects messages. The reasoning, text and calls of one reply are separate items, and become one message. */
 class Messages {
   private readonly all: ChatMessage[] = []
   /** The reply that further items may belong to. */
   private reply: ChatMessage | undefined
-  /** The signatures of its calls. */
+  /** The signatures of the reply's calls. */
   private signatures: JsonObject[] = []
   private calls: JsonObject[] = []
   private details: JsonObject[] = []
-  /** The parts of its content, once several items had some. */
+  /** The parts of the reply's content, once more than one item has some. */
   private parts: unknown[] | undefined
 
   constructor(
@@ -98,7 +98,8 @@ class Messages {
 
   private addText(content: unknown): void {
     if (this.reply !== undefined && this.reply.content !== null) {
-      // Two messages in a row stay two, unless a call is between them: its result must follow the message of the call.
+      // Two messages in a row stay two, unless a call is between them: the result must directly follow the message with
+      // its call.
       if (Array.isArray(this.reply.tool_calls)) {
         this.parts ??= [...partsOf(this.reply.content)]
         for (const part of partsOf(content)) this.parts.push(part)
@@ -128,7 +129,7 @@ class Messages {
     this.signatures = []
     if (reply === undefined) return
     signCalls(calls, signatures.filter(isMadeHere))
-    // OpenRouter signs a call by a detail of the message, and requires it back as such.
+    // OpenRouter signs a call by a detail of the message, and requires the detail back unchanged.
     this.addDetails(
       reply,
       signatures.filter((signature) => !isMadeHere(signature)),
@@ -154,7 +155,7 @@ function partsOf(content: unknown): readonly unknown[] {
   return Array.isArray(content) ? content : [{ type: 'text', text: content }]
 }
 
-/** Returns content as one text if it is all text: many providers accept no parts except from a user. */
+/** Returns text-only content as one string: many providers accept parts only from a user. */
 function toContent(content: unknown, role: string): unknown {
   if (!Array.isArray(content)) return content
   const parts = content.filter(isObject).map(toPart)

@@ -7,7 +7,7 @@ import type { SealedThoughts } from './sealed-reasoning.js'
 
 const INCLUDED = [ENCRYPTED_REASONING, LOGPROBS]
 
-/** Fields of a chat that have another name or another shape here. */
+/** Fields of a chat that have another name or shape here. */
 const OF_CHATS = new Set(
   (
     'messages tools tool_choice response_format verbosity reasoning reasoning_effort max_tokens ' +
@@ -44,7 +44,10 @@ export function toResponsesRequest(
   return request
 }
 
-/** Ids are those of this service, and mean nothing to the provider. Reasoning goes back only to where it came from. */
+/**
+ * Returns an item for a provider. Removes ids, which are this service's own and mean nothing to the provider. Sends
+ * reasoning only to the provider that it came from.
+ */
 function toItem(item: JsonObject, provider: string, thoughts: SealedThoughts): JsonObject[] {
   if (item.type !== 'reasoning') {
     const { id: _, ...sent } = item
@@ -56,7 +59,7 @@ function toItem(item: JsonObject, provider: string, thoughts: SealedThoughts): J
   return details.map(({ data, id }, position) => ({
     type: 'reasoning',
     ...(isText(id) && { id }),
-    // Several thoughts may have come as one item. Their summaries cannot be told apart.
+    // One item may hold several thoughts. Their summaries cannot be separated.
     summary: position === 0 && Array.isArray(item.summary) ? item.summary.filter(isObject) : [],
     encrypted_content: data,
   }))

@@ -5,12 +5,12 @@ const MAX_CHARS = 64
 const SEPARATOR = '__'
 const HASH_CHARS = 8
 
-/** The name that a provider gets for the search that a client runs to find further tools. */
+/** The name under which a provider gets the client's own tool search. */
 export const TOOL_SEARCH = 'tool_search'
 
 /**
- * Returns the name of a tool for providers, which know no namespaces. The same tool has the same name in every request. A
- * name that is too long ends with a hash of the whole.
+ * Returns the name of a tool for providers, which know no namespaces. The same tool has the same name in every request.
+ * A name that is too long ends with a hash of the whole name.
  */
 export function flatName(namespace: string | undefined, name: string): string {
   if (namespace === undefined || namespace === '') return name
