@@ -21,8 +21,8 @@ const TOTAL: readonly PeriodWindow[] = [[0, FOREVER_MS]]
  * statement.
  */
 export class PeriodCalendar {
-  readonly #zones = new Map<string, ZoneClock>()
-  readonly #running = new Map<string, readonly PeriodWindow[]>()
+  private readonly zones = new Map<string, ZoneClock>()
+  private readonly running = new Map<string, readonly PeriodWindow[]>()
 
   /**
    * Returns the period before the one at this time, that one, and the next. The only period of `total` is returned alone.
@@ -31,25 +31,25 @@ export class PeriodCalendar {
   around(period: Period, time: number): readonly PeriodWindow[] {
     if (period.per === 'total') return TOTAL
     const key = period.zone === undefined ? period.per : `${period.per} ${period.zone}`
-    const kept = this.#running.get(key)
+    const kept = this.running.get(key)
     if (kept !== undefined && kept[1]![0] <= time && time < kept[1]![1]) return kept
-    const windows = this.#find(period, time)
-    this.#running.set(key, windows)
+    const windows = this.find(period, time)
+    this.running.set(key, windows)
     return windows
   }
 
-  #find({ per, zone = 'UTC' }: Period, time: number): readonly PeriodWindow[] {
+  private find({ per, zone = 'UTC' }: Period, time: number): readonly PeriodWindow[] {
     if (per === 'minute') return fixedWindows(MINUTE_MS, time)
     if (per === 'hour') return fixedWindows(HOUR_MS, time)
-    const clock = this.#clock(zone)
+    const clock = this.clock(zone)
     return per === 'day' ? dayWindows(clock, time) : monthWindows(clock, time)
   }
 
-  #clock(zone: string): ZoneClock {
-    let clock = this.#zones.get(zone)
+  private clock(zone: string): ZoneClock {
+    let clock = this.zones.get(zone)
     if (clock === undefined) {
       clock = new ZoneClock(zone)
-      this.#zones.set(zone, clock)
+      this.zones.set(zone, clock)
     }
     return clock
   }
@@ -95,10 +95,10 @@ function windowsAround(
 
 /** Converts between instants and the days of a time zone. Days are counted from 1970-01-01. */
 class ZoneClock {
-  readonly #format: Intl.DateTimeFormat
+  private readonly format: Intl.DateTimeFormat
 
   constructor(zone: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
+    this.format = new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
       calendar: 'iso8601',
       numberingSystem: 'latn',
@@ -114,41 +114,41 @@ class ZoneClock {
 
   /** Returns the local date. */
   dayAt(time: number): number {
-    return Math.floor(this.#wallTime(time) / DAY_MS)
+    return Math.floor(this.wallTime(time) / DAY_MS)
   }
 
   /** Returns the first instant whose local date is this day or, if the zone skips it, a later one. */
   startOf(day: number): number {
     const midnight = day * DAY_MS
     // Clocks change at most once in two days, so midnight has one of these two offsets, both, or neither.
-    const before = midnight - this.#offset(midnight - DAY_MS)
-    const after = midnight - this.#offset(midnight + DAY_MS)
+    const before = midnight - this.offset(midnight - DAY_MS)
+    const after = midnight - this.offset(midnight + DAY_MS)
     const [earlier, later] = before < after ? [before, after] : [after, before]
-    if (this.#wallTime(earlier) === midnight) return earlier
-    if (this.#wallTime(later) === midnight) return later
-    return this.#firstAfterGap(midnight, earlier, later)
+    if (this.wallTime(earlier) === midnight) return earlier
+    if (this.wallTime(later) === midnight) return later
+    return this.firstAfterGap(midnight, earlier, later)
   }
 
   /** Clocks jump over `midnight` between these two instants. Returns the instant of the jump. */
-  #firstAfterGap(midnight: number, earlier: number, later: number): number {
+  private firstAfterGap(midnight: number, earlier: number, later: number): number {
     let before = earlier - 1_000
     let after = later
     while (after - before > 1_000) {
       const middle = before + Math.floor((after - before) / 2_000) * 1_000
-      if (this.#wallTime(middle) < midnight) before = middle
+      if (this.wallTime(middle) < midnight) before = middle
       else after = middle
     }
     return after
   }
 
-  #offset(time: number): number {
-    return this.#wallTime(time) - time
+  private offset(time: number): number {
+    return this.wallTime(time) - time
   }
 
   /** Returns the time on the wall as if it were UTC, in whole seconds. */
-  #wallTime(time: number): number {
+  private wallTime(time: number): number {
     let [year, month, day, hour, minute, second] = [0, 0, 0, 0, 0, 0]
-    for (const { type, value } of this.#format.formatToParts(time)) {
+    for (const { type, value } of this.format.formatToParts(time)) {
       if (type === 'year') year = Number(value)
       else if (type === 'month') month = Number(value)
       else if (type === 'day') day = Number(value)

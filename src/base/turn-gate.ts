@@ -11,29 +11,29 @@ const FEW = 8
  * connection received in several pieces.
  */
 export class TurnGate {
-  #inside = 0
-  #turn: Promise<void> | undefined
+  private inside = 0
+  private turn: Promise<void> | undefined
 
   /** If `gathers` is false, nobody waits. */
   constructor(private readonly gathers: boolean) {}
 
   enter(): void {
-    this.#inside++
+    this.inside++
   }
 
   leave(): void {
-    this.#inside--
+    this.inside--
   }
 
   /** Returns undefined if the call need not wait, otherwise a promise. At the end of the turn they settle in call order. */
   wait(): Promise<void> | undefined {
-    if (!this.gathers || this.#inside <= FEW) return undefined
-    this.#turn ??= new Promise((resolve) => {
+    if (!this.gathers || this.inside <= FEW) return undefined
+    this.turn ??= new Promise((resolve) => {
       setImmediate(() => {
-        this.#turn = undefined
+        this.turn = undefined
         resolve()
       })
     })
-    return this.#turn
+    return this.turn
   }
 }

@@ -3,25 +3,25 @@ import type { CallContext } from '../contracts/index.js'
 
 /** The context of a load. It creates its signal on first use, because a synchronous answer needs none. */
 export class LoadContext implements CallContext {
-  #controller: AbortController | undefined
+  private controller: AbortController | undefined
 
   constructor(readonly requestId: string) {}
 
   get signal(): AbortSignal {
-    return this.#ensure().signal
+    return this.ensure().signal
   }
 
   get isAborted(): boolean {
-    return this.#controller?.signal.aborted === true
+    return this.controller?.signal.aborted === true
   }
 
   abort(reason: unknown): void {
-    this.#ensure().abort(reason)
+    this.ensure().abort(reason)
   }
 
-  #ensure(): AbortController {
-    this.#controller ??= new AbortController()
-    return this.#controller
+  private ensure(): AbortController {
+    this.controller ??= new AbortController()
+    return this.controller
   }
 }
 
@@ -31,7 +31,7 @@ export class LoadContext implements CallContext {
  */
 export class SharedLoad<Value> {
   readonly answer: Promise<Value>
-  #waiting = 0
+  private waiting = 0
 
   constructor(
     loading: Promise<Value>,
@@ -57,11 +57,11 @@ export class SharedLoad<Value> {
 
   /** Waits for the answer until `signal` aborts. The load continues for the other callers. */
   waitFor(signal: AbortSignal): Promise<Value> {
-    this.#waiting++
+    this.waiting++
     return new Promise<Value>((resolve, reject) => {
       const leave = (): void => {
         reject(signal.reason)
-        if (--this.#waiting === 0) this.context.abort(signal.reason)
+        if (--this.waiting === 0) this.context.abort(signal.reason)
       }
       signal.addEventListener('abort', leave, { once: true })
       this.answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))

@@ -11,7 +11,7 @@ interface Count {
 
 /** Counts events of a key in windows of one minute, in this process. */
 export class RateLimit {
-  readonly #counts = new LRUCache<string, Count>({ max: MAX_KEYS })
+  private readonly counts = new LRUCache<string, Count>({ max: MAX_KEYS })
 
   constructor(
     private readonly perMinute: number,
@@ -21,21 +21,21 @@ export class RateLimit {
   /** Counts an event. Returns the seconds to wait if the key has used up its minute, otherwise undefined. */
   take(key: string): number | undefined {
     const wait = this.waitOf(key)
-    if (wait === undefined) this.#count(key).used += 1
+    if (wait === undefined) this.count(key).used += 1
     return wait
   }
 
   /** Returns the seconds to wait if the key has used up its minute, otherwise undefined. Counts nothing. */
   waitOf(key: string): number | undefined {
-    const { used, endsAt } = this.#count(key)
+    const { used, endsAt } = this.count(key)
     return used < this.perMinute ? undefined : Math.max(1, Math.ceil((endsAt - this.now()) / 1_000))
   }
 
-  #count(key: string): Count {
-    const known = this.#counts.get(key)
+  private count(key: string): Count {
+    const known = this.counts.get(key)
     if (known !== undefined && known.endsAt > this.now()) return known
     const count = { used: 0, endsAt: this.now() + MINUTE_MS }
-    this.#counts.set(key, count)
+    this.counts.set(key, count)
     return count
   }
 }

@@ -18,8 +18,8 @@ export interface BodyShare {
  * share to the next, so together they never use up the budget. A body may use all of it if it is the only one.
  */
 export class BodyBudget {
-  #bytes = 0
-  readonly #accounts = new Map<string, number>()
+  private bytes = 0
+  private readonly accounts = new Map<string, number>()
 
   constructor(
     readonly limitBytes: number,
@@ -28,7 +28,7 @@ export class BodyBudget {
 
   /** Throws if there is no room for a body of this size. */
   checkRoomFor(bytes: number, account: string): void {
-    const refusal = this.#refusal(bytes, account, 0)
+    const refusal = this.refusal(bytes, account, 0)
     if (refusal !== undefined) throw refusal
   }
 
@@ -37,14 +37,14 @@ export class BodyBudget {
     let taken = 0
     const change = (bytes: number): void => {
       taken += bytes
-      this.#bytes += bytes
-      const ofAccount = (this.#accounts.get(account) ?? 0) + bytes
-      if (ofAccount === 0) this.#accounts.delete(account)
-      else this.#accounts.set(account, ofAccount)
+      this.bytes += bytes
+      const ofAccount = (this.accounts.get(account) ?? 0) + bytes
+      if (ofAccount === 0) this.accounts.delete(account)
+      else this.accounts.set(account, ofAccount)
     }
     return {
       take: (bytes) => {
-        const refusal = this.#refusal(bytes, account, taken)
+        const refusal = this.refusal(bytes, account, taken)
         if (refusal !== undefined) return refusal
         if (!this.memory.take(bytes)) return memoryFull()
         change(bytes)
@@ -57,11 +57,11 @@ export class BodyBudget {
     }
   }
 
-  #refusal(bytes: number, account: string, takenByBody: number): CompatError | undefined {
-    const left = this.limitBytes - this.#bytes - bytes
+  private refusal(bytes: number, account: string, takenByBody: number): CompatError | undefined {
+    const left = this.limitBytes - this.bytes - bytes
     if (left < 0) return tooManyBytes()
-    const isOnlyBody = this.#bytes === takenByBody
-    const ofAccount = this.#accounts.get(account) ?? 0
+    const isOnlyBody = this.bytes === takenByBody
+    const ofAccount = this.accounts.get(account) ?? 0
     const isFair = (ofAccount + bytes) * PARTS_LEFT <= left
     return isOnlyBody || isFair ? undefined : tooManyBytesOfAccount()
   }

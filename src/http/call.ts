@@ -36,9 +36,9 @@ const AUTHORIZATION = 'authorization'
 
 /** An incoming request. */
 export class HttpCall implements IncomingCall {
-  #collector: BodyCollector | undefined
-  #receivedBytes = 0
-  #isAbandoned = false
+  private collector: BodyCollector | undefined
+  private receivedBytes = 0
+  private isAbandoned = false
   readonly headers: IncomingMessage['headers']
   /** Whether the page that sent the request may read the reply, even if it is no error. */
   isOriginAllowed = false
@@ -82,16 +82,16 @@ export class HttpCall implements IncomingCall {
 
   readBody(account: string): Awaitable<ReceivedBody> {
     // Over HTTP/2, an aborted request looks like one whose body was read.
-    if (this.#isAbandoned) throw abandoned()
+    if (this.isAbandoned) throw abandoned()
     const req = this.req
     const isUnread = !req.readableEnded && !req.readableDidRead && req._body !== true
     checkBodyType(req.headers, !isUnread)
-    if (!isUnread) return this.#takeParsed()
+    if (!isUnread) return this.takeParsed()
 
     const { limits, budget } = this.tools
     const declared = declaredBytes(req)
     if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
-    const arrived = declared === undefined ? undefined : this.#readArrived(declared)
+    const arrived = declared === undefined ? undefined : this.readArrived(declared)
     if (arrived !== undefined) {
       budget.checkRoomFor(arrived.length, account)
       return parseBytes(arrived)
@@ -99,16 +99,16 @@ export class HttpCall implements IncomingCall {
     // Only received bytes count: a declared length uses no memory, and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
-    this.#collector = new BodyCollector(req, declared, limits, this.tools.clock, share)
-    return this.#collect(this.#collector, share)
+    this.collector = new BodyCollector(req, declared, limits, this.tools.clock, share)
+    return this.collect(this.collector, share)
   }
 
-  async #collect(collector: BodyCollector, share: BodyShare): Promise<ReceivedBody> {
+  private async collect(collector: BodyCollector, share: BodyShare): Promise<ReceivedBody> {
     try {
       const bytes = await collector.done
       // The collector refers to the bytes, and this call lasts as long as its reply.
-      this.#receivedBytes = collector.receivedBytes
-      this.#collector = undefined
+      this.receivedBytes = collector.receivedBytes
+      this.collector = undefined
       return parseBytes(bytes)
     } finally {
       share.free()
@@ -117,50 +117,50 @@ export class HttpCall implements IncomingCall {
 
   /** Stops reading the body, since nobody will use it. A later read fails at once. */
   abandonBody(): void {
-    this.#isAbandoned = true
-    if (this.#collector?.isReading === true) this.#collector.stop(abandoned())
+    this.isAbandoned = true
+    if (this.collector?.isReading === true) this.collector.stop(abandoned())
   }
 
   /** Whether the rest of the body is too long to discard, so that the connection must end with the answer. */
   get mustClose(): boolean {
-    if (this.#collector?.failed === true) return true
-    const rest = this.#restBytes()
+    if (this.collector?.failed === true) return true
+    const rest = this.restBytes()
     return rest === undefined || rest > DRAIN_LIMIT_BYTES
   }
 
   /** Discards the rest of the body, so that the next request on the connection can be read. */
   discardRest(): void {
-    if (this.#restBytes() !== 0) this.req.resume()
+    if (this.restBytes() !== 0) this.req.resume()
   }
 
   /** Whether reading has started but has not reached the end of the body. */
   get isHalfRead(): boolean {
     const { req } = this
-    return req.readableDidRead && !req.readableEnded && !req.complete && this.#restBytes() !== 0
+    return req.readableDidRead && !req.readableEnded && !req.complete && this.restBytes() !== 0
   }
 
   /** Returns how many bytes of the body have not arrived, or undefined if unknown. */
-  #restBytes(): number | undefined {
+  private restBytes(): number | undefined {
     const req = this.req
     if (req.complete) return 0
     const declared = declaredBytes(req)
     // Over HTTP/1, the headers announce a body of unknown length. Over HTTP/2 they need not.
     if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(req) ? 0 : undefined
-    const received = this.#collector?.receivedBytes ?? this.#receivedBytes
+    const received = this.collector?.receivedBytes ?? this.receivedBytes
     return Math.max(0, declared - received - req.readableLength)
   }
 
   /** Returns the whole body if it arrived with the headers, as small ones do. This needs no listener and no timer. */
-  #readArrived(declared: number): Buffer | undefined {
+  private readArrived(declared: number): Buffer | undefined {
     // If the host has set an encoding, the length is in characters.
     if (this.req.readableEncoding !== null || this.req.readableLength < declared) return undefined
     // Without a size, Node 26 and later return only the first piece.
     const bytes: Buffer | null = this.req.read(declared)
-    this.#receivedBytes = declared
+    this.receivedBytes = declared
     return bytes ?? Buffer.alloc(0)
   }
 
-  #takeParsed(): ReceivedBody {
+  private takeParsed(): ReceivedBody {
     const { req, tools } = this
     const isHalfRead = req._body !== true && !req.readableEnded
     const body = isHalfRead ? undefined : req.body

@@ -21,12 +21,12 @@ export class BodyCollector {
   /** Whether reading ended before the end of the body. */
   failed = false
   receivedBytes = 0
-  readonly #gathered = new GatheredBytes()
-  readonly #startedAt: number
-  #lastAt: number
-  #cancelTimer: () => void
-  #resolve!: (bytes: Buffer) => void
-  #reject!: (error: unknown) => void
+  private readonly gathered = new GatheredBytes()
+  private readonly startedAt: number
+  private lastAt: number
+  private cancelTimer: () => void
+  private resolve!: (bytes: Buffer) => void
+  private reject!: (error: unknown) => void
 
   /** The caller has checked `declaredBytes` against the limits. */
   constructor(
@@ -37,71 +37,71 @@ export class BodyCollector {
     private readonly share: BodyShare,
   ) {
     this.done = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
+      this.resolve = resolve
+      this.reject = reject
     })
-    this.#startedAt = clock.now()
-    this.#lastAt = this.#startedAt
-    this.#cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.#onTimer)
-    req.on('end', this.#onEnd)
-    req.on('data', this.#onData)
+    this.startedAt = clock.now()
+    this.lastAt = this.startedAt
+    this.cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.onTimer)
+    req.on('end', this.onEnd)
+    req.on('data', this.onData)
     // If the host has paused the request, a listener alone does not make it flow.
     req.resume()
   }
 
   get isReading(): boolean {
-    return this.#cancelTimer !== ended
+    return this.cancelTimer !== ended
   }
 
   /** Stops reading, unless it has ended. */
   stop(error: CompatError): void {
-    if (this.#detach()) {
+    if (this.detach()) {
       this.failed = true
       this.req.pause()
-      this.#reject(error)
+      this.reject(error)
     }
   }
 
-  #detach(): boolean {
+  private detach(): boolean {
     if (!this.isReading) return false
-    this.#cancelTimer()
-    this.#cancelTimer = ended
-    this.req.off('data', this.#onData)
-    this.req.off('end', this.#onEnd)
+    this.cancelTimer()
+    this.cancelTimer = ended
+    this.req.off('data', this.onData)
+    this.req.off('end', this.onEnd)
     return true
   }
 
   // The data is a string if the host has set an encoding.
-  readonly #onData = (data: Buffer | string): void => {
+  private readonly onData = (data: Buffer | string): void => {
     const chunk = typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data
     this.receivedBytes += chunk.length
-    this.#lastAt = this.clock.now()
-    const refusal = this.#refusal(chunk.length)
-    if (refusal === undefined) this.#gathered.add(chunk)
+    this.lastAt = this.clock.now()
+    const refusal = this.refusal(chunk.length)
+    if (refusal === undefined) this.gathered.add(chunk)
     else this.stop(refusal)
   }
 
   /** Returns the reason to read no further. Otherwise counts the bytes and returns undefined. */
-  #refusal(bytes: number): CompatError | undefined {
+  private refusal(bytes: number): CompatError | undefined {
     if (this.receivedBytes > this.limits.bodyBytes) return tooLarge(this.limits.bodyBytes)
     return this.share.take(bytes)
   }
 
-  readonly #onEnd = (): void => {
+  private readonly onEnd = (): void => {
     if (this.declaredBytes !== undefined && this.receivedBytes < this.declaredBytes) {
       this.stop(new CompatError('invalid_request', 'The request body ended before it was complete.'))
-    } else if (this.#detach()) {
-      this.#resolve(this.#gathered.bytes)
+    } else if (this.detach()) {
+      this.resolve(this.gathered.bytes)
     }
   }
 
   // One timer serves both limits. It is set again only when it fires, because chunks arrive far more often.
-  readonly #onTimer = (): void => {
+  private readonly onTimer = (): void => {
     const now = this.clock.now()
-    const idleAt = this.#lastAt + this.limits.bodyIdleMs
-    const endAt = this.#startedAt + this.limits.bodyMs
+    const idleAt = this.lastAt + this.limits.bodyIdleMs
+    const endAt = this.startedAt + this.limits.bodyMs
     if (now < idleAt && now < endAt) {
-      this.#cancelTimer = this.clock.after(Math.min(idleAt, endAt) - now, this.#onTimer)
+      this.cancelTimer = this.clock.after(Math.min(idleAt, endAt) - now, this.onTimer)
       return
     }
     const what =

@@ -45,9 +45,9 @@ export function pathUnder(basePath: string, path: string): string | undefined {
 
 /** Finds the endpoints of a path. */
 export class PathTable {
-  readonly #fixed = new Map<string, PathMatch>()
-  readonly #prefixes: { readonly prefix: string; readonly endpoints: readonly Endpoint[] }[] = []
-  readonly #paths: readonly string[]
+  private readonly fixed = new Map<string, PathMatch>()
+  private readonly prefixes: { readonly prefix: string; readonly endpoints: readonly Endpoint[] }[] = []
+  private readonly paths: readonly string[]
 
   constructor(endpoints: readonly Endpoint[]) {
     const byPath = new Map<string, Endpoint[]>()
@@ -56,12 +56,12 @@ export class PathTable {
     }
     for (const [path, found] of byPath) {
       const start = path.indexOf('{')
-      if (start >= 0) this.#prefixes.push({ prefix: path.slice(0, start), endpoints: found })
+      if (start >= 0) this.prefixes.push({ prefix: path.slice(0, start), endpoints: found })
       else
         for (const spelling of [path, `${path}/`])
-          this.#fixed.set(spelling, { endpoints: found, parameter: '' })
+          this.fixed.set(spelling, { endpoints: found, parameter: '' })
     }
-    this.#paths = [...byPath.keys()].filter((path) => !path.includes('{'))
+    this.paths = [...byPath.keys()].filter((path) => !path.includes('{'))
   }
 
   /**
@@ -69,9 +69,9 @@ export class PathTable {
    * except in a parameter.
    */
   find(path: string): PathMatch | undefined {
-    const fixed = this.#fixed.get(path) ?? this.#fixed.get(withSingleSlashes(path))
+    const fixed = this.fixed.get(path) ?? this.fixed.get(withSingleSlashes(path))
     if (fixed !== undefined) return fixed
-    for (const { endpoints, prefix } of this.#prefixes) {
+    for (const { endpoints, prefix } of this.prefixes) {
       const end = endOfPrefix(prefix, path)
       if (end !== undefined) return { endpoints, parameter: path.slice(end) }
     }
@@ -88,7 +88,7 @@ export class PathTable {
   mountOf(path: string): string | undefined {
     const plain = withSingleSlashes(path)
     const end = plain.endsWith('/') ? plain.length - 1 : plain.length
-    for (const fixed of this.#paths) {
+    for (const fixed of this.paths) {
       const start = end - fixed.length
       if (start > 0 && start <= LONGEST_MOUNT && plain.startsWith(fixed, start)) return plain.slice(0, start)
     }

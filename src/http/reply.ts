@@ -41,14 +41,14 @@ export interface ReplyTools {
  * had left.
  */
 export class HttpReply implements ReplyWriter {
-  #phase: 'waiting' | 'stream' | 'done' = 'waiting'
-  #left = false
-  #listener: (() => void) | undefined
-  #drained: Promise<void> | undefined
-  #resume: (() => void) | undefined
-  #hearsDrain = false
-  #watched: Socket | undefined
-  readonly #isHttp2: boolean
+  private phase: 'waiting' | 'stream' | 'done' = 'waiting'
+  private hasLeft = false
+  private listener: (() => void) | undefined
+  private drained: Promise<void> | undefined
+  private resume: (() => void) | undefined
+  private hearsDrain = false
+  private watched: Socket | undefined
+  private readonly isHttp2: boolean
 
   /** `isPublic`: any cache may keep a success. `errors`: OpenAI's shape if undefined. */
   constructor(
@@ -60,32 +60,32 @@ export class HttpReply implements ReplyWriter {
     private readonly isPublic: boolean,
     private readonly errors: ErrorStyle | undefined,
   ) {
-    this.#isHttp2 = req.httpVersionMajor === 2
-    res.on('close', this.#leave)
+    this.isHttp2 = req.httpVersionMajor === 2
+    res.on('close', this.leave)
     if (res.socket === null) {
-      this.#watched = req.socket
-      tools.sockets.add(req.socket, this.#leave)
+      this.watched = req.socket
+      tools.sockets.add(req.socket, this.leave)
     }
   }
 
   get left(): boolean {
-    return this.#left || (this.#phase === 'waiting' && isAnswered(this.res))
+    return this.hasLeft || (this.phase === 'waiting' && isAnswered(this.res))
   }
 
   onLeave(listener: () => void): void {
-    this.#listener = listener
-    if (this.#left) this.#callListener()
+    this.listener = listener
+    if (this.hasLeft) this.callListener()
   }
 
   send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void> {
-    if (!this.#mayBegin()) return
+    if (!this.mayBegin()) return
     const allHeaders = {
       ...(status === NOT_MODIFIED ? {} : { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
       'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
       'x-content-type-options': 'nosniff',
       ...headers,
     }
-    return this.#answer(status, allHeaders, this.req.method === 'HEAD' ? '' : bytes)
+    return this.answer(status, allHeaders, this.req.method === 'HEAD' ? '' : bytes)
   }
 
   sendError(error: CompatError): void {
@@ -95,22 +95,22 @@ export class HttpReply implements ReplyWriter {
 
   /** Answers 204, which has no body and therefore no content headers. */
   sendNoContent(headers: Readonly<Record<string, string>>): void {
-    if (!this.#mayBegin()) return
-    void this.#answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
+    if (!this.mayBegin()) return
+    void this.answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
   }
 
   openStream(headers: Readonly<Record<string, string>>): void {
-    if (!this.#mayBegin()) return
+    if (!this.mayBegin()) return
     try {
-      this.#writeHead(200, {
+      this.writeHead(200, {
         'content-type': 'text/event-stream; charset=utf-8',
         'cache-control': STREAM_CACHE_CONTROL,
         'x-accel-buffering': 'no',
         'x-content-type-options': 'nosniff',
         ...headers,
       })
-      this.#phase = 'stream'
-      const socket = this.#isHttp2 ? null : this.res.socket
+      this.phase = 'stream'
+      const socket = this.isHttp2 ? null : this.res.socket
       if (socket !== null) {
         // One system call sends the headers and all that is written in the same tick.
         socket.cork()
@@ -118,61 +118,61 @@ export class HttpReply implements ReplyWriter {
       }
       this.res.flushHeaders()
     } catch (error) {
-      this.#breakOff(error)
+      this.breakOff(error)
     }
   }
 
   write(bytes: string): void | Promise<void> {
-    if (this.#left || this.#phase !== 'stream' || bytes === '') return
+    if (this.hasLeft || this.phase !== 'stream' || bytes === '') return
     const { res } = this
-    if (res.writableEnded || res.destroyed) return this.#leave()
+    if (res.writableEnded || res.destroyed) return this.leave()
     try {
-      if (this.tools.fastPaths && !this.#isHttp2 && writeChunk(res, bytes)) return
-      if (!res.write(bytes, 'latin1')) return this.#whenDrained()
+      if (this.tools.fastPaths && !this.isHttp2 && writeChunk(res, bytes)) return
+      if (!res.write(bytes, 'latin1')) return this.whenDrained()
     } catch (error) {
-      this.#breakOff(error)
+      this.breakOff(error)
     }
   }
 
   end(bytes: ReplyBytes): void | Promise<void> {
-    if (this.#left || this.#phase !== 'stream') return
+    if (this.hasLeft || this.phase !== 'stream') return
     if (this.res.writableEnded || this.res.destroyed) {
-      this.#leave()
+      this.leave()
       return
     }
     try {
-      return this.#sendEnd(bytes)
+      return this.sendEnd(bytes)
     } catch (error) {
-      this.#breakOff(error)
+      this.breakOff(error)
     }
   }
 
   drop(): void {
-    if (this.#isHttp2) {
+    if (this.isHttp2) {
       // With any other code, or with destroy(), the client would see an ordinary end.
       ;(this.res as unknown as Http2ServerResponse).stream?.close(HTTP2_INTERNAL_ERROR)
     } else if (this.res.socket) this.res.socket.destroy()
-    else if (this.#phase !== 'done') {
+    else if (this.phase !== 'done') {
       // Replies before this one still use the connection.
       this.res.once('socket', (socket: Socket) => socket.destroy())
     }
-    this.#leave()
+    this.leave()
   }
 
   /** Answers a fault of the server: with an error if nothing has been sent, otherwise by dropping the client. */
   fail(error: CompatError): void {
-    if (this.#phase === 'waiting') this.sendError(error)
-    else if (this.#phase === 'stream') this.drop()
+    if (this.phase === 'waiting') this.sendError(error)
+    else if (this.phase === 'stream') this.drop()
   }
 
-  #mayBegin(): boolean {
-    if (this.#left || this.#phase !== 'waiting') return false
+  private mayBegin(): boolean {
+    if (this.hasLeft || this.phase !== 'waiting') return false
     if (!isAnswered(this.res)) return true
-    this.#leave()
+    this.leave()
     return false
   }
 
-  #writeHead(status: number, headers: OutgoingHttpHeaders): void {
+  private writeHead(status: number, headers: OutgoingHttpHeaders): void {
     if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
     const { origin } = this.req.headers
     // Every page may read an error: otherwise its author would see a network error instead of the reason.
@@ -182,77 +182,77 @@ export class HttpReply implements ReplyWriter {
     }
     const { isClosing, sockets } = this.tools
     // When a reply ends its connection, Node drops the pipelined requests behind it. So only the last reply may end it.
-    const endsConnection = isClosing() && sockets.isLast(this.req.socket, this.#leave)
-    if (!this.#isHttp2 && (this.call.mustClose || endsConnection)) headers.connection = 'close'
+    const endsConnection = isClosing() && sockets.isLast(this.req.socket, this.leave)
+    if (!this.isHttp2 && (this.call.mustClose || endsConnection)) headers.connection = 'close'
     this.res.writeHead(status, headers)
   }
 
-  #answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void | Promise<void> {
+  private answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void | Promise<void> {
     const { resourceMetadata } = this.tools
     if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
       headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
     }
     try {
-      this.#writeHead(status, headers)
-      return this.#sendEnd(bytes)
+      this.writeHead(status, headers)
+      return this.sendEnd(bytes)
     } catch (error) {
-      this.#breakOff(error)
+      this.breakOff(error)
     }
   }
 
   /** The host threw. It is unknown which bytes the client got, and a second answer might follow a charge for the first. */
-  #breakOff(error: unknown): void {
+  private breakOff(error: unknown): void {
     this.tools.onFault('http reply', error, this.requestId.id)
-    this.#phase = 'stream'
+    this.phase = 'stream'
     this.drop()
   }
 
-  #sendEnd(bytes: ReplyBytes): void | Promise<void> {
-    this.#phase = 'done'
+  private sendEnd(bytes: ReplyBytes): void | Promise<void> {
+    this.phase = 'done'
     const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
     const isShort = typeof bytes === 'string' && bytes.length <= PIECE_BYTES
     let sent: Promise<void> | undefined
-    if (!isShort) sent = this.#sendPieces(piecesOf(bytes))
+    if (!isShort) sent = this.sendPieces(piecesOf(bytes))
     else if (bytes === '') res.end()
     else res.end(bytes, 'latin1')
-    if (!this.#isHttp2 && !mustClose) call.discardRest()
-    if (this.#isHttp2 && call.isHalfRead) {
-      if (sent === undefined) this.#closeStream()
-      else void sent.then(() => this.#closeStream())
+    if (!this.isHttp2 && !mustClose) call.discardRest()
+    if (this.isHttp2 && call.isHalfRead) {
+      if (sent === undefined) this.closeStream()
+      else void sent.then(() => this.closeStream())
     }
-    dropIfStalled(res, this.tools.limits.clientStallMs, this.#isHttp2)
+    dropIfStalled(res, this.tools.limits.clientStallMs, this.isHttp2)
     // Until this reply is sent, the replies before it must not end the connection.
-    if (this.#watched !== undefined) res.once('finish', () => this.#release())
+    if (this.watched !== undefined) res.once('finish', () => this.release())
     return sent
   }
 
-  #closeStream(): void {
+  private closeStream(): void {
     ;(this.res as unknown as Http2ServerResponse).stream?.close()
   }
 
   /** Writes pieces, each once the client has accepted those before it. Settles when it has, or has left. */
-  async #sendPieces(pieces: Iterator<string>): Promise<void> {
+  private async sendPieces(pieces: Iterator<string>): Promise<void> {
     const { res } = this
     try {
       for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
         if (res.destroyed || res.writableEnded) return
-        if (!res.write(next.value, 'latin1')) await this.#untilAccepted()
+        if (!res.write(next.value, 'latin1')) await this.untilAccepted()
       }
       res.end()
     } catch (error) {
-      this.#breakOff(error)
+      this.breakOff(error)
     }
   }
 
   /** Settles when the client has accepted what was written, or is gone. */
-  #untilAccepted(): Promise<void> {
+  private untilAccepted(): Promise<void> {
     const { res } = this
     // A reply that waits for its turn on the connection does not hear that the connection is closed.
-    const queuedOn = this.#isHttp2 || res.socket !== null ? undefined : this.req.socket
+    const queuedOn = this.isHttp2 || res.socket !== null ? undefined : this.req.socket
     // Node tells a reply of the `drain` of its own sockets only. A socket that a test injected tells by itself.
-    const socket = this.#isHttp2 ? undefined : res.socket
+    const socket = this.isHttp2 ? undefined : res.socket
     return new Promise((resolve) => {
       const settle = (): void => {
         res.off('drain', settle)
@@ -268,44 +268,44 @@ export class HttpReply implements ReplyWriter {
     })
   }
 
-  #whenDrained(): Promise<void> {
-    if (!this.#hearsDrain) {
-      this.#hearsDrain = true
-      this.res.on('drain', () => this.#resumeWriter())
+  private whenDrained(): Promise<void> {
+    if (!this.hearsDrain) {
+      this.hearsDrain = true
+      this.res.on('drain', () => this.resumeWriter())
     }
-    this.#drained ??= new Promise((resolve) => {
-      this.#resume = resolve
+    this.drained ??= new Promise((resolve) => {
+      this.resume = resolve
     })
-    return this.#drained
+    return this.drained
   }
 
-  #resumeWriter(): void {
-    this.#resume?.()
-    this.#resume = undefined
-    this.#drained = undefined
+  private resumeWriter(): void {
+    this.resume?.()
+    this.resume = undefined
+    this.drained = undefined
   }
 
   // Also called if the host's timeout middleware answers: whoever closes the reply before our end counts as left.
-  readonly #leave = (): void => {
-    if (this.#left || this.#phase === 'done') return
-    this.#left = true
-    this.#release()
-    this.#resumeWriter()
+  private readonly leave = (): void => {
+    if (this.hasLeft || this.phase === 'done') return
+    this.hasLeft = true
+    this.release()
+    this.resumeWriter()
     this.call.abandonBody()
     // If the host has answered, the rest of this body precedes the next request on the connection.
-    if (this.res.writableEnded && !this.#isHttp2) this.call.discardRest()
-    this.#callListener()
+    if (this.res.writableEnded && !this.isHttp2) this.call.discardRest()
+    this.callListener()
   }
 
-  #release(): void {
-    if (this.#watched === undefined) return
-    this.tools.sockets.remove(this.#watched, this.#leave)
-    this.#watched = undefined
+  private release(): void {
+    if (this.watched === undefined) return
+    this.tools.sockets.remove(this.watched, this.leave)
+    this.watched = undefined
   }
 
-  #callListener(): void {
-    const listener = this.#listener
-    this.#listener = undefined
+  private callListener(): void {
+    const listener = this.listener
+    this.listener = undefined
     try {
       listener?.()
     } catch (error) {

@@ -5,14 +5,14 @@ import type { Socket } from 'node:net'
  * waits for its turn. A socket has one listener, however many requests wait on it.
  */
 export class SocketWatch {
-  readonly #waiting = new WeakMap<Socket, Set<() => void>>()
+  private readonly waiting = new WeakMap<Socket, Set<() => void>>()
 
   add(socket: Socket, closed: () => void): void {
-    let waiting = this.#waiting.get(socket)
+    let waiting = this.waiting.get(socket)
     if (waiting === undefined) {
       const all = new Set<() => void>()
       waiting = all
-      this.#waiting.set(socket, all)
+      this.waiting.set(socket, all)
       socket.once('close', () => {
         for (const each of all) each()
       })
@@ -23,11 +23,11 @@ export class SocketWatch {
   /** Whether no request waits behind that of `closed`. A request whose turn has come is before all that still wait. */
   isLast(socket: Socket, closed: () => void): boolean {
     let last = closed
-    for (const each of this.#waiting.get(socket) ?? []) last = each
+    for (const each of this.waiting.get(socket) ?? []) last = each
     return last === closed
   }
 
   remove(socket: Socket, closed: () => void): void {
-    this.#waiting.get(socket)?.delete(closed)
+    this.waiting.get(socket)?.delete(closed)
   }
 }

@@ -9,49 +9,49 @@ const POSITION_PATTERN = /^\d{1,15}$/
 
 /** The latest `max` entries, in order. */
 export class EntryLog {
-  readonly #name: string
-  readonly #max: number
+  private readonly name: string
+  private readonly max: number
   /** The entry at each position modulo `max`. */
-  readonly #entries: KeptEntry[] = []
+  private readonly entries: KeptEntry[] = []
   /** The position of the next entry. */
-  #end = 0
+  private end = 0
 
   /** `name` begins the id of every entry. */
   constructor(name: string, max: number) {
-    this.#name = name
-    this.#max = max
+    this.name = name
+    this.max = max
   }
 
   /** Keeps an entry, not a copy of it. Returns its position. */
   add(entry: KeptEntry): number {
-    this.#entries[this.#end % this.#max] = entry
-    return this.#end++
+    this.entries[this.end % this.max] = entry
+    return this.end++
   }
 
   /** Returns a copy of the entry at a position, or undefined if it has been dropped. */
   at(position: number): Entry | undefined {
-    if (position < this.#end - this.#max) return undefined
-    return copyEntry(this.#entries[position % this.#max]!, `${this.#name}-${position}`)
+    if (position < this.end - this.max) return undefined
+    return copyEntry(this.entries[position % this.max]!, `${this.name}-${position}`)
   }
 
   /** Returns copies, newest first. */
   read(query: EntryQuery): EntryPage {
     const limit = readLimit(query.limit)
     const found: Entry[] = []
-    const start = Math.max(0, this.#end - this.#max)
-    for (let position = this.#newest(query.after); position >= start; position--) {
-      const entry = this.#entries[position % this.#max]!
+    const start = Math.max(0, this.end - this.max)
+    for (let position = this.newest(query.after); position >= start; position--) {
+      const entry = this.entries[position % this.max]!
       if (!matches(entry, query)) continue
       if (found.length === limit) return { entries: found, next: String(position + 1) }
-      found.push(copyEntry(entry, `${this.#name}-${position}`))
+      found.push(copyEntry(entry, `${this.name}-${position}`))
     }
     return { entries: found }
   }
 
-  #newest(after: string | undefined): number {
-    if (after === undefined) return this.#end - 1
+  private newest(after: string | undefined): number {
+    if (after === undefined) return this.end - 1
     if (!POSITION_PATTERN.test(after)) throw new TypeError('after must be the next of an earlier page')
-    return Math.min(Number(after), this.#end) - 1
+    return Math.min(Number(after), this.end) - 1
   }
 }
 

@@ -37,74 +37,74 @@ export interface SettledHold {
  * Forgetting a settled hold releases its claim.
  */
 export class HoldBook {
-  readonly #open = new Map<string, OpenHold>()
-  readonly #byDeadline = createDeadlineHeap<OpenHold>()
-  readonly #ended: RecentMap<EndedHold>
-  readonly #settled: RecentMap<SettledHold>
+  private readonly openHolds = new Map<string, OpenHold>()
+  private readonly byDeadline = createDeadlineHeap<OpenHold>()
+  private readonly endedHolds: RecentMap<EndedHold>
+  private readonly settledHolds: RecentMap<SettledHold>
   /** The id of the open or settled hold that has each claim. */
-  readonly #claimants = new Map<string, string>()
+  private readonly claimants = new Map<string, string>()
   /** Expired holds that {@link takeExpired} has not returned. */
-  readonly #expired = new Map<string, OpenHold>()
+  private readonly expired = new Map<string, OpenHold>()
 
   constructor(keepClosed: number) {
-    this.#ended = new RecentMap(keepClosed, (holdId) => this.#expired.delete(holdId))
-    this.#settled = new RecentMap(keepClosed, (holdId, { claim }) => this.#releaseClaim(holdId, claim))
+    this.endedHolds = new RecentMap(keepClosed, (holdId) => this.expired.delete(holdId))
+    this.settledHolds = new RecentMap(keepClosed, (holdId, { claim }) => this.releaseClaim(holdId, claim))
   }
 
   open(holdId: string): OpenHold | undefined {
-    return this.#open.get(holdId)
+    return this.openHolds.get(holdId)
   }
 
   ended(holdId: string): EndedHold | undefined {
-    return this.#ended.get(holdId)
+    return this.endedHolds.get(holdId)
   }
 
   settled(holdId: string): SettledHold | undefined {
-    return this.#settled.get(holdId)
+    return this.settledHolds.get(holdId)
   }
 
   /** Returns the id of the open or settled hold that has this claim. */
   claimant(claim: string): string | undefined {
-    return this.#claimants.get(claim)
+    return this.claimants.get(claim)
   }
 
   /** Adds an open hold and gives it its claim. */
   add(hold: OpenHold): void {
-    this.#open.set(hold.holdId, hold)
-    this.#byDeadline.add(hold)
-    if (hold.claim !== undefined) this.#claimants.set(hold.claim, hold.holdId)
+    this.openHolds.set(hold.holdId, hold)
+    this.byDeadline.add(hold)
+    if (hold.claim !== undefined) this.claimants.set(hold.claim, hold.holdId)
   }
 
   /** Ends an open hold without a charge, and releases its claim. */
   release(hold: OpenHold): void {
     const { holdId, claim } = hold
-    this.#close(hold)
-    this.#releaseClaim(holdId, claim)
-    this.#ended.add(holdId, { claim })
+    this.close(hold)
+    this.releaseClaim(holdId, claim)
+    this.endedHolds.add(holdId, { claim })
   }
 
   /** Makes a late hold with this id, which must be unknown, fail as `closed`. */
   mark(holdId: string): void {
-    this.#ended.add(holdId, { claim: undefined })
+    this.endedHolds.add(holdId, { claim: undefined })
   }
 
   /** Settles a hold that is not settled, whatever its state, and gives it the claim. */
   settle(holdId: string, settled: SettledHold): void {
-    const hold = this.#open.get(holdId)
-    if (hold !== undefined) this.#close(hold)
+    const hold = this.openHolds.get(holdId)
+    if (hold !== undefined) this.close(hold)
     else {
-      this.#ended.delete(holdId)
-      this.#expired.delete(holdId)
+      this.endedHolds.delete(holdId)
+      this.expired.delete(holdId)
     }
-    this.#settled.add(holdId, settled)
-    if (settled.claim !== undefined) this.#claimants.set(settled.claim, holdId)
+    this.settledHolds.add(holdId, settled)
+    if (settled.claim !== undefined) this.claimants.set(settled.claim, holdId)
   }
 
   /** Ends the open holds that are due, and calls `expired` for each. */
   expire(now: number, expired: (hold: OpenHold) => void): void {
-    for (let hold = this.#byDeadline.first; hold !== undefined; hold = this.#byDeadline.first) {
+    for (let hold = this.byDeadline.first; hold !== undefined; hold = this.byDeadline.first) {
       if (hold.deadline > now) return
-      this.#expired.set(hold.holdId, hold)
+      this.expired.set(hold.holdId, hold)
       this.release(hold)
       expired(hold)
     }
@@ -113,21 +113,21 @@ export class HoldBook {
   /** Returns at most `limit` expired holds. Each is returned once, unless it is settled first. */
   takeExpired(limit: number): readonly OpenHold[] {
     const taken: OpenHold[] = []
-    for (const [holdId, hold] of this.#expired) {
+    for (const [holdId, hold] of this.expired) {
       if (taken.length >= limit) break
-      this.#expired.delete(holdId)
+      this.expired.delete(holdId)
       taken.push(hold)
     }
     return taken
   }
 
-  #close(hold: OpenHold): void {
-    this.#open.delete(hold.holdId)
-    this.#byDeadline.remove(hold)
+  private close(hold: OpenHold): void {
+    this.openHolds.delete(hold.holdId)
+    this.byDeadline.remove(hold)
   }
 
-  #releaseClaim(holdId: string, claim: string | undefined): void {
-    if (claim !== undefined && this.#claimants.get(claim) === holdId) this.#claimants.delete(claim)
+  private releaseClaim(holdId: string, claim: string | undefined): void {
+    if (claim !== undefined && this.claimants.get(claim) === holdId) this.claimants.delete(claim)
   }
 }
 

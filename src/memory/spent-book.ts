@@ -3,13 +3,13 @@ import { DAY_MS, DaySums } from '../rules/day-sums.js'
 
 /** The sums of all charges, by the account that paid and the credential. Never forgets one. */
 export class SpentBook {
-  readonly #accounts = new Map<string, Map<string, DaySums>>()
+  private readonly accounts = new Map<string, Map<string, DaySums>>()
 
   add({ account, credentialId }: CallFacts, cost: Credits, now: number): void {
-    let credentials = this.#accounts.get(account)
+    let credentials = this.accounts.get(account)
     if (credentials === undefined) {
       credentials = new Map()
-      this.#accounts.set(account, credentials)
+      this.accounts.set(account, credentials)
     }
     let sums = credentials.get(credentialId)
     if (sums === undefined) {
@@ -20,7 +20,7 @@ export class SpentBook {
   }
 
   read({ account, credentialId }: SpentQuery, now: number): SpentSums {
-    const credentials = this.#accounts.get(account)
+    const credentials = this.accounts.get(account)
     if (credentialId !== undefined) return (credentials?.get(credentialId) ?? new DaySums()).at(now)
     const all = [...(credentials?.values() ?? [])].map((sums) => sums.at(now))
     const sum = (name: keyof SpentSums) => all.reduce((total, one) => total + one[name], 0n)

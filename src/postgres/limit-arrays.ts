@@ -95,13 +95,13 @@ export function readCounts(row: Row): readonly bigint[] {
 /** Distinct values in the order of their first use. Places count from 1, as in SQL. */
 class Places<Value> {
   readonly values: Value[] = []
-  readonly #places = new Map<Value, number>()
+  private readonly places = new Map<Value, number>()
 
   placeOf(value: Value): number {
-    let place = this.#places.get(value)
+    let place = this.places.get(value)
     if (place === undefined) {
       place = this.values.push(value)
-      this.#places.set(value, place)
+      this.places.set(value, place)
     }
     return place
   }

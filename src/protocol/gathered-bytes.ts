@@ -5,21 +5,21 @@ const RECENT_PIECES = 256
  * hundred, and keeps the whole network read that contains it in memory.
  */
 export class GatheredBytes {
-  readonly #together: Buffer[] = []
-  #recent: Buffer[] = []
+  private readonly together: Buffer[] = []
+  private recent: Buffer[] = []
   /** How many bytes there are. */
   length = 0
 
   add(piece: Buffer): void {
     this.length += piece.length
-    if (this.#recent.push(piece) < RECENT_PIECES) return
-    this.#together.push(Buffer.concat(this.#recent))
-    this.#recent = []
+    if (this.recent.push(piece) < RECENT_PIECES) return
+    this.together.push(Buffer.concat(this.recent))
+    this.recent = []
   }
 
   /** All bytes so far. They are not copied if they arrived in one piece. */
   get bytes(): Buffer {
-    const pieces = this.#together.length === 0 ? this.#recent : [...this.#together, ...this.#recent]
+    const pieces = this.together.length === 0 ? this.recent : [...this.together, ...this.recent]
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
   }
 }

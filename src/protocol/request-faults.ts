@@ -50,12 +50,12 @@ export class RequestFaults {
   error(codes: readonly (readonly [field: string, code: ErrorCode])[]): CompatError {
     for (const [field, code] of codes) {
       const fault = this.list.find((candidate) => candidate.param === field)
-      if (fault !== undefined) return this.#errorAbout(fault, code)
+      if (fault !== undefined) return this.errorAbout(fault, code)
     }
-    return this.#errorAbout(this.list[0]!, 'invalid_request')
+    return this.errorAbout(this.list[0]!, 'invalid_request')
   }
 
-  #errorAbout(fault: RequestFault, code: ErrorCode): CompatError {
+  private errorAbout(fault: RequestFault, code: ErrorCode): CompatError {
     const details = [fault, ...this.list.filter((other) => other !== fault)]
     return new CompatError(code, fault.message, { param: fault.param, details })
   }

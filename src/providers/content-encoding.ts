@@ -73,42 +73,42 @@ export interface DecoderOptions {
 
 /** Decodes a body piece by piece. Calls none of its functions after {@link close}. */
 export class BodyDecoder {
-  readonly #stream: Transform
-  #isClosed = false
+  private readonly stream: Transform
+  private isClosed = false
 
   constructor({ compression, onBytes, onEnd, onFailure }: DecoderOptions) {
     const create = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate }[compression]
-    this.#stream = create()
-    this.#stream.on('data', (bytes: Buffer) => {
-      if (!this.#isClosed) onBytes(bytes)
+    this.stream = create()
+    this.stream.on('data', (bytes: Buffer) => {
+      if (!this.isClosed) onBytes(bytes)
     })
-    this.#stream.on('end', () => {
-      if (!this.#isClosed) onEnd()
+    this.stream.on('end', () => {
+      if (!this.isClosed) onEnd()
     })
-    this.#stream.on('error', (cause: NodeJS.ErrnoException) => {
-      if (!this.#isClosed) onFailure(decodingError(cause))
+    this.stream.on('error', (cause: NodeJS.ErrnoException) => {
+      if (!this.isClosed) onFailure(decodingError(cause))
     })
   }
 
   write(bytes: Buffer): void {
-    if (!this.#isClosed) this.#stream.write(bytes)
+    if (!this.isClosed) this.stream.write(bytes)
   }
 
   end(): void {
-    if (!this.#isClosed) this.#stream.end()
+    if (!this.isClosed) this.stream.end()
   }
 
   pause(): void {
-    this.#stream.pause()
+    this.stream.pause()
   }
 
   resume(): void {
-    this.#stream.resume()
+    this.stream.resume()
   }
 
   close(): void {
-    this.#isClosed = true
-    this.#stream.destroy()
+    this.isClosed = true
+    this.stream.destroy()
   }
 }
 

@@ -13,47 +13,47 @@ const LAST_DIGIT = 11
  */
 export class ContinueRewriter {
   /** The place in a status line, or undefined in the other lines of the head of an interim reply. */
-  #place: number | undefined = 0
-  #isZeroBefore = false
-  #isLineEmpty = false
-  #isDone = true
+  private place: number | undefined = 0
+  private isZeroBefore = false
+  private isLineEmpty = false
+  private isDone = true
 
   /** A request begins, and so a reply may. */
   begin(): void {
-    this.#place = 0
-    this.#isDone = false
+    this.place = 0
+    this.isDone = false
   }
 
   /** Rewrites the bytes that have arrived in place, however they are cut. */
   rewrite(bytes: Buffer): void {
-    for (let index = 0; index < bytes.length && !this.#isDone; index++) {
+    for (let index = 0; index < bytes.length && !this.isDone; index++) {
       const byte = bytes[index]!
-      if (this.#place === undefined) this.#skip(byte)
-      else this.#rewriteStatus(bytes, index, byte, this.#place)
+      if (this.place === undefined) this.skip(byte)
+      else this.rewriteStatus(bytes, index, byte, this.place)
     }
   }
 
-  #rewriteStatus(bytes: Buffer, index: number, byte: number, place: number): void {
+  private rewriteStatus(bytes: Buffer, index: number, byte: number, place: number): void {
     if (place === 0 && (byte === CARRIAGE_RETURN || byte === LINE_FEED)) return
     if (place === FIRST_DIGIT && byte !== ONE) {
-      this.#isDone = true
+      this.isDone = true
       return
     }
     if (place < LAST_DIGIT) {
-      this.#isZeroBefore = byte === ZERO
-      this.#place = place + 1
+      this.isZeroBefore = byte === ZERO
+      this.place = place + 1
       return
     }
-    if (this.#isZeroBefore && byte === ZERO) bytes[index] = TWO
-    this.#place = undefined
-    this.#isLineEmpty = false
+    if (this.isZeroBefore && byte === ZERO) bytes[index] = TWO
+    this.place = undefined
+    this.isLineEmpty = false
   }
 
   /** An empty line ends the head, and another reply follows. */
-  #skip(byte: number): void {
+  private skip(byte: number): void {
     if (byte === CARRIAGE_RETURN) return
-    if (byte !== LINE_FEED) this.#isLineEmpty = false
-    else if (this.#isLineEmpty) this.#place = 0
-    else this.#isLineEmpty = true
+    if (byte !== LINE_FEED) this.isLineEmpty = false
+    else if (this.isLineEmpty) this.place = 0
+    else this.isLineEmpty = true
   }
 }

@@ -42,34 +42,34 @@ export class DispatcherOfHost implements Sender {
 /** One call on a dispatcher of the host. Passes the response on to the exchange. */
 class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
   readonly isSending = false
-  #controller: Dispatcher.DispatchController | undefined
-  #canPause = false
-  #isHeld = false
+  private controller: Dispatcher.DispatchController | undefined
+  private canPause = false
+  private isHeld = false
 
   constructor(private readonly exchange: UpstreamExchange) {}
 
   begin(): void {}
 
   drop(reason: Error): void {
-    this.#controller?.abort(reason)
+    this.controller?.abort(reason)
   }
 
   hold(): void {
-    this.#isHeld = this.#canPause
-    if (this.#isHeld) this.#controller?.pause()
+    this.isHeld = this.canPause
+    if (this.isHeld) this.controller?.pause()
   }
 
   release(): void {
-    if (!this.#isHeld) return
-    this.#isHeld = false
+    if (!this.isHeld) return
+    this.isHeld = false
     // In a microtask, because undici calls the handler with buffered data while it resumes.
     queueMicrotask(() => {
-      if (!this.#isHeld) this.#controller?.resume()
+      if (!this.isHeld) this.controller?.resume()
     })
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+    this.controller = controller
     this.exchange.onConnect((reason) => controller.abort(reason ?? new Error('The call was aborted.')))
   }
 
@@ -78,7 +78,7 @@ class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
-    if (status >= 200) this.#canPause = isKeptAlive(headers)
+    if (status >= 200) this.canPause = isKeptAlive(headers)
     this.exchange.onHeaders(status, rawHeaders(headers))
   }
 

@@ -10,8 +10,8 @@ const SETTLED = Promise.resolve()
  * wait for that: otherwise a slow client would not slow down its provider.
  */
 export class HandOver {
-  #isDue = false
-  #bytes = 0
+  private isDue = false
+  private bytes = 0
 
   constructor(
     private readonly turns: TurnGate,
@@ -20,17 +20,17 @@ export class HandOver {
 
   /** Counts bytes that have been read. */
   read(bytes: number): void {
-    this.#bytes += bytes
+    this.bytes += bytes
   }
 
   soon(): void {
-    const isLarge = this.#bytes > GATHERED_BYTES
-    if (this.#isDue && !isLarge) return
-    this.#isDue = true
+    const isLarge = this.bytes > GATHERED_BYTES
+    if (this.isDue && !isLarge) return
+    this.isDue = true
     const turn = isLarge ? undefined : this.turns.wait()
-    if (isLarge) this.#bytes = 0
+    if (isLarge) this.bytes = 0
     // Cheaper than `queueMicrotask`, which creates an async resource for each call.
-    void (turn ?? SETTLED).then(this.#runIfDue)
+    void (turn ?? SETTLED).then(this.runIfDue)
   }
 
   /** Called when nothing more will be read. */
@@ -40,12 +40,12 @@ export class HandOver {
   }
 
   now(): void {
-    this.#isDue = false
-    this.#bytes = 0
+    this.isDue = false
+    this.bytes = 0
     this.run()
   }
 
-  readonly #runIfDue = (): void => {
-    if (this.#isDue) this.now()
+  private readonly runIfDue = (): void => {
+    if (this.isDue) this.now()
   }
 }

@@ -28,12 +28,12 @@ const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
  * events. Content types are ignored, since many are wrong. Throws only `ProviderError`s, if its format does.
  */
 export class ReplyReader {
-  #stream: SseReader | undefined
-  #body: GatheredBytes | undefined
+  private stream: SseReader | undefined
+  private body: GatheredBytes | undefined
   /** The beginning of a byte order mark that was split between two reads. */
-  #cutMark: Buffer | undefined
-  #done = false
-  #sink: ProviderEvent[] = []
+  private cutMark: Buffer | undefined
+  private done = false
+  private sink: ProviderEvent[] = []
 
   /** @param eventBytes the maximum length of an event in a stream */
   constructor(
@@ -43,58 +43,58 @@ export class ReplyReader {
 
   /** Whether the reply itself has begun. Blank lines that keep a connection alive do not count. */
   get hasBegun(): boolean {
-    return this.#stream !== undefined || this.#body !== undefined
+    return this.stream !== undefined || this.body !== undefined
   }
 
   /** How many bytes wait for the end of a body in one piece, or of an event. */
   get heldBytes(): number {
-    return this.#body?.length ?? this.#stream?.heldBytes ?? 0
+    return this.body?.length ?? this.stream?.heldBytes ?? 0
   }
 
   /** Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider is done. */
   read(given: Buffer, events: ProviderEvent[]): boolean {
-    const bytes = this.#cutMark === undefined ? given : Buffer.concat([this.#cutMark, given])
-    if (this.#body !== undefined) this.#body.add(bytes)
-    else if (this.#stream === undefined) this.#detectFormat(bytes)
-    if (this.#stream !== undefined) {
-      this.#sink = events
-      this.#readStream(this.#stream, bytes)
+    const bytes = this.cutMark === undefined ? given : Buffer.concat([this.cutMark, given])
+    if (this.body !== undefined) this.body.add(bytes)
+    else if (this.stream === undefined) this.detectFormat(bytes)
+    if (this.stream !== undefined) {
+      this.sink = events
+      this.readStream(this.stream, bytes)
     }
-    return this.#done
+    return this.done
   }
 
   /** Called when the body has ended as announced. Returns `true` if the provider was done. */
   end(events: ProviderEvent[]): boolean {
-    if (this.#stream !== undefined) {
-      this.#sink = events
-      this.#stream.end()
-      return this.#done
+    if (this.stream !== undefined) {
+      this.sink = events
+      this.stream.end()
+      return this.done
     }
-    if (this.#body === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
-    const { bytes: body } = this.#body
-    this.#body = undefined
+    if (this.body === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
+    const { bytes: body } = this.body
+    this.body = undefined
     this.format.onBody(body.subarray(body.indexOf(OPENING_BRACE)), events)
     return true
   }
 
   /** Whatever follows the end in the same read is no part of the reply. */
-  #readStream(stream: SseReader, bytes: Buffer): void {
+  private readStream(stream: SseReader, bytes: Buffer): void {
     try {
       stream.read(bytes)
     } catch (error) {
-      if (!this.#done) throw error
+      if (!this.done) throw error
     }
   }
 
   /** Does nothing if the bytes do not show the format yet. */
-  #detectFormat(bytes: Buffer): void {
-    this.#cutMark = undefined
+  private detectFormat(bytes: Buffer): void {
+    this.cutMark = undefined
     for (const byte of bytes) {
       if (SKIPPED.has(byte)) continue
       if (byte === OPENING_BRACE) {
-        this.#body = new GatheredBytes()
-        this.#body.add(bytes)
-      } else if (SSE_FIRST_BYTES.has(byte)) this.#stream = this.#openStream()
+        this.body = new GatheredBytes()
+        this.body.add(bytes)
+      } else if (SSE_FIRST_BYTES.has(byte)) this.stream = this.openStream()
       else {
         const hint = byte === PAGE_START ? PAGE_HINT : ''
         const message = `The reply is neither JSON nor a stream of events.${hint}`
@@ -102,17 +102,17 @@ export class ReplyReader {
       }
       return
     }
-    if (bytes.length < MARK_BYTES && bytes[0] === MARK_START) this.#cutMark = bytes
+    if (bytes.length < MARK_BYTES && bytes[0] === MARK_START) this.cutMark = bytes
   }
 
-  #openStream(): SseReader {
+  private openStream(): SseReader {
     const { format } = this
     return new SseReader({
       eventBytes: this.eventBytes,
       fastPaths: format.fastPaths,
       separates: true,
       onEvent: (data, type) => {
-        if (!this.#done) this.#done = format.onEvent(data, type, this.#sink)
+        if (!this.done) this.done = format.onEvent(data, type, this.sink)
       },
     })
   }

@@ -43,17 +43,17 @@ export class SseReader {
   /** The bytes since the last event. */
   heldBytes = 0
   /** Text that may still become a byte order mark; undefined once that is decided. */
-  #start: string | undefined = ''
-  #endedWithCr = false
+  private start: string | undefined = ''
+  private endedWithCr = false
   /** The parser holds no part of the next event. */
-  #isBetweenEvents = true
-  #hasEnded = false
+  private isBetweenEvents = true
+  private hasEnded = false
   /** Text that the parser gets with the next piece. */
-  #heldBack = ''
+  private heldBack = ''
   /** Created for the first event that is not read as a single line. */
-  #parser: EventSourceParser | undefined
+  private parser: EventSourceParser | undefined
   /** Created for the first line that is no field. */
-  #strayLines: StrayLines | undefined
+  private strayLines: StrayLines | undefined
 
   constructor(private readonly options: SseReaderOptions) {}
 
@@ -61,25 +61,25 @@ export class SseReader {
   read(bytes: Buffer): void {
     this.heldBytes += bytes.length
     let text = bytes.toString('latin1')
-    if (this.#start !== undefined) text = this.#skipByteOrderMark(this.#start + text)
+    if (this.start !== undefined) text = this.skipByteOrderMark(this.start + text)
     if (text === '') return
-    if (this.#endedWithCr || text.includes('\r')) text = this.#withLineFeeds(text)
-    if (this.options.fastPaths && this.#isBetweenEvents) {
-      const read = this.#readOneLineEvents(text)
+    if (this.endedWithCr || text.includes('\r')) text = this.withLineFeeds(text)
+    if (this.options.fastPaths && this.isBetweenEvents) {
+      const read = this.readOneLineEvents(text)
       if (read === text.length) return
       text = text.slice(read)
     }
-    if (this.options.separates === true) text = this.#separate(text)
-    this.#parser ??= this.#createParser()
-    this.#parser.feed(text)
-    this.#isBetweenEvents = this.#heldBack === '' && text.endsWith('\n\n')
+    if (this.options.separates === true) text = this.separate(text)
+    this.parser ??= this.createParser()
+    this.parser.feed(text)
+    this.isBetweenEvents = this.heldBack === '' && text.endsWith('\n\n')
   }
 
   /** Ends the events that lack a blank line. Holds back the end of the text if the next piece decides. */
-  #separate(text: string): string {
-    const all = this.#heldBack + text
+  private separate(text: string): string {
+    const all = this.heldBack + text
     const place = all.search(MAY_BE_JOINED)
-    this.#heldBack = place < 0 ? '' : all.slice(place)
+    this.heldBack = place < 0 ? '' : all.slice(place)
     return (place < 0 ? all : all.slice(0, place)).replace(JOINED, '}\n\n')
   }
 
@@ -89,25 +89,25 @@ export class SseReader {
    * accepted if it is complete.
    */
   end(): void {
-    this.#hasEnded = true
-    this.#parser?.feed(`${this.#heldBack}\n\n`)
-    this.#strayLines?.check()
+    this.hasEnded = true
+    this.parser?.feed(`${this.heldBack}\n\n`)
+    this.strayLines?.check()
   }
 
   /** Returns the same lines, each ended by LF alone. The parser would hold back a last CR, in case an LF follows. */
-  #withLineFeeds(text: string): string {
-    const rest = this.#endedWithCr && text.startsWith('\n') ? text.slice(1) : text
-    this.#endedWithCr = text.endsWith('\r')
+  private withLineFeeds(text: string): string {
+    const rest = this.endedWithCr && text.startsWith('\n') ? text.slice(1) : text
+    this.endedWithCr = text.endsWith('\r')
     return rest.replace(/\r\n?/g, '\n')
   }
 
   /** The mark may arrive in pieces, but the parser looks for it in the first piece only. */
-  #skipByteOrderMark(soFar: string): string {
+  private skipByteOrderMark(soFar: string): string {
     if (soFar.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.startsWith(soFar)) {
-      this.#start = soFar
+      this.start = soFar
       return ''
     }
-    this.#start = undefined
+    this.start = undefined
     return soFar.startsWith(BYTE_ORDER_MARK) ? soFar.slice(BYTE_ORDER_MARK.length) : soFar
   }
 
@@ -115,7 +115,7 @@ export class SseReader {
    * Reads the events at the start of a text for as long as each is one `data:` line and a blank line, perhaps after an
    * `event:` line: the usual forms. Returns the number of characters read; the rest is left to the parser.
    */
-  #readOneLineEvents(text: string): number {
+  private readOneLineEvents(text: string): number {
     let from = 0
     for (;;) {
       let at = from
@@ -129,34 +129,34 @@ export class SseReader {
       if (!text.startsWith(DATA, at)) break
       const end = text.indexOf('\n', at)
       if (end < 0 || text.charCodeAt(end + 1) !== LINE_FEED) break
-      this.#takeEvent(text.slice(at + DATA.length, end), type)
+      this.takeEvent(text.slice(at + DATA.length, end), type)
       from = end + 2
     }
     return from
   }
 
   /** Other fields, or `[DONE]`, may stand between two events without a blank line: the parser then takes both for one. */
-  #takeEvents(data: string, type: string | undefined): void {
+  private takeEvents(data: string, type: string | undefined): void {
     const isOne = this.options.separates !== true || !data.includes('\n')
-    for (const one of isOne ? [data] : data.split(BETWEEN_DOCUMENTS)) this.#takeEvent(one, type)
+    for (const one of isOne ? [data] : data.split(BETWEEN_DOCUMENTS)) this.takeEvent(one, type)
   }
 
-  #takeEvent(data: string, type: string | undefined): void {
+  private takeEvent(data: string, type: string | undefined): void {
     this.heldBytes = 0
-    this.#strayLines?.check()
-    if (this.#hasEnded && !isComplete(data)) return
-    if (data.length > this.options.eventBytes) throw this.#tooLong()
+    this.strayLines?.check()
+    if (this.hasEnded && !isComplete(data)) return
+    if (data.length > this.options.eventBytes) throw this.tooLong()
     this.options.onEvent(data, type)
   }
 
-  #createParser(): EventSourceParser {
+  private createParser(): EventSourceParser {
     const parser = createParser({
-      onEvent: ({ data, event }) => this.#takeEvents(data, event),
+      onEvent: ({ data, event }) => this.takeEvents(data, event),
       onError: ({ field = '', line = '', type, value = '' }) => {
-        if (type === 'max-buffer-size-exceeded') throw this.#tooLong()
+        if (type === 'max-buffer-size-exceeded') throw this.tooLong()
         if (type !== 'unknown-field') return
-        this.#strayLines ??= new StrayLines(this.options.onEvent)
-        this.#strayLines.read({ field, value, line }, this.#hasEnded)
+        this.strayLines ??= new StrayLines(this.options.onEvent)
+        this.strayLines.read({ field, value, line }, this.hasEnded)
       },
       maxBufferSize: this.options.eventBytes + FIELD_NAME_BYTES,
     })
@@ -165,7 +165,7 @@ export class SseReader {
     return parser
   }
 
-  #tooLong(): ProviderError {
+  private tooLong(): ProviderError {
     return eventTooLong(this.options.eventBytes)
   }
 }

@@ -29,8 +29,8 @@ type OnData = (data: string, type: 'error' | undefined) => void
  */
 export class StrayLines {
   /** JSON that is not complete yet. */
-  #json = ''
-  #brackets = new JsonBrackets()
+  private json = ''
+  private brackets = new JsonBrackets()
 
   constructor(private readonly onData: OnData) {}
 
@@ -39,8 +39,8 @@ export class StrayLines {
    * stream of events. Ignores unknown fields, as the standard says.
    */
   read({ field, value, line }: UnknownLine, mayBeCut: boolean): void {
-    if (this.#json !== '') {
-      this.#collect(line, mayBeCut)
+    if (this.json !== '') {
+      this.collect(line, mayBeCut)
       return
     }
     const name = field.replace(LEADING, '')
@@ -48,34 +48,34 @@ export class StrayLines {
     else if (line.length > field.length && name.toLowerCase() === 'data') this.onData(value, undefined)
     else if (line.length > field.length && FIELD_NAME.test(name)) {
       if (SAYS_ERROR.test(name)) this.onData(value, 'error')
-    } else if (/^\s*[{[]/.test(line)) this.#collect(line, mayBeCut)
+    } else if (/^\s*[{[]/.test(line)) this.collect(line, mayBeCut)
     else if (!mayBeCut && !KEEPS_ALIVE.test(line)) throw strayLine()
   }
 
   /** Throws if JSON began and did not end. Called before each event, and at the end of the stream. */
   check(): void {
-    if (this.#json !== '') throw strayLine()
+    if (this.json !== '') throw strayLine()
   }
 
-  #collect(line: string, mayBeCut: boolean): void {
-    const isFirst = this.#json === ''
-    const json = isFirst ? line : `${this.#json}\n${line}`
-    if (isFirst) this.#brackets = new JsonBrackets()
-    this.#brackets.take(line)
+  private collect(line: string, mayBeCut: boolean): void {
+    const isFirst = this.json === ''
+    const json = isFirst ? line : `${this.json}\n${line}`
+    if (isFirst) this.brackets = new JsonBrackets()
+    this.brackets.take(line)
     // To parse all of it after each line would take the square of its length.
-    const value = this.#brackets.closed ? parseLoosely(json) : undefined
+    const value = this.brackets.closed ? parseLoosely(json) : undefined
     if (typeof value === 'object' && value !== null) {
-      this.#json = ''
-      this.#report(json, value)
+      this.json = ''
+      this.report(json, value)
       return
     }
     // A cut beginning says nothing, as a cut event does.
     if (json === line && mayBeCut) return
-    this.#json = json
+    this.json = json
     if (json.length > COLLECTED_CHARACTERS) throw strayLine()
   }
 
-  #report(json: string, value: object): void {
+  private report(json: string, value: object): void {
     const { providerCode, providerMessage } = readComplaint(value)
     if (providerCode === undefined && providerMessage === undefined) throw strayLine()
     this.onData(json, 'error')

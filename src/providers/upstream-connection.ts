@@ -34,7 +34,7 @@ interface SocketHolder {
  * stopped. Instead, its `readable` listeners are removed: the socket's buffer fills up, and TCP holds the sender.
  */
 export class UpstreamConnection extends Client implements Connection {
-  readonly #holder: SocketHolder
+  private readonly holder: SocketHolder
 
   constructor(origin: URL, options: Client.Options, connect: buildConnector.connector) {
     const holder: SocketHolder = { rewriter: new ContinueRewriter(), readable: [] }
@@ -53,7 +53,7 @@ export class UpstreamConnection extends Client implements Connection {
         })
       },
     })
-    this.#holder = holder
+    this.holder = holder
   }
 
   override dispatch(options: ConnectionDispatch, handler: Dispatcher.DispatchHandler): boolean {
@@ -62,7 +62,7 @@ export class UpstreamConnection extends Client implements Connection {
   }
 
   begin(): void {
-    this.#holder.rewriter.begin()
+    this.holder.rewriter.begin()
   }
 
   /**
@@ -70,23 +70,23 @@ export class UpstreamConnection extends Client implements Connection {
    * it then does not send.
    */
   drop(reason: Error): void {
-    this.#holder.socket?.destroy(reason)
+    this.holder.socket?.destroy(reason)
   }
 
   get isSending(): boolean {
-    return (this.#holder.socket?.writableLength ?? 0) > 0
+    return (this.holder.socket?.writableLength ?? 0) > 0
   }
 
   hold(): void {
-    const { socket, readable } = this.#holder
+    const { socket, readable } = this.holder
     if (socket === undefined || readable.length > 0) return
-    this.#holder.readable = socket.listeners('readable') as SocketHolder['readable']
+    this.holder.readable = socket.listeners('readable') as SocketHolder['readable']
     socket.removeAllListeners('readable')
   }
 
   release(): void {
-    const { socket, readable } = this.#holder
-    this.#holder.readable = []
+    const { socket, readable } = this.holder
+    this.holder.readable = []
     if (socket === undefined || socket.destroyed) return
     for (const listener of readable) socket.on('readable', listener)
   }

@@ -9,26 +9,26 @@ const DAYS_BEFORE_MONDAY = 3
 
 /** The sums of amounts by the day of their time, for the periods that {@link SpentSums} names. Days are in UTC, counted from 1970. */
 export class DaySums {
-  #total = 0n
-  readonly #days = new Map<number, Credits>()
-  #latest = 0
+  private total = 0n
+  private readonly days = new Map<number, Credits>()
+  private latest = 0
 
   /** Adds an amount. Days may come in any order, but one that is older than a month only adds to the total. */
   add(day: number, amount: Credits): void {
-    this.#total += amount
-    if (day > this.#latest) {
-      this.#latest = day
-      for (const kept of this.#days.keys()) if (kept <= day - KEPT_DAYS) this.#days.delete(kept)
+    this.total += amount
+    if (day > this.latest) {
+      this.latest = day
+      for (const kept of this.days.keys()) if (kept <= day - KEPT_DAYS) this.days.delete(kept)
     }
-    if (day > this.#latest - KEPT_DAYS) this.#days.set(day, (this.#days.get(day) ?? 0n) + amount)
+    if (day > this.latest - KEPT_DAYS) this.days.set(day, (this.days.get(day) ?? 0n) + amount)
   }
 
   /** A copy, to which more can be added. */
   copy(): DaySums {
     const copy = new DaySums()
-    copy.#total = this.#total
-    copy.#latest = this.#latest
-    for (const [day, amount] of this.#days) copy.#days.set(day, amount)
+    copy.total = this.total
+    copy.latest = this.latest
+    for (const [day, amount] of this.days) copy.days.set(day, amount)
     return copy
   }
 
@@ -39,16 +39,16 @@ export class DaySums {
     const monthStart = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS
     const weekStart = today - ((today + DAYS_BEFORE_MONDAY) % 7)
     return {
-      total: this.#total,
-      today: this.#since(today),
-      week: this.#since(weekStart),
-      month: this.#since(monthStart),
+      total: this.total,
+      today: this.since(today),
+      week: this.since(weekStart),
+      month: this.since(monthStart),
     }
   }
 
-  #since(first: number): Credits {
+  private since(first: number): Credits {
     let sum = 0n
-    for (const [day, amount] of this.#days) if (day >= first) sum += amount
+    for (const [day, amount] of this.days) if (day >= first) sum += amount
     return sum > 0n ? sum : 0n
   }
 }

@@ -179,6 +179,10 @@ describe('the source', () => {
     }
   })
 
+  it('marks what is private to a class with the word private alone', () => {
+    for (const { name, text } of files) expect(text, name).not.toMatch(/\bthis\.#/)
+  })
+
   it('gets time and randomness in engine and memory from its options', () => {
     const forbidden =
       /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|AbortSignal\.timeout|\brandomUUID\b|\bMath\.random\b/

@@ -14,9 +14,9 @@ const KNOWN_TOKENS = 10_000
  * that the store has recognised before have as many slots of their own, so strangers never keep out paying callers.
  */
 export class LookUps {
-  #waiting = 0
+  private waiting = 0
   /** Digests, with the least recently looked up first. */
-  readonly #known = new Set<string>()
+  private readonly known = new Set<string>()
 
   constructor(private readonly options: EngineOptions) {}
 
@@ -24,28 +24,28 @@ export class LookUps {
   find(token: string, context: LazyContext): Awaitable<CredentialResult> {
     if (context.hasEnded) throw clientLeft()
     const { credentials, limits } = this.options
-    if (this.#waiting >= limits.lookUps && !this.#hasReserve(token)) throw overloaded()
+    if (this.waiting >= limits.lookUps && !this.hasReserve(token)) throw overloaded()
     const answer = askStore('credentials', this.options, context, () => credentials.resolve(token, context))
-    return isPromise(answer) ? this.#count(token, answer) : answer
+    return isPromise(answer) ? this.count(token, answer) : answer
   }
 
-  #hasReserve(token: string): boolean {
-    return this.#waiting < this.options.limits.lookUps * 2 && this.#known.has(digestOf(token))
+  private hasReserve(token: string): boolean {
+    return this.waiting < this.options.limits.lookUps * 2 && this.known.has(digestOf(token))
   }
 
-  async #count(token: string, answer: Promise<CredentialResult>): Promise<CredentialResult> {
-    this.#waiting++
+  private async count(token: string, answer: Promise<CredentialResult>): Promise<CredentialResult> {
+    this.waiting++
     try {
       const result = await answer
-      this.#note(digestOf(token), result?.ok === true)
+      this.note(digestOf(token), result?.ok === true)
       return result
     } finally {
-      this.#waiting--
+      this.waiting--
     }
   }
 
-  #note(digest: string, isGood: boolean): void {
-    const known = this.#known
+  private note(digest: string, isGood: boolean): void {
+    const known = this.known
     known.delete(digest)
     if (!isGood) return
     known.add(digest)

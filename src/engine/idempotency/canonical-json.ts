@@ -26,70 +26,70 @@ export async function digestJson(value: unknown): Promise<string> {
  * Writes JSON as `JSON.stringify` does, but with sorted fields and one piece at a time. An empty piece is only a pause.
  */
 class CanonicalJson {
-  #text = ''
+  private text = ''
 
-  #take(): string {
-    const text = this.#text
-    this.#text = ''
+  private take(): string {
+    const text = this.text
+    this.text = ''
     return text
   }
 
   *pieces(value: unknown): Generator<string> {
-    yield* this.#write(value)
-    yield this.#take()
+    yield* this.write(value)
+    yield this.take()
   }
 
-  *#write(value: unknown): Generator<string> {
-    if (this.#writeShort(value)) return
-    if (typeof value === 'string') yield* this.#writeLongText(value)
-    else if (Array.isArray(value)) yield* this.#writeList(value)
-    else yield* this.#writeFields(withDigitTexts(value as JsonObject))
+  private *write(value: unknown): Generator<string> {
+    if (this.writeShort(value)) return
+    if (typeof value === 'string') yield* this.writeLongText(value)
+    else if (Array.isArray(value)) yield* this.writeList(value)
+    else yield* this.writeFields(withDigitTexts(value as JsonObject))
   }
 
   /** Writes a short value directly: a generator would cost more than most values. */
-  #writeShort(value: unknown): boolean {
+  private writeShort(value: unknown): boolean {
     if (typeof value === 'string' ? value.length >= PIECE_CHARACTERS : isNested(value)) return false
-    this.#text += JSON.stringify(value) ?? 'null'
+    this.text += JSON.stringify(value) ?? 'null'
     return true
   }
 
-  *#writeList(items: readonly unknown[]): Generator<string> {
-    this.#text += '['
+  private *writeList(items: readonly unknown[]): Generator<string> {
+    this.text += '['
     for (let position = 0; position < items.length; position++) {
-      if (position > 0) this.#text += ','
-      if (!this.#writeShort(items[position])) yield* this.#write(items[position])
-      if (this.#text.length >= PIECE_CHARACTERS) yield this.#take()
+      if (position > 0) this.text += ','
+      if (!this.writeShort(items[position])) yield* this.write(items[position])
+      if (this.text.length >= PIECE_CHARACTERS) yield this.take()
     }
-    this.#text += ']'
+    this.text += ']'
   }
 
-  *#writeFields(fields: Readonly<Record<string, unknown>>): Generator<string> {
-    this.#text += '{'
+  private *writeFields(fields: Readonly<Record<string, unknown>>): Generator<string> {
+    this.text += '{'
     let separator = ''
     for (const name of yield* sortedNames(fields)) {
       const value = fields[name]
       if (value === undefined) continue
-      this.#text += separator
+      this.text += separator
       separator = ','
-      if (!this.#writeShort(name)) yield* this.#writeLongText(name)
-      this.#text += ':'
-      if (!this.#writeShort(value)) yield* this.#write(value)
-      if (this.#text.length >= PIECE_CHARACTERS) yield this.#take()
+      if (!this.writeShort(name)) yield* this.writeLongText(name)
+      this.text += ':'
+      if (!this.writeShort(value)) yield* this.write(value)
+      if (this.text.length >= PIECE_CHARACTERS) yield this.take()
     }
-    this.#text += '}'
+    this.text += '}'
   }
 
-  *#writeLongText(text: string): Generator<string> {
-    this.#text += '"'
+  private *writeLongText(text: string): Generator<string> {
+    this.text += '"'
     for (let start = 0; start < text.length; ) {
       let end = Math.min(start + PIECE_CHARACTERS, text.length)
       // Half of a surrogate pair is encoded differently from the whole pair.
       if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end--
-      this.#text += JSON.stringify(text.slice(start, end)).slice(1, -1)
-      yield this.#take()
+      this.text += JSON.stringify(text.slice(start, end)).slice(1, -1)
+      yield this.take()
       start = end
     }
-    this.#text += '"'
+    this.text += '"'
   }
 }
 

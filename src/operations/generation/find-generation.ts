@@ -42,20 +42,20 @@ export class GenerationFinder {
   /** Returns the call with this reply id or, if there is none, the newest with this request id. */
   async find(id: string, principal: Principal, context: LazyContext): Promise<Generation | undefined> {
     // First, since a call that ends is kept in the moment in which it is no longer in flight.
-    const inFlight = this.#inFlight(id, principal)
-    const { hasFailed, kept } = await this.#askCalls(id, principal, context)
+    const inFlight = this.inFlight(id, principal)
+    const { hasFailed, kept } = await this.askCalls(id, principal, context)
     // A client may send the request id of an earlier call again.
     if (inFlight !== undefined && kept !== undefined && kept.id !== id && kept.at < inFlight.startedAt) {
       return inFlight
     }
     const replyId = kept?.facts?.completionId ?? id
-    const call = await this.#askLedger(replyId, principal, context)
-    const found = this.#merge(replyId, call, kept) ?? inFlight
+    const call = await this.askLedger(replyId, principal, context)
+    const found = this.merge(replyId, call, kept) ?? inFlight
     if (found === undefined && hasFailed) throw unavailable()
     return found
   }
 
-  #inFlight(requestId: string, principal: Principal): Generation | undefined {
+  private inFlight(requestId: string, principal: Principal): Generation | undefined {
     const call = this.engine
       .calls()
       .find((one) => one.requestId === requestId && maySee(principal, one.facts))
@@ -74,7 +74,7 @@ export class GenerationFinder {
   }
 
   /** Asks how the call ended. These are details: without them, the ledger still knows the call. */
-  async #askCalls(
+  private async askCalls(
     id: string,
     principal: Principal,
     { requestId }: LazyContext,
@@ -92,12 +92,12 @@ export class GenerationFinder {
     }
   }
 
-  async #askLedger(
+  private async askLedger(
     replyId: string,
     principal: Principal,
     context: LazyContext,
   ): Promise<FoundCall | undefined> {
-    const prefix = this.#operationOf(replyId)?.idPrefix
+    const prefix = this.operationOf(replyId)?.idPrefix
     if (prefix === undefined) return undefined
     const callId = replyId.slice(prefix.length)
     const call = await this.engine.findCall(callId, principal.account, context, this.lookUps)
@@ -105,19 +105,23 @@ export class GenerationFinder {
     return facts?.completionId === replyId && maySee(principal, facts) ? call : undefined
   }
 
-  #merge(replyId: string, call: FoundCall | undefined, kept: KeptCall | undefined): Generation | undefined {
+  private merge(
+    replyId: string,
+    call: FoundCall | undefined,
+    kept: KeptCall | undefined,
+  ): Generation | undefined {
     if (call === undefined && kept === undefined) return undefined
     const keptAt = kept && kept.at - kept.durationMs
     const common = {
       id: kept?.facts?.completionId === undefined && call === undefined ? kept!.id : replyId,
-      operation: kept?.operation ?? this.#operationOf(replyId)?.name,
+      operation: kept?.operation ?? this.operationOf(replyId)?.name,
       facts: (call && factsOf(call)) ?? kept?.facts,
       refunded: 0n,
       kept,
     }
     switch (call?.state) {
       case 'settling':
-        return { ...common, isPending: true, charge: call.charge, startedAt: keptAt ?? this.#now }
+        return { ...common, isPending: true, charge: call.charge, startedAt: keptAt ?? this.now }
       case 'held': {
         // A call that ended without a charge only waits for its hold to be freed.
         const isPending = kept === undefined || kept.charge !== undefined
@@ -141,11 +145,11 @@ export class GenerationFinder {
     }
   }
 
-  get #now(): number {
+  private get now(): number {
     return this.engine.options.wallClock.now()
   }
 
-  #operationOf(replyId: string): Operation | undefined {
+  private operationOf(replyId: string): Operation | undefined {
     return this.operations.find(({ idPrefix }) => replyId.startsWith(idPrefix))
   }
 }

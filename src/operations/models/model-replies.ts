@@ -45,16 +45,16 @@ interface WrittenList extends ModelsBody {
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
   /** The list that the bodies show. */
-  #listed: readonly Model[] | undefined
+  private listed: readonly Model[] | undefined
   /** By markup. */
-  readonly #lists = new LRUCache<string, WrittenList>({
+  private readonly lists = new LRUCache<string, WrittenList>({
     max: KEPT_MARKUPS,
     maxSize: KEPT_CHARS,
     // The parts have about as many characters again.
     sizeCalculation: ({ bytes }) => 2 * bytes.length,
   })
   /** By operation and model. */
-  readonly #served = new LRUCache<string, boolean>({ max: KEPT_ANSWERS, ttl: KEPT_MS })
+  private readonly served = new LRUCache<string, boolean>({ max: KEPT_ANSWERS, ttl: KEPT_MS })
 
   constructor(
     private readonly options: EngineOptions,
@@ -77,28 +77,28 @@ export class ModelReplies {
     const markup = markupOf(principal)
     const isNarrowed = principal?.kind === 'api-key' && principal.allowedModels !== undefined
     const visible = isNarrowed ? models.filter(({ id }) => !isHiddenFrom(principal, id)) : models
-    const shown = filter === undefined ? visible : await this.#matching(visible, filter, context)
-    const written = this.#written(models, markup)
+    const shown = filter === undefined ? visible : await this.matching(visible, filter, context)
+    const written = this.written(models, markup)
     if (shown === models && written !== undefined) return written
-    const parts = shown.map((model) => written?.parts.get(model) ?? this.#partOf(model, markup))
-    return { bytes: this.#bodyOf(shown, parts) }
+    const parts = shown.map((model) => written?.parts.get(model) ?? this.partOf(model, markup))
+    return { bytes: this.bodyOf(shown, parts) }
   }
 
   /** Returns the kept list, or undefined if what it shows may change. */
-  #written(models: readonly Model[], markup: MarkupTerms): WrittenList | undefined {
-    if (this.#listed !== models) {
-      this.#lists.clear()
-      this.#listed = isFixed(models) ? models : undefined
+  private written(models: readonly Model[], markup: MarkupTerms): WrittenList | undefined {
+    if (this.listed !== models) {
+      this.lists.clear()
+      this.listed = isFixed(models) ? models : undefined
     }
-    if (this.#listed === undefined) return undefined
+    if (this.listed === undefined) return undefined
     const key = `${markup.basisPoints} ${markup.flat}`
-    let list = this.#lists.get(key)
+    let list = this.lists.get(key)
     if (list === undefined) {
-      const parts = new Map(models.map((model) => [model, this.#partOf(model, markup)]))
-      const bytes = this.#bodyOf(models, [...parts.values()])
+      const parts = new Map(models.map((model) => [model, this.partOf(model, markup)]))
+      const bytes = this.bodyOf(models, [...parts.values()])
       const etag = `"${createHash('sha256').update(bytes, 'latin1').digest('base64url').slice(0, 22)}"`
       list = { parts, bytes, etag }
-      this.#lists.set(key, list)
+      this.lists.set(key, list)
     }
     return list
   }
@@ -109,21 +109,21 @@ export class ModelReplies {
       const model = await lookUpModel(spelling, context, this.options)
       if (model === undefined) continue
       if (principal !== undefined) authoriseKeyModel(principal, model.id)
-      return { bytes: this.#partOf(model, markupOf(principal)) }
+      return { bytes: this.partOf(model, markupOf(principal)) }
     }
     throw modelNotFound(decodeOnce(key) ?? key)
   }
 
-  #partOf(model: Model, markup: MarkupTerms): string {
+  private partOf(model: Model, markup: MarkupTerms): string {
     return toLatin1(JSON.stringify(this.shapes.one(model, markup)))
   }
 
-  #bodyOf(models: readonly Model[], parts: readonly string[]): string {
+  private bodyOf(models: readonly Model[], parts: readonly string[]): string {
     const around = toLatin1(JSON.stringify(this.shapes.list(models)))
     return around.replace(PLACE, () => `"data":[${parts.join(',')}]`)
   }
 
-  async #matching(
+  private async matching(
     models: readonly Model[],
     filter: ModelFilter,
     context: LazyContext,
@@ -131,16 +131,16 @@ export class ModelReplies {
     const taking = models.filter((model) => takesParameters(model, filter))
     const { operation } = filter
     if (operation === undefined) return taking
-    const serves = await Promise.all(taking.map((model) => this.#serves(model, operation, context)))
+    const serves = await Promise.all(taking.map((model) => this.serves(model, operation, context)))
     return taking.filter((_model, position) => serves[position])
   }
 
   /** Whether a model serves an operation: as its catalogue says, otherwise if any of its routes does. */
-  async #serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
+  private async serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
     const isListed = listsOperation(model, operation)
     if (isListed !== undefined) return isListed
     const key = JSON.stringify([operation.name, model.id])
-    const known = this.#served.get(key)
+    const known = this.served.get(key)
     if (known !== undefined) return known
     const { options } = this
     const routes = await askStore('providers', options, context, () =>
@@ -150,7 +150,7 @@ export class ModelReplies {
       throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
     }
     const serves = routes.some((route) => route.enabled !== false && operation.isServedBy(route.adapter))
-    this.#served.set(key, serves)
+    this.served.set(key, serves)
     return serves
   }
 }

@@ -14,7 +14,7 @@ export interface PathsTaken {
 
 const WHOLE_CHUNK = /^[1-9a-f][0-9a-f]*\r\n/
 const COVERED: ReadonlyMap<string, 'lines' | 'messages'> = new Map([
-  ['#readOneLineEvents', 'lines'],
+  ['readOneLineEvents', 'lines'],
   ['withMessages', 'messages'],
 ])
 
