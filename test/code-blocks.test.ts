@@ -299,8 +299,8 @@ function streamShape(text: string): string[] {
   return shapes.filter((shape, at) => shape !== shapes[at - 1])
 }
 
-describe('the code blocks of the documents', () => {
-  it('are all run, compared or checked, except parts of programs', () => {
+describe('a code block of the documents', () => {
+  it('is run, compared or checked, unless it is part of a program', () => {
     const idle = blocks.filter(
       ({ directives, document }) =>
         !directives.run && !directives.shows && !directives.check && !withParts.has(document),
@@ -308,12 +308,12 @@ describe('the code blocks of the documents', () => {
     expect(idle.map(({ document, line }) => `${document}:${line}`)).toEqual([])
   })
 
-  it('have no name that this test does not run', () => {
+  it('has no name that this test does not run', () => {
     const run = blocks.flatMap(({ directives }) => directives.run ?? [])
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
-  it.each(['curl', 'call'])('show the reply that a curl gets, and its cost: %s', async (name) => {
+  it.each(['curl', 'call'])('shows the reply that a curl gets, and its cost: %s', async (name) => {
     const reply = JSON.parse(await shell(name)) as { usage: Record<string, unknown> }
     expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
     const cost = JSON.parse(block('shows', 'cost').text) as Record<string, unknown>
@@ -321,7 +321,7 @@ describe('the code blocks of the documents', () => {
     expect(shapeOf(Object.fromEntries(shown))).toEqual(shapeOf(cost))
   })
 
-  it('shows the stream that its second curl gets', async () => {
+  it('shows the stream that the second curl gets', async () => {
     expect(streamShape(await shell('stream'))).toEqual(streamShape(block('shows', 'stream').text))
   })
 
@@ -381,13 +381,13 @@ describe('the code blocks of the documents', () => {
     expect(server.listening).toBe(false)
   })
 
-  it.each(clients)('reads the cost, in one body and in a stream: %s', async (name) => {
+  it.each(clients)('reads the cost, whole and streamed: %s', async (name) => {
     const costs = await logged(name)
     expect(costs).toEqual([expect.any(Number), expect.any(Number)])
     expect(Math.min(...(costs as number[]))).toBeGreaterThan(0)
   })
 
-  it('has working credentials of both kinds, with the app’s markup', async () => {
+  it("has working credentials of both kinds, with the app's markup", async () => {
     const { credentials } = await importBlock('credentials', undefined, 'export { credentials }')
     const base = await serveWith({ credentials, ledger: memoryLedger({ alice: '5', bob: '5' }) })
     const key = (await complete(base, 'acme/fast', 'sk-demo')).body.usage!.charge
@@ -492,7 +492,7 @@ describe('the code blocks of the documents', () => {
     expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
   })
 
-  describe('the guides for a host’s own users', () => {
+  describe("a guide for a host's own users", () => {
     let stores: DurableStores
     let admin: Admin
 
@@ -513,7 +513,7 @@ describe('the code blocks of the documents', () => {
         body: JSON.stringify(body),
       })
 
-    it('have models and routes that the stores accept', async () => {
+    it('has models and routes that the stores accept', async () => {
       const shown = (name: string) =>
         blocks.filter(({ directives }) => directives.check === name).map(({ text }) => JSON.parse(text))
       for (const model of shown('models').flat() as ModelRequest[]) {
@@ -527,7 +527,7 @@ describe('the code blocks of the documents', () => {
       }
     })
 
-    it('open an account at sign-up, with a key that works and one welcome', async () => {
+    it('opens an account at sign-up, with a working key and a single welcome credit', async () => {
       const base = await serve('users')
       const signUp = async () => (await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).json()
       const { account, token } = (await signUp()) as { account: string; token: string }
@@ -536,7 +536,7 @@ describe('the code blocks of the documents', () => {
       expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
     })
 
-    it('stream in a page with a token of a session', async () => {
+    it('streams in a page with a session token', async () => {
       await admin.openAccount('alice')
       await admin.grant({ account: 'alice', amount: '1' })
       const before = (await admin.balance('alice'))!.posted
@@ -558,7 +558,7 @@ describe('the code blocks of the documents', () => {
       expect((await admin.balance('alice'))!.posted).toBeLessThan(before)
     })
 
-    it('accept tokens of an identity server, beside keys', async () => {
+    it('accepts tokens of an identity server beside keys', async () => {
       const key = await newKey('one')
       const set = await startKeySet(key)
       identityUrl = set.url
@@ -577,7 +577,7 @@ describe('the code blocks of the documents', () => {
       await set.server.close()
     })
 
-    it('accept tokens that an identity server vouches for', async () => {
+    it('accepts tokens that an identity server vouches for', async () => {
       vi.stubEnv('INTROSPECTION_SECRET', 'for the blocks')
       const seconds = Math.floor(Date.now() / 1_000)
       const server = await startServer((_, res) =>
@@ -592,14 +592,14 @@ describe('the code blocks of the documents', () => {
       await server.close()
     })
 
-    it('issue a key that expires', async () => {
+    it('issues a key that expires', async () => {
       const [token] = (await logged('short-key')) as [string]
       expect(token).toMatch(/^sk-/)
       const [key] = await admin.listCredentials({ account: 'alice', limit: 1 })
       expect(key!.expiresAt).toBeGreaterThan(Date.now())
     })
 
-    it('post a payment once, take a refund away, and refuse a wrong signature', async () => {
+    it('posts a payment once, takes a refund back, and refuses a wrong signature', async () => {
       vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
       vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
       const url = `${await serve('top-ups')}/stripe`
@@ -632,7 +632,7 @@ describe('the code blocks of the documents', () => {
       expect(await balance()).toBe(0n)
     })
 
-    it('list, make and revoke the keys of one user, and of nobody else', async () => {
+    it('lists, creates and revokes the keys of one user only', async () => {
       const base = await serve('keys-page')
       await admin.grant({ account: 'ben', amount: '2' })
       await admin.openAccount('cleo')
@@ -661,7 +661,7 @@ describe('the code blocks of the documents', () => {
       ['keys-page', ['GET /keys', 'POST /keys', 'DELETE /keys/id', 'GET /balance']],
       ['connected-apps', ['GET /apps', 'PUT /apps/id/cap', 'DELETE /apps/id']],
       ['amounts', ['GET /balance']],
-    ])('answer 401 to everybody without a session: %s', async (name, routes) => {
+    ])('answers 401 to everybody without a session: %s', async (name, routes) => {
       const base = await serve(name)
       for (const route of routes) {
         const [method, path] = route.split(' ') as [string, string]
@@ -679,7 +679,7 @@ describe('the code blocks of the documents', () => {
       ['connected-apps', 'PUT /apps/another/cap', { amount: { $gt: 0 } }, 400],
       ['connected-apps', 'DELETE /apps/another', {}, 404],
       ['connected-apps', 'DELETE /apps/%00', {}, 400],
-    ])('refuse what a user gets wrong or may not touch: %s, %s', async (name, route, body, status) => {
+    ])("refuses a user's mistakes and forbidden changes: %s, %s", async (name, route, body, status) => {
       const base = await serve(name)
       const [method, path] = route.split(' ') as [string, string]
       const response = await fetch(base + path, {
@@ -690,7 +690,7 @@ describe('the code blocks of the documents', () => {
       expect(response.status).toBe(status)
     })
 
-    it('answer with amounts as decimal strings', async () => {
+    it('answers with amounts as decimal strings', async () => {
       const base = await serve('amounts')
       await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
       const balance = (await (
@@ -699,7 +699,7 @@ describe('the code blocks of the documents', () => {
       expect(parseCredits(balance.available!)).toBe((await admin.balance('alice'))!.available)
     })
 
-    it('register an app, and let users see, cap and revoke only their own connected apps', async () => {
+    it('registers an app, and lets users see, cap and revoke only their own connected apps', async () => {
       await importBlock('connect-app')
       const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 2_000 } }
       const shown = { appName: 'Notes', redirectHost: 'notes.example' }
@@ -723,7 +723,7 @@ describe('the code blocks of the documents', () => {
       expect(await (await ask('', 'ben')).json()).toEqual([])
     })
 
-    it('connect an app to a host, with an OAuth client of npm', async () => {
+    it('connects an app to a host, with an OAuth client from npm', async () => {
       await importBlock('connect-app')
       const origin = `http://127.0.0.1:${await freePort()}`
       vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
@@ -757,7 +757,7 @@ describe('the code blocks of the documents', () => {
       expect(reply.choices[0]?.message.content).toBeTruthy()
     })
 
-    it('warn of a low balance, once', async () => {
+    it('warns of a low balance once', async () => {
       const base = await serve('alerts')
       await admin.grant({ account: 'dora', amount: '0.5' })
       const { token } = await admin.issueKey({ account: 'dora' })
@@ -768,7 +768,7 @@ describe('the code blocks of the documents', () => {
     })
   })
 
-  it('have a route to OpenRouter that completes', async () => {
+  it('has a route to OpenRouter that completes', async () => {
     vi.stubEnv('OPENROUTER_API_KEY', upstreamKey)
     const { providers } = (await importBlock('openrouter-route', undefined, 'export { providers }')) as {
       providers: ProviderRegistry
@@ -778,7 +778,7 @@ describe('the code blocks of the documents', () => {
     expect(reply.body.usage!.cost).toBeGreaterThan(0)
   })
 
-  it('charge a repeat under one key once', async () => {
+  it('charges a repeat with the same idempotency key once', async () => {
     const [first, repeat] = [JSON.parse(await shell('idempotency')), JSON.parse(await shell('idempotency'))]
     expect(repeat).toEqual(first)
   })
@@ -816,17 +816,17 @@ describe('the code blocks of the documents', () => {
     expect(written.join('')).toMatch(/ sk-/)
   })
 
-  it('seals a caller’s key that the router can open, and charges nothing for its use', async () => {
+  it("seals a caller's key that the router can open, and charges nothing for its use", async () => {
     const base = await serve('keyring')
     const [usage] = (await logged('seal', base)) as [Reply['usage']]
     expect(usage).toMatchObject({ is_byok: true, cost: 0 })
   })
 
-  it('starts and ends a provider for tests', async () => {
+  it('starts and stops a provider for tests', async () => {
     expect(await importBlock('stand-in')).toBeDefined()
   })
 
-  it('name only commands that exist', async () => {
+  it('names only commands that exist', async () => {
     const shown = blocks.filter(({ directives }) => directives.check === 'commands')
     const commands = shown.flatMap(({ text }) => [...text.matchAll(/npx compat-router ([a-z-]+)/g)])
     expect(commands.length).toBeGreaterThan(10)
@@ -838,7 +838,7 @@ describe('the code blocks of the documents', () => {
     }
   })
 
-  it('make a secret key of 32 bytes', async () => {
+  it('makes a secret key of 32 bytes', async () => {
     const [npx, name, ...args] = checked('secret').text.trim().split(' ')
     expect([npx, name]).toEqual(['npx', packageJson.name])
     let printed = ''
@@ -847,14 +847,14 @@ describe('the code blocks of the documents', () => {
     expect(printed.trim()).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  it('say how to run the demo, with and without a database', () => {
+  it('says how to run the demo, with and without a database', () => {
     const demos = blocks.filter(({ directives }) => directives.check === 'demo')
     expect(demos.map(({ document }) => document)).toEqual(['README.md', 'docs/try.md'])
     const commands = ['', '-p compat-router -p libsql '].map((more) => `npx ${more}compat-router demo`)
     for (const { text } of demos) expect(text.trim().split('\n')).toEqual(commands)
   })
 
-  it('runs the published ledger cases with the test runner of Node', async () => {
+  it("runs the published ledger cases with Node's test runner", async () => {
     const file = join(folder, 'cases.ts')
     await writeFile(file, withPrelude(block('run', 'cases')))
     const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: root })
@@ -874,8 +874,10 @@ describe('the code blocks of the documents', () => {
   }
 })
 
-describe('the TypeScript of the documents', () => {
-  it('compiles under strict, and its tables name every option and event', { timeout: 240_000 }, async () => {
+describe('a TypeScript code block of the documents', () => {
+  it('compiles under strict, and the tables of the documents name every option and event', {
+    timeout: 240_000,
+  }, async () => {
     const names = (document: string, heading: string) =>
       tableUnder(read(document), heading).flatMap(([name]) => codeSpans(name!))
     const keys = (list: string[]) => list.map((name) => `'${name}': true`).join(', ')

@@ -50,7 +50,7 @@ describe('the tables of the documents', () => {
     expect(rows.sort()).toEqual(errorCodes.map(({ code, status }) => `${status} ${code}`).sort())
   })
 
-  it('have every function of administration', () => {
+  it('have every admin function', () => {
     const admin = createAdmin({ database: {}, secrets: {}, ledger: {} } as unknown as DurableStores)
     const named = tableUnder(read('docs/admin.md'), 'Functions').flatMap(([, functions]) =>
       codeSpans(functions!).filter((name) => name in admin),
@@ -58,7 +58,7 @@ describe('the tables of the documents', () => {
     expect(named.sort()).toEqual(Object.keys(admin).sort())
   })
 
-  it('have the signature of every function of administration', () => {
+  it('have the signature of every admin function', () => {
     // If this fails, run npm run api, which writes the reports and this page.
     const signatures = adminSignatures(read('test/package/api/admin.md'))
     const page = read('docs/admin.md')
@@ -125,8 +125,8 @@ describe('the commands of the documents', () => {
   })
 })
 
-describe('the API on the site', () => {
-  it('has every entry of the package that is a library', () => {
+describe('the API reference on the site', () => {
+  it('has every entry point of the package that is a library', () => {
     const programs = ['cli', 'demo', 'sqlite-worker']
     const entries = Object.entries((tsup as { entry: Record<string, string> }).entry)
     const libraries = entries.filter(([name]) => !programs.includes(name)).map(([, file]) => `../${file}`)
@@ -136,7 +136,7 @@ describe('the API on the site', () => {
 })
 
 describe('the sidebar of the site', () => {
-  it('has every page once, and no other than the pages that the build adds', () => {
+  it('has every page once, and nothing else except the pages that the build adds', () => {
     const listed = GROUPS.flatMap(({ pages: names }) => names)
     const added = ['http-reference', 'security', 'examples', 'changelog', 'contributing']
     expect(listed.filter((name) => !pages.includes(`${name}.md`))).toEqual(added)
@@ -168,7 +168,7 @@ describe('the map in CONTRIBUTING.md', () => {
   })
 })
 
-describe.each(documents)('%s', (name) => {
+describe.each(documents)('the document %s', (name) => {
   it('names only commands that exist', () => {
     const named = [...read(name).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script!)
     expect(named.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([])

@@ -36,7 +36,7 @@ async function start(options: ServiceOptions = {}) {
 }
 
 describe('a log of events', () => {
-  it('has one line for a call, with the request id and the cost that the client got', async () => {
+  it('has one line for a call, with the request id and the cost that the client received', async () => {
     const { service, log } = await start()
     const answer = await service.ask({ stream: true }, { authorization: `Bearer ${APP}` })
     const { facts, holdId } = await service.end(answer)
@@ -138,7 +138,7 @@ describe('a log of events', () => {
     })
   })
 
-  it('has no prompt, no reply, no credential and no label of an end user', async () => {
+  it("has no prompt, no reply, no credential and no end user's label", async () => {
     const { service, log } = await start({ routes: [{ apiKey: 'sk-of-the-host' }] })
     const prompt = 'a prompt that must not be logged'
     const body = {
@@ -241,7 +241,7 @@ describe('a log of events', () => {
     ])
   })
 
-  it('has the use of a limit as credits, or as a number of requests or tokens', () => {
+  it('has the use of a limit in credits, or as a number of requests or tokens', () => {
     const { lines, onEvent } = logging()
     const limits = (['credits', 'requests', 'tokens'] as const).map((unit) => ({
       bucket: unit,
@@ -267,7 +267,7 @@ describe('a log of events', () => {
     expect((await service.ask()).status).toBe(200)
   })
 
-  it('warns once, and does not end the process, if its logger is asynchronous and rejects', async () => {
+  it('warns once, and does not crash the process, if its logger is asynchronous and rejects', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warned.mockRestore())
     const rejecting = async () => {

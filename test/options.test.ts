@@ -136,12 +136,12 @@ describe('the options of a router', () => {
       { reasoningName: 'thinking' },
       /reasoningName must be one of 'reasoning_content', 'reasoning', 'both'/,
     ],
-  ])('with %s are refused by name', (_what, more, message) => {
+  ])('are refused by name if they contain %s', (_what, more, message) => {
     expect(() => make(more)).toThrow(TypeError)
     expect(() => make(more)).toThrow(message)
   })
 
-  it('may have all stores in one object, which a store beside it replaces', async () => {
+  it('may have all stores in one object, and a store beside it takes precedence', async () => {
     const { catalogue, credentials, providers } = stores()
     const idempotency = memoryIdempotency()
     const given = { catalogue, credentials, providers, ledger: memoryLedger(), idempotency }
@@ -167,7 +167,7 @@ describe('the options of a router', () => {
     expect(make).toThrow('createCompatRouter: options: must be an object; got a promise: await it first')
   })
 
-  it('may have an undefined limit, and limits that are not times up to the largest number', async () => {
+  it('may have undefined limits, and any number for limits that are not times', async () => {
     await make({
       limits: { totalMs: undefined, bodyBytes: Number.MAX_SAFE_INTEGER, storeMs: 2 ** 31 - 1 },
     }).close()
@@ -201,7 +201,7 @@ describe('the options of a router', () => {
     await router.close()
   })
 
-  it('warn once about a base path that the host strips, too', async () => {
+  it('warn once about a base path that the host also strips', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     const router = make({ basePath: '/compat/v1' })
     const next = vi.fn()

@@ -15,8 +15,8 @@ afterEach(() => vi.restoreAllMocks())
 const failed = (outcome: string, more: object = {}): RouterEvent =>
   ({ type: 'request-end', operation: 'chat', requestId: 'r-1', outcome, status: 502, ...more }) as RouterEvent
 
-describe('failures are printed', () => {
-  it('with their request, model, routes and reasons', () => {
+describe('a printed failure', () => {
+  it('includes its request, model, routes and reasons', () => {
     const print = printFailures(console.error, () => 0)
     const attempts = [
       { routeId: 'openai:m', outcome: 'provider_auth_failed', why: 'The provider answered 401.' },
@@ -37,7 +37,7 @@ describe('failures are printed', () => {
     ])
   })
 
-  it('once in ten seconds for each kind, with the number of the others', () => {
+  it('appears once in ten seconds for each kind, with the number of the others', () => {
     let now = 0
     const print = printFailures(console.error, () => now)
     for (const at of [0, 1, 9_999, 10_000, 10_001, 30_000]) {
@@ -53,7 +53,7 @@ describe('failures are printed', () => {
     ])
   })
 
-  it('but not events that need no attention', () => {
+  it('is not an event that needs no attention', () => {
     const print = printFailures(console.error, () => 0)
     print({ type: 'request-trimmed', requestId: 'r', model: 'm', members: ['x'] })
     expect(lines).toEqual([])
@@ -63,7 +63,7 @@ describe('failures are printed', () => {
 describe('a router without onEvent', () => {
   const start = (onEvent: false | undefined) => WireService.start({ router: () => ({ onEvent }) as never })
 
-  it('prints failures of providers, and nothing else', async () => {
+  it('prints only provider failures', async () => {
     const service = await start(undefined)
     service.upstream.scriptOnce(answerJson(providerReply()))
     expect((await service.post(ask())).status).toBe(200)
@@ -77,7 +77,7 @@ describe('a router without onEvent', () => {
     await service.close()
   })
 
-  it('prints nothing if it is false', async () => {
+  it('prints nothing if onEvent is false', async () => {
     const service = await start(false)
     service.upstream.scriptOnce(refusedWith(401))
     expect((await service.post(ask())).status).toBe(502)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readAppLogo } from '../../src/admin/app-logos.js'
 import { jpegOf, pngOf, webpOf } from '../helpers/pictures.js'
 
-describe('a logo', () => {
+describe("an app's logo", () => {
   it.each([
     ['PNG', 'image/png', pngOf],
     ['JPEG', 'image/jpeg', jpegOf],
@@ -25,11 +25,11 @@ describe('a logo', () => {
     ['a PNG that is cut off', pngOf(1, 1).subarray(0, 20)],
     ['a JPEG that is cut off', jpegOf(1, 1).subarray(0, 8)],
     ['a JPEG with a segment that never ends', Buffer.from('ffd8ffe00000ffe00000ffe00000', 'hex')],
-  ])('is refused if it is %s', (_, bytes) => {
+  ])('is refused if the file is %s', (_, bytes) => {
     expect(() => readAppLogo(bytes)).toThrow('logo: must be a PNG, JPEG or WebP picture')
   })
 
-  it('is refused beyond 32 KiB, or if it is not bytes', () => {
+  it('is refused if it is larger than 32 KiB or not bytes', () => {
     const large = Buffer.concat([pngOf(1, 1), Buffer.alloc(32 * 1_024)])
     expect(() => readAppLogo(large)).toThrow('logo: must have at most 32 KiB')
     expect(() => readAppLogo('https://example.com/logo.png' as never)).toThrow('logo: must be a Uint8Array')

@@ -65,11 +65,11 @@ describe('the name of an app that users can connect', () => {
     ['Oil', '〇丨l'],
     ['Ooo', 'ᄋ口ロ'],
     ['2048', 'ƻ〇48'],
-  ])('%s looks like %s', (one, other) => {
+  ])('the name %s looks like %s', (one, other) => {
     expect(appNameKey(one)).toBe(appNameKey(other))
   })
 
-  it('does not look like a different name', () => {
+  it('does not look like a clearly different name', () => {
     expect(appNameKey('Notes')).not.toBe(appNameKey('Note'))
     expect(appNameKey('Notes 2')).not.toBe(appNameKey('Notes 3'))
     expect(appNameKey('日本')).not.toBe(appNameKey('日木'))

@@ -32,7 +32,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     return { stores, admin: createAdmin(stores, { apps: rules }) }
   }
 
-  it('are listed as they were put, and found by Connect', async () => {
+  it('are listed as stored, and Connect finds them', async () => {
     const { stores, admin } = open()
     const app: AppRequest = { ...notes, owner: 'olga', state: 'test', testers: ['tina'] }
     await admin.putApp(app)
@@ -46,7 +46,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     expect(await stores.connect.findApp('notes')).toMatchObject({ state: 'live', testers: [] })
   })
 
-  it('stay suspended if their owner, or the operator, removes them and registers the id again', async () => {
+  it('stay suspended if their owner or the operator removes them and registers the id again', async () => {
     const { stores, admin } = open()
     const isSuspended = async () => (await stores.connect.findApp('mine'))?.suspended
     await admin.putOwnApp('olga', own)
@@ -64,7 +64,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     expect(await isSuspended()).toBe(false)
   })
 
-  it('of an operator do not pass to an account that is called operator', async () => {
+  it('that an operator owns do not pass to an account named "operator"', async () => {
     const { admin } = open()
     await admin.putApp(own)
     await admin.removeApp('mine')
@@ -79,7 +79,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     ])
   })
 
-  it('in test have tokens only for their owner and their testers', async () => {
+  it('in test mode issue tokens only to their owner and testers', async () => {
     const { admin } = open()
     await admin.putOwnApp('olga', { ...own, testers: ['tina'] })
     const issue = (account: string) =>
@@ -88,7 +88,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     await expect(issue('eve')).rejects.toMatchObject({ reason: 'not-found' })
   })
 
-  it('with an owner pin their terms in each token that anybody issues, and reissuing keeps them', async () => {
+  it('with an owner fix their terms in every token that anybody issues, and reissuing keeps those terms', async () => {
     const { stores, admin } = open()
     const present = { ...own, owner: 'olga' }
     const issue = (appId: string, more = {}) =>
@@ -135,7 +135,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     ['Notes', 'Nȼtes', undefined],
     ['Notes', 'Footnotes', undefined],
     ['Notes Pro', 'Notes', undefined],
-  ])('%s is live: %s of another owner is %s', async (live, asked, refusal) => {
+  ])('with the name %s are live: the name %s of another owner is %s', async (live, asked, refusal) => {
     const { admin } = open()
     await admin.putApp({ ...notes, name: live })
     const put = admin.putOwnApp('olga', { ...own, name: asked })
@@ -144,7 +144,7 @@ describe.each(engineNames)('apps in %s', (name) => {
   })
 
   it.each(['Acme Help', 'The Ⱥcmɇ', 'Ac me', 'АСМЕ нова', 'Acmeサポート', 'acme.pay'])(
-    'cannot be called %s if the host reserves its name, and keep such a name that they had before',
+    'cannot take the name %s if the host reserves it, but keep it if they had it before',
     async (called) => {
       const { stores, admin } = open()
       await admin.putApp({ ...notes, name: called })
@@ -155,7 +155,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     },
   )
 
-  it('may share words with an app of the same owner, or with one that nobody has reviewed', async () => {
+  it('may share words of their names with apps of the same owner or with unreviewed apps', async () => {
     const { admin } = open()
     await admin.putApp({ ...notes, owner: 'olga' })
     await admin.putOwnApp('olga', { ...own, name: 'Notes Pro' })
@@ -164,7 +164,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     await expect(admin.putOwnApp('eve', { ...own, id: 'three', name: 'My Notes' })).rejects.toThrow('in it')
   })
 
-  it('do not show the router what only Connect needs', async () => {
+  it('hide from the router what only Connect needs', async () => {
     const { stores, admin } = open()
     await admin.putApp(notes)
     const { token } = await admin.issueAccessToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
@@ -178,7 +178,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     ).toEqual(['id', 'name', 'markup', 'allowedModels', 'account'])
   })
 
-  it('are refused with a redirect URI, site, cap or origin that is none, and say which', async () => {
+  it('are refused if a redirect URI, site, cap or origin is invalid, with an error that names the field', async () => {
     const { admin } = open()
     const refused: readonly (readonly [Partial<AppRequest>, string])[] = [
       [{ redirectUris: ['https://notes.example/cb', 'http://notes.example/cb'] }, 'app.redirectUris.1: '],
@@ -201,7 +201,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     await admin.putApp({ id: 'x', name: 'x'.repeat(41), markup: { basisPoints: 0 }, allowedModels: [] })
   })
 
-  it('have names that nobody can mistake for another or for a reserved one', async () => {
+  it("need names that cannot be mistaken for another app's or a reserved name", async () => {
     const { admin } = open({ reservedNames: ['Acme'] })
     await admin.putApp(notes)
     await admin.putApp(notes)
@@ -219,7 +219,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     })
   })
 
-  it('cannot add more than the host allows', async () => {
+  it('cannot have more than the number that the host allows', async () => {
     const { admin } = open({ maxMarkup: { basisPoints: 2_000, flat: '0.001' } })
     await admin.putApp(notes)
     for (const markup of [{ basisPoints: 2_001 }, { basisPoints: 0, flat: '0.001000001' }]) {
@@ -254,7 +254,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     await expect(admin.putAppLogo('notes', Buffer.from('<svg/>'))).rejects.toThrow('logo: must be a PNG')
   })
 
-  it('revoke every grant and token before they are removed', async () => {
+  it('must have every grant and token revoked before they are removed', async () => {
     const { stores, admin } = open()
     await admin.putApp(notes)
     await admin.putAppLogo('notes', pngOf(1, 1))
@@ -275,7 +275,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     expect((await stores.connect.findApp('notes'))?.logo).toBeUndefined()
   })
 
-  it('have a history of who changed what', async () => {
+  it('keep a history of who changed what', async () => {
     const { admin } = open()
     await admin.putApp(notes)
     await admin.putApp({ ...notes, markup: { basisPoints: 5 }, site: 'https://other.example' })
@@ -293,8 +293,8 @@ describe.each(engineNames)('apps in %s', (name) => {
     expect(await admin.listAppEdits({ appId: 'notes', limit: 1 })).toHaveLength(1)
   })
 
-  describe('of users', () => {
-    it('start in test, earn for their owner, and become live when an operator says so', async () => {
+  describe('that users register', () => {
+    it('start in test mode, earn for their owner, and go live when an operator approves them', async () => {
       const { stores, admin } = open()
       expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
       expect(await admin.listApps()).toEqual([{ ...own, account: 'olga', owner: 'olga', state: 'test' }])
@@ -309,7 +309,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.askForReview('olga', 'mine')).rejects.toThrow('is live already')
     })
 
-    it('do not become live if they have changed since the operator saw them', async () => {
+    it('do not go live if they have changed since the operator saw them', async () => {
       const { stores, admin } = open()
       await admin.putOwnApp('olga', own)
       await admin.askForReview('olga', 'mine')
@@ -370,7 +370,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       await expect(admin.decideAppReview(review!, 'accept')).rejects.toThrow('has changed or was decided')
     })
 
-    it('lose what waits for review if an operator rejects it, with its logo', async () => {
+    it('lose the values waiting for review, including the logo, if an operator rejects them', async () => {
       const { stores, admin } = open()
       await live(admin)
       await admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))
@@ -384,7 +384,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.findAppLogo('mine', review!.values.logo!)).toBeUndefined()
     })
 
-    it('apply at once if a redirect URI is taken away, and withdraw what the owner takes back', async () => {
+    it('apply a removed redirect URI at once, and drop a pending change that the owner takes back', async () => {
       const { stores, admin } = open()
       await live(admin, { ...own, redirectUris: ['https://mine.example/cb', 'https://mine.example/b'] })
       await admin.putOwnApp('olga', { ...own, name: 'Better' })
@@ -396,7 +396,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.putOwnApp('olga', port)).toEqual({ inReview: true })
     })
 
-    it('keep what only the operator sets: who earns, and the origins', async () => {
+    it('keep the settings that only the operator changes: the earning account and the origins', async () => {
       const { stores, admin } = open()
       const origins = ['https://app.mine.example']
       await admin.putApp({ ...own, owner: 'olga', origins })
@@ -410,7 +410,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect((await stores.connect.findApp('mine'))?.state).toBe('test')
     })
 
-    it('are nobody else’s to change', async () => {
+    it('cannot be changed by anybody but their owner', async () => {
       const { admin } = open()
       await admin.putOwnApp('olga', own)
       await admin.putApp(notes)
@@ -440,7 +440,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
     })
 
-    it('are at most ten, also if they are registered at once', async () => {
+    it('are limited to ten per user, even if registered concurrently', async () => {
       const { admin } = open()
       const asked = Array.from({ length: 12 }, (_, index) =>
         admin.putOwnApp('olga', { ...own, id: `app-${index}`, name: `App ${'abcdefghijklm'[index]}x` }),
@@ -453,7 +453,7 @@ describe.each(engineNames)('apps in %s', (name) => {
       })
     })
 
-    it('can be changed sixty times an hour', async () => {
+    it('can be changed at most sixty times an hour', async () => {
       const { stores, admin } = open()
       await admin.putOwnApp('olga', own)
       for (let edit = 1; edit < 60; edit++) {

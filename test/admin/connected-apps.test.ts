@@ -96,7 +96,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     ])
   })
 
-  it('show what was spent in the period also without a cap', async () => {
+  it('show the spend of the period even without a cap', async () => {
     const { admin, stores, consent } = await open()
     await consent({ cap: undefined })
     expect(await stores.connect.spentInPeriod('alice', 'notes', { per: 'month' })).toBe(0n)
@@ -111,7 +111,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await stores.connect.spentInPeriod('bob', 'notes', { per: 'month' })).toBe(0n)
   })
 
-  it('share one cap between their devices, markup included, and are never above it', async () => {
+  it('share one cap between their devices, markup included, and never exceed it', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({ cap: capOf('0.5') })
     const tokens = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
@@ -137,7 +137,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect((await admin.listGrants({ grantIds: [grantId] }))[0]?.cap).toBeUndefined()
   })
 
-  it('follow a new cap with the next call, and keep the spend', async () => {
+  it('apply a new cap from the next call, and keep the spend', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({ cap: capOf('0.3') })
     const token = await addDevice(stores, 'phone')
@@ -158,7 +158,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
   })
 
   it.each(['Pacific/Kiritimati', 'Pacific/Pago_Pago'])(
-    'keep the zone of their cap, %s, and with it the spend',
+    'keep the time zone of their cap, %s, and the spend with it',
     async (zone) => {
       const { stores, admin, consent } = await open()
       const { grantId } = await consent({
@@ -188,7 +188,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     },
   )
 
-  it('keep a cap that the host requires, up to its highest, unless the operator changes it', async () => {
+  it('keep a cap that the host requires, up to its maximum, unless the operator changes it', async () => {
     const { admin, consent } = await open()
     const rule = { required: true, per: 'month', max: parseCredits('62') } as const
     const { grantId } = await consent({ cap: capOf('5'), capRule: rule })
@@ -214,7 +214,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await cap()).toBeUndefined()
   })
 
-  it('pay the old terms after the app has raised its markup, until the user agrees', async () => {
+  it('pay the old terms after the app has raised its markup, until the user consents again', async () => {
     const { stores, admin, consent } = await open()
     await consent({})
     const token = await addDevice(stores, 'phone')
@@ -269,7 +269,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect((await admin.listGrants({ grantIds: [grantId] }))[0]?.revokedAt).toEqual(expect.any(Number))
   })
 
-  it('lose one device, and keep the others', async () => {
+  it('can lose one device and keep the others', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})
     const [phone, laptop] = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
@@ -285,7 +285,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect((await admin.listGrants({ account: 'alice' }))[0]?.devices).toMatchObject([{ label: 'laptop' }])
   })
 
-  it('have no device once they have ended, until another is connected, or are revoked', async () => {
+  it('have no device once all have ended, until another device is connected or the connection is revoked', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})
     await addDevice(stores, 'phone')
@@ -302,7 +302,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await devices()).toEqual([])
   })
 
-  it('are nobody else’s to see or change', async () => {
+  it('cannot be seen or changed by anybody but their user', async () => {
     const { admin, consent } = await open()
     const { grantId } = await consent({})
     const mallory = { account: 'mallory' }
@@ -315,7 +315,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await admin.revokeGrant(key)).toBe(false)
   })
 
-  it('have a history of the terms as they were shown, of devices, and of who revoked', async () => {
+  it('keep a history of the terms as shown, of devices, and of who revoked them', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({ cap: capOf('5'), endsAt: 4_000_000_000_000 })
     await addDevice(stores, 'phone')
@@ -340,7 +340,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     await expect(admin.setGrantCap(grantId, null)).rejects.toThrow('is revoked')
   })
 
-  it('tell in their history an account called operator from an operator, however the grant is revoked', async () => {
+  it('distinguish in their history an account named "operator" from the operator, however the connection is revoked', async () => {
     const { stores, admin, consent } = await open()
     const by = async (grantId: string) => {
       const history = await admin.listGrantHistory(grantId)
@@ -372,7 +372,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     ])
   })
 
-  it('have a device once it has a token; a connection without one is swept after an hour', async () => {
+  it('have a device once it has a token, and a connection without one is removed after an hour', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})
     const { connect, database } = stores
@@ -395,7 +395,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await devices()).toEqual(['one'])
   })
 
-  it('can be revoked like a key, and cannot be reissued', async () => {
+  it('can be revoked like a key but not reissued', async () => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})
     await addDevice(stores, 'phone')
@@ -405,7 +405,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await stores.connect.findGrant('alice', 'notes')).toBeUndefined()
   })
 
-  it('show their owner figures that equal the ledger, refunds included', async () => {
+  it('show their owner figures that equal the ledger, including refunds', async () => {
     const { stores, admin, consent } = await open()
     await openAccounts(stores.database, { 'notes-inc': '100' })
     for (const account of ['alice', 'bob', 'notes-inc']) await consent({ account })

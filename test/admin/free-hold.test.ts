@@ -4,10 +4,10 @@ import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
 
-describe.each(engineNames)('a hold that an operator frees on %s', (name) => {
+describe.each(engineNames)('a hold that an operator releases on %s', (name) => {
   const engine = useEngine(name)
 
-  it('no longer counts, frees its key, and its call can still be settled', async () => {
+  it('no longer counts and frees its idempotency key, and its call can still be settled', async () => {
     const stores = engine.open('freed')
     const { database, idempotency, ledger } = stores
     const admin = createAdmin(stores)
@@ -26,7 +26,7 @@ describe.each(engineNames)('a hold that an operator frees on %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('must be open', async () => {
+  it('must be open, or the release is refused', async () => {
     const stores = engine.open('closed')
     const admin = createAdmin(stores)
     const hold = createHold('alice', 0n)

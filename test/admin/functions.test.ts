@@ -338,11 +338,11 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     )
   }
 
-  it('has a row in the table', () => {
+  it('is covered by a row of the table', () => {
     expect(names.toSorted()).toEqual(Object.keys(admin).toSorted())
   })
 
-  it.each(names)('refuses undefined and null where they would mean everybody: %s', async (name) => {
+  it.each(names)('refuses undefined and null if they would mean every account: %s', async (name) => {
     const { args, optional = [], nullable = [], whose = [] } = rows[name]
     const good = args(made)
     for (const place of good.keys()) {
@@ -362,7 +362,7 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     }
   })
 
-  it.each(names)('refuses fields that it does not have: %s', async (name) => {
+  it.each(names)('refuses unknown fields: %s', async (name) => {
     const good = rows[name].args(made)
     for (const [place, value] of good.entries()) {
       for (const bad of withUnknownFields(value)) {
@@ -372,7 +372,7 @@ describe.each(engineNames)('every function of administration on %s', (engineName
   })
 
   it.each(names.filter((name) => rows[name].keys !== undefined))(
-    'bounds its lists of keys, and keeps each key once: %s',
+    'limits its lists of keys and removes duplicates: %s',
     async (name) => {
       const { args, keys = [] } = rows[name]
       const most = name === 'putOwnApp' ? 200 : 2_000
@@ -390,15 +390,12 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     },
   )
 
-  it.each(names)(
-    'takes undefined in fields that say nothing about whose rows are meant: %s',
-    async (name) => {
-      const { args, free = [] } = rows[name]
-      const [review = made.review] = await admin.listAppReviews()
-      made = { ...made, review }
-      for (const field of free)
-        for (const good of withField(args(made), field, undefined)) await call(name, good)
-      await call(name, args(made))
-    },
-  )
+  it.each(names)('accepts undefined in fields that do not select whose rows are meant: %s', async (name) => {
+    const { args, free = [] } = rows[name]
+    const [review = made.review] = await admin.listAppReviews()
+    made = { ...made, review }
+    for (const field of free)
+      for (const good of withField(args(made), field, undefined)) await call(name, good)
+    await call(name, args(made))
+  })
 })

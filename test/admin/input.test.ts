@@ -3,7 +3,7 @@ import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { formatCredits, MAX_CREDITS } from '../../src/base/money.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
-describe.each(engineNames)('the input of administration on %s', (name) => {
+describe.each(engineNames)('the input of an admin function on %s', (name) => {
   const engine = useEngine(name)
   let admin: Admin
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
     expect(await admin.findAccount('alice')).toMatchObject({ id: 'alice' })
   })
 
-  it('matches nothing if it is longer than any name', async () => {
+  it('matches no rows if it is longer than any name', async () => {
     const long = 'x'.repeat(10_000)
     for (const looking of [
       admin.revoke(long),
@@ -49,7 +49,7 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
     }
   })
 
-  it('is refused if it is an invalid number of rows or an invalid page', async () => {
+  it('is refused if a number of rows or a page is invalid', async () => {
     for (const limit of [-1, 0, 1.5, 1e21]) {
       for (const asking of [
         admin.openHolds({ limit }),
@@ -65,14 +65,14 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
     await expect(admin.entries({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
   })
 
-  it.each(['0', '-0', '0.00'])('is refused if it is a correction of %s', async (amount) => {
+  it.each(['0', '-0', '0.00'])('is refused if a correction is %s', async (amount) => {
     await expect(admin.correct({ account: 'alice', amount })).rejects.toThrow(
       'correction.amount: must not be 0',
     )
     expect((await admin.entries({ account: 'alice' })).entries).toEqual([])
   })
 
-  it('is refused if it would exceed the maximum balance, with a message that shows the sum', async () => {
+  it('is refused if a posting would exceed the maximum balance, with a message that shows the sum', async () => {
     const most = formatCredits(MAX_CREDITS)
     await expect(admin.grant({ account: 'rich', amount: formatCredits(MAX_CREDITS + 1n) })).rejects.toThrow(
       `grant.amount: must be at most ${most} credits`,
@@ -91,7 +91,7 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
     expect(await admin.balance('poor')).toMatchObject({ posted: 0n })
   })
 
-  it('posts once if it is repeated, and marks the repeats', async () => {
+  it('posts once if repeated, and marks the repeats', async () => {
     const grant = { account: 'bob', amount: '2', reference: 'invoice 7' }
     const first = await admin.grant(grant)
     expect(first).not.toHaveProperty('isRepeat')
@@ -103,7 +103,7 @@ describe.each(engineNames)('the input of administration on %s', (name) => {
     expect((await admin.balance('bob'))?.posted).toBe(1_000_000_000n)
   })
 
-  it('is refused if it is a time beyond the range of Date', async () => {
+  it('is refused if a time is beyond the range of Date', async () => {
     const last = 8_640_000_000_000_000
     await expect(admin.issueKey({ account: 'alice', expiresAt: last + 1 })).rejects.toThrow(
       'key.expiresAt: must be at most 8,640,000,000,000,000',

@@ -5,7 +5,7 @@ import { engineNames, useEngine } from '../helpers/engines.js'
 describe.each(engineNames)('keys of an account on %s', (name) => {
   const engine = useEngine(name)
 
-  it('are at most 100, even if several processes issue many at once', async () => {
+  it('are limited to 100, even if several processes issue keys at once', async () => {
     const admins = [engine.open('flood'), engine.open('flood')].map((stores) => createAdmin(stores))
     const issued = await Promise.allSettled(
       Array.from({ length: 800 }, (_, number) => admins[number % 2]!.issueKey({ account: 'alice' })),
@@ -19,7 +19,7 @@ describe.each(engineNames)('keys of an account on %s', (name) => {
     await expect(admins[0]!.issueKey({ account: 'bob' })).resolves.toMatchObject({})
   })
 
-  it('include access tokens, but nothing that is revoked or expired', async () => {
+  it('count access tokens, but nothing revoked or expired', async () => {
     const admin = createAdmin(engine.open('counted'), { keysPerAccount: 2 })
     await admin.putApp({ id: 'notes', name: 'Notes', markup: { basisPoints: 0 }, allowedModels: [] })
     const token = () => admin.issueAccessToken({ account: 'alice', appId: 'notes', scopes: [] })

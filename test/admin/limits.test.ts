@@ -54,7 +54,7 @@ describe.each(engineNames)('limits on %s', (name) => {
     ])
   })
 
-  it('show used, held, left and the end of the period', async () => {
+  it('show what is used, held and left, and the end of the period', async () => {
     const { admin, key, principalOf, stores } = await open()
     await admin.putLimit(month(key.credentialId, { amount: '0.0000001', per: 'total' }))
     const [limit] = (await principalOf(key.token))!.limits!
@@ -101,7 +101,7 @@ describe.each(engineNames)('limits on %s', (name) => {
     end()
   })
 
-  it('are refused with a clear message', async () => {
+  it('are refused with a clear message if invalid', async () => {
     const { admin, key } = await open()
     const refused = (more: Partial<LimitRequest>, message: string) =>
       expect(admin.putLimit(month(key.credentialId, more))).rejects.toThrow(message)
@@ -116,7 +116,7 @@ describe.each(engineNames)('limits on %s', (name) => {
     expect(await admin.listLimits()).toHaveLength(1)
   })
 
-  it('are compared by verify with entries and holds', async () => {
+  it('are compared with entries and holds by verify', async () => {
     const { admin, stores } = await open()
     const limits: readonly Limit[] = [
       { id: 'budget', unit: 'credits', amount: 100n, per: 'total' },

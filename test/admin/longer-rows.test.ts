@@ -8,7 +8,7 @@ const LONG = Array.from({ length: 5_000 }, (_, index) => `acme/model-${index}`)
 const METADATA = { note: 'x'.repeat(100_000) }
 const NOTES = { id: 'notes', markup: { basisPoints: 0 }, allowedModels: LONG.slice(0, 1) }
 
-describe.each(engineNames)('a row that was stored with a longer list on %s', (name) => {
+describe.each(engineNames)('a stored row with a list longer than now allowed, on %s', (name) => {
   const engine = useEngine(name)
   let stores: DurableStores
   let admin: Admin
@@ -32,7 +32,7 @@ describe.each(engineNames)('a row that was stored with a longer list on %s', (na
     return found.ok ? found.principal : found.reason
   }
 
-  it('lets its key in, is listed, and can be replaced and revoked', async () => {
+  it('of a key still authenticates, is listed, and can be replaced and revoked', async () => {
     const { credentialId, token } = await admin.issueKey({ account: 'alice', allowedModels: [] })
     await stores.database.all({
       text: 'update {credentials} set allowed_models = ?2, metadata = ?3 where id = ?1',
@@ -49,7 +49,7 @@ describe.each(engineNames)('a row that was stored with a longer list on %s', (na
     expect(await principalOf(next.token)).toBe('revoked')
   })
 
-  it('gives out tokens of its app, is listed, and can be suspended, shortened and removed', async () => {
+  it('of an app still issues tokens, is listed, and can be suspended, shortened and removed', async () => {
     const grant = { account: 'alice', appId: 'notes', scopes: ['models.run'] }
     const { token } = await admin.issueAccessToken(grant)
     expect(await principalOf(token)).toMatchObject({ app: { id: 'notes', allowedModels: LONG } })

@@ -4,10 +4,10 @@ import { context } from '../helpers/ledger-requests.js'
 
 const DAY_MS = 86_400_000
 
-describe.each(engineNames)('the buckets of limits on %s', (name) => {
+describe.each(engineNames)('the buckets of budgets and rate limits on %s', (name) => {
   const engine = useEngine(name)
 
-  it('go 60 days after their period, except those of limits in total', async () => {
+  it('are deleted 60 days after their period, except those of limits without a period', async () => {
     const { database, ledger } = engine.open('old_buckets')
     const ends: readonly (readonly [id: string, endsAt: number])[] = [
       ['old', Date.now() - 61 * DAY_MS],

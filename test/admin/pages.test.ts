@@ -7,7 +7,7 @@ import { createSettle } from '../helpers/ledger-requests.js'
 
 const context = { requestId: 'r', signal: new AbortController().signal }
 
-describe.each(engineNames)('lists on %s', (name) => {
+describe.each(engineNames)('admin lists on %s', (name) => {
   const engine = useEngine(name)
   let stores: DurableStores
   let admin: Admin
@@ -32,7 +32,7 @@ describe.each(engineNames)('lists on %s', (name) => {
     return asked
   }
 
-  it('contain only the given ids, and nothing if no ids are given', async () => {
+  it('contain only the requested ids, and nothing if no ids are requested', async () => {
     const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
     expect(ids(await admin.listModels({ modelIds: ['m3', 'none', 'm1'] }))).toEqual(['m1', 'm3'])
     expect(ids(await admin.listRoutes({ routeIds: ['r3', 'none', 'r1'] }))).toEqual(['r1', 'r3'])
@@ -44,7 +44,7 @@ describe.each(engineNames)('lists on %s', (name) => {
     expect(ids(await admin.listModels())).toEqual(['m1', 'm2', 'm3'])
   })
 
-  it('contain every account once, by id, a hundred to a page', async () => {
+  it('contain every account once, ordered by id, a hundred per page', async () => {
     await stores.database.all({
       text: `with recursive numbers(number) as (select 1000 union all select number + 1 from numbers where number < 1100)
         insert into {accounts} (id, created_at) select 'account-' || number, 0 from numbers order by number desc`,
@@ -58,7 +58,7 @@ describe.each(engineNames)('lists on %s', (name) => {
     expect(await admin.listAccounts({ limit: 1 })).toMatchObject([{ id: 'account-1000', createdAt: 0 }])
   })
 
-  it('contain the entries of a session, also for one account that paid or earned', async () => {
+  it('contain the entries of a session, even for one account that paid or earned', async () => {
     const settle = async (holdId: string, account: string, sessionId: string) => {
       const facts = { requestId: 'r', account, credentialId: 'k', model: 'm1', sessionId }
       await stores.ledger.settle(createSettle(holdId, account, 5n, { facts }), context)
@@ -76,7 +76,7 @@ describe.each(engineNames)('lists on %s', (name) => {
     expect(await holdsOf({ account: 'platform', after: first.next! })).toEqual(['h1'])
   })
 
-  it('run as a report, which delays no look-up, if no index leads to the entries', async () => {
+  it('run as a report that delays no look-up if no index leads to the entries', async () => {
     const isReport = async (query: object) =>
       (await statementsOf(() => admin.entries(query))).map((statement) => statement.isReport === true)
     for (const query of [{}, { account: 'a' }, { model: 'm' }, { appId: 'a' }, { sessionId: 's' }]) {
@@ -93,7 +93,7 @@ describe.each(engineNames)('lists on %s', (name) => {
   })
 
   if (name === 'SQLite') {
-    it('read only one page of keys, or of a session', async () => {
+    it('read only one page of keys, or of the entries of a session', async () => {
       const asked = await statementsOf(async () => {
         for (const query of [{}, { account: 'a' }, { inUse: true }, { after: 'x' }]) {
           await admin.listCredentials({ ...query, limit: 50 })

@@ -38,7 +38,7 @@ const kinds = [
   },
 ]
 
-describe.each(engineNames)('a put on %s', (name) => {
+describe.each(engineNames)('an admin put on %s', (name) => {
   const engine = useEngine(name)
 
   describe.each(kinds)('of $what', ({ what, put, find, remove }) => {
@@ -48,7 +48,7 @@ describe.each(engineNames)('a put on %s', (name) => {
       admins = [open(), open()]
     })
 
-    it('succeeds once for many concurrent puts with the same `was`', async () => {
+    it('succeeds once among many concurrent puts with the same `was`', async () => {
       let was = (await find(admins[0])) ?? null
       for (let round = 0; round < 4; round++) {
         const texts = Array.from({ length: COUNT }, (_, index) => `round ${round}, ${index}`)
@@ -60,7 +60,7 @@ describe.each(engineNames)('a put on %s', (name) => {
       }
     })
 
-    it('with `ifAbsent` writes once, keeps a stored one, and restores a removed one', async () => {
+    it('with `ifAbsent` writes once, keeps an existing value, and restores a removed one', async () => {
       const [admin] = admins
       await remove?.(admin)
       const before = await find(admin)
@@ -81,7 +81,7 @@ describe.each(engineNames)('a put on %s', (name) => {
       await remove(admin)
     })
 
-    it('refuses options that would replace what they should keep', async () => {
+    it('refuses options that would replace a value that they should keep', async () => {
       const [admin] = admins
       await expect(put(admin, 'x', { ifabsent: true })).rejects.toThrow(
         /^put\w+: has no field "ifabsent"; its fields are was, ifAbsent$/,
@@ -107,7 +107,7 @@ describe.each(engineNames)('a put on %s', (name) => {
     })
   })
 
-  it('of a secret alone counts as a change of its route', async () => {
+  it('of only a secret counts as a change of its route', async () => {
     const admin = createAdmin(engine.open('secret', { secretKeys }))
     const route = { id: 'one', model: 'm', provider: 'acme', adapter: 'openai', upstreamModel: 'x' }
     await admin.putRoute({ ...route, secret: 'sk-first' })

@@ -3,7 +3,7 @@ import { createAdmin } from '../../src/admin/index.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context } from '../helpers/ledger-requests.js'
 
-describe.each(engineNames)('reissue on %s', (name) => {
+describe.each(engineNames)('reissuing a credential on %s', (name) => {
   const engine = useEngine(name)
 
   it('leaves one valid token after many concurrent calls', async () => {
@@ -21,7 +21,7 @@ describe.each(engineNames)('reissue on %s', (name) => {
     }
   })
 
-  it('succeeds once for many concurrent calls with the same `was`', async () => {
+  it('succeeds once among many concurrent calls with the same `was`', async () => {
     const stores = engine.open('was')
     const admins = [createAdmin(stores), createAdmin(engine.open('was'))]
     const { credentialId } = await admins[0]!.issueKey({ account: 'alice' })
@@ -40,7 +40,7 @@ describe.each(engineNames)('reissue on %s', (name) => {
     }
   })
 
-  it('issues no token if the credential is revoked at the same time', async () => {
+  it('issues no token if the credential is revoked concurrently', async () => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)
     const { all } = stores.database

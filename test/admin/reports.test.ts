@@ -40,7 +40,7 @@ function settle(
 /** A request id, and a user label that looks like another request's id. */
 const named = { requestId: 'R"1\\', user: '"requestId":"r-2"' }
 
-describe.each(engineNames)('reports on %s', (name) => {
+describe.each(engineNames)('admin reports on %s', (name) => {
   const engine = useEngine(name)
   let stores: DurableStores
   let admin: Admin
@@ -83,7 +83,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     })
   })
 
-  it('filter by app and model, and group by provider', async () => {
+  it('filter by app and by model, and group by provider', async () => {
     const stores = engine.open('narrowed')
     const { spend } = createAdmin(stores)
     await settle(stores, 'alice', [1n, 0n], 'dev', { appId: 'writer', model: 'n', provider: 'p' })
@@ -134,7 +134,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     }
   })
 
-  it('keep charges of the same moment apart', async () => {
+  it('keep charges of the same millisecond apart', async () => {
     const stores = engine.open('moment')
     const { spendReport, verify } = createAdmin(stores)
     await Promise.all([1n, 2n, 4n].map((cost) => settle(stores, 'alice', [cost, 0n], 'dev')))
@@ -147,7 +147,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await verify()).toEqual([])
   })
 
-  it('have the rows of `spend`', async () => {
+  it('have the same rows as `spend`', async () => {
     for (const by of ['day', 'model', 'app', 'key', 'provider'] as const) {
       for (const query of [{ by }, { by, account: 'dev' }]) {
         expect((await admin.spendReport(query)).rows).toEqual(await admin.spend(query))
@@ -155,7 +155,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     }
   })
 
-  it('show the origin of a balance', async () => {
+  it('show where a balance came from', async () => {
     expect(await admin.statement('alice')).toEqual({
       granted: 1_000n,
       corrected: -100n,
@@ -179,7 +179,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     await expect(admin.statement('')).rejects.toThrow(TypeError)
   })
 
-  it('of an account without postings are zero', async () => {
+  it('are zero for an account without postings', async () => {
     for (const account of ['empty', 'alice']) await admin.openAccount(account)
     expect(await admin.balance('alice')).toMatchObject({ posted: 730n })
     expect(await admin.statement('empty')).toEqual({
@@ -195,7 +195,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.findAccount('nobody')).toBeUndefined()
   })
 
-  it('find the charges that an account paid, without those that it earned from', async () => {
+  it('find the charges that an account paid, but not those it earned from', async () => {
     const { entries } = await admin.entries({ account: 'dev', payer: 'dev' })
     expect(entries.map(({ charge }) => charge!.cost)).toEqual([69n, 69n])
     expect((await admin.entries({ account: 'dev' })).entries).toHaveLength(5)
@@ -203,7 +203,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect((await admin.entries({ payer: 'alice' })).entries).toHaveLength(3)
   })
 
-  it('find the charges of a request, by its whole id, and those of a credential', async () => {
+  it('find the charges of a request by its full id, and those of a credential', async () => {
     const costs = async (query: object) =>
       (await admin.entries(query)).entries.map(({ charge }) => charge!.cost)
     expect(await costs({ requestId: named.requestId })).toEqual([50n])
@@ -214,7 +214,7 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await costs({ credentialId: 'none' })).toEqual([])
   })
 
-  it('list the calls in flight, and no hold that has ended or expired', async () => {
+  it('list the calls in flight, but no hold that has ended or expired', async () => {
     const hold = (holdId: string, account: string, ttlMs = 60_000) =>
       stores.ledger.hold(
         {
@@ -254,14 +254,14 @@ describe.each(engineNames)('reports on %s', (name) => {
     expect(await admin.balance('platform')).toMatchObject({ held: 0n, available: 272n })
   })
 
-  it('find one credential by its id, and no other', async () => {
+  it('find exactly one credential by its id', async () => {
     const { credentialId } = await admin.issueKey({ account: 'alice' })
     await admin.issueKey({ account: 'alice' })
     expect(await admin.listCredentials({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
     expect(await admin.listCredentials({ credentialId, account: 'bob' })).toEqual([])
   })
 
-  it('reject with a Refusal for missing rows and conflicts', async () => {
+  it('reject with a Refusal if rows are missing or in conflict', async () => {
     const refusal = (reason: string) => ({ name: 'Refusal', reason })
     await expect(admin.reissue('none')).rejects.toMatchObject(refusal('not-found'))
     await expect(

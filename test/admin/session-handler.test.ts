@@ -24,7 +24,7 @@ function authenticate(req: IncomingMessage) {
   return { account, ...(label !== undefined && { label }) }
 }
 
-describe('the handler of sessions', () => {
+describe('the session handler', () => {
   const engine = useEngine('SQLite')
   let admin: Admin
   let stores: DurableStores
@@ -58,7 +58,7 @@ describe('the handler of sessions', () => {
     return [response.status, await response.json()]
   }
 
-  it('gives the signed-in user a token for the pages of the host', async () => {
+  it("gives the signed-in user a token for the host's pages", async () => {
     const post = await serve(sessionHandler(options({ models: ['acme/fast'], ttlMs: 60_000 })))
     const response = await post()
     const body = (await response.json()) as { token: string; expires_in: number }
@@ -82,7 +82,7 @@ describe('the handler of sessions', () => {
     })
   })
 
-  it('goes on with the session of the same login, until the host ends it', async () => {
+  it('continues the session of the same login until the host ends it', async () => {
     const post = await serve(sessionHandler(options()))
     const idOf = async (headers: object = GOOD) => {
       const { token } = (await (await post(headers)).json()) as { token: string }
@@ -117,21 +117,18 @@ describe('the handler of sessions', () => {
     expect(response.headers).not.toHaveProperty('access-control-allow-origin')
   })
 
-  it.each([undefined, null])(
-    'answers 401, and tells nobody of a fault, if the host finds %s',
-    async (nobody) => {
-      const faults: unknown[] = []
-      const handler = sessionHandler(options({ authenticate: async () => nobody }))
-      const host = await listenHttp(
-        createServer((req, res) => handler(req, res, (error) => faults.push(error))),
-        '',
-      )
-      onTestFinished(() => host.close())
-      const response = await host.request('/', { method: 'POST', headers: GOOD })
-      expect(await answerOf(response)).toMatchObject([401, { error: { code: 'missing_credential' } }])
-      expect(faults).toEqual([])
-    },
-  )
+  it.each([undefined, null])('answers 401 and reports no fault if the host finds %s', async (nobody) => {
+    const faults: unknown[] = []
+    const handler = sessionHandler(options({ authenticate: async () => nobody }))
+    const host = await listenHttp(
+      createServer((req, res) => handler(req, res, (error) => faults.push(error))),
+      '',
+    )
+    onTestFinished(() => host.close())
+    const response = await host.request('/', { method: 'POST', headers: GOOD })
+    expect(await answerOf(response)).toMatchObject([401, { error: { code: 'missing_credential' } }])
+    expect(faults).toEqual([])
+  })
 
   it.each([
     ['GET', GOOD, ''],
@@ -144,18 +141,21 @@ describe('the handler of sessions', () => {
     ['POST', { ...GOOD, cookie: 'user; login' }, '{}'],
     ['POST', GOOD, '{"account":"bob"}'],
     ['POST', GOOD, 'not JSON \0'],
-  ])('reads no %s with %j and %j as a fault of the host', async (method, headers, body) => {
-    const faults: unknown[] = []
-    const handler = sessionHandler(options())
-    const host = await listenHttp(
-      createServer((req, res) => handler(req, res, (error) => faults.push(error))),
-      '',
-    )
-    onTestFinished(() => host.close())
-    const response = await host.request('/', { method, headers, body })
-    expect(response.status).toBeLessThan(500)
-    expect(faults).toEqual([])
-  })
+  ])(
+    'treats no %s with the headers %j and the body %j as a fault of the host',
+    async (method, headers, body) => {
+      const faults: unknown[] = []
+      const handler = sessionHandler(options())
+      const host = await listenHttp(
+        createServer((req, res) => handler(req, res, (error) => faults.push(error))),
+        '',
+      )
+      onTestFinished(() => host.close())
+      const response = await host.request('/', { method, headers, body })
+      expect(response.status).toBeLessThan(500)
+      expect(faults).toEqual([])
+    },
+  )
 
   it('answers 403 if the user has not connected the app', async () => {
     const post = await serve(sessionHandler(options({ app: 'notes' })))
@@ -171,7 +171,7 @@ describe('the handler of sessions', () => {
     expect(response.headers['retry-after']).toBe('1')
   })
 
-  it('answers 500 without the cause, or passes it on, if the host fails', async () => {
+  it('answers 500 without the cause, or passes the error on, if the host fails', async () => {
     const handler = sessionHandler(
       options({
         authenticate: () => {
@@ -196,7 +196,7 @@ describe('the handler of sessions', () => {
     expect(passed).toEqual(['the secret of the host'])
   })
 
-  it('works behind a body parser of the host', async () => {
+  it("works behind the host's body parser", async () => {
     const app = express().use(express.json()).post('/session', sessionHandler(options()))
     const host = await listenHttp(createServer(app), '')
     onTestFinished(() => host.close())
@@ -210,7 +210,7 @@ describe('the handler of sessions', () => {
     [{ origins: ['*'] }, 'sessionHandler.origins.0'],
     [{ budget: { amount: '-1' } }, 'budget.amount'],
     [{ account: 'alice' }, 'account is not an option'],
-  ])('is not created with %o', (wrong, says) => {
+  ])('cannot be created with %o', (wrong, says) => {
     expect(() => sessionHandler({ ...options(), ...wrong } as never)).toThrow(says)
   })
 })

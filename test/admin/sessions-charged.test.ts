@@ -18,7 +18,7 @@ const REPLY = {
   usage: { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 },
 }
 
-describe('a session', () => {
+describe('a session with a budget', () => {
   let upstream: ScriptedUpstream
   let stage: Stage
   beforeAll(async () => {
@@ -52,7 +52,7 @@ describe('a session', () => {
     return before - (await stage.admin.balance('alice'))!.posted
   }
 
-  it('never spends more than its budget, with all of its tokens and with many calls at once', async () => {
+  it('never spends more, even with all of its tokens and many concurrent calls', async () => {
     const { credentialId, token } = await stage.admin.issueSession({
       account: 'alice',
       origins: [PAGE],
@@ -73,7 +73,7 @@ describe('a session', () => {
     expect(await call((await stage.admin.refreshSession(credentialId)).token)).toBe(402)
   })
 
-  it('with an app pays its markup to the app', async () => {
+  it('for an app pays the markup to the app', async () => {
     await stage.stores.connect.consent({
       account: 'alice',
       appId: 'notes',

@@ -48,7 +48,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     return { stores, admin: createAdmin(stores), resolve }
   }
 
-  it('let a token in for 15 minutes, for the pages of its origins', async () => {
+  it('issue a token that is valid for 15 minutes, for pages of its origins', async () => {
     const { admin, resolve } = open()
     const before = Date.now()
     const { credentialId, expiresAt, token, ttlMs } = await admin.issueSession({
@@ -75,7 +75,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(await admin.listCredentials({ account: 'alice' })).toEqual([])
   })
 
-  it('keep their id, models and budget when they are refreshed, and earlier tokens live on', async () => {
+  it('keep their id, models and budget when refreshed, and earlier tokens stay valid', async () => {
     const { admin, resolve } = open()
     const first = await admin.issueSession({ ...REQUEST, models: ['acme/fast'], budget: { amount: '2' } })
     const second = await admin.refreshSession(first.credentialId)
@@ -102,7 +102,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     }
   })
 
-  it('end after 12 hours at the latest, and no token lives longer', async () => {
+  it('end after 12 hours at the latest, and no token outlives them', async () => {
     const { admin, resolve, stores } = open()
     const soon = await admin.issueSession({ ...REQUEST, endsAt: Date.now() + 5 * MINUTE_MS })
     expect(soon.ttlMs).toBeLessThanOrEqual(5 * MINUTE_MS + 1_000)
@@ -117,7 +117,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     await expect(admin.refreshSession(long.credentialId)).rejects.toThrow('has ended')
   })
 
-  it('take the terms of the grant to their app, and keep to them', async () => {
+  it("copy the terms of the user's grant to the app and keep them", async () => {
     const { admin, resolve, stores } = open()
     await connectNotes(stores)
     const session = await admin.issueSession({
@@ -143,7 +143,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(await resolve(session.token)).toMatchObject({ principal: { app: { allowedModels: [] } } })
   })
 
-  it('end with their grant', async () => {
+  it("end with the user's grant to the app", async () => {
     const { admin, resolve, stores } = open()
     const grantEnd = Date.now() + 3 * MINUTE_MS
     await connectNotes(stores, { endsAt: grantEnd })
@@ -157,7 +157,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     })
   })
 
-  it('stay ended after the end of their grant, although the user consents again', async () => {
+  it('stay ended after the grant has ended, even if the user consents again', async () => {
     const { admin, resolve, stores } = open()
     await connectNotes(stores)
     const session = await admin.issueSession({ ...REQUEST, app: 'notes' })
@@ -170,7 +170,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(credentialId).not.toBe(session.credentialId)
   })
 
-  it('need a live grant if they have an app', async () => {
+  it('need a live grant if they belong to an app', async () => {
     const { admin, stores } = open()
     const app = { ...REQUEST, app: 'notes' }
     const none = { name: 'Refusal', reason: 'not-found', message: expect.stringContaining('no live grant') }
@@ -182,7 +182,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     await expect(admin.resumeSession(app)).rejects.toMatchObject(none)
   })
 
-  it('are resumed by the same label and terms, and by no others', async () => {
+  it('are resumed only by the same label and terms', async () => {
     const { admin, stores } = open()
     const request: SessionRequest = {
       ...REQUEST,
@@ -215,7 +215,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect((await admin.resumeSession(request)).credentialId).not.toBe(credentialId)
   })
 
-  it('are one session for pages that start at once in several processes', async () => {
+  it('are a single session for pages that start at once in several processes', async () => {
     const { stores } = open()
     const other = engine.open(`sessions${count - 1}`)
     const admins = [createAdmin(stores), createAdmin(other)]
@@ -228,7 +228,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(new Set(started.map(({ token }) => token)).size).toBe(20)
   })
 
-  it('have at most 60 live tokens each', async () => {
+  it('have at most 60 valid tokens each', async () => {
     const { admin, stores } = open()
     const { credentialId } = await admin.issueSession(REQUEST)
     for (let tokens = 1; tokens < 60; tokens++) await admin.refreshSession(credentialId)
@@ -243,7 +243,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(Number(row!.tokens)).toBe(1)
   })
 
-  it('are revoked together at a logout, or by their label', async () => {
+  it('are revoked together at logout, or by their label', async () => {
     const { admin, resolve } = open()
     const one = await admin.issueSession({ ...REQUEST, label: 'login-1' })
     const two = await admin.issueSession({ ...REQUEST, label: 'login-2' })
@@ -280,7 +280,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     await expect.poll(() => [...seen]).toContain(credentialId)
   })
 
-  it('are deleted 30 days after their end, when the account starts another one', async () => {
+  it('are deleted 30 days after their end, when the account starts another session', async () => {
     const { admin, stores } = open()
     const old = await admin.issueSession({ ...REQUEST, budget: { amount: '1' } })
     const recent = await admin.issueSession(REQUEST)
@@ -316,12 +316,12 @@ describe.each(engineNames)('sessions on %s', (name) => {
     [{ budget: 5 }, 'session.budget'],
     [{ budget: { amount: '1', zone: 'UTC' } }, 'session.budget.zone'],
     [{ scopes: [] }, 'scopes'],
-  ])('are refused with %o', async (wrong, says) => {
+  ])('are refused with the options %o', async (wrong, says) => {
     const { admin } = open()
     await expect(admin.issueSession({ ...REQUEST, ...wrong } as never)).rejects.toThrow(says)
   })
 
-  it('cannot be refreshed if there is no such session', async () => {
+  it('cannot be refreshed if the session does not exist', async () => {
     const { admin } = open()
     const { credentialId } = await admin.issueKey({ account: 'alice' })
     for (const id of [credentialId, 'nobody'])

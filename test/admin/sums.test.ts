@@ -42,7 +42,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
 
   const total = { calls: 3, cost: 3n * LARGE, base: 3n * (LARGE - 7n), markup: 21n }
 
-  it.each(GROUPINGS)('are exact in spend by %s, in its report and in every page of it', async (by) => {
+  it.each(GROUPINGS)('are exact in spend by %s, in its report and on each of its pages', async (by) => {
     expect(await admin.spend({ by, model: 'large' })).toMatchObject([total])
     expect(await admin.spendReport({ by, model: 'large', limit: 1 })).toMatchObject({
       rows: [total],
@@ -54,7 +54,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(beyond).toMatchObject({ rows: [], rowCount: 1, total })
   })
 
-  it('order groups and pages by cost, to the last digit', async () => {
+  it('order groups and pages by cost, down to the last digit', async () => {
     const credit = 1_000_000_000n
     // Sorted by whole credits alone, or by the fractions alone, these would come in another order.
     await charge('dan', 'dev', { base: credit - 1n, markup: 0n }, 'b')
@@ -82,7 +82,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     await expect(admin.spendReport({ by: 'model', offset })).rejects.toThrow(message)
   })
 
-  it('order groups of equal cost by name, so that no page repeats one', async () => {
+  it('order groups of equal cost by name, so that no page repeats a group', async () => {
     const models = ['t4', 't1', 't6', 't3', 't5', 't2']
     for (const model of models) await charge('hal', 'dev', { base: 5n, markup: 0n }, model)
     const keys: unknown[] = []
@@ -103,7 +103,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     expect(await admin.statement('erin')).toMatchObject({ earned: 2n * LARGE, spent: 2n * LARGE, posted: 0n })
   })
 
-  it('are exact in a statement, above zero and below', async () => {
+  it('are exact in a statement, whether positive or negative', async () => {
     const amount = formatCredits(MAX_CREDITS)
     for (const sign of ['', '-', '-', '', '', '-', '-']) {
       await admin.correct({ account: 'frank', amount: `${sign}${amount}` })
@@ -123,7 +123,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     })
   })
 
-  it('do not make sound books look unsound', async () => {
+  it('do not make correct books look wrong', async () => {
     expect(await admin.verify()).toEqual([])
   })
 

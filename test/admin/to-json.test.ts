@@ -4,7 +4,7 @@ import type { Balance } from '../../src/index.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
 describe('toJson', () => {
-  it('writes amounts as decimal strings, at any depth', () => {
+  it('writes amounts as decimal strings at any depth', () => {
     const charge = { cost: 1_200_000n, usage: { prompt: 5 }, parts: [-1n, 0n, 25_000_000_000n] }
     expect(toJson({ charge, note: null, missing: undefined })).toEqual({
       charge: { cost: '0.0012', usage: { prompt: 5 }, parts: ['-0.000000001', '0', '25'] },
@@ -15,7 +15,7 @@ describe('toJson', () => {
     expect(charge.cost).toBe(1_200_000n)
   })
 
-  it('writes requests and tokens of limits as whole numbers', () => {
+  it('writes request and token counts of limits as integers', () => {
     expect(
       toJson([
         { unit: 'requests', amount: 60n, inner: { left: 12n } },
@@ -27,7 +27,7 @@ describe('toJson', () => {
     ])
   })
 
-  it('has types that say so', () => {
+  it('has types that match what it writes', () => {
     expectTypeOf(toJson({} as Balance)).toEqualTypeOf<{
       readonly posted: string
       readonly held: string
@@ -39,10 +39,10 @@ describe('toJson', () => {
   })
 })
 
-describe.each(engineNames)('the results of administration on %s', (name) => {
+describe.each(engineNames)('the results of admin functions on %s', (name) => {
   const engine = useEngine(name)
 
-  it('can go into a response', async () => {
+  it('can be sent in a JSON response', async () => {
     const admin = createAdmin(engine.open('to_json'))
     const entry = await admin.grant({ account: 'alice', amount: '25.10' })
     await admin.putLimit({

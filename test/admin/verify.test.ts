@@ -56,7 +56,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     }
   }
 
-  it('finds a missing account by its postings and its open holds', async () => {
+  it('finds a missing account by its postings and open holds', async () => {
     const { change, verify } = await openBooks()
     await change("delete from {accounts} where id in ('alice', 'carol')")
     expect(await verify()).toEqual([
@@ -86,7 +86,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toMatchObject([{ what: 'missing-account', id: 'carol', expected: 0n }])
   })
 
-  it('finds a balance without postings, and reserved credit without open holds', async () => {
+  it('finds a balance without postings, and held credit without open holds', async () => {
     const { change, verify } = await openBooks()
     await change("insert into {accounts} (id, posted, held, created_at) values ('frank', 7, 0, 0)")
     await change("update {accounts} set held = 9 where id = 'carol'")
@@ -129,7 +129,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(false)
   })
 
-  it('finds a charge with a part of its base moved to its markup', async () => {
+  it('finds a charge if part of its base was moved to its markup', async () => {
     const { change, idOf, ledger, verify } = await openBooks()
     await ledger.settle(shares('alice', 7n, 3n), context)
     expect(await verify()).toEqual([])
@@ -193,7 +193,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toMatchObject(lost.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('finds a grant and a correction whose postings have another amount, even if the balance matches', async () => {
+  it('finds a grant and a correction whose postings have a different amount, even if the balance matches', async () => {
     const { carols, corrected, change, verify } = await openBooks()
     await change(
       "update {postings} set amount = amount + 10 where account = 'carol' and entry_id = ?1",
@@ -220,7 +220,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toEqual(changed.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('finds postings of charges, grants and corrections whose entry is missing', async () => {
+  it('finds postings whose charge, grant or correction is missing', async () => {
     const { carols, corrected, change, idOf, verify } = await openBooks()
     const id = await idOf('h1')
     await change("delete from {entries} where hold_id = 'h1' or account = 'carol'")

@@ -101,13 +101,13 @@ function isErased(statement: ts.Statement): boolean {
   return ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement)
 }
 
-describe('the source', () => {
-  it('is found', () => {
+describe('the source tree', () => {
+  it('is found by this test', () => {
     expect(files.length).toBeGreaterThan(80)
     expect(files.flatMap(({ text }) => importsOf(text)).length).toBeGreaterThan(200)
   })
 
-  it.each(files)('$name imports only rooms that it may know', ({ name, text }) => {
+  it.each(files)('$name imports only the rooms that it is allowed to', ({ name, text }) => {
     const from = room(name)
     const allowed = ALLOWED[from]
     expect(allowed, `a new room: say in this test what ${from} may import`).toBeDefined()
@@ -118,14 +118,14 @@ describe('the source', () => {
     }
   })
 
-  it('has contracts of interfaces and types alone, since a declared function would not exist at run time', () => {
+  it('has only interfaces and types in contracts, since a declared function would not exist at run time', () => {
     const values = files
       .filter(({ name }) => room(name) === 'contracts')
       .flatMap(({ name, text }) => valuesOf(text).map((value) => `${name}: ${value}`))
     expect(values, 'move them to base or rules').toEqual([])
   })
 
-  it('has an engine whose rooms import each other in one direction, types included', () => {
+  it('has an engine whose rooms import each other in one direction only, types included', () => {
     for (const { name, text } of files) {
       const [room, inner, file] = name.split('/')
       if (room !== 'engine' || file === undefined) continue
@@ -143,7 +143,7 @@ describe('the source', () => {
   it.each([
     ['files', (path: string) => path],
     ['folders', (path: string) => dirname(path)],
-  ])('has no cycle of %s that import each other, not even through types', (_, placeOf) => {
+  ])('has no import cycle of %s, not even through types', (_, placeOf) => {
     const imports = new Map<string, Set<string>>()
     for (const { name, text } of files) {
       const from = placeOf(name.replace(/\.tsx?$/, ''))
@@ -166,7 +166,7 @@ describe('the source', () => {
     expect(circles).toEqual([])
   })
 
-  it('knows no web framework, and its engine neither HTTP nor a client for it', () => {
+  it('imports no web framework, and its engine imports neither HTTP nor an HTTP client', () => {
     for (const { name, text } of files) {
       const imports = importsOf(text)
       expect(imports, name).not.toContain('express')
@@ -183,7 +183,7 @@ describe('the source', () => {
     for (const { name, text } of files) expect(text, name).not.toMatch(/\bthis\.#/)
   })
 
-  it('gets time and randomness in engine and memory from its options', () => {
+  it('gets time and randomness in engine and memory only from options', () => {
     const forbidden =
       /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|AbortSignal\.timeout|\brandomUUID\b|\bMath\.random\b/
     for (const { name, text } of files) {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createDeadlineHeap } from '../../src/base/deadline-heap.js'
 
-it('returns the earliest deadline first after any additions and removals', () => {
+it('a deadline heap returns the earliest deadline first after any additions and removals', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ deadline: fc.nat(20), removeAt: fc.nat(30) })), (steps) => {
       const heap = createDeadlineHeap<{ deadline: number; place: number }>()

@@ -3,7 +3,7 @@ import { createOrderedIdSource } from '../../src/base/ids.js'
 
 afterEach(() => vi.useRealTimers())
 
-it('ids of a history are in their order, also within a millisecond and after the clock was put back', () => {
+it('ids of a history sort in order of creation, even within a millisecond and after the clock was set back', () => {
   vi.useFakeTimers({ now: 1_700_000_000_000 })
   const newId = createOrderedIdSource()
   const ids = Array.from({ length: 100 }, newId)

@@ -24,7 +24,7 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
 }
 
 describe('requests in the memory budget', () => {
-  it('count three times, until they are freed', () => {
+  it('count three times their size until they are freed', () => {
     const budget = new MemoryBudget(64 * MIB)
     const call = budget.open('alice')
     call.takeRequest(MIB)
@@ -45,7 +45,7 @@ describe('requests in the memory budget', () => {
     budget.open('alice').takeRequest(5 * MIB)
   })
 
-  it('are refused if there is no room, but for a single one that never fits', () => {
+  it('are refused if there is no room, except a single one that would never fit', () => {
     const budget = new MemoryBudget(64 * MIB)
     const call = budget.open('alice')
     call.takeRequest(30 * MIB)
@@ -55,7 +55,7 @@ describe('requests in the memory budget', () => {
     expect(codeOf(() => budget.checkRoom())).toBeUndefined()
   })
 
-  it('below 16 KiB are not counted', () => {
+  it('smaller than 16 KiB are not counted', () => {
     const budget = new MemoryBudget(MIB)
     budget.open('alice').takeRequest(16_383)
     expect(budget.bytes).toBe(0)
@@ -63,7 +63,7 @@ describe('requests in the memory budget', () => {
 })
 
 describe('replies beyond the memory budget', () => {
-  it('wait for room in their order, while one of them goes on', async () => {
+  it('wait for room in order of arrival, while one of them continues', async () => {
     const budget = new MemoryBudget(12 * MIB)
     const [first, second, third] = ['a', 'b', 'c'].map((account) => budget.open(account))
     expect(first!.keep(6 * MIB)).toBeUndefined()
@@ -79,7 +79,7 @@ describe('replies beyond the memory budget', () => {
     expect(budget.bytes).toBe(0)
   })
 
-  it('of at most a 256th of it never wait', () => {
+  it('of at most a 256th of the budget never wait', () => {
     const budget = new MemoryBudget(MIB)
     budget.take(MIB)
     const calls = Array.from({ length: 10 }, () => budget.open('alice'))
@@ -87,7 +87,7 @@ describe('replies beyond the memory budget', () => {
     expect(codeOf(() => budget.checkRoom())).toBe('memory_full')
   })
 
-  it('wait no more once their call has ended', async () => {
+  it('stop waiting once their call has ended', async () => {
     const budget = new MemoryBudget(MIB)
     budget.open('alice').keep(2 * MIB)
     const call = budget.open('bob')
@@ -96,7 +96,7 @@ describe('replies beyond the memory budget', () => {
     expect([await isSettled(waiting), call.isWaiting, budget.bytes]).toEqual([true, false, 2 * MIB])
   })
 
-  it('count until they were sent', async () => {
+  it('count until they have been sent', async () => {
     const budget = new MemoryBudget(10 * MIB)
     const call = budget.open('alice')
     call.keep(MIB)
@@ -113,7 +113,7 @@ describe('replies beyond the memory budget', () => {
   })
 })
 
-it('frees what is kept only in case it is useful before it refuses a call', () => {
+it('a memory budget frees its caches before it refuses a call', () => {
   const budget = new MemoryBudget(10 * MIB)
   let spare = 0
   while (budget.take(MIB)) spare++

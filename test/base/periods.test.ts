@@ -10,7 +10,7 @@ const around = (period: Period, time: string): (readonly string[])[] =>
 const day = (zone: string, time: string) => around({ per: 'day', zone }, time)
 const month = (zone: string, time: string) => around({ per: 'month', zone }, time)
 
-describe('a calendar of periods', () => {
+describe('a calendar of limit periods', () => {
   it('gives minutes and hours fixed lengths in UTC', () => {
     expect(around({ per: 'minute' }, '2026-03-01T00:00:30Z')).toEqual([
       ['2026-02-28T23:59Z', '2026-03-01T00:00Z'],
@@ -24,12 +24,12 @@ describe('a calendar of periods', () => {
     ])
   })
 
-  it('has one period in total, which contains every time', () => {
+  it('has one period for limits in total, which contains every time', () => {
     const windows = new PeriodCalendar().around({ per: 'total' }, Date.parse('2026-03-01T00:00Z'))
     expect(windows).toEqual([[0, 8_640_000_000_000_000]])
   })
 
-  it('counts days and months in UTC if no zone is given', () => {
+  it('uses days and months in UTC if no zone is given', () => {
     expect(around({ per: 'day' }, '2026-03-01T12:00Z')[1]).toEqual(['2026-03-01T00:00Z', '2026-03-02T00:00Z'])
     expect(around({ per: 'month' }, '2026-02-28T23:59Z')).toEqual([
       ['2026-01-01T00:00Z', '2026-02-01T00:00Z'],
@@ -45,14 +45,14 @@ describe('a calendar of periods', () => {
     expect(autumn).toEqual(['2026-11-01T04:00Z', '2026-11-02T05:00Z'])
   })
 
-  it('begins a day at the first of two midnights in Havana', () => {
+  it('starts a day at the first of two midnights in Havana', () => {
     // At 1:00 clocks go back to 0:00, so 0:30 comes at 4:30 and at 5:30 UTC.
     for (const time of ['2026-11-01T04:30Z', '2026-11-01T05:30Z']) {
       expect(day('America/Havana', time)[1]).toEqual(['2026-11-01T04:00Z', '2026-11-02T05:00Z'])
     }
   })
 
-  it('begins a day at 1:00 if the zone has no midnight on it, as in Sao Paulo', () => {
+  it('starts a day at 1:00 if the zone has no midnight on it, as in Sao Paulo', () => {
     expect(day('America/Sao_Paulo', '2018-11-04T12:00Z')).toEqual([
       ['2018-11-03T03:00Z', '2018-11-04T03:00Z'],
       ['2018-11-04T03:00Z', '2018-11-05T02:00Z'],
@@ -69,14 +69,14 @@ describe('a calendar of periods', () => {
     expect(day('Pacific/Apia', '2011-12-30T10:00Z').slice(0, 2)).toEqual(skipped)
   })
 
-  it('keeps a day that has begun, although clocks were turned back over midnight', () => {
+  it('continues a day that has started, although clocks were set back over midnight', () => {
     // In St. John's, clocks went back from 0:01 to 23:01 of the day before.
     const today = ['2010-11-07T02:30Z', '2010-11-08T03:30Z']
     expect(day('America/St_Johns', '2010-11-07T02:30:30Z')[1]).toEqual(today)
     expect(day('America/St_Johns', '2010-11-07T03:00Z')[1]).toEqual(today)
   })
 
-  it('ends a month in Tokyo nine hours before UTC', () => {
+  it('ends a month in Tokyo nine hours before it ends in UTC', () => {
     expect(month('Asia/Tokyo', '2026-02-28T15:00Z')).toEqual([
       ['2026-01-31T15:00Z', '2026-02-28T15:00Z'],
       ['2026-02-28T15:00Z', '2026-03-31T15:00Z'],
@@ -85,7 +85,7 @@ describe('a calendar of periods', () => {
     expect(month('Asia/Tokyo', '2026-02-28T14:59:59Z')[1]).toEqual(['2026-01-31T15:00Z', '2026-02-28T15:00Z'])
   })
 
-  it('returns the same periods until the present one ends or the clock goes back before it', () => {
+  it('returns the same periods until the current one ends or the clock goes back before it', () => {
     const calendar = new PeriodCalendar()
     const first = calendar.around({ per: 'day', zone: 'Asia/Tokyo' }, Date.parse('2026-02-28T15:00Z'))
     expect(calendar.around({ per: 'day', zone: 'Asia/Tokyo' }, first[1]![1] - 1)).toBe(first)

@@ -106,29 +106,29 @@ const REGISTERED: readonly (readonly [string, string, boolean])[] = [
   ['R12', 'http://localhost:3000/cb', true],
 ]
 
-describe('a redirect URI that is asked for', () => {
+describe('a requested redirect URI', () => {
   it.each(ASKED)('row %i: %s for %s is accepted: %s (%s)', (_, registered, asked, isAccepted) => {
     expect(matchesRedirectUri(registered, asked)).toBe(isAccepted)
   })
 
-  it('matches nothing if the registered one is not in its normal form', () => {
+  it('matches nothing if the registered one is not normalised', () => {
     expect(matchesRedirectUri('https://NOTES.example/cb', 'https://notes.example/cb')).toBe(false)
     expect(matchesRedirectUri('https://NOTES.example/cb', 'https://NOTES.example/cb')).toBe(false)
   })
 
-  it('matches on loopback only with the same query', () => {
+  it('on loopback matches only with the same query', () => {
     expect(matchesRedirectUri('http://localhost/cb?t=a', 'http://localhost:5/cb?t=a')).toBe(true)
     expect(matchesRedirectUri('http://localhost/cb?t=a', 'http://localhost:5/cb')).toBe(false)
   })
 })
 
-describe('a redirect URI that is registered', () => {
+describe('a redirect URI at registration', () => {
   it.each(REGISTERED)('%s: %s is accepted: %s', (_, uri, isAccepted) => {
     expect(redirectUriFault(uri) === undefined).toBe(isAccepted)
   })
 
   it.each(['code', 'state', 'iss', 'error', 'error_description', 'error_uri', 'response'])(
-    'is refused with a parameter %s',
+    'is refused with the parameter %s',
     (name) => {
       expect(redirectUriFault(`https://notes.example/cb?x=1&${name}=1`)).toContain(`query parameter ${name}`)
     },
@@ -150,19 +150,19 @@ describe('a redirect URI that is registered', () => {
     expect(redirectUriFault(uri)).toEqual(expect.any(String))
   })
 
-  it('is refused with a message that does not repeat it', () => {
+  it('is refused with a message that does not repeat the URI', () => {
     expect(redirectUriFault('https://user:secret@notes.example/cb')).not.toContain('secret')
   })
 })
 
 describe('a redirect URI', () => {
-  it('is on loopback only over http on one of three hosts', () => {
+  it('counts as loopback only over http and on one of three hosts', () => {
     expect(isLoopbackRedirect('http://[::1]:5/cb')).toBe(true)
     expect(isLoopbackRedirect('https://notes.example/cb')).toBe(false)
     expect(isLoopbackRedirect('http://localhost.evil.example/cb')).toBe(false)
   })
 
-  it('is parsed with the host where the user will be sent', () => {
+  it('is parsed to the host to which the user will be sent', () => {
     expect(parseRedirectUri('https://xn--bcher-kva.example/cb')?.host).toBe('xn--bcher-kva.example')
   })
 })

@@ -9,19 +9,19 @@ function busy(gathers = true): TurnGate {
   return gate
 }
 
-it('makes nobody wait while few are inside, or if it does not gather', () => {
+it('a turn gate makes nobody wait while few are inside or if it does not gather', () => {
   expect(new TurnGate(true).wait()).toBeUndefined()
   expect(busy(false).wait()).toBeUndefined()
 })
 
-it('makes nobody wait any more after most have left', () => {
+it('a turn gate makes nobody wait once most have left', () => {
   const gate = busy()
   expect(gate.wait()).toBeInstanceOf(Promise)
   gate.leave()
   expect(gate.wait()).toBeUndefined()
 })
 
-it('releases all waiters of one turn together at its end, step by step and in order', async () => {
+it('a turn gate releases all waiters of a turn together at its end, step by step and in order', async () => {
   const gate = busy()
   const steps: string[] = []
   const take = async (name: string): Promise<void> => {
@@ -37,7 +37,7 @@ it('releases all waiters of one turn together at its end, step by step and in or
   expect(steps).toEqual(['a first', 'b first', 'c first', 'a second', 'b second', 'c second'])
 })
 
-it('makes the next turn wait for its own end', async () => {
+it('a turn gate makes the next turn wait for its own end', async () => {
   const gate = busy()
   const first = gate.wait()
   await first

@@ -19,7 +19,9 @@ it('a call with four times the citations takes no more than six times as long', 
   expect((await growthOf(CITATIONS)).growth).toBeLessThan(MOST_GROWTH)
 })
 
-it('a planted copy of all citations for each is found by its growth', { timeout: 120_000 }, async () => {
+it('a planted copy of all citations for each citation is found by the growth of its time', {
+  timeout: 120_000,
+}, async () => {
   TIME_PLANTS.citations!()
   expect((await growthOf({ ...CITATIONS, most: 2_000 })).growth).toBeGreaterThan(MOST_GROWTH)
 })

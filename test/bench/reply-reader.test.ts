@@ -17,7 +17,7 @@ function readCut(reader: ReplyReader, reply: Buffer, at: number): boolean[] {
   return [reply.subarray(0, at), reply.subarray(at)].map((piece) => reader.read(piece))
 }
 
-describe('the reader of the load generator', () => {
+describe("the load generator's reply reader", () => {
   it('counts the events of a stream cut at any byte', () => {
     const reply = chunked(EVENTS)
     for (let at = 1; at < reply.length; at++) {
@@ -27,7 +27,7 @@ describe('the reader of the load generator', () => {
     }
   })
 
-  it('counts an event whose mark is split between two chunks', () => {
+  it('counts an event whose marker is split between two chunks', () => {
     const text = EVENTS.join('')
     for (let at = 1; at < text.length; at++) {
       const reader = new ReplyReader()
@@ -36,13 +36,13 @@ describe('the reader of the load generator', () => {
     }
   })
 
-  it('notices that a stream ended without its last mark', () => {
+  it('notices that a stream ended without its final marker', () => {
     const reader = new ReplyReader()
     expect(reader.read(chunked(EVENTS.slice(0, 2)))).toBe(true)
     expect([reader.events, reader.isDone]).toEqual([2, false])
   })
 
-  it('reads a counted reply cut at any byte, and the one after it', () => {
+  it('reads a counted reply cut at any byte, and the reply after it', () => {
     const reply = Buffer.from('HTTP/1.1 429 Slow down\r\ncontent-length: 12\r\n\r\n{"error":{}}')
     for (let at = 1; at < reply.length; at++) {
       const reader = new ReplyReader()
@@ -54,7 +54,7 @@ describe('the reader of the load generator', () => {
     }
   })
 
-  it('considers a reply without a body complete at the end of its head', () => {
+  it('treats a reply without a body as complete at the end of its head', () => {
     const reader = new ReplyReader()
     expect(reader.read(Buffer.from('HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n'))).toBe(true)
   })

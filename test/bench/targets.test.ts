@@ -17,8 +17,8 @@ function report(
   return { scenario, title: scenario, samples: Object.fromEntries(entries) }
 }
 
-describe('the figures of the bench', () => {
-  it('are ratios round by round, so that a slow round does not count', () => {
+describe('the benchmark figures', () => {
+  it('are ratios for each round, so that a slow round does not count', () => {
     const found = spreadOf(ratios([50, 5, 60], [100, 10, 100]))
     expect(found).toEqual({ median: 0.5, min: 0.5, max: 0.6 })
   })
@@ -40,14 +40,14 @@ describe('the figures of the bench', () => {
     expect(verdicts.map((found) => found.verdict)).toEqual([verdict])
   })
 
-  it('compare a lower-is-better goal with its ceiling, and one without an aim with its floor', () => {
+  it('compare a lower-is-better goal with its ceiling, and a goal without an aim with its floor', () => {
     const paced = report('paced', 'cpuMicroseconds', { pipe: [10], http: [12.5] })
     const firstToken = report('first-token', 'p50Ms', { pipe: [0.5], http: [0.8] })
     const verdicts = judge([paced, firstToken]).map(({ verdict }) => verdict)
     expect(verdicts).toEqual(['floor held', 'MISSED'])
   })
 
-  it('are not compared with anything that was not measured', () => {
+  it('are not compared with a value that was not measured', () => {
     expect(judge([report('json-50', 'rate', { http: [1] })])).toEqual([])
   })
 })

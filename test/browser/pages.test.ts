@@ -149,15 +149,15 @@ function callWith(visited: Page, token: string) {
   )
 }
 
-describe('a page on another origin than the router', () => {
-  test('streams with the client of OpenAI and a token of its own, and is charged', async () => {
+describe("a page on an allowed origin other than the router's", () => {
+  test('streams with the OpenAI client and a token of its own, and is charged', async () => {
     upstream.script(answerEvents([textChunk('Hello, '), textChunk('page!'), ...ENDING]))
     expect(await spentBy(async () => expect(await say()).toBe('Hello, page!'))).toBe(COST)
     await say()
     expect(sessionCalls).toBe(1)
   })
 
-  test('reads its stream to the end, although its token ends in the middle', async () => {
+  test('reads its stream to the end although its token expires midway', async () => {
     const more = createDeferred()
     upstream.scriptOnce([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -180,7 +180,7 @@ describe('a page on another origin than the router', () => {
     expect(sessionCalls).toBe(2)
   })
 
-  test('can read why a call is refused', async () => {
+  test('can read why a call was refused', async () => {
     const { token } = await stage.admin.issueSession({
       account: 'alice',
       origins: [app.origin],
@@ -190,8 +190,8 @@ describe('a page on another origin than the router', () => {
   })
 })
 
-describe('a page on a third origin', () => {
-  test('is refused with a token that it has stolen, and can read why', async () => {
+describe('a page on a foreign origin', () => {
+  test('is refused with a stolen token, and can read why', async () => {
     const { token } = await stage.admin.issueSession({ account: 'alice', origins: [app.origin] })
     const visited = await visit(evil)
     const asked = upstream.requests.length
@@ -206,7 +206,7 @@ describe('a page on a third origin', () => {
     await visited.context().close()
   })
 
-  test('gets no token with the cookie of the user', async () => {
+  test("gets no token with the user's cookie", async () => {
     const visited = await visit(evil)
     const outcome = await visited.evaluate(async (url) => {
       const attempts = [

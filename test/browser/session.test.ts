@@ -42,22 +42,22 @@ async function open(options: Partial<BrowserSessionOptions> & { ttlSeconds?: num
   return { call, host, router, session }
 }
 
-describe('a call of a page', () => {
-  test('carries a token that the host gives to a POST of JSON', async () => {
+describe('a call from a page', () => {
+  test('carries a token that the host returns for a POST of JSON', async () => {
     const { call, host, router } = await open()
     expect(await call({ headers: { authorization: 'Bearer unused', 'x-own': '1' } })).toBe('Bearer t1')
     expect(host.requests).toMatchObject([{ body: '{}', headers: { 'content-type': 'application/json' } }])
     expect(router.requests[0]!.headers).toMatchObject({ 'x-own': '1' })
   })
 
-  test('may be given as a Request, with its headers and body', async () => {
+  test('may be a Request, with its headers and body', async () => {
     const { router, session } = await open()
     const request = new Request(router.url, { method: 'POST', body: 'hello', headers: { 'x-own': '1' } })
     expect(await (await session.fetch(request)).json()).toEqual({ token: 'Bearer t1', body: 'hello' })
     expect(router.requests[0]!.headers).toMatchObject({ 'x-own': '1' })
   })
 
-  test('carries the kept token until 60 seconds before its end', async () => {
+  test('carries the cached token until 60 seconds before its expiry', async () => {
     const { call, host } = await open()
     await call()
     later((TTL_SECONDS - 60) * 1_000 - 1)
@@ -67,7 +67,7 @@ describe('a call of a page', () => {
     expect(host.requests).toHaveLength(2)
   })
 
-  test('carries a short-lived token until half of its time', async () => {
+  test('carries a short-lived token until half of its lifetime', async () => {
     const { call } = await open({ ttlSeconds: 10 })
     await call()
     later(4_999)
@@ -76,7 +76,7 @@ describe('a call of a page', () => {
     expect(await call()).toBe('Bearer t2')
   })
 
-  test('shares the request for a token with others', async () => {
+  test('shares a running token request with other calls', async () => {
     const { call, host } = await open()
     const tokens = await Promise.all(Array.from({ length: 20 }, () => call()))
     expect(new Set(tokens)).toEqual(new Set(['Bearer t1']))
@@ -101,7 +101,7 @@ describe('a call of a page', () => {
   })
 
   test.each([{}, { token: 5, expires_in: 60 }, { token: 'a' }, { token: 'a', expires_in: -1 }])(
-    'fails if the host answers %o',
+    'fails if the host answers %o to its token request',
     async (answer) => {
       const { call, host, router } = await open()
       host.answer = (_, res) => json(res, answer)
@@ -111,7 +111,7 @@ describe('a call of a page', () => {
   )
 })
 
-describe('a token that the router finds expired', () => {
+describe("a page's token that the router reports as expired", () => {
   const expiring = (router: Awaited<ReturnType<typeof open>>['router'], expired: readonly string[]) => {
     router.answer = (req, res, body) => {
       const token = String(req.headers.authorization)
@@ -120,7 +120,7 @@ describe('a token that the router finds expired', () => {
     }
   }
 
-  test('is replaced once, for all calls, which are repeated', async () => {
+  test('is replaced once for all calls, which are repeated', async () => {
     const { call, host, router, session } = await open()
     expiring(router, ['Bearer t1'])
     const init = { method: 'POST', body: 'hello' }
@@ -136,7 +136,7 @@ describe('a token that the router finds expired', () => {
     expect(host.requests).toHaveLength(4)
   })
 
-  test('is replaced no second time', async () => {
+  test('is not replaced a second time', async () => {
     const { host, router, session } = await open()
     expiring(router, ['Bearer t1', 'Bearer t2'])
     const response = await session.fetch(router.url)
@@ -147,7 +147,7 @@ describe('a token that the router finds expired', () => {
     expect([host.requests.length, router.requests.length]).toEqual([2, 2])
   })
 
-  test('ends a call whose body cannot be sent again', async () => {
+  test('fails a call whose body cannot be sent again', async () => {
     const { router, session } = await open()
     expiring(router, ['Bearer t1'])
     const body = new Blob(['hello']).stream()
@@ -157,7 +157,7 @@ describe('a token that the router finds expired', () => {
   })
 })
 
-describe('a call is not repeated', () => {
+describe('a call from a page is not repeated', () => {
   test.each([
     ['if the token was revoked', (res: ServerResponse) => refuse(res, 'revoked_credential')],
     ['if the router is busy', (res: ServerResponse) => json(res, {}, 503)],
@@ -168,7 +168,7 @@ describe('a call is not repeated', () => {
     expect(router.requests).toHaveLength(1)
   })
 
-  test('if it had begun', async () => {
+  test('if its reply had begun', async () => {
     const { router, session } = await open()
     router.answer = (_, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n', () => res.destroy())
@@ -186,10 +186,10 @@ describe('a call is not repeated', () => {
   })
 })
 
-describe('a host that gives no token', () => {
+describe('a host that returns no token to a page', () => {
   const signedOut = { error: { code: 'missing_credential', message: 'Nobody is signed in here.' } }
 
-  test('answers the call itself, with an error that client libraries read', async () => {
+  test('answers the call itself, with an error that client libraries can read', async () => {
     const { host, router, session } = await open()
     host.answer = (_, res) => json(res, signedOut, 401)
     const responses = await Promise.all([session.fetch(router.url), session.fetch(router.url)])
@@ -200,7 +200,7 @@ describe('a host that gives no token', () => {
     await expect(client.models.list()).rejects.toMatchObject({ status: 401, code: 'missing_credential' })
   })
 
-  test('because it is busy or broken, does no harm while the token lives', async () => {
+  test('because it is busy or broken does no harm while the token is valid', async () => {
     const { call, host, router, session } = await open()
     await call()
     later((TTL_SECONDS - 30) * 1_000)
@@ -219,14 +219,14 @@ describe('a host that gives no token', () => {
     expect((await session.fetch(router.url)).status).toBe(503)
   })
 
-  test('because the user has signed out, is asked again after `forget`', async () => {
+  test('because the user has signed out is asked again after `forget`', async () => {
     const { call, session } = await open()
     expect(await call()).toBe('Bearer t1')
     session.forget()
     expect(await call()).toBe('Bearer t2')
   })
 
-  test('late, after `forget`, gives no token to later calls', async () => {
+  test('until after `forget` gives no token to later calls', async () => {
     const { call, host, session } = await open()
     const asked = createDeferred<ServerResponse>()
     host.answer = (_, res) => asked.resolve(res)
@@ -241,7 +241,7 @@ describe('a host that gives no token', () => {
   })
 })
 
-test('a call that its page aborts is aborted', async () => {
+test('a call from a page can be aborted by the page', async () => {
   const { router, session } = await open()
   await expect(session.fetch(router.url, { signal: AbortSignal.abort() })).rejects.toThrow()
   expect(router.requests).toEqual([])

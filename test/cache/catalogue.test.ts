@@ -46,7 +46,7 @@ describe('cachedCatalogue', () => {
     expect([models.asked.length, lists.asked.length]).toEqual([2, 2])
   })
 
-  it('keeps an unknown id for one second, separate from the models', async () => {
+  it('keeps an unknown id for one second, separately from the models', async () => {
     const { clock, cache, models, fillModel } = open()
     await fillModel('acme/none', undefined)
     clock.advance(1_000)
@@ -80,7 +80,7 @@ describe('cachedCatalogue', () => {
     expect(await fillList([model('acme/a', 'new')])).toEqual([model('acme/a', 'new')])
   })
 
-  it('drops everything when the watch was disconnected', async () => {
+  it('drops everything once the watch is disconnected', async () => {
     const { models, lists, fillModel, fillList } = open()
     await fillModel('acme/a', model('acme/a'))
     await fillList([])
@@ -109,7 +109,7 @@ describe('cachedCatalogue', () => {
     expect(await fillList([])).toEqual([])
   })
 
-  it('treats ids that are members of every object as unknown', async () => {
+  it('treats ids such as "constructor", which every object has, as unknown', async () => {
     const { models, fillModel } = open()
     for (const id of ['__proto__', 'constructor', 'toString']) {
       expect(await fillModel(id, undefined)).toBeUndefined()
@@ -126,7 +126,7 @@ describe('cachedCatalogue', () => {
     expect([kept, kept?.prices, kept?.modalities].every(Object.isFrozen)).toBe(true)
   })
 
-  it('ends its watch on close', async () => {
+  it('ends its watch when closed', async () => {
     const { cache, models } = open()
     cache.close()
     expect(models.watchers).toBe(0)

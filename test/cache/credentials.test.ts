@@ -35,14 +35,14 @@ function open(options: { ttlMs?: number; maxEntries?: number; loadMs?: number } 
 }
 
 describe('cachedCredentials', () => {
-  it('asks the store once, then answers from the cache without a promise', async () => {
+  it('asks the store once, then answers from the cache synchronously', async () => {
     const { cache, script, fill } = open()
     expect(await fill('sk-a', good('a'))).toEqual(good('a'))
     expect(cache.resolve('sk-a', contextOf())).toEqual(good('a'))
     expect(script.asked).toHaveLength(1)
   })
 
-  it('keeps the answers of different tokens separate', async () => {
+  it('keeps the answers for different tokens separate', async () => {
     const { fill, resolve } = open()
     await fill('sk-a', good('a'))
     await fill('sk-b', good('b'))
@@ -61,7 +61,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('does not keep an answer longer if it is used', async () => {
+  it('does not keep an answer longer because it is used', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-a', good('a'))
     for (let second = 0; second < 5; second++) {
@@ -73,7 +73,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('keeps nothing longer if the clock is set back', async () => {
+  it('keeps no answer longer if the clock is set back', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-a', good('a'))
     await fill('sk-b', UNKNOWN)
@@ -97,7 +97,7 @@ describe('cachedCredentials', () => {
     expect(script.pending).toBe(1)
   })
 
-  it('asks again at the exact millisecond that a credential expires', async () => {
+  it('asks again in the exact millisecond in which a credential expires', async () => {
     const { clock, script, fill, resolve } = open()
     await fill('sk-a', good('a', clock.now() + 1_000))
     clock.advance(999)
@@ -114,7 +114,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('keeps the credential of a refusal as a frozen copy', async () => {
+  it('keeps the owner in a refusal as a frozen copy', async () => {
     const { script, fill, resolve } = open()
     const credential = { credentialId: 'a', account: 'alice', appId: 'app-1' }
     const refused: CredentialResult = { ok: false, reason: 'suspended', credential }
@@ -360,7 +360,7 @@ describe('cachedCredentials', () => {
     expect(await joined).toEqual({ ok: false, reason: 'revoked' })
   })
 
-  it('asks the store with the call’s own context while the watch is disconnected', async () => {
+  it("asks the store with the call's own context while the watch is disconnected", async () => {
     const { script, cache, fill, resolve } = open()
     await fill('sk-a', good('a'))
     script.connection(false)
@@ -385,7 +385,7 @@ describe('cachedCredentials', () => {
     expect(await fill('sk-a', good('new'))).toEqual(good('new'))
   })
 
-  it('reports changes to its own watchers after it has dropped the entries', async () => {
+  it('notifies its own watchers after it has dropped the entries', async () => {
     const { cache, script, fill } = open()
     await fill('sk-a', good('a'))
     const heard: unknown[] = []
@@ -415,7 +415,7 @@ describe('cachedCredentials', () => {
     expect(heard).toEqual(['a'])
   })
 
-  it('ends its watch on close, and caches nothing afterwards', async () => {
+  it('ends its watch when closed, and caches nothing afterwards', async () => {
     const { cache, script, fill } = open()
     await fill('sk-a', good('a'))
     expect(script.watchers).toBe(1)
@@ -426,7 +426,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(3)
   })
 
-  it('refuses a watch that returns no function to end it', () => {
+  it('refuses a watch that does not return a function to end it', () => {
     const watch = async () => () => {}
     const store = { resolve: () => good('a'), watch: watch as unknown as Watch }
     expect(() => cachedCredentials(store)).toThrow('watch of a cache')
@@ -447,7 +447,7 @@ describe('cachedCredentials', () => {
     expect(asked).toBe(2)
   })
 
-  it('keeps `this` for a store that is a class', async () => {
+  it('preserves `this` for a store that is a class', async () => {
     class Store {
       readonly #result = good('a')
       readonly heard = new Set<() => void>()
@@ -484,7 +484,7 @@ describe('cachedCredentials', () => {
     )
   })
 
-  it('returns a faulty answer and does not keep it', async () => {
+  it('returns a faulty answer but does not cache it', async () => {
     const { script, fill } = open()
     const faulty = { ok: true } as CredentialResult
     expect(await fill('sk-a', faulty)).toEqual(faulty)
@@ -493,7 +493,7 @@ describe('cachedCredentials', () => {
     expect(script.asked).toHaveLength(2)
   })
 
-  it('holds no token, only digests', async () => {
+  it('holds digests, never tokens', async () => {
     const { cache, fill } = open()
     await fill('sk-very-secret', good('a'))
     expect(inspect(cache, { depth: 20, showHidden: true })).not.toContain('sk-very-secret')
@@ -505,7 +505,7 @@ describe('cachedCredentials', () => {
     ['ttlMs', 1.5],
     ['maxEntries', -1],
     ['loadMs', Number.NaN],
-  ])('refuses %s: %s', (name, value) => {
+  ])('refuses the option %s: %s', (name, value) => {
     expect(() => cachedCredentials({ resolve: () => UNKNOWN }, { [name]: value })).toThrow(
       new TypeError(`cachedCredentials: ${name} must be a positive integer; got ${value}`),
     )

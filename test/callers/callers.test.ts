@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => servers.close())
 
-describe('callers that try to pay less', () => {
+describe('simulated callers that try to pay less', () => {
   const first = Math.floor(Date.now() / 1_000)
 
   it(
@@ -46,7 +46,7 @@ describe('callers that try to pay less', () => {
   })
 })
 
-describe('a planted hole', () => {
+describe('a planted hole in charging', () => {
   it.each(PLANTS.map(({ name }) => name))(
     'is found: %s',
     async (name) => {
@@ -66,14 +66,14 @@ describe('a planted hole', () => {
   )
 })
 
-describe('the provider of the callers', () => {
+describe('the scripted provider of the simulated callers', () => {
   it.each([
     ['o200k', 'hello world', 2],
     ['cl100k', '你好', 2],
     ['llama3', 'hello world', 2],
     ['bytes-after-nfkc', 'ﬃ', 1],
     ['bytes-after-nfkc', 'ሁሉም', 9],
-  ] as const)('counts by %s', (tokenizer, text, tokens) => {
+  ] as const)('counts tokens by %s', (tokenizer, text, tokens) => {
     expect(countTokens(tokenizer, text)).toBe(tokens)
   })
 })

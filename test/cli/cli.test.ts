@@ -39,7 +39,7 @@ describe('the command line', () => {
     rmSync(env.COMPAT_ROUTER_FILE, { force: true })
   })
 
-  it('opens accounts, grants once per reference, corrects and shows the balance', async () => {
+  it('opens accounts, grants once per reference, corrects balances and shows them', async () => {
     expect((await run('migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
     const grant = 'grant alice 5.25 --reference invoice-1 --memo paid'
@@ -75,7 +75,7 @@ describe('the command line', () => {
     await stores.close()
   })
 
-  it('refunds a part of a charge, and then the rest', async () => {
+  it('refunds part of a charge and then the rest', async () => {
     const stores = sqliteStores({ file: testFile.file })
     await stores.ledger.settle(createSettle('refundable', 'carl', 30n), context)
     await stores.close()
@@ -229,7 +229,7 @@ describe('the command line', () => {
     await stores.close()
   })
 
-  it('lists the grants of users, sets their caps, revokes them, and removes their app', async () => {
+  it("lists users' grants to apps, sets their caps, revokes them, and removes their app", async () => {
     const stores = sqliteStores({ file: testFile.file })
     const terms = { scopes: ['models.run'], models: ['a/b'], markup: { basisPoints: 0 } }
     const shown = { appName: 'Pad', redirectHost: 'pad.example' }
@@ -333,7 +333,7 @@ describe('the command line', () => {
     expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
   })
 
-  it('lists open holds, and frees one', async () => {
+  it('lists open holds and releases one', async () => {
     const stores = sqliteStores({ file: testFile.file })
     const hold = createHold('alice', 7n)
     await stores.ledger.hold(hold, context)

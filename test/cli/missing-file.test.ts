@@ -10,7 +10,7 @@ import { READING } from './reading-commands.js'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
-describe('the command line if there is no SQLite file', () => {
+describe('the command line without its SQLite file', () => {
   let testFile: TestFile
   beforeEach(async () => {
     testFile = await createTestFile()
@@ -65,7 +65,7 @@ describe('the command line if there is no SQLite file', () => {
     },
   )
 
-  it('creates the file for a command that writes, and reads it from then on', async () => {
+  it('creates the file for a command that writes, and then reads from it', async () => {
     expect(await run('accounts open alice --file books/new.db')).toMatchObject({
       exitCode: 0,
       said: `${join(dirname(testFile.file), 'books/new.db')} is a new SQLite file. To use another, name it with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL.\nalice is open\n`,

@@ -4,7 +4,7 @@ import { createTestFile } from '../helpers/sqlite.js'
 import { READING } from './reading-commands.js'
 import { runCommand } from './run-command.js'
 
-describe('the command line if a PostgreSQL schema has no tables', () => {
+describe('the command line on a PostgreSQL schema without tables', () => {
   let server: TestDatabase
   beforeAll(async () => {
     server = await createTestDatabase()
@@ -46,7 +46,7 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
     expect((await run(`--file ${testFile.file} accounts list`)).out).toContain('alice')
   })
 
-  it('does not change a schema of another program', async () => {
+  it("does not change another program's schema", async () => {
     await server.pool.query('create schema another; create table another.migrations_of_mine (id int)')
     expect((await run('verify --schema another')).said).toContain('schema another, has no tables')
     const { rows } = await server.pool.query(
@@ -56,7 +56,7 @@ describe('the command line if a PostgreSQL schema has no tables', () => {
     await server.pool.query('drop schema another cascade')
   })
 
-  it('creates the tables for a command that writes, and reads them from then on', async () => {
+  it('creates the tables for a command that writes, and then reads from them', async () => {
     expect(await run('accounts open alice --schema by_writing')).toMatchObject({
       exitCode: 0,
       said: expect.stringMatching(/^PostgreSQL .*, schema by_writing, has new tables\. .*\nalice is open\n$/),

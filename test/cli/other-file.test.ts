@@ -6,7 +6,7 @@ import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { READING } from './reading-commands.js'
 import { runCommand } from './run-command.js'
 
-describe('the command line if a SQLite file has no tables', () => {
+describe('the command line on a SQLite file without tables', () => {
   let testFile: TestFile
   beforeEach(async () => {
     testFile = await createTestFile()
@@ -35,7 +35,7 @@ describe('the command line if a SQLite file has no tables', () => {
     expect(readdirSync(dirname(testFile.file))).toHaveLength(1)
   })
 
-  it('reports a file that is not a database', async () => {
+  it('reports a file that is not a SQLite database', async () => {
     writeFileSync(testFile.file, 'Not a database. '.repeat(1_000))
     expect(await run('verify')).toMatchObject({
       exitCode: 1,
@@ -43,7 +43,7 @@ describe('the command line if a SQLite file has no tables', () => {
     })
   })
 
-  it('creates the tables for a command that writes, and reads them from then on', async () => {
+  it('creates the tables for a command that writes, and then reads from them', async () => {
     writeFileSync(testFile.file, '')
     expect(await run('migrate')).toMatchObject({ exitCode: 0 })
     expect(await run('verify')).toMatchObject({ exitCode: 0 })

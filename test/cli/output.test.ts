@@ -20,17 +20,21 @@ function start(stdout: 'pipe' | number) {
   return { child, ended }
 }
 
-it('exits quietly if nobody reads its output', { timeout: SLOW_MS }, async () => {
+it('the command line exits quietly if the reader of its output is gone', { timeout: SLOW_MS }, async () => {
   const { child, ended } = start('pipe')
   child.stdout!.destroy()
   expect(await ended).toEqual({ exitCode: 0, said: '' })
 })
 
-it.skipIf(!existsSync('/dev/full'))('reports that it cannot write', { timeout: SLOW_MS }, async () => {
-  const full = openSync('/dev/full', 'w')
-  const { ended } = start(full)
-  closeSync(full)
-  const { exitCode, said } = await ended
-  expect(said).toMatch(/^error: standard output cannot be written: ENOSPC[^\n]*\n$/)
-  expect(exitCode).toBe(1)
-})
+it.skipIf(!existsSync('/dev/full'))(
+  'the command line reports that it cannot write its output',
+  { timeout: SLOW_MS },
+  async () => {
+    const full = openSync('/dev/full', 'w')
+    const { ended } = start(full)
+    closeSync(full)
+    const { exitCode, said } = await ended
+    expect(said).toMatch(/^error: standard output cannot be written: ENOSPC[^\n]*\n$/)
+    expect(exitCode).toBe(1)
+  },
+)

@@ -50,7 +50,7 @@ describe('times on the command line', () => {
 
   const run = (...args: string[]) => runCommand(args, { COMPAT_ROUTER_FILE: testFile.file })
 
-  it('are days and ISO times, in UTC if they have no offset', () => {
+  it('are days or ISO times, in UTC if they have no offset', () => {
     expect(new Date(2027, 0, 1).getTimezoneOffset()).toBe(300)
     const read = (text: string) => new Date(parseTime(text)).toISOString()
     expect(read('2027-04-30')).toBe('2027-04-30T00:00:00.000Z')
@@ -64,7 +64,7 @@ describe('times on the command line', () => {
     expect(parseTime('1808956800000')).toBe(1_808_956_800_000)
   })
 
-  it.each(REFUSED)('are not %j, which is refused with an example of a valid one', async (text) => {
+  it.each(REFUSED)('cannot be %j, which is refused with an example of a valid time', async (text) => {
     for (const args of [
       ['keys', 'issue', 'alice', `--expires=${text}`],
       ['spend', `--from=${text}`],
@@ -77,7 +77,7 @@ describe('times on the command line', () => {
     }
   })
 
-  it('must be in the future for an expiry, and may be in the past for a report', async () => {
+  it('must be in the future for an expiry, but may be in the past for a report', async () => {
     const ended = ['keys issue alice', 'tokens issue alice app', 'credentials reissue x']
     for (const command of ended) {
       for (const time of ['2001-12-01', '1700000000000', new Date().toISOString()]) {

@@ -2,7 +2,7 @@ import dns, { type LookupAddress } from 'node:dns'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { runCommand } from './run-command.js'
 
-describe('the command line if the PostgreSQL server cannot be reached', () => {
+describe('the command line without a reachable PostgreSQL server', () => {
   afterEach(() => {
     vi.restoreAllMocks()
   })

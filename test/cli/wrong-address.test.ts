@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runCommand } from './run-command.js'
 
-describe('the command line if DATABASE_URL is not an address of a PostgreSQL database', () => {
+describe('the command line with a DATABASE_URL that is not an address of a PostgreSQL database', () => {
   it.each(['balance alice', 'accounts open alice', 'migrate'])(
     '%s explains the format without showing the value',
     async (args) => {

@@ -70,7 +70,7 @@ describe.each(
   })
   afterAll(() => service.close())
 
-  it('completes, and reads the cost', async () => {
+  it('completes a chat and reads the cost', async () => {
     const result = await generateText({ model: ours, prompt, maxRetries })
     expect(result.text).toBe(TEXT)
     expect(result.finishReason).toBe('stop')
@@ -78,7 +78,7 @@ describe.each(
     expect(cost(result)).toBe(COST)
   })
 
-  it('streams, and reads the cost', async () => {
+  it('streams a chat and reads the cost', async () => {
     const result = streamText({ model: ours, prompt, maxRetries })
     let text = ''
     for await (const piece of result.textStream) text += piece
@@ -114,14 +114,14 @@ describe.each(
     expect(result.output).toEqual(JSON.parse(OBJECT))
   })
 
-  it('sends a router field in the options of its provider', async () => {
+  it('sends a router field in its provider options', async () => {
     const ended = service.nextEnd()
     const providerOptions = { [name]: { action: 'summary' } }
     await generateText({ model: ours, prompt, maxRetries, providerOptions })
     expect((await ended).action).toBe('summary')
   })
 
-  it('aborts in the middle of a stream, and the call ends', async () => {
+  it('aborts a stream midway, and the call ends', async () => {
     const ended = service.nextEnd()
     const controller = new AbortController()
     const result = streamText({ model: ours, prompt: ENDLESS, maxRetries, abortSignal: controller.signal })
@@ -129,7 +129,7 @@ describe.each(
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets errors with their code and message', async () => {
+  it('receives errors with their code and message', async () => {
     const fails = (apiKey: string, id?: string) =>
       generateText({ model: model(service.baseURL, apiKey, id), prompt, maxRetries }).catch(
         (error: unknown) => error,

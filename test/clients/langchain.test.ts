@@ -48,14 +48,14 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
   const costOf = (message: { response_metadata: Record<string, unknown> }) =>
     (message.response_metadata.usage as { cost?: unknown } | undefined)?.cost
 
-  it('completes, and reads the cost', async () => {
+  it('completes a chat and reads the cost', async () => {
     const reply = await model.invoke(question)
     expect(reply.text).toBe(TEXT)
     expect(reply.usage_metadata).toMatchObject({ input_tokens: 11, output_tokens: 7 })
     expect(costOf(reply)).toBe(COST)
   })
 
-  it('streams, and reads the cost on the concatenated chunks', async () => {
+  it('streams a chat and reads the cost from the concatenated chunks', async () => {
     let whole: AIMessageChunk | undefined
     for await (const chunk of await model.stream(question))
       whole = whole === undefined ? chunk : whole.concat(chunk)
@@ -64,7 +64,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect(whole?.response_metadata.finish_reason).toBe('stop')
   })
 
-  it('gets tool calls, as JSON and streamed', async () => {
+  it('gets tool calls, both as JSON and streamed', async () => {
     const calling = model.bindTools([weather])
     const expected = [{ name: TOOL.name, args: JSON.parse(TOOL.arguments) }]
     expect((await calling.invoke(question)).tool_calls).toMatchObject(expected)
@@ -85,7 +85,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect((await ended).action).toBe('summary')
   })
 
-  it('aborts in the middle of a stream, and the call ends', async () => {
+  it('aborts a stream midway, and the call ends', async () => {
     const ended = service.nextEnd()
     const controller = new AbortController()
     const reading = (async () => {
@@ -96,7 +96,7 @@ describe.each(Object.keys(providers))('@langchain/openai through %s', (provider)
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets errors with their code and message', async () => {
+  it('receives errors with their code and message', async () => {
     await expect(make({ apiKey: 'sk-wrong' }).invoke(question)).rejects.toMatchObject({ status: 401 })
     await expect(make({ model: 'no/such' }).invoke(question)).rejects.toThrow(/no\/such/)
     await expect(make({ apiKey: POOR_KEY }).invoke(question)).rejects.toMatchObject({ status: 402 })

@@ -49,7 +49,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
   })
   afterAll(() => service.close())
 
-  it('completes, and reads the cost', async () => {
+  it('completes a chat and reads the cost', async () => {
     const reply = await client.chat.completions.create({ model: MODEL, messages })
     expect(reply.choices[0]).toMatchObject({
       message: { role: 'assistant', content: TEXT },
@@ -60,7 +60,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(reply._request_id).toBeTruthy()
   })
 
-  it('streams, and reads the cost on the last chunk', async () => {
+  it('streams a chat and reads the cost from the last chunk', async () => {
     const stream = await client.chat.completions.create({ model: MODEL, messages, stream: true })
     let text = ''
     let last: OpenAI.ChatCompletionChunk | undefined
@@ -72,7 +72,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(last?.usage).toHaveProperty('cost', COST)
   })
 
-  it('streams through the helper, and reads the cost on the final completion', async () => {
+  it('streams through its helper and reads the cost from the final completion', async () => {
     const stream = client.chat.completions.stream({ model: MODEL, messages })
     const final = await stream.finalChatCompletion()
     expect(final.choices[0]?.message.content).toBe(TEXT)
@@ -133,7 +133,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect(await client.models.retrieve(MODEL)).toMatchObject({ id: MODEL, object: 'model', name: 'Model X' })
   })
 
-  it('aborts in the middle of a stream, and the call ends', async () => {
+  it('aborts a stream midway, and the call ends', async () => {
     const ended = service.nextEnd()
     const controller = new AbortController()
     const stream = await client.chat.completions.create(
@@ -144,7 +144,7 @@ describe.each(Object.keys(providers))('the openai client through %s', (provider)
     expect((await ended).outcome).toBe('client-left')
   })
 
-  it('gets the right error class for each status', async () => {
+  it('throws the right error class for each status', async () => {
     const wrong = new OpenAI({ baseURL: service.baseURL, apiKey: 'sk-wrong', maxRetries: 0 })
     const poor = new OpenAI({ baseURL: service.baseURL, apiKey: POOR_KEY, maxRetries: 0 })
     await expect(wrong.models.list()).rejects.toThrow(OpenAI.AuthenticationError)

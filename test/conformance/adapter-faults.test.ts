@@ -180,7 +180,7 @@ it.each<[what: string, id: string, spoil: (adapter: Adapter, baseUrl: string) =>
       },
     }),
   ],
-])('an adapter that takes callers’ keys and %s does not pass %s', async (_what, id, spoil) => {
+])("an adapter that takes callers' keys and %s does not pass %s", async (_what, id, spoil) => {
   const failing = adapterCases
     .find((known) => known.id === id)
     ?.run({
@@ -193,7 +193,7 @@ it.each<[what: string, id: string, spoil: (adapter: Adapter, baseUrl: string) =>
 })
 
 it.each(['byok', 'byok-refused', 'has-key'])(
-  'an adapter that does not take callers’ keys passes %s',
+  "an adapter that does not take callers' keys passes %s",
   async (id) => {
     const { run } = adapterCases.find((known) => known.id === id)!
     await run({

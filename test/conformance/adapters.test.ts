@@ -86,14 +86,14 @@ const harnesses: Readonly<Record<string, AdapterHarness>> = {
   },
 }
 
-it('has unique ids', () => {
+it('the adapter cases have unique ids', () => {
   const ids = adapterCases.map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
 })
 
 for (const [name, harness] of Object.entries(harnesses)) {
   describe(name, () => {
-    it('takes callers’ keys, so that no case about them is skipped', async () => {
+    it("takes callers' keys, so that no case about them is skipped", async () => {
       const opened = await harness.open({ kind: 'nonsense' })
       expect(opened.adapter.takesKeys).toBe(true)
       await opened.adapter.close?.()

@@ -30,6 +30,6 @@ describe('the ledger cases find a ledger that', () => {
   }
 })
 
-it('passes a ledger without a fault', async () => {
+it('the ledger cases pass a ledger without a fault', async () => {
   expect(await failuresOf({ spoil: () => ({}) })).toEqual([])
 })

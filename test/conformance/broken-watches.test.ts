@@ -23,11 +23,11 @@ function runWith(change: (watch: Watch) => Watch): readonly Promise<void>[] {
   ]
 }
 
-it('accepts a watch that reports and ends', async () => {
+it('the watch cases accept a watch that reports and ends', async () => {
   await Promise.all(runWith((watch) => watch))
 })
 
-it('catches a watch that continues after its end', async () => {
+it('the watch cases catch a watch that continues after its end', async () => {
   for (const run of runWith((watch) => (changed) => {
     watch(changed)
     return () => undefined
@@ -36,13 +36,13 @@ it('catches a watch that continues after its end', async () => {
   }
 })
 
-it('catches a watch that reports another id', async () => {
+it('the watch cases catch a watch that reports the wrong id', async () => {
   const runs = runWith((watch) => (changed) => watch(() => changed('another')))
   await expect(runs[0]).rejects.toThrow('the watch must report key-1 or everything; got another')
   await expect(runs[1]).rejects.toThrow('the watch must report solo or everything; got another')
 })
 
-it('fails after a timeout if a watch reports nothing', async () => {
+it('the watch cases fail after a timeout if a watch reports nothing', async () => {
   const results = await Promise.allSettled(runWith(() => () => () => undefined))
   for (const result of results) {
     expect(String((result as PromiseRejectedResult).reason)).toContain(

@@ -23,7 +23,7 @@ it.each(Object.entries(suites))('%s keep their ids and needs', (_, cases) => {
   expect(cases.map(({ id, needs }) => [id, ...needs].join(' '))).toMatchSnapshot()
 })
 
-it('has unique ids, and unique names in each suite', () => {
+it('the published cases have unique ids, and unique names within each suite', () => {
   const ids = Object.values(suites).flatMap((suite) => suite.map(({ id }) => id))
   expect(new Set(ids).size).toBe(ids.length)
   for (const suite of Object.values(suites)) {

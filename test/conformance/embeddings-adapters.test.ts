@@ -95,7 +95,7 @@ const harnesses: Readonly<Record<string, EmbeddingsHarness>> = {
   },
 }
 
-it('has unique ids and names', () => {
+it('the embeddings adapter cases have unique ids and names', () => {
   expect(new Set(embeddingsCases.map(({ id }) => id)).size).toBe(embeddingsCases.length)
   expect(new Set(embeddingsCases.map(({ name }) => name)).size).toBe(embeddingsCases.length)
 })
@@ -169,7 +169,7 @@ describe.each<[what: string, ids: readonly string[], spoil: (embed: Embed) => Em
         call.signal.addEventListener('abort', () => reject(FAILED))
       }),
   ],
-])('an adapter that %s', (_what, ids, spoil) => {
+])('an embeddings adapter that %s', (_what, ids, spoil) => {
   it.each(ids)('does not pass %s', { timeout: 20_000 }, async (id) => {
     const { run } = embeddingsCases.find((one) => one.id === id)!
     const open: EmbeddingsHarness['open'] = (scenario) =>

@@ -32,18 +32,18 @@ async function failuresWith(
 
 const mallory = { credentialId: 'key-9', account: 'mallory' }
 
-it('accepts a store that omits the holder of a refused credential', async () => {
+it('the credential cases accept a store that omits the owner of a refused credential', async () => {
   expect(await failuresWith(({ reason }) => ({ ok: false, reason }))).toEqual([])
 })
 
-it('catches a store that names the wrong holder', async () => {
+it('the credential cases catch a store that names the wrong owner', async () => {
   const failed = await failuresWith((refusal) =>
     refusal.reason === 'unknown' ? refusal : { ...refusal, credential: mallory },
   )
   expect(failed).toEqual(['credential-expired', 'credential-revoked', 'credential-watch'])
 })
 
-it('catches a store that omits the app of an access token', async () => {
+it('the credential cases catch a store that omits the app of an access token', async () => {
   const messages: string[] = []
   const failed = await failuresWith(
     ({ credential, ...refusal }) =>
@@ -54,7 +54,7 @@ it('catches a store that omits the app of an access token', async () => {
   expect(messages).toEqual([expect.stringContaining('credential: {')])
 })
 
-it('catches a store that names a holder of an unknown token', async () => {
+it('the credential cases catch a store that names an owner for an unknown token', async () => {
   const failed = await failuresWith((refusal) =>
     refusal.reason === 'unknown' ? { ...refusal, credential: mallory } : refusal,
   )

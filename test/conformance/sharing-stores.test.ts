@@ -14,7 +14,7 @@ async function run<Harness>(
   return failed
 }
 
-it('catches, in each run, a credential store that returns the principals it was given without a copy', async () => {
+it('each run of the cases catches a credential store that returns the given principals without a copy', async () => {
   const open = (tokens: object): CredentialStore => {
     const rows = new Map(Object.entries(tokens))
     return {
@@ -26,7 +26,7 @@ it('catches, in each run, a credential store that returns the principals it was 
   expect(await run(credentialCases, { open })).toEqual(['credential-copied'])
 })
 
-it('catches, in each run, a catalogue that returns the models it was given without a copy', async () => {
+it('each run of the cases catches a catalogue that returns the given models without a copy', async () => {
   const harness: Parameters<(typeof catalogueCases)[number]['run']>[0] = {
     open: (models): CatalogueStore => ({
       list: () => models,
@@ -37,7 +37,7 @@ it('catches, in each run, a catalogue that returns the models it was given witho
   expect(await run(catalogueCases, harness)).toEqual(['catalogue-copied'])
 })
 
-it('catches a registry that returns other adapters', async () => {
+it('the registry cases catch a registry that returns the wrong adapters', async () => {
   const harness: Parameters<(typeof registryCases)[number]['run']>[0] = {
     open: (providers) =>
       memoryProviders(

@@ -96,7 +96,7 @@ it.each<[method: string, answer: unknown, id: string, kind: string]>([
     'idempotency-done',
     "{ state }, and if it is 'done' also the reply with its charge; got { state: 'done' }",
   ],
-])('if %s returns %o, reports the expected result', async (method, answer, id, kind) => {
+])('if %s returns %o, the cases report the expected result', async (method, answer, id, kind) => {
   const [{ run }, open] = caseOf(id)
   const failing = run({ open: (given) => ({ store: { ...open(given), [method]: async () => answer } }) })
   const error = await failing.then(
@@ -123,14 +123,14 @@ it.each(Object.entries(suites))('the %s cases report that open returned no store
   }
 })
 
-it('reports that open returned an adapter alone', async () => {
+it('the cases report that open returned an adapter alone', async () => {
   const open = () => anthropic({ apiKey: ADAPTER_HOST_KEY }) as never
   await expect(adapterCases[0]!.run({ open })).rejects.toThrow(
     /^open must return { adapter, upstreamModel, requests, firstRequest, sentBytes, close }; got /,
   )
 })
 
-it('reports a watch that does not return a function', async () => {
+it('the cases report a watch that does not return a function', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-watch')!
   const open: CatalogueHarness['open'] = (models) => {
     const { put, remove, ...inner } = memoryCatalogue(models)
@@ -140,7 +140,7 @@ it('reports a watch that does not return a function', async () => {
 })
 
 it.each(['contextLength', 'mediaTokens', 'promptOverhead', 'dimensions'] as const)(
-  'catches a catalogue whose put keeps the old %s if the new model has none',
+  'the cases catch a catalogue whose put keeps the old %s if the new model has none',
   async (column) => {
     const { run } = catalogueCases.find(({ id }) => id === 'catalogue-put')!
     const open: CatalogueHarness['open'] = (models) => {
@@ -156,7 +156,7 @@ it.each(['contextLength', 'mediaTokens', 'promptOverhead', 'dimensions'] as cons
 )
 
 it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'dimensions', 'operations'])(
-  'catches a catalogue that has no column for %s',
+  'the cases catch a catalogue that has no column for %s',
   async (column) => {
     const open: CatalogueHarness['open'] = (models) => {
       const rows = models.map((model) => ({ ...model, [column]: null }))
@@ -169,7 +169,7 @@ it.each(['contextLength', 'maxOutputTokens', 'mediaTokens', 'promptOverhead', 'd
   },
 )
 
-it('catches a catalogue that drops a promptOverhead of 0', async () => {
+it('the cases catch a catalogue that drops a promptOverhead of 0', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
   const open: CatalogueHarness['open'] = (models) => {
     const { get, list } = memoryCatalogue(models)
@@ -185,7 +185,7 @@ it('catches a catalogue that drops a promptOverhead of 0', async () => {
   await expect(run({ open })).rejects.toThrow('promptOverhead: 0')
 })
 
-it('shows a bigint in a model that fails a case', async () => {
+it('the cases show a bigint in a model that fails', async () => {
   const { run } = catalogueCases.find(({ id }) => id === 'catalogue-get')!
   const open: CatalogueHarness['open'] = (models) => {
     const store = memoryCatalogue(models)
@@ -194,7 +194,7 @@ it('shows a bigint in a model that fails a case', async () => {
   await expect(run({ open })).rejects.toThrow(/created: '0n'/)
 })
 
-it('accepts a catalogue that returns null for absent fields', async () => {
+it('the cases accept a catalogue that returns null for absent fields', async () => {
   const columns = [
     'name',
     'contextLength',
@@ -217,7 +217,7 @@ it('accepts a catalogue that returns null for absent fields', async () => {
   for (const { needs, run } of catalogueCases) if (needs.length === 0) await run({ open })
 })
 
-it('accepts a registry that returns null for absent settings', async () => {
+it('the cases accept a registry that returns null for absent settings', async () => {
   const { run } = registryCases.find(({ id }) => id === 'registry-settings')!
   const nulls = { byok: null, secret: null, prices: null, onDisconnect: null } as object
   await run({

@@ -31,7 +31,7 @@ const grantOf = (name: string) => stage.stores.connect.findGrant(name, 'notes')
 const form = ({ seal }: Page, more: Record<string, string> = {}): URLSearchParams =>
   new URLSearchParams({ seal, answer: 'allow', cap: '5', days: '90', ...more })
 
-describe('forged answers (CSRF)', () => {
+describe('forged consent answers (CSRF)', () => {
   it.each<readonly [string, Record<string, string>]>([
     ['another site', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
     ['another site, of a browser without Sec-Fetch-Site', { origin: 'https://evil.example' }],
@@ -39,7 +39,7 @@ describe('forged answers (CSRF)', () => {
     ['a sandboxed frame', { origin: 'null' }],
     ['another port of this machine', { origin: 'http://127.0.0.1:1', 'sec-fetch-site': 'same-site' }],
     ['nowhere', {}],
-  ])('from %s are refused, although all cookies and the form are right', async (_, headers) => {
+  ])('from %s are refused, even with all cookies and a correct form', async (_, headers) => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const response = await agent.visit(page.address, { method: 'POST', headers, body: form(page) })
@@ -47,7 +47,7 @@ describe('forged answers (CSRF)', () => {
     expect(await grantOf(account())).toBeUndefined()
   })
 
-  it('without the cookie of the request are refused', async () => {
+  it("without the request's cookie are refused", async () => {
     const page = await openPage(newUser(), authorizeUrl(stage, pkce))
     const other = new UserAgent(stage.origin, account())
     const response = await submit(other, stage, page)
@@ -55,7 +55,7 @@ describe('forged answers (CSRF)', () => {
     expect(await grantOf(account())).toBeUndefined()
   })
 
-  it('with a cookie that was tampered with are refused', async () => {
+  it('with a tampered cookie are refused', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const other = await openPage(new UserAgent(stage.origin, account()), authorizeUrl(stage, pkce))
@@ -70,7 +70,7 @@ describe('forged answers (CSRF)', () => {
     ['none', () => ''],
     ['a wrong one', (seal: string) => seal.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))],
     ['a short one', (seal: string) => seal.slice(1)],
-  ])('with a MAC that is %s show the page again', async (_, change) => {
+  ])('with a MAC that is %s show the consent page again', async (_, change) => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const response = await submit(agent, stage, { ...page, seal: change(page.seal) })
@@ -79,7 +79,7 @@ describe('forged answers (CSRF)', () => {
     expect(await grantOf(account())).toBeUndefined()
   })
 
-  it('with the MAC of another request of the same user show the page again', async () => {
+  it('with the MAC of another request by the same user show the consent page again', async () => {
     const agent = newUser()
     const first = await openPage(agent, authorizeUrl(stage, pkce))
     const second = await openPage(agent, authorizeUrl(stage, pkce, { scope: 'models.run credits.read' }))
@@ -88,8 +88,8 @@ describe('forged answers (CSRF)', () => {
   })
 })
 
-describe('an app that changes its terms while the page is open', () => {
-  it('gets no more than was shown: the page comes again, with the new terms', async () => {
+describe('an app that changes its terms while the consent page is open', () => {
+  it('gets no more than was shown: the page is shown again with the new terms', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     await stage.changeApp({ markup: { basisPoints: 9_000 } })
@@ -112,7 +112,7 @@ describe('an app that changes its terms while the page is open', () => {
   it.each([
     ['site', { site: 'https://other.example/' }],
     ['owner', { owner: 'acme' }],
-  ])('must show another %s first', async (_, change) => {
+  ])('must have its new %s shown first', async (_, change) => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     await stage.changeApp(change)
@@ -124,7 +124,7 @@ describe('an app that changes its terms while the page is open', () => {
     }
   })
 
-  it('and one that is suspended cannot be connected', async () => {
+  it('cannot be connected if it was suspended meanwhile', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     await stage.admin.suspendApp('notes')
@@ -138,7 +138,7 @@ describe('an app that changes its terms while the page is open', () => {
   })
 })
 
-describe('an app that gives up a redirect URI while the page is open', () => {
+describe('an app that removes a redirect URI while the consent page is open', () => {
   it('gets no code there, neither before nor after the answer', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
@@ -169,8 +169,8 @@ describe('an app that gives up a redirect URI while the page is open', () => {
   })
 })
 
-describe('another account in the same browser (fixation)', () => {
-  it('never answers a page that was made for the first: the request starts again', async () => {
+describe('another account in the same browser (session fixation)', () => {
+  it('cannot answer a consent page made for the first account: the request starts again', async () => {
     const agent = newUser()
     const first = account()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
@@ -187,7 +187,7 @@ describe('another account in the same browser (fixation)', () => {
     expect((await agent.visit(page.address)).status).toBe(400)
   })
 
-  it('does not get a code of an answer that the first has given', async () => {
+  it('does not get a code from an answer of the first account', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const answered = await agent.visit(page.address, {
@@ -203,7 +203,7 @@ describe('another account in the same browser (fixation)', () => {
     expect(restarted.headers.get('location')).not.toContain('connect_account')
   })
 
-  it('cannot be named by the request', async () => {
+  it('cannot be chosen by the request', async () => {
     const agent = newUser()
     const { code, pkce: own } = await getCode(stage, agent, { parameters: { connect_account: 'alice' } })
     expect((await exchange(stage, { code, pkce: own })).status).toBe(200)
@@ -215,7 +215,7 @@ describe('another account in the same browser (fixation)', () => {
     expect(silent.headers.get('location')).toContain('error=login_required')
   })
 
-  it('and a signed-out browser goes to the login, from each step', async () => {
+  it('is never assumed for a signed-out browser, which is sent to the login at each step', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     agent.signOut()
@@ -230,7 +230,7 @@ describe('another account in the same browser (fixation)', () => {
     )
   })
 
-  it('does not take over the request of a stranger, whose address it was sent', async () => {
+  it("does not take over a stranger's request when sent its address", async () => {
     const stranger = newUser()
     const page = await openPage(stranger, authorizeUrl(stage, pkce))
     const victim = newUser()
@@ -241,8 +241,8 @@ describe('another account in the same browser (fixation)', () => {
   })
 })
 
-describe('mix-up, injection and replay', () => {
-  it('a client that is told of another issuer refuses the answer', async () => {
+describe('Connect against mix-up, injection and replay', () => {
+  it('makes a client that is told of another issuer refuse the answer', async () => {
     const configuration = await openid.discovery(new URL(stage.issuer), 'notes', undefined, openid.None(), {
       execute: [openid.allowInsecureRequests],
       algorithm: 'oauth2',
@@ -260,13 +260,13 @@ describe('mix-up, injection and replay', () => {
     expect(tokens.access_token).toMatch(/^at-cr-/)
   })
 
-  it('a stolen code is worth nothing in the session of another user of the app', async () => {
+  it('makes a stolen code useless in the session of another user of the app', async () => {
     const victim = await getCode(stage, newUser())
     const refused = await exchange(stage, { code: victim.code, pkce: createPkce() })
     expect(refused.status).toBe(400)
   })
 
-  it('a request cannot be resumed twice, or before it is answered', async () => {
+  it('refuses to resume a request twice, or before it is answered', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const resume = page.address.replace('/ask/', '/authorize/')
@@ -280,7 +280,7 @@ describe('mix-up, injection and replay', () => {
     expect(late.headers.get('location')).toBeNull()
   })
 
-  it('no answer is an open redirect', async () => {
+  it('never redirects an answer to an unregistered address', async () => {
     const agent = newUser()
     const evil = 'https://evil.example/cb'
     const attempts = [
@@ -305,7 +305,7 @@ describe('mix-up, injection and replay', () => {
     }
   })
 
-  it('the login of the host is told a path of ours only, whatever the path of the request', async () => {
+  it("tells the host's login only a path of its own, whatever the path of the request", async () => {
     const agent = new UserAgent(stage.origin)
     const response = await agent.visit(authorizeUrl(stage, pkce, { state: '//evil.example\r\nx: y' }))
     const to = new URL(response.headers.get('location')!).searchParams.get('to')!
@@ -322,8 +322,8 @@ describe('mix-up, injection and replay', () => {
   })
 })
 
-describe('clickjacking', () => {
-  it('no page can be framed: the consent page, an error, an expired request, too many requests', async () => {
+describe('Connect against clickjacking', () => {
+  it('forbids framing of every page: consent, an error, an expired request, too many requests', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const responses = [
@@ -340,7 +340,7 @@ describe('clickjacking', () => {
   })
 })
 
-describe('the secrets', () => {
+describe('the secrets of Connect', () => {
   it('can be replaced while requests are open', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
@@ -374,7 +374,7 @@ describe('the secrets', () => {
   })
 })
 
-it('a grant that was revoked while its code was on the way gives no tokens', async () => {
+it('a grant that is revoked while its code is in transit gives no tokens', async () => {
   const agent = newUser()
   await connectApp(stage, agent)
   const { code, pkce: own } = await getCode(stage, agent)

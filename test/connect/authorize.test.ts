@@ -19,7 +19,7 @@ async function locationOf(more: Readonly<Record<string, string | undefined>>, ag
   return location === null ? undefined : new URL(location)
 }
 
-describe('errors that are sent to the app', () => {
+describe('an authorization error is sent to the app for', () => {
   it.each([
     ['no response type', { response_type: undefined }, 'invalid_request'],
     ['another response type', { response_type: 'token' }, 'unsupported_response_type'],
@@ -50,12 +50,12 @@ describe('errors that are sent to the app', () => {
     })
   })
 
-  it('no prompt without a user', async () => {
+  it('prompt=none without a signed-in user', async () => {
     const location = await locationOf({ prompt: 'none' }, new UserAgent(stage.origin))
     expect(location?.searchParams.get('error')).toBe('login_required')
   })
 
-  it('no prompt for an app in test, only to its testers', async () => {
+  it('an app in test mode, unless a tester uses it', async () => {
     await stage.changeApp({ state: 'test', testers: ['tester1'] })
     try {
       const stranger = new UserAgent(stage.origin)
@@ -79,7 +79,7 @@ describe('errors that are sent to the app', () => {
   })
 })
 
-describe('errors that are shown, because going back would be unsafe', () => {
+describe('an authorization error is shown to the user, since redirecting would be unsafe, for', () => {
   it.each([
     ['no client', { client_id: undefined }, 'invalid_client'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
@@ -97,7 +97,7 @@ describe('errors that are shown, because going back would be unsafe', () => {
     }
   })
 
-  it('two clients, and two redirect URIs', async () => {
+  it('two clients or two redirect URIs', async () => {
     for (const more of ['client_id=notes', `redirect_uri=${encodeURIComponent(WEB_REDIRECT)}`]) {
       const response = await newUser().follow(`${authorizeUrl(stage, pkce)}&${more}`)
       expect(response.status).toBe(400)
@@ -105,7 +105,7 @@ describe('errors that are shown, because going back would be unsafe', () => {
     }
   })
 
-  it('a POST is no authorization request', async () => {
+  it('a POST, which is no authorization request', async () => {
     const response = await fetch(`${stage.issuer}/authorize`, { method: 'POST', body: new URLSearchParams() })
     expect(response.status).toBe(404)
   })
@@ -145,17 +145,17 @@ const REFUSED = [
   ['https://notes.example/cb', 'javascript:alert(1)//https://notes.example/cb'],
 ] as const
 
-describe('redirect URIs', () => {
+describe('with redirect URIs, an authorization request', () => {
   afterAll(() => stage.changeApp({ redirectUris: [WEB_REDIRECT, LOOPBACK_REDIRECT] }))
 
-  it.each(ACCEPTED)('%s is registered, %s is asked for: accepted', async (registered, asked) => {
+  it.each(ACCEPTED)('is accepted if %s is registered and %s is requested', async (registered, asked) => {
     await stage.changeApp({ redirectUris: [registered] })
     const agent = newUser()
     const tokens = await connectApp(stage, agent, { parameters: { redirect_uri: asked } })
     expect(tokens.access_token).toMatch(/^at-cr-/)
   })
 
-  it.each(REFUSED)('%s is registered, %s is asked for: refused', async (registered, asked) => {
+  it.each(REFUSED)('is refused if %s is registered and %s is requested', async (registered, asked) => {
     await stage.changeApp({ redirectUris: [registered] })
     const response = await newUser().follow(authorizeUrl(stage, pkce, { redirect_uri: asked }))
     expect(response.status).toBe(400)
@@ -164,8 +164,8 @@ describe('redirect URIs', () => {
   })
 })
 
-describe('a request', () => {
-  it('without a scope asks for models.run, and scopes of OpenID Connect are left out', async () => {
+describe('an authorization request', () => {
+  it('without a scope asks for models.run, and omits OpenID Connect scopes', async () => {
     const plain = await connectApp(stage, newUser())
     expect(plain.scope).toBe('models.run')
     const scope = 'openid profile email offline_access models.run credits.read'
@@ -176,7 +176,7 @@ describe('a request', () => {
     expect(openid).not.toHaveProperty('id_token')
   })
 
-  it('goes to the login first, and comes back', async () => {
+  it('goes to the login first and then returns', async () => {
     const agent = new UserAgent(stage.origin)
     const address = authorizeUrl(stage, pkce)
     const response = await agent.visit(address)
@@ -210,7 +210,7 @@ describe('a request', () => {
     expect(await metadata.text()).not.toContain('evil')
   })
 
-  it('keeps at most 10 open for each user', async () => {
+  it('is one of at most 10 open for each user', async () => {
     const agent = newUser()
     const pages: string[] = []
     for (let visits = 0; visits < 12; visits++) {
@@ -223,7 +223,7 @@ describe('a request', () => {
     expect((await agent.visit(pages[11]!)).status).toBe(200)
   })
 
-  it('is refused after 30 in a minute, for its user alone', async () => {
+  it('is refused after 30 in a minute, for its user only', async () => {
     const agent = newUser()
     const statuses: number[] = []
     for (let visits = 0; visits < 31; visits++) {
@@ -238,7 +238,7 @@ describe('a request', () => {
   })
 })
 
-it('requests of nobody who is signed in are refused after 60 in a minute, for their address alone', async () => {
+it('authorization requests without a signed-in user are refused after 60 in a minute, for their address only', async () => {
   const limited = await openStage({
     connect: { clientAddress: ({ headers }) => String(headers['x-test-address']) },
   })

@@ -101,7 +101,7 @@ interface Said {
   readonly cost?: number
 }
 
-it('a user connects an app with a cap, raises it, agrees to a higher markup, and disconnects the app', {
+it('a user connects an app with a cap, raises the cap, accepts a higher markup, and disconnects the app', {
   timeout: 180_000,
 }, async () => {
   const stage = await openStage()

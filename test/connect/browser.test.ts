@@ -56,13 +56,13 @@ async function open(address: string, options: BrowserContextOptions = {}): Promi
 const askFor = (pkce = createPkce(), more: Record<string, string | undefined> = {}): string =>
   authorizeUrl(stage, pkce, { redirect_uri: callback, ...more })
 
-describe('in a browser', { timeout: 120_000 }, () => {
+describe('in a browser, Connect', { timeout: 120_000 }, () => {
   const modes = [360, 1280].flatMap((width) =>
     (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
   )
 
   it.each(modes)(
-    'the pages have no faults that axe finds: $width px, $colorScheme',
+    'has pages without axe violations: $width px, $colorScheme',
     async ({ width, colorScheme }) => {
       const page = await open(askFor(), { viewport: { width, height: 740 }, colorScheme })
       await page.getByRole('heading', { name: 'Connect Notes?' }).waitFor()
@@ -81,7 +81,7 @@ describe('in a browser', { timeout: 120_000 }, () => {
     },
   )
 
-  it('a user signs in, sets a cap by keyboard, allows the app, and comes back to it', async () => {
+  it('lets a user sign in, set a cap by keyboard, allow the app, and return to it', async () => {
     const pkce = createPkce()
     const page = await open(askFor(pkce))
     await page.getByText('Signed in as Alice').waitFor()
@@ -105,7 +105,7 @@ describe('in a browser', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('all of it works without scripts, and no is an answer too', async () => {
+  it('works without scripts, and lets the user decline', async () => {
     const page = await open(askFor(), { javaScriptEnabled: false })
     await page.getByRole('button', { name: 'Deny' }).click()
     await page.waitForURL(`${callback}?**`)
@@ -117,7 +117,7 @@ describe('in a browser', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('the way back to an https page of the app is free, and the second visit goes straight through', async () => {
+  it('redirects freely to an https page of the app, and skips the consent page on the second visit', async () => {
     const page = await open(authorizeUrl(stage, createPkce(), { prompt: 'consent' }))
     // There is no such page: the browser only has to ask for it.
     const asked = page.waitForRequest((request) => request.url().startsWith('https://notes.example/cb?code='))
@@ -131,7 +131,7 @@ describe('in a browser', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('the way back to a program that listens on IPv6 is free too', async (context) => {
+  it('also redirects freely to a program that listens on IPv6', async (context) => {
     const program = createServer((_, res) => res.end('Done')).listen(0, '::1')
     const [failed] = await Promise.race([
       once(program, 'listening').then(() => [undefined]),
@@ -148,7 +148,7 @@ describe('in a browser', { timeout: 120_000 }, () => {
     program.close()
   })
 
-  it('no other page can frame the question', async () => {
+  it('does not let another page frame the consent page', async () => {
     const context = await browser.newContext()
     const page = await context.newPage()
     await page.goto(callback)

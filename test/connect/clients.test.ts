@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAST, type HostKind, openStage, type Stage, WEB_REDIRECT } from './stage.js'
 import { call, connectApp, openPage, submit, UserAgent } from './user-agent.js'
 
-describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (host) => {
+describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified OAuth clients of Connect:', (host) => {
   let stage: Stage
   beforeAll(async () => {
     stage = await openStage({ host })
@@ -71,7 +71,7 @@ describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (
     })
   })
 
-  it('openid-client also discovers at the place of OpenID Connect', async () => {
+  it('openid-client also discovers at the OpenID Connect address', async () => {
     const configuration = await openid.discovery(new URL(stage.issuer), 'notes', undefined, openid.None(), {
       execute: [openid.allowInsecureRequests],
     })
@@ -81,7 +81,7 @@ describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (
     })
   })
 
-  it('the OAuth client of the MCP SDK finds everything from the address of the router', async () => {
+  it("the OAuth client of the MCP SDK finds everything from the router's address", async () => {
     const provider = new McpClient()
     expect(await auth(provider, { serverUrl: stage.routerUrl })).toBe('REDIRECT')
     const agent = new UserAgent(stage.origin, 'bob')
@@ -96,7 +96,7 @@ describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (
     expect((await call(stage, provider.saved!.access_token)).status).toBe(200)
   })
 
-  it('a client that follows the challenge of a 401 comes to the metadata', async () => {
+  it('a client that follows the challenge of a 401 reaches the metadata', async () => {
     const refused = await call(stage, 'at-cr-wrong')
     expect(refused.status).toBe(401)
     const challenge = refused.headers.get('www-authenticate')!
@@ -121,7 +121,7 @@ describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (
     }
   })
 
-  it('other paths stay with the host and the router', async () => {
+  it('other paths remain with the host and the router', async () => {
     expect((await fetch(`${stage.origin}/other`)).status).toBe(404)
     expect((await fetch(`${stage.origin}/connectivity`)).status).toBe(404)
     const models = await fetch(`${stage.routerUrl}/models`)
@@ -134,7 +134,7 @@ describe.each<HostKind>(['Express', 'bare http'])('on %s, unmodified clients', (
   })
 })
 
-it('a host that can only mount under paths, behind a parser of forms, works with clients that know the issuer', async () => {
+it('a host that can only mount under paths, behind a form parser, works with clients that know the issuer', async () => {
   const stage = await openStage({ host: 'Express, only under paths' })
   try {
     for (const agent of ['alice', 'bob'].map((user) => new UserAgent(stage.origin, user))) {
@@ -177,7 +177,7 @@ class McpClient implements OAuthClientProvider {
   }
 }
 
-it('the model of the example is on the list of a connected app', async () => {
+it("the model of the example is on a connected app's list", async () => {
   const stage = await openStage()
   try {
     const agent = new UserAgent(stage.origin, 'alice')

@@ -33,8 +33,8 @@ const textOf = (page: { text: string }): string =>
 const queryOf = (response: Response) =>
   Object.fromEntries(new URL(response.headers.get('location')!).searchParams)
 
-describe('the page', () => {
-  it('says who asks, what for, what it costs and where the user will be sent', async () => {
+describe('the consent page', () => {
+  it('says who asks, for what, what it costs, and where the user will be sent', async () => {
     const page = await openPage(newUser(), authorizeUrl(stage, pkce, { scope: 'models.run credits.read' }))
     expect(page.response.status).toBe(200)
     const text = textOf(page)
@@ -61,7 +61,7 @@ describe('the page', () => {
     expect(page.text).not.toMatch(/<script|javascript:|style="|onclick/i)
   })
 
-  it('cannot be framed, sniffed, cached or scripted, and its form can lead only to us and to the app', async () => {
+  it('cannot be framed, sniffed, cached or scripted, and its form can submit only to the router and the app', async () => {
     const page = await openPage(newUser(), authorizeUrl(stage, pkce))
     expect(Object.fromEntries(page.response.headers)).toMatchObject({
       'content-security-policy':
@@ -73,7 +73,7 @@ describe('the page', () => {
     })
   })
 
-  it('names the port if it is not on the user’s own machine', async () => {
+  it("shows the port of a redirect that does not go to the user's own machine", async () => {
     await stage.changeApp({ redirectUris: [...NOTES.redirectUris!, 'https://notes.example:8443/cb'] })
     const open = (redirect_uri: string) => openPage(newUser(), authorizeUrl(stage, pkce, { redirect_uri }))
     expect(textOf(await open('https://notes.example:8443/cb'))).toContain('sent to notes.example:8443 .')
@@ -89,7 +89,7 @@ describe('the page', () => {
     expect(page.text).not.toContain('<b>')
   })
 
-  it('fills in the smaller of the wish of the app and the suggestion of the host', async () => {
+  it("fills in the smaller of the app's requested cap and the host's suggestion", async () => {
     await stage.changeApp({ suggestedCap: '2.5' })
     expect((await openPage(newUser(), authorizeUrl(stage, pkce))).text).toMatch(
       /<input id="cap" [^>]*value="2.5"/,
@@ -100,7 +100,7 @@ describe('the page', () => {
     )
   })
 
-  it('says so if an app adds nothing, and never more than the host allows', async () => {
+  it('says if an app adds no markup, and never shows more than the host allows', async () => {
     await stage.changeApp({ markup: { basisPoints: 0 } })
     const free = textOf(await openPage(newUser(), authorizeUrl(stage, pkce)))
     expect(free).toContain('Notes adds nothing to the price.')
@@ -110,7 +110,7 @@ describe('the page', () => {
     expect(dear).toContain('Notes adds 50 % and 1 credits per call')
   })
 
-  it('is shown only to testers as long as an app is in test', async () => {
+  it('is shown only to testers while an app is in test mode', async () => {
     await stage.changeApp({ state: 'test', owner: 'owner1', testers: ['tester1'] })
     for (const name of ['owner1', 'tester1']) {
       const page = await openPage(new UserAgent(stage.origin, name), authorizeUrl(stage, pkce))
@@ -122,8 +122,8 @@ describe('the page', () => {
   })
 })
 
-describe('the answer', () => {
-  it('is kept: scopes, models, markup, cap, end and the device', async () => {
+describe("a user's answer on the consent page", () => {
+  it('is kept: scopes, models, markup, cap, expiry and the device', async () => {
     const started = Date.now()
     await getCode(stage, newUser(), {
       parameters: { scope: 'credits.read models.run' },
@@ -159,7 +159,7 @@ describe('the answer', () => {
     ['0', 'It must be more than 0.'],
     ['50.000000001', 'It must be at most 50.'],
     ['1e3', 'Write an amount of credits in digits'],
-  ])('with the cap %j is asked again, with what was entered', async (cap, fault) => {
+  ])('with the cap %j shows the page again with the entered values', async (cap, fault) => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const response = await submit(agent, stage, page, { cap, days: '7' })
@@ -172,7 +172,7 @@ describe('the answer', () => {
     expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
   })
 
-  it('with an end that was not on the list is asked again', async () => {
+  it('with an expiry that was not offered shows the page again', async () => {
     const agent = newUser()
     const response = await submit(agent, stage, await openPage(agent, authorizeUrl(stage, pkce)), {
       days: '99999',
@@ -181,7 +181,7 @@ describe('the answer', () => {
     expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
   })
 
-  it('can be no: the app learns it, nothing is kept, and an earlier grant stays', async () => {
+  it('can be no: the app is told, nothing is kept, and an earlier grant remains', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const denied = await submit(agent, stage, page, { answer: 'deny' })
@@ -201,7 +201,7 @@ describe('the answer', () => {
     expect((await call(stage, tokens.access_token)).status).not.toBe(401)
   })
 
-  it('counts once: the page is over then', async () => {
+  it('counts once, and then the page is used up', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const first = await submit(agent, stage, page)
@@ -213,7 +213,7 @@ describe('the answer', () => {
     ])
   })
 
-  it('counts once if it is given several times at once', async () => {
+  it('counts once if it is sent several times concurrently', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const submitted = await Promise.all(
@@ -247,11 +247,11 @@ describe('the answer', () => {
   })
 })
 
-describe('a second visit', () => {
+describe('a second visit to the consent page', () => {
   const visit = async (agent: UserAgent, more: Record<string, string | undefined> = {}): Promise<Response> =>
     agent.follow(authorizeUrl(stage, pkce, more))
 
-  it('goes straight through, also silently, if nothing new is asked', async () => {
+  it('is skipped, even silently, if nothing new is requested', async () => {
     const agent = newUser()
     await getCode(stage, agent)
     const grant = await stage.stores.connect.findGrant(account(), 'notes')
@@ -270,7 +270,7 @@ describe('a second visit', () => {
     ['a higher share', { markup: { ...MARKUP, basisPoints: 2_001 } }],
     ['a higher price per call', { markup: { ...MARKUP, flat: '0.002' } }],
     ['another model', { allowedModels: [FAST, SMART, 'acme/new'] }],
-  ])('shows the page again for %s, and refuses to be silent', async (_, fields) => {
+  ])('shows the page again for %s, and fails if the app asked for silence', async (_, fields) => {
     const agent = newUser()
     await getCode(stage, agent)
     await stage.changeApp(fields)
@@ -291,14 +291,14 @@ describe('a second visit', () => {
     expect(grant?.scopes).toEqual(['models.run', 'credits.read'])
   })
 
-  it('goes straight through for less: a lower markup, fewer models', async () => {
+  it('is skipped if less is requested: a lower markup, fewer models', async () => {
     const agent = newUser()
     await getCode(stage, agent)
     await stage.changeApp({ markup: { basisPoints: 100 }, allowedModels: [FAST] })
     expect(queryOf(await visit(agent)).code).toBeDefined()
   })
 
-  it('shows the page if the app wants it', async () => {
+  it('shows the page if the app asks for that', async () => {
     const agent = newUser()
     await getCode(stage, agent)
     const page = await openPage(agent, authorizeUrl(stage, pkce, { prompt: 'consent' }))
@@ -306,7 +306,7 @@ describe('a second visit', () => {
     expect(textOf(page)).toContain('You have connected Notes before.')
   })
 
-  it('shows the page each time for a program on the machine, with the earlier answers', async () => {
+  it("shows the page every time for a program on the user's machine, with the earlier answers filled in", async () => {
     const agent = newUser()
     const parameters = { redirect_uri: `${LOOPBACK_REDIRECT.replace('/cb', ':5005/cb')}` }
     await getCode(stage, agent, { parameters, answers: { cap: '3.5', days: 'none' } })
@@ -320,7 +320,7 @@ describe('a second visit', () => {
     expect(queryOf(await visit(agent, { ...parameters, prompt: 'none' })).error).toBe('consent_required')
   })
 
-  it('fills in the present end, never a later one, and after the end none', async () => {
+  it('fills in the current expiry, never a later one, and none once it has passed', async () => {
     const agent = newUser()
     const endOf = async () => (await stage.stores.connect.findGrant(account(), 'notes'))?.endsAt
     const open = () => openPage(agent, authorizeUrl(stage, pkce, { prompt: 'consent' }))
@@ -357,7 +357,7 @@ describe('a second visit', () => {
     ])
   })
 
-  it('shows the page after the end of the grant, and after the user has revoked it', async () => {
+  it('shows the page after the grant has ended, and after the user has revoked it', async () => {
     const agent = newUser()
     await getCode(stage, agent)
     await stage.stores.database.batch([
@@ -374,7 +374,7 @@ describe('a second visit', () => {
   })
 })
 
-it('a cap of a month is not filled in as one of a day', async () => {
+it('the consent page does not fill in a monthly cap as a daily one', async () => {
   const daily = await openStage({ connect: { cap: { suggested: '5', period: 'day' } } })
   try {
     const agent = new UserAgent(daily.origin, 'alice')
@@ -391,7 +391,7 @@ it('a cap of a month is not filled in as one of a day', async () => {
   }
 })
 
-it('fills in an end within the limit of the host, also if the present end is beyond it', async () => {
+it("the consent page fills in an expiry within the host's limit, even if the current expiry is beyond it", async () => {
   const strict = await openStage({ connect: { end: { maxDays: 60, suggestedDays: 14 } } })
   try {
     const agent = new UserAgent(strict.origin, 'alice')
@@ -412,7 +412,7 @@ it('fills in an end within the limit of the host, also if the present end is bey
   }
 })
 
-it('a user may do without a cap if the host allows it, and must not choose an end beyond its limit', async () => {
+it("on the consent page, a user may choose no cap if the host allows that, and no expiry beyond the host's limit", async () => {
   const lax = await openStage({
     connect: {
       cap: { suggested: '5', required: false, period: 'day' },

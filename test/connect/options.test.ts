@@ -88,7 +88,7 @@ describe('createConnect refuses', () => {
   })
 })
 
-it('createCompatRouter refuses an address of metadata that is not one', () => {
+it('createCompatRouter refuses an invalid metadata address of Connect', () => {
   for (const resourceMetadata of ['/path', 'https://host.example/"x', 5]) {
     expect(() => createCompatRouter({ stores, resourceMetadata: resourceMetadata as string })).toThrow(
       /resourceMetadata must be a whole address/,
@@ -96,7 +96,7 @@ it('createCompatRouter refuses an address of metadata that is not one', () => {
   }
 })
 
-it('a host that fails is answered for: nothing is thrown, and its error is an event', async () => {
+it('Connect answers if the host fails: nothing is thrown, and the error becomes an event', async () => {
   const events: ConnectEvent[] = []
   const failing = new Proxy(stores, {
     get: (target, name) =>
@@ -140,7 +140,7 @@ it('a host that fails is answered for: nothing is thrown, and its error is an ev
   }
 })
 
-it('expired rows are swept each minute, in batches, until none is left', async () => {
+it('Connect deletes expired rows every minute, in batches, until none is left', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const left = [500, 500, 20, 0, 0]
   const swept: number[] = []
@@ -167,7 +167,7 @@ it('expired rows are swept each minute, in batches, until none is left', async (
   }
 })
 
-it('behind https, cookies are secure and bound to the mount', async () => {
+it("behind https, Connect's cookies are secure and bound to the mount path", async () => {
   const connect = createConnect({ ...options() })
   const server = createServer((req, res) => connect(req, res)).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -15,9 +15,9 @@ afterAll(() => stage.close())
 
 const faults = () => stage.events.filter(({ type }) => type === 'connect-fault')
 
-describe('a parameter that is given twice', () => {
+describe('a parameter of Connect that is sent twice', () => {
   it.each(['prompt', 'scope', 'code_challenge', 'response_mode', 'response_type', 'unknown'])(
-    'is an invalid request, also if everything asked for was agreed to before: %s',
+    'is an invalid request, even if everything requested was granted before: %s',
     async (name) => {
       const url = `${authorizeUrl(stage, pkce, { [name]: 'none' })}&${name}=none`
       const response = await new UserAgent(stage.origin, 'alice').visit(url)
@@ -33,7 +33,7 @@ describe('a parameter that is given twice', () => {
   )
 
   it.each(['client_id=notes', `redirect_uri=${encodeURIComponent(WEB_REDIRECT)}`])(
-    'is shown on a page, and leads nowhere, if it says who asks: %s',
+    'is reported on a page without a redirect, if it identifies the client: %s',
     async (more) => {
       const response = await new UserAgent(stage.origin, 'alice').visit(
         `${authorizeUrl(stage, pkce)}&${more}`,
@@ -51,7 +51,7 @@ describe('a parameter that is given twice', () => {
   })
 })
 
-describe('what cannot be read', () => {
+describe('an unreadable request to Connect', () => {
   it.each([
     '/logo/%00/abc',
     '/logo/notes%00/abc',
@@ -71,7 +71,7 @@ describe('what cannot be read', () => {
     'client_id=notes&grant_type=authorization_code&code=%00&redirect_uri=%00',
     'token=%00&client_id=%ed%a0%80',
     '',
-  ])('is refused with a 4xx, behind any parser of forms: %s', async (body) => {
+  ])('is refused with a 4xx behind any form parser: %s', async (body) => {
     const app = express().use(express.urlencoded({ extended: true }), stage.connect)
     const host = await listenHttp(createServer(app), '')
     onTestFinished(() => host.close())

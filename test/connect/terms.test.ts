@@ -35,7 +35,7 @@ const HONEST = { max_tokens: 500, messages: [{ role: 'user', content: 'word '.re
 /** 1,000 x 0.45 and 500 x 1.2 millionths. */
 const BASE = 0.00105
 
-describe('what a connected app may do', () => {
+describe('the calls of a connected app', () => {
   let stage: Stage
   let agent: UserAgent
   beforeEach(async () => {
@@ -46,13 +46,13 @@ describe('what a connected app may do', () => {
 
   const earnings = async (): Promise<bigint> => (await stage.admin.balance('notes-earnings'))?.posted ?? 0n
 
-  it('costs what the page said, and the app earns its markup', async () => {
+  it('cost what the consent page said, and earn the app its markup', async () => {
     const { access_token: token } = await connectApp(stage, agent)
     expect(await costOf(await call(stage, token))).toBe(0.00226)
     expect(await earnings()).toBe(1_210_000n)
   })
 
-  it('stays at the old terms if the app raises its markup, until the user agrees', async () => {
+  it('keep the old terms if the app raises its markup, until the user consents again', async () => {
     const tokens = await connectApp(stage, agent)
     await stage.changeApp({ markup: { basisPoints: 9_000, flat: '0.5' } })
     expect(await costOf(await call(stage, tokens.access_token))).toBe(0.00226)
@@ -66,7 +66,7 @@ describe('what a connected app may do', () => {
     expect(await costOf(await call(stage, refreshed.access_token))).toBe(0.501995)
   })
 
-  it('gets cheaper at once if the app lowers its markup, and the earlier consent stays', async () => {
+  it('get cheaper at once if the app lowers its markup, and the earlier consent stays valid', async () => {
     const { access_token: token } = await connectApp(stage, agent)
     await stage.changeApp({ markup: { basisPoints: 0 } })
     expect(await costOf(await call(stage, token))).toBe(BASE)
@@ -74,7 +74,7 @@ describe('what a connected app may do', () => {
     expect(await costOf(await call(stage, token))).toBe(0.00226)
   })
 
-  it('is limited to the models that the user has seen and the app still has', async () => {
+  it('are limited to the models that the user has seen and the app still has', async () => {
     await stage.changeApp({ allowedModels: [FAST] })
     const { access_token: token } = await connectApp(stage, agent)
     await stage.changeApp({ allowedModels: [FAST, SMART] })
@@ -85,7 +85,7 @@ describe('what a connected app may do', () => {
     expect((await call(stage, token)).status).toBe(403)
   })
 
-  it('ends at the cap, without an overshoot with 50 calls at once, and goes on once it is raised', async () => {
+  it('stop at the cap, without exceeding it with 50 concurrent calls, and work again once it is raised', async () => {
     const { access_token: token } = await connectApp(stage, agent, { answers: { cap: '0.05' } })
     const statuses = await Promise.all(
       Array.from({ length: 50 }, async () => {
@@ -118,7 +118,7 @@ describe('what a connected app may do', () => {
     expect((await call(stage, token, HONEST)).status).toBe(200)
   })
 
-  it('shares the cap between all devices, and a new grant in the same month starts with what was spent', async () => {
+  it('share the cap between all devices, and a new grant in the same month starts with the amount already spent', async () => {
     const first = await connectApp(stage, agent, { answers: { cap: '0.005' } })
     const second = await connectApp(stage, agent, {
       parameters: { prompt: 'consent' },
@@ -135,7 +135,7 @@ describe('what a connected app may do', () => {
   })
 })
 
-it('a revocation is known in another process within a second, and the running stream is settled', {
+it('a revoked connection is refused in another process within a second, and its running stream is settled', {
   timeout: 60_000,
 }, async () => {
   const stage = await openStage()
@@ -175,7 +175,7 @@ it('a revocation is known in another process within a second, and the running st
 })
 
 it.each(engineNames)(
-  'on %s, codes, grants and refresh tokens outlive a process that is killed',
+  'on %s, codes, grants and refresh tokens survive the death of a process',
   {
     timeout: 120_000,
   },

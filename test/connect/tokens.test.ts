@@ -51,8 +51,8 @@ const isActive = async (token: string): Promise<boolean> => {
   return ((await response.json()) as { active: boolean }).active
 }
 
-describe('a code', () => {
-  it('gives tokens once; a second use revokes what it gave', async () => {
+describe('an authorization code', () => {
+  it('gives tokens once, and a second use revokes them', async () => {
     const { code, pkce } = await getCode(stage, newUser())
     const tokens = (await (await exchange(stage, { code, pkce })).json()) as Tokens
     expect(await isActive(tokens.access_token)).toBe(true)
@@ -63,7 +63,7 @@ describe('a code', () => {
     expect((await refresh(stage, tokens.refresh_token)).status).toBe(400)
   })
 
-  it('used ten times at once gives tokens at most once, and then those are revoked', async () => {
+  it('used ten times concurrently gives tokens at most once, and then they are revoked', async () => {
     const { code, pkce } = await getCode(stage, newUser())
     const replies = await Promise.all(Array.from({ length: 10 }, () => exchange(stage, { code, pkce })))
     const answered = replies.filter(({ status }) => status === 200)
@@ -83,7 +83,7 @@ describe('a code', () => {
     expect([refused.status, await errorOf(refused)]).toEqual([400, 'invalid_grant'])
   })
 
-  it('is refused without its verifier, and to another app', async () => {
+  it('is refused without its verifier, and from another app', async () => {
     const { code, pkce } = await getCode(stage, newUser())
     const form = {
       grant_type: 'authorization_code',
@@ -103,7 +103,7 @@ describe('a code', () => {
 })
 
 describe('a refresh token', () => {
-  it('gives another pair if it is used again within 10 seconds', async () => {
+  it('gives another pair of tokens if used again within 10 seconds', async () => {
     const tokens = await connectApp(stage, newUser())
     const before = stage.events.length
     const pairs = await Promise.all([1, 2, 3].map(() => refresh(stage, tokens.refresh_token)))
@@ -119,7 +119,7 @@ describe('a refresh token', () => {
     for (const pair of pairs) expect(await isActive(((await pair.json()) as Tokens).access_token)).toBe(true)
   })
 
-  it('ends its connection if it is used again later, and no other device of the user', async () => {
+  it('ends its own connection if used again later, but no other device of the user', async () => {
     const agent = newUser()
     const tokens = await connectApp(stage, agent)
     const other = await connectApp(stage, agent)
@@ -141,7 +141,7 @@ describe('a refresh token', () => {
     expect((await refresh(stage, other.refresh_token)).status).toBe(200)
   })
 
-  it('can narrow its scopes, and not widen them', async () => {
+  it('can narrow its scopes but not widen them', async () => {
     const tokens = await connectApp(stage, newUser(), { parameters: { scope: 'models.run credits.read' } })
     const narrow = (await (
       await refresh(stage, tokens.refresh_token, { scope: 'credits.read' })
@@ -157,7 +157,7 @@ describe('a refresh token', () => {
     ).toBe('invalid_target')
   })
 
-  it('is refused once the user or the operator has revoked the app', async () => {
+  it('is refused once the user or the operator has revoked the connection', async () => {
     const tokens = await connectApp(stage, newUser())
     expect(
       await stage.stores.connect.revokeGrant(`user${users}`, 'notes', { kind: 'account', name: 'user' }),
@@ -167,7 +167,7 @@ describe('a refresh token', () => {
   })
 })
 
-it('an app that is suspended gets no tokens, until it is resumed', async () => {
+it('a suspended app gets no tokens from Connect until it is resumed', async () => {
   const tokens = await connectApp(stage, newUser())
   await stage.admin.suspendApp('notes')
   const refused = await refresh(stage, tokens.refresh_token)
@@ -177,8 +177,8 @@ it('an app that is suspended gets no tokens, until it is resumed', async () => {
   expect((await refresh(stage, tokens.refresh_token)).status).toBe(200)
 })
 
-describe('the end of a grant', () => {
-  it('is the end of its tokens', async () => {
+describe("the end of a user's grant to an app", () => {
+  it('ends its tokens', async () => {
     const agent = newUser()
     const tokens = await connectApp(stage, agent)
     await stage.stores.database.batch([
@@ -193,8 +193,8 @@ describe('the end of a grant', () => {
   })
 })
 
-describe('introspection and revocation', () => {
-  it('answer an app only about its own tokens, and a resource server about all', async () => {
+describe("Connect's introspection and revocation", () => {
+  it('tell an app only about its own tokens, and a resource server about all', async () => {
     const agent = newUser()
     const tokens = await connectApp(stage, agent)
     const basic = (secret: string) => ({
@@ -223,7 +223,7 @@ describe('introspection and revocation', () => {
     expect(await isActive(tokens.access_token)).toBe(true)
   })
 
-  it('end a connection with either of its tokens, and say nothing of tokens that do not exist', async () => {
+  it('end a connection by either of its tokens, and reveal nothing about tokens that do not exist', async () => {
     const agent = newUser()
     for (const kind of ['access_token', 'refresh_token'] as const) {
       const tokens = await connectApp(stage, agent)
@@ -282,7 +282,7 @@ describe('the token endpoint', () => {
     expect(response.headers.get('cache-control')).toBe('no-store')
   })
 
-  it('refuses a body that is no form, or too long', async () => {
+  it('refuses a body that is not a form or is too long', async () => {
     const json = await fetch(`${stage.issuer}/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -296,7 +296,7 @@ describe('the token endpoint', () => {
     expect(long.status).toBe(400)
   })
 
-  it('waits after 20 unknown tokens of an address, and answers all others from there', async () => {
+  it('slows down after 20 unknown tokens from an address, but answers all others from there', async () => {
     const from = (address: string) => ({ 'x-test-address': address })
     const { access_token: token, refresh_token } = await connectApp(stage, newUser())
     const { code, pkce } = await getCode(stage, newUser())
@@ -327,7 +327,7 @@ describe('the token endpoint', () => {
     expect(exchanged.status).toBe(200)
   })
 
-  it('waits after 60 requests of an app for one user, wherever they come from, and answers those for others', async () => {
+  it('slows down after 60 requests of an app for one user, from any address, but answers those for others', async () => {
     const [busy, other] = [await connectApp(stage, newUser()), await connectApp(stage, newUser())]
     const ask = async (token: string, address: string) => {
       const form = { token, client_id: 'notes' }
@@ -344,7 +344,7 @@ describe('the token endpoint', () => {
     expect((await refresh(stage, other.refresh_token)).status).toBe(200)
   })
 
-  it('answers the server of an app that refreshes the tokens of many users within a minute', async () => {
+  it("answers an app's server that refreshes the tokens of many users within a minute", async () => {
     const tokens = await Promise.all(Array.from({ length: 8 }, () => connectApp(stage, newUser())))
     const refreshed = tokens.map(({ refresh_token }) => refresh_token)
     for (let round = 0; round < 10; round++) {
@@ -356,7 +356,7 @@ describe('the token endpoint', () => {
     }
   })
 
-  it('keeps the rates of the host', async () => {
+  it("applies the host's own rate limits", async () => {
     const slow = await openStage({ connect: { rates: { tokens: 2, unknownTokens: 1, authorizations: 1 } } })
     try {
       const agent = new UserAgent(slow.origin, 'alice')
@@ -371,7 +371,7 @@ describe('the token endpoint', () => {
     }
   })
 
-  it('answers a page of the app, and no other page', async () => {
+  it('answers pages of the app, and no other pages', async () => {
     const { access_token: token } = await connectApp(stage, newUser())
     const ask = (origin: string) =>
       post(stage, 'introspect', { token, client_id: 'notes' }, { origin, 'x-test-address': '10.0.0.4' })
@@ -392,7 +392,7 @@ describe('the token endpoint', () => {
   })
 })
 
-it('nothing secret is stored in the clear, or is in an event', async () => {
+it('Connect stores no secret in plain text, and puts none into an event', async () => {
   const { code, pkce, callback } = await getCode(stage, newUser())
   const tokens = (await (await exchange(stage, { code, pkce })).json()) as Tokens
   expect(callback.href).not.toContain(tokens.access_token)

@@ -213,7 +213,7 @@ function expectNothingOfBob({ text }: Answer): void {
   for (const mark of marks) expect(text).not.toContain(mark)
 }
 
-describe('the table of permissions', () => {
+describe("the console's table of permissions", () => {
   it('contains every endpoint', () => {
     const names = endpoints.map(({ method, path }) => `${method} ${path}`)
     expect(Object.keys(rows).sort()).toEqual(names.sort())
@@ -222,10 +222,10 @@ describe('the table of permissions', () => {
     }
   })
 
-  describe.each(Object.entries(rows))('%s', (name, row) => {
+  describe.each(Object.entries(rows))('the console endpoint %s', (name, row) => {
     const ask = (whose: string) => row.ask?.(whose, ids)
 
-    it('is refused if nobody is signed in, before anything is read', async () => {
+    it('is refused before anything is read if nobody is signed in', async () => {
       for (const body of [ask('alice'), { nonsense: 1 }]) {
         const answer = await send(bench.as(undefined), name, body)
         expect(answer.status).toBe(401)
@@ -257,7 +257,7 @@ describe('the table of permissions', () => {
   })
 
   it.each(Object.keys(rows).filter((name) => rows[name]!.user === 'publisher'))(
-    '%s is refused to a user who may not publish apps',
+    "the console's %s is refused to a user who may not publish apps",
     async (name) => {
       const answer = await send(bench.as(bob), name, { nonsense: 1 })
       expect(answer.status).toBe(403)
@@ -266,26 +266,29 @@ describe('the table of permissions', () => {
   )
 
   const foreign = Object.entries(rows).filter(([, row]) => row.foreign === 'refused')
-  it.each(foreign)("%s answers a user about another's data as if it did not exist", async (name, row) => {
-    const ask = (whose: string) => row.ask?.(whose, ids)
-    const other = await send(bench.as(alice), name, ask('bob'))
-    const none = await send(bench.as(alice), name, ask('nobody'))
-    expect(other.status).toBe(404)
-    const anonymous = (text: string) =>
-      text
-        .replace(ids.credentialId.bob!, 'X')
-        .replace(/bob|nobody|no-such-credential/, 'X')
-        .replace(ids.grantId.bob!, 'X')
-        .replace('no-such-grant', 'X')
-    expect(anonymous(other.text)).toBe(anonymous(none.text))
-  })
+  it.each(foreign)(
+    "the console's %s answers a user about another user's data as if it did not exist",
+    async (name, row) => {
+      const ask = (whose: string) => row.ask?.(whose, ids)
+      const other = await send(bench.as(alice), name, ask('bob'))
+      const none = await send(bench.as(alice), name, ask('nobody'))
+      expect(other.status).toBe(404)
+      const anonymous = (text: string) =>
+        text
+          .replace(ids.credentialId.bob!, 'X')
+          .replace(/bob|nobody|no-such-credential/, 'X')
+          .replace(ids.grantId.bob!, 'X')
+          .replace('no-such-grant', 'X')
+      expect(anonymous(other.text)).toBe(anonymous(none.text))
+    },
+  )
 
   async function newKeyOfAlice(): Promise<string> {
     return (await bench.admin.issueKey({ account: 'alice' })).credentialId
   }
 })
 
-describe('a user', () => {
+describe('a user of the console', () => {
   const user = () => bench.as(alice)
 
   it('sees its own account without naming it', async () => {
@@ -341,7 +344,7 @@ describe('a user', () => {
     expect(calls.json).toEqual({ calls: [] })
   })
 
-  it('that earns from the calls of others sees the amounts, but neither the payers nor their sessions', async () => {
+  it('that earns from the calls of others sees the amounts, but neither payers nor sessions', async () => {
     const developer = bench.as({ kind: 'user', account: 'dev' })
     const { json, text } = await developer.get<CallsReply>('api/calls')
     const earned = json.entries.find(({ kind }) => kind === 'charge')!
@@ -366,7 +369,7 @@ describe('a user', () => {
     expect((await developer.get<EventsReply>('api/events')).json.events).toEqual([])
   })
 
-  it('sees the events of its own calls, but none that concern no account', async () => {
+  it('sees the events of its own calls, but none that belong to no account', async () => {
     bench.pages.onEvent({
       type: 'fault',
       where: 'engine',
@@ -378,7 +381,7 @@ describe('a user', () => {
     expect(all.json.events[0]).toMatchObject({ type: 'fault', message: 'engine: secret of-bob' })
   })
 
-  it('sees neither suspended apps nor the accounts that earn', async () => {
+  it('sees neither suspended apps nor earning accounts', async () => {
     await bench.admin.suspendApp('house')
     try {
       const { json } = await user().get<AppsReply>('api/apps')
@@ -392,7 +395,7 @@ describe('a user', () => {
     }
   })
 
-  it('gets a token of an app on the terms that it has seen, and none of an app in test', async () => {
+  it("gets an app's token on the terms that it has seen, and none for an app in test mode", async () => {
     const app = {
       id: 'tide',
       name: 'Tide',
@@ -417,13 +420,13 @@ describe('a user', () => {
     await bench.admin.removeApp('tide')
   })
 
-  it('may not set the metadata of a key, since limits depend on it', async () => {
+  it("may not set a key's metadata, since limits depend on it", async () => {
     const ask = { account: 'alice', metadata: { tier: 'gold' } }
     expect((await user().post('api/credentials/issue-key', ask)).status).toBe(403)
     expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
   })
 
-  it('sees the limits of its own account and keys, and none of others or of apps', async () => {
+  it('sees the limits of its own account and keys, but none of others or of apps', async () => {
     const credentialOf = async (account: string) =>
       (await bench.admin.listCredentials({ account })).find(({ kind }) => kind === 'api-key')!.credentialId
     for (const name of ['alice', 'bob']) {
@@ -456,7 +459,7 @@ describe('a user', () => {
     for (const { id } of await bench.admin.listLimits()) await bench.admin.removeLimit(id)
   })
 
-  it('may restrict a key to some models, and sees them', async () => {
+  it('may restrict a key to some models, and sees them listed', async () => {
     const ask = { account: 'alice', allowedModels: ['acme/fast'] }
     const { json: made } = await user().post<IssuedReply>('api/credentials/issue-key', ask)
     const { json } = await user().get<CredentialsReply>('api/credentials')
@@ -467,7 +470,7 @@ describe('a user', () => {
     expect(status).toBe(400)
   })
 
-  it('may not grant an access token any scope except the one that calls need', async () => {
+  it('may not give an access token any scope except the one that calls need', async () => {
     const ask = { account: 'alice', appId: 'notes', scopes: ['models.run', 'admin'] }
     const refused = await user().post('api/credentials/issue-token', ask)
     expect([refused.status, refused.json]).toEqual([
@@ -479,7 +482,7 @@ describe('a user', () => {
     expect((await bench.as(operator).post('api/credentials/issue-token', ask)).status).toBe(200)
   })
 
-  describe("that replaces an operator's token", () => {
+  describe("who replaces an operator's token", () => {
     const reissue = (visitor: Visitor, credentialId: string, more: object = {}) =>
       visitor.post<IssuedReply>('api/credentials/reissue', { credentialId, ...more })
     const principalOf = (token: string) =>
@@ -519,7 +522,7 @@ describe('a user', () => {
       expect((await reissue(bench.as(operator), credentialId)).status).toBe(200)
     })
 
-    it('gets one with no additional scope, neither for the grant nor for the token', async () => {
+    it('gets one without additional scopes, neither for the grant nor for the token', async () => {
       const scopes = ['models.run', 'profile', 'admin']
       const { credentialId } = await bench.admin.issueAccessToken({
         account: 'alice',
@@ -542,7 +545,7 @@ describe('a user', () => {
     })
   })
 
-  it('sees its own calls in flight, but no other account’s', async () => {
+  it('sees its own calls in flight, but not those of other accounts', async () => {
     const { token } = await bench.admin.issueKey({ account: 'bob' })
     const release = bench.holdUp()
     const calling = bench.call(token, { session_id: 'session-of-bob' }, { 'x-request-id': 'request-of-bob' })
@@ -567,7 +570,7 @@ describe('a user', () => {
   })
 })
 
-describe('the playground', () => {
+describe("the console's playground", () => {
   it('gets a working key or access token for an hour, which is shown once', async () => {
     const before = Date.now()
     const issue = (body: object) =>
@@ -595,7 +598,7 @@ describe('the playground', () => {
   })
 })
 
-describe('the viewer that a host returns', () => {
+describe('the viewer that a host returns to the console', () => {
   it('may have any name from another system, which is shown without invisible characters', async () => {
     const authorise = () => ({ ...alice, name: '\u202bעליזה\u202c \u0000A.' })
     const other = await startBench({ console: { authorise } })

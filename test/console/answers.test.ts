@@ -35,7 +35,7 @@ async function calls(query: string, viewer = operator) {
   return (await bench.as(viewer).get<CallsReply>(`api/calls${query}`)).json.entries
 }
 
-describe('a call', () => {
+describe("a call in the console's API", () => {
   it.each([operator, alice])('has the label of its key and the current prices, for $kind', async (viewer) => {
     const currentPrices = {
       of: 'model',
@@ -76,7 +76,7 @@ describe('a call', () => {
     expect(await calls('?key=none')).toEqual([])
   })
 
-  it('has its outcome in a column of the file', async () => {
+  it('has its outcome in a column of the CSV file', async () => {
     const { text } = await bench.as(operator).get(`api/calls.csv?key=${key.credentialId}`)
     const [header, row, ...rest] = text.split('\r\n')
     expect(header).toMatch(/,ended$/)
@@ -85,8 +85,8 @@ describe('a call', () => {
   })
 })
 
-describe('a hold', () => {
-  it('is of a call in this process, or of one that is gone, with the time when it is freed', async () => {
+describe("a hold in the console's API", () => {
+  it('belongs to a call in this process or to a dead one, with the time of its release', async () => {
     const context = { requestId: 'gone', signal: new AbortController().signal }
     const expiresAt = Date.now() + 600_000
     const held = await bench.stores.ledger.hold(
@@ -121,7 +121,7 @@ describe('a hold', () => {
   })
 })
 
-describe('keys', () => {
+describe("keys in the console's API", () => {
   it('are listed newest first', async () => {
     const { json } = await bench.as(alice).get<CredentialsReply>('api/credentials')
     const ids = json.credentials.map(({ credentialId }) => credentialId)
@@ -134,7 +134,7 @@ describe('keys', () => {
     ['issue-key', () => ({ account: 'alice' })],
     ['issue-token', () => ({ account: 'alice', appId: 'notes' })],
     ['reissue', () => ({ credentialId: other.credentialId })],
-  ])('are not made with an expiry in the past: %s', async (path, body) => {
+  ])('cannot be created with an expiry in the past: %s', async (path, body) => {
     const expiresAt = Date.now() - 1_000
     const answer = await bench.as(alice).post(`api/credentials/${path}`, { ...body(), expiresAt })
     expect(answer).toMatchObject({
@@ -146,7 +146,7 @@ describe('keys', () => {
   })
 })
 
-describe('a route', () => {
+describe("a route in the console's API", () => {
   const route = { id: 'mine', model: 'acme/fast', provider: 'p', adapter: 'openai', upstreamModel: 'u' }
   const settings = { baseUrl: 'https://api.example.com/v1' }
 
@@ -159,7 +159,7 @@ describe('a route', () => {
       /must not have a query/,
     ],
     ['headers of numbers', { ...settings, headers: { a: 5 } }, undefined, /^settings/],
-  ])('is refused if its adapter cannot be built: %s', async (_, given, field, message) => {
+  ])('is refused if its adapter cannot be created: %s', async (_, given, field, message) => {
     const answer = await bench.as(operator).post('api/routes/put', { ...route, settings: given })
     expect(answer).toMatchObject({
       status: 400,
@@ -173,7 +173,7 @@ describe('a route', () => {
     expect((await bench.admin.listRoutes()).map(({ id }) => id)).not.toContain('mine')
   })
 
-  it('for a missing model is stored with a warning, and listed with the reason why it cannot be used', async () => {
+  it('for a missing model is stored with a warning, and listed with the reason why it is unusable', async () => {
     const body = { ...route, model: 'acme/none', settings }
     const { status, json } = await bench.as(operator).post<PutRouteReply>('api/routes/put', body)
     expect([status, json]).toEqual([
@@ -187,7 +187,7 @@ describe('a route', () => {
     expect(await whyNot('mine')).toBeUndefined()
   })
 
-  it('that another program stored is listed with the reason why it cannot be used', async () => {
+  it('stored by another program is listed with the reason why it is unusable', async () => {
     const { adapters: _, ...stores } = bench.stores
     const elsewhere = createAdmin(stores)
     await elsewhere.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })

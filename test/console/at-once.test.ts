@@ -14,7 +14,7 @@ afterAll(() => bench.close())
 const statuses = (answers: readonly { readonly status: number }[]) =>
   answers.map(({ status }) => status).sort()
 
-describe('of two operators at the same moment', () => {
+describe('if two console operators act at the same moment,', () => {
   const fields = { provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
   const bodies: Readonly<Record<string, object>> = {
     'models/put': { name: 'Mine' },
@@ -37,17 +37,20 @@ describe('of two operators at the same moment', () => {
     }
   })
 
-  it.each(Object.entries(bodies))('an id that is not a valid name is refused by %s', async (path, body) => {
-    for (const id of ['a\u0000b', '\ud800', '', 7]) {
-      const { status, json } = await bench.as(operator).post(`api/${path}`, { id, ...body })
-      expect(status).toBe(400)
-      expect(json).toMatchObject({ error: { field: 'id' } })
-    }
-  })
+  it.each(Object.entries(bodies))(
+    'the console refuses an id that is not a valid name: %s',
+    async (path, body) => {
+      for (const id of ['a\u0000b', '\ud800', '', 7]) {
+        const { status, json } = await bench.as(operator).post(`api/${path}`, { id, ...body })
+        expect(status).toBe(400)
+        expect(json).toMatchObject({ error: { field: 'id' } })
+      }
+    },
+  )
 })
 
-describe('an app that users can connect', () => {
-  it('has every field that users who connect it see, and is hidden from users while in test', async () => {
+describe('an app that users can connect, in the console,', () => {
+  it('has every field that users see when they connect it, and is hidden from users while in test mode', async () => {
     const app = {
       id: 'connected',
       name: 'Connected',
@@ -76,7 +79,7 @@ describe('an app that users can connect', () => {
   })
 })
 
-describe('a token that is replaced', () => {
+describe('a token that is replaced in the console', () => {
   const reissue = (viewer: typeof alice, body: object) =>
     bench.as(viewer).post<IssuedReply & { error: object }>('api/credentials/reissue', body)
 
@@ -103,7 +106,7 @@ describe('a token that is replaced', () => {
     expect(await bench.admin.listCredentials({ credentialId })).toMatchObject([{ scopes: ['models.run'] }])
   })
 
-  it('must be the one that the form names', async () => {
+  it('must be the token that the form names', async () => {
     const { credentialId, token } = await bench.admin.issueKey({ account: 'alice' })
     const lastFour = token.slice(-4)
     expect((await reissue(operator, { credentialId, lastFour })).status).toBe(200)

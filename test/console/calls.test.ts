@@ -25,8 +25,8 @@ beforeAll(async () => {
 
 afterAll(() => bench.close())
 
-describe('a call', () => {
-  it('is explained: its caller, its cost, its tokens, its route, the reasons for them, and its end', async () => {
+describe('a call in the console', () => {
+  it('is explained: its caller, cost, tokens, route, the reasons for them, and its end', async () => {
     await bench.call(
       tokens.aliceNotes,
       { session_id: 's-1', user: 'u-1', action: 'summarise' },
@@ -79,7 +79,7 @@ describe('a call', () => {
     expect(asPayer.json.entries[0]!.amount).toBe(`-${entry!.charge!.cost}`)
   })
 
-  it('has its audio and image tokens, in the list, in its CSV and in the sums', async () => {
+  it('shows its audio and image tokens, in the list, in its CSV and in the sums', async () => {
     const media = { audioInput: 12, audioOutput: 2, imageInput: 5, imageOutput: 1 }
     const heard = await startBench({ usage: () => ({ prompt: 30, completion: 7, more: media }) })
     const { bob } = await furnish(heard)
@@ -190,7 +190,7 @@ describe('a call', () => {
     }
   })
 
-  it('that was refused before its model was found also appears to its caller', async () => {
+  it('refused before its model was found also appears to its caller', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-of-bob' })
     const ofBob = await bench.as({ kind: 'user', account: 'bob' }).get<EventsReply>('api/events')
     expect(ofBob.json.events.find(({ requestId }) => requestId === 'r-of-bob')).toMatchObject({
@@ -269,7 +269,7 @@ describe('a call', () => {
   })
 })
 
-describe('an operator', () => {
+describe("an operator using the console's API", () => {
   it('grants once per reference, corrects, and sees the balance', async () => {
     const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
     const first = await visit().post<PostedReply>('api/accounts/grant', grant)
@@ -286,7 +286,7 @@ describe('an operator', () => {
     expect(corrected.json.account.posted).toBe('2.499999999')
   })
 
-  it('refunds a part of a charge once per reference, and the accounts that earned see their part alone', async () => {
+  it('refunds part of a charge once per reference, and accounts that earned see only their own part', async () => {
     await bench.call(tokens.aliceNotes, { session_id: 's-refund', user: 'u-7' })
     const read = async (path: string, as = operator) => (await bench.as(as).get<CallsReply>(path)).json
     const [charge] = (await read('api/calls?sessionId=s-refund')).entries
@@ -350,7 +350,7 @@ describe('an operator', () => {
     await expect.poll(status, { timeout: 10_000 }).toBe(200)
   })
 
-  it('issues, reissues and revokes credentials, and every token is shown once', async () => {
+  it('issues, reissues and revokes credentials, and each token is shown once', async () => {
     const issued = await visit().post<IssuedReply>('api/credentials/issue-key', {
       account: 'bob',
       label: 'laptop',

@@ -46,7 +46,7 @@ const textUnit = fc.oneof(
   fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 1 }),
 )
 
-describe('a cell', () => {
+describe('a CSV cell', () => {
   it.each([
     ['=1+1', "'=1+1"],
     ['+1', "'+1"],
@@ -74,7 +74,7 @@ describe('a cell', () => {
     expect(csvLine(text, value)).toBe(`${cell}\r\n`)
   })
 
-  it('of an amount stays a number', () => {
+  it('with an amount stays a number', () => {
     expect(csvLine(amount, '-0.0012')).toBe('-0.0012\r\n')
   })
 
@@ -100,7 +100,7 @@ describe('a cell', () => {
     )
   })
 
-  it.each([[';'], ['\t']])('also holds no formula for a program that splits lines at %j', (separator) => {
+  it.each([[';'], ['\t']])('holds no formula even for a program that splits lines at %j', (separator) => {
     fc.assert(
       fc.property(rowsOfText, (cells) => {
         const [, ...lines] = fileOf(cells).split(/[\r\n]+/)
@@ -113,7 +113,7 @@ describe('a cell', () => {
   })
 })
 
-describe('a download', () => {
+describe('a CSV download', () => {
   let bench: Bench
 
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe('a download', () => {
 
   afterAll(() => bench.close())
 
-  it('of calls has every column in every row and no formula', async () => {
+  it('of calls has every column in every row, and no formula', async () => {
     const { status, headers, text: file } = await bench.as(alice).get('api/calls.csv')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
@@ -202,7 +202,7 @@ describe('a download', () => {
     }
   })
 
-  it('that fails midway breaks off, so that it does not look complete', async () => {
+  it('that fails midway is cut off, so that it does not look complete', async () => {
     const { admin } = bench
     let pages = 0
     const failing = await startBench({

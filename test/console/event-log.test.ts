@@ -21,8 +21,8 @@ const end = (requestId: string, more: Partial<RequestEnd> = {}): RequestEnd => (
 })
 const idsIn = (log: EventLog) => log.newestFirst().map(({ event }) => (event as RequestEnd).requestId)
 
-describe('the log of events', () => {
-  it('keeps only the newest, newest first, and numbers them all', () => {
+describe("the console's event log", () => {
+  it('keeps only the newest events, newest first, and numbers all', () => {
     const log = createEventLog()
     expect(log.newestFirst()).toEqual([])
     for (let number = 1; number <= log.capacity + 2; number++) log.record(end(`r${number}`))
@@ -53,7 +53,7 @@ describe('the log of events', () => {
     expect(idsIn(log).slice(0, 4)).toEqual(['next', 'free', 'wrong', `r${log.completedASecond}`])
   })
 
-  it('keeps its events however many requests do not authenticate, and the newest of these', () => {
+  it('keeps its events, and the newest unauthenticated requests, however many of these arrive', () => {
     const log = createEventLog()
     const caller = { account: 'alice', credentialId: 'key' }
     const refusals: Partial<RequestEnd>[] = [
@@ -74,7 +74,7 @@ describe('the log of events', () => {
     expect([ids[0], ids[1], ...ids.slice(-2)]).toEqual(['last', 'r1999', 'no such model', 'completed'])
   })
 
-  it('keeps its events however often the console itself fails, and the newest of these faults', () => {
+  it('keeps its events, and the newest console faults, however many of these occur', () => {
     const log = createEventLog()
     log.record(end('completed'))
     for (let turn = 0; turn < 2 * log.capacity; turn++) {
@@ -90,7 +90,7 @@ describe('the log of events', () => {
     ])
   })
 
-  it('omits successful reads of the models, and keeps refused ones', () => {
+  it('omits successful reads of the models but keeps refused ones', () => {
     const log = createEventLog()
     log.record(end('m', { operation: 'list-models' }))
     expect(log.newestFirst()).toEqual([])

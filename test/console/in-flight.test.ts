@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => bench.close())
 
-describe('a call in flight', () => {
+describe('a call in flight, in the console,', () => {
   const credential = {
     ok: true,
     principal: { kind: 'api-key', account: 'alice', credentialId: 'k' },
@@ -96,7 +96,7 @@ describe('a call in flight', () => {
     }
   })
 
-  it('is distinguished from a call of another account with the same id', async () => {
+  it("is distinguished from another account's call with the same id", async () => {
     const sameId = { 'x-request-id': 'shared' }
     const release = bench.holdUp()
     const calling = [bench.call(alicesKey, {}, sameId), bench.call(bobsKey, {}, sameId)]
@@ -113,7 +113,7 @@ describe('a call in flight', () => {
     await Promise.all(calling)
   })
 
-  it('that ends while the ledger is read is not mistaken for one of another process', async () => {
+  it('that ends while the ledger is read is not mistaken for a call of another process', async () => {
     let isRunning = true
     const facts = { requestId: 'ending', account: 'alice', credentialId: 'k', model: 'acme/fast' }
     const admin = {
@@ -132,7 +132,7 @@ describe('a call in flight', () => {
     expect(calls).toMatchObject([{ requestId: 'ending', isHere: true, startedAt: 1 }])
   })
 
-  it('and a route that two routers share are shown once, the route in its worst state', () => {
+  it('is shown once if two routers share it, and so is a route, in its worst state', () => {
     const routers = new ObservedRouters()
     const health = { routeId: 'r', provider: 'p', failureRate: 0.2 }
     const router = {
@@ -155,7 +155,7 @@ describe('a call in flight', () => {
     expect(routers.calls()).toEqual([])
   })
 
-  it('is no longer shown by a console that has stopped observing its router', async () => {
+  it('is no longer shown once the console has stopped observing its router', async () => {
     const end = bench.pages.observe({
       calls: () => [{ requestId: 'of another router', startedAt: 1 }],
       routes: () => [{ routeId: 'another', provider: 'p', state: 'closed', failureRate: 0 }],

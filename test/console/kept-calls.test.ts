@@ -50,8 +50,8 @@ async function keep(call: KeptCall): Promise<void> {
   await expect.poll(() => bench.admin.getCall(call.id)).toBeDefined()
 }
 
-describe('calls that a database keeps', () => {
-  it('appear at once, and once, with those of this process that are not written yet', async () => {
+describe("the console's list of calls kept in a database", () => {
+  it('shows each call at once and only once, together with those of this process that are not written yet', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-none' })
     await bench.call(tokens.bob, {}, { 'x-request-id': 'r-good' })
     await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
@@ -73,7 +73,7 @@ describe('calls that a database keeps', () => {
     })
   })
 
-  it('are those of all processes, in pages', async () => {
+  it('has the calls of all processes, in pages', async () => {
     for (const number of [1, 2, 3, 4, 5]) await keep(callElsewhere(`elsewhere-${number}`))
     const found: string[] = []
     let page = await read('key=key-elsewhere&limit=2')
@@ -85,7 +85,7 @@ describe('calls that a database keeps', () => {
     expect(found).toEqual([5, 4, 3, 2, 1].map((number) => `elsewhere-${number}`))
   })
 
-  it('show why a provider failed only to an operator', async () => {
+  it('shows only to an operator why a provider failed', async () => {
     await keep(callElsewhere('failed'))
     const query = 'requestId=request-of-failed'
     const attempt = { routeId: 'r:acme/fast', outcome: 'provider_error' }
@@ -96,7 +96,7 @@ describe('calls that a database keeps', () => {
     expect(own!.explanation.routing!.attempts).toEqual([attempt])
   })
 
-  it('are available as CSV', async () => {
+  it('is available as CSV', async () => {
     await keep(callElsewhere('in-csv', { requestId: '=1+1' }))
     const { text, headers } = await visit().get('api/kept-calls.csv?outcome=provider_error&model=acme/fast')
     expect(headers.get('content-disposition')).toContain('kept-calls.csv')
@@ -110,7 +110,7 @@ describe('calls that a database keeps', () => {
     expect(own).not.toContain('The provider answered')
   })
 
-  it('explain the entries of calls that ended in another process', async () => {
+  it('explains the entries of calls that ended in another process', async () => {
     const facts = createFacts('alice', { completionId: 'charged-elsewhere' })
     const settle = createSettle('hold-elsewhere', 'alice', 5n, { facts })
     await bench.stores.ledger.settle(settle, context)
@@ -131,7 +131,7 @@ describe('calls that a database keeps', () => {
   })
 })
 
-it('a key shows the minute of its last use, and what was spent with it', async () => {
+it('a key in the console shows the minute of its last use and what was spent with it', async () => {
   const { token, credentialId } = await bench.admin.issueKey({ account: 'alice' })
   const viewOf = async () =>
     (await visit().get<CredentialsReply>('api/credentials?account=alice')).json.credentials.find(

@@ -26,8 +26,8 @@ function heldAdmin() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('queries of users', () => {
-  it('wait for those of the same account, and reports of several accounts take turns', async () => {
+describe('console queries by users', () => {
+  it('wait for those of the same account, and the reports of several accounts take turns', async () => {
     const { begun, ends, adminFor } = heldAdmin()
     const turns = createOwnTurns()
     const [a, b] = ['alice', 'bob'].map((who) => turns.adminOf(who, adminFor(who)))
@@ -103,7 +103,7 @@ describe('queries of users', () => {
     expect(await Promise.all(asked)).toEqual([[], [], [], []])
   })
 
-  it('take turns for every list of administration that there is', async () => {
+  it('take turns for every list of the admin API', async () => {
     const bench = await startBench()
     const names = Object.keys(bench.admin).filter((name) => name.startsWith('list'))
     const own = createOwnTurns().adminOf('alice', bench.admin)
@@ -112,7 +112,7 @@ describe('queries of users', () => {
     await bench.close()
   })
 
-  it('continue after a failed one, and are refused while a hundred wait', async () => {
+  it('continue after a failed one, and are refused while a hundred are waiting', async () => {
     const turns = createOwnTurns()
     const admin = { statement: () => Promise.reject(new Error('locked')) } as unknown as Admin
     const asked = Array.from({ length: 101 }, () =>
@@ -124,7 +124,7 @@ describe('queries of users', () => {
     await expect(turns.adminOf('alice', admin).statement('alice')).rejects.toThrow('locked')
   })
 
-  it('do not delay an operator’s report', async () => {
+  it("do not delay an operator's report", async () => {
     const bench = await startBench()
     const { database } = bench.stores
     const { all } = database
@@ -148,8 +148,8 @@ describe('queries of users', () => {
   })
 })
 
-describe('keys of users', () => {
-  it('are limited to 100 per account, even if hundreds are requested at once', async () => {
+describe('keys created by console users', () => {
+  it('are limited to 100 per account, even if hundreds are requested concurrently', async () => {
     const bench = await startBench()
     await bench.admin.openAccount('alice')
     const issue = (account: string) =>

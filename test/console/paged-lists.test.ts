@@ -98,7 +98,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
     }
   }
 
-  it('of administration that large rows cut short continues at its last row, with nothing lost or doubled', async () => {
+  it('of admin rows that is cut short by large rows continues at its last row, with nothing lost or repeated', async () => {
     const credentials = await allOf(
       (page) => admin.listCredentials({ account: 'alice', limit: 5, ...page }),
       ({ credentialId }) => credentialId,
@@ -113,7 +113,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
     expect(apps[0]!.length).toBeLessThan(LARGE_ROWS)
   })
 
-  it('of keys that large rows cut short continues at its cursor, with nothing lost or doubled', async () => {
+  it('of keys that is cut short by large rows continues at its cursor, with nothing lost or repeated', async () => {
     for (const shown of ['all', 'in-use']) {
       const found = await pagesOf<CredentialsReply>(`api/credentials?account=alice&shown=${shown}`, alice)
       expect(found.flatMap(({ credentials }) => credentials.map(({ credentialId }) => credentialId))).toEqual(
@@ -122,7 +122,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
     }
   })
 
-  it('of apps that large rows cut short continues at its cursor, with nothing lost or doubled', async () => {
+  it('of apps that is cut short by large rows continues at its cursor, with nothing lost or repeated', async () => {
     const all = [...numbered('app', APPS), ...numbered('large', LARGE_ROWS)]
     for (const viewer of [operator, alice]) {
       const found = await pagesOf<AppsReply>('api/apps', viewer)
@@ -134,7 +134,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
     expect(own.length).toBeGreaterThan(1)
   })
 
-  it('of a search has every app with the part in its name or id, beyond the first pages too', async () => {
+  it('of a search has every app with the text in its name or id, even those beyond the first page', async () => {
     for (const viewer of [operator, alice]) {
       const idsOf = async (query: string) =>
         (await pagesOf<AppsReply>(`api/apps?${query}`, viewer)).map(({ apps }) => apps.map(({ id }) => id))
@@ -149,7 +149,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
     }
   })
 
-  it('of reviews is followed by the next, until each was shown once', async () => {
+  it('of reviews is followed by further ones until each review was shown once', async () => {
     const found = await pagesOf<ReviewsReply>('api/app-reviews')
     expect(found.map(({ reviews }) => reviews.length)).toEqual([50, 50, 20])
     expect(found.flatMap(({ reviews }) => reviews.map(({ app }) => app?.id))).toEqual(

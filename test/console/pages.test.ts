@@ -51,7 +51,7 @@ const STRICT = [
   "frame-ancestors 'none'",
 ]
 
-describe('the pages', () => {
+describe("the console's static files", () => {
   it('are sent with a policy that allows only their own files', async () => {
     const { request } = await serve(folder)
     for (const path of ['/', '/index.html']) {
@@ -73,7 +73,7 @@ describe('the pages', () => {
     }
   })
 
-  it('have files that are cached forever, since their names change with their content', async () => {
+  it('are cached forever, since their names change with their content', async () => {
     const { request } = await serve(folder)
     const { status, headers } = await request('/assets/a-1f.js')
     expect(status).toBe(200)
@@ -112,7 +112,7 @@ describe('the pages', () => {
     expect((await request(path)).status).toBe(404)
   })
 
-  it('name the command to run if they have not been built, and are found once they are', async () => {
+  it('that have not been built name the command to run, and are found once they are built', async () => {
     const later = join(folder, 'later')
     const { request } = await serve(later)
     const missing = await request('/')
@@ -128,7 +128,7 @@ describe('the pages', () => {
   })
 })
 
-describe.each(hosts)('in $name', (host) => {
+describe.each(hosts)('the console in $name', (host) => {
   const admin = {
     entries: () => undefined,
     listModels: async () => [],
@@ -147,7 +147,7 @@ describe.each(hosts)('in $name', (host) => {
     return mounted
   }
 
-  it('the API answers below the mount, and the address of the page ends in a slash', async () => {
+  it('answers its API below the mount path, and redirects to an address ending in a slash', async () => {
     const { request } = await mount()
     const models = await request('/api/models')
     expect([models.status, await models.json()]).toEqual([200, { models: [] }])
@@ -160,7 +160,7 @@ describe.each(hosts)('in $name', (host) => {
     expect([404, 418]).toContain((await request('/none')).status)
   })
 
-  it('a body is read once, by the console or by an earlier middleware', async () => {
+  it('reads a body once, itself or by an earlier middleware', async () => {
     const { request, port } = await mount()
     const answer = await request('/api/accounts/open', {
       method: 'POST',
@@ -174,8 +174,8 @@ describe.each(hosts)('in $name', (host) => {
   })
 })
 
-describe('in Express', () => {
-  it('other paths are passed to the host, even if the console is mounted at the root', async () => {
+describe('the console in Express', () => {
+  it('passes other paths to the host, even if mounted at the root', async () => {
     const { default: express } = await import('express')
     const app = express()
     app.use(createConsole({ admin: { entries: () => undefined } as never, authorise: () => undefined }))

@@ -53,7 +53,7 @@ async function costOf(body: () => Promise<unknown>) {
   return cost
 }
 
-describe('a page of calls', () => {
+describe("the console's page of calls", () => {
   it('reads only the rows that it shows, however many models and routes there are', async () => {
     for (let number = 0; number < 100; number++) {
       await bench.admin.putModel({ id: `idle/${number}`, prices: { input: '1', output: '1' } })
@@ -92,7 +92,7 @@ describe('a page of calls', () => {
   })
 })
 
-describe('spend by key', () => {
+describe("the console's spend by key", () => {
   it('comes in pages of fifty, each with the sums of all pages', async () => {
     const found = await pages<SpendReply>('api/spend', { by: 'key', account: 'carol' })
     expect(found.map(({ rows }) => rows.length)).toEqual([50, 50, 20])
@@ -115,7 +115,7 @@ describe('spend by key', () => {
     expect(json).toMatchObject({ rows: [], rowCount: CALLING_KEYS, total: { calls: CALLING_KEYS } })
   })
 
-  it('is complete in the file', async () => {
+  it('is complete in the CSV file', async () => {
     const { text } = await bench.as(operator).get('api/spend.csv?by=key&account=carol')
     expect(text.trimEnd().split('\n')).toHaveLength(CALLING_KEYS + 1)
   })
@@ -126,8 +126,8 @@ describe('spend by key', () => {
   })
 })
 
-describe('keys', () => {
-  it('come in pages, newest first, and a user gets only its own', async () => {
+describe("the console's list of keys", () => {
+  it("comes in pages, newest first, and contains only a user's own keys for a user", async () => {
     const made: string[] = []
     for (let number = 0; number < IDLE_KEYS; number++) {
       made.push((await bench.admin.issueKey({ account: 'alice' })).credentialId)
@@ -141,7 +141,7 @@ describe('keys', () => {
     expect(new Set(credentials.map(({ account }) => account))).toEqual(new Set(['alice']))
   })
 
-  it('in use exclude revoked, expired and playground keys', async () => {
+  it('in use excludes revoked, expired and playground keys', async () => {
     const issue = async (label: string, expiresAt?: number): Promise<string> => {
       const request = { account: 'dave', label, ...(expiresAt !== undefined && { expiresAt }) }
       return (await bench.admin.issueKey(request)).credentialId
@@ -161,7 +161,7 @@ describe('keys', () => {
     expect((await labels('all')).toSorted()).toEqual(['Playground', 'expired', 'kept', 'revoked'])
   })
 
-  it('of the playground are recognised if its clock is ahead of the database', async () => {
+  it('recognises playground keys if its clock is ahead of the database', async () => {
     aheadMs = 30_000
     await bench.admin.grant({ account: 'frank', amount: '1' })
     const made = await bench.as(operator).post('api/credentials/playground', { account: 'frank' })
@@ -171,7 +171,7 @@ describe('keys', () => {
     expect(page!.credentials).toHaveLength(1)
   })
 
-  it('are found after any number of keys that are not shown', async () => {
+  it('is found after any number of keys that are not shown', async () => {
     const wanted = await bench.admin.issueKey({ account: 'erin', label: 'wanted' })
     for (let number = 0; number < 600; number++) {
       await bench.as(operator).post('api/credentials/playground', { account: 'alice' })
@@ -180,7 +180,7 @@ describe('keys', () => {
     expect(first!.credentials[0]?.credentialId).toBe(wanted.credentialId)
   }, 60_000)
 
-  it('of the playground, which expire after an hour, are not searched for among older keys', async () => {
+  it('does not search older keys for playground keys, which expire after an hour', async () => {
     for (let number = 0; number < 510; number++) await bench.admin.issueKey({ account: 'zoe' })
     const ask = () => pages('api/credentials', { shown: 'playground', account: 'zoe' })
     // 500 rows, 10, and none: only an empty page is the last.

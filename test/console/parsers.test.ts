@@ -11,7 +11,7 @@ const fields = [
   'connectionId model provider adapter upstreamModel settings secret prices weight unit per zone of ownerId was',
 ].flatMap((line) => line.split(' '))
 
-describe('what the console cannot read', () => {
+describe('a request that the console cannot read', () => {
   let bench: Bench
   beforeAll(async () => {
     bench = await startBench({ console: { publish: () => true } })
@@ -33,7 +33,7 @@ describe('what the console cannot read', () => {
   }
 
   it.each(endpoints.filter(({ method }) => method === 'POST').map(({ path, who }) => [path, who] as const))(
-    'is refused, and is not among the faults of the console: POST %s',
+    'is refused, and not reported as a fault of the console: POST %s',
     async (path, who) => {
       const visitor = bench.as(who === 'publisher' ? alice : operator)
       for (const value of values) {
@@ -53,7 +53,7 @@ describe('what the console cannot read', () => {
   )
 
   it.each(['no picture', 'GIF89a'])(
-    'is refused with the name of the field if it is no logo: %s',
+    'is refused with the name of the field if a logo is invalid: %s',
     async (text) => {
       const logo = Buffer.from(text).toString('base64')
       const { status, json } = await bench.as(operator).post<{ error: { field: string } }>('api/apps/logo', {

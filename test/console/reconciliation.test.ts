@@ -62,7 +62,7 @@ const filters: readonly Readonly<Record<string, string>>[] = [
   { account: 'platform', appId: 'house' },
 ]
 
-describe('spend', () => {
+describe("the console's spend report", () => {
   it.each(['day', 'model', 'app', 'key', 'provider'])('by %s adds up to the postings', async (by) => {
     for (const filter of filters) {
       const query = new URLSearchParams({ by, ...filter })
@@ -91,7 +91,7 @@ describe('spend', () => {
     expect(json.total.cost).toBe(formatCredits([...reported.values()].reduce((all, cost) => all + cost, 0n)))
   })
 
-  it('reports the sum that payers kept, since they earn it themselves', async () => {
+  it('reports the sum that payers kept because they earn it themselves', async () => {
     const of = async (filter: string) =>
       (await bench.as(operator).get<SpendReply>(`api/spend?by=day&${filter}`)).json
     // The platform pays itself: nothing is debited for its own key, nor for an app that earns the markup for it.
@@ -114,7 +114,7 @@ describe('spend', () => {
     expect(rows.some((row) => !('key' in row))).toBe(true)
   })
 
-  it('is not reported as equal if somebody has changed the database by hand', async () => {
+  it('is not reported as equal if somebody has edited the database by hand', async () => {
     const changed = await startBench()
     try {
       const { alice: token } = await furnish(changed)
@@ -138,7 +138,7 @@ describe('spend', () => {
   })
 })
 
-describe('the statement', () => {
+describe("the console's statement", () => {
   it.each(['alice', 'bob', 'dev', 'platform'])(
     'of %s explains its balance to the last digit',
     async (account) => {
@@ -186,8 +186,8 @@ describe('the statement', () => {
   })
 })
 
-describe('the books', () => {
-  it('are sound', async () => {
+describe("the console's books", () => {
+  it('are correct after calls', async () => {
     const { json } = await bench.as(operator).post('api/books/verify')
     expect(json).toEqual({ isSound: true, discrepancies: [] })
   })
@@ -218,7 +218,7 @@ describe('the books', () => {
   })
 })
 
-describe('the file of calls', () => {
+describe("the console's CSV file of calls", () => {
   it('has every entry, page after page, and its charges add up to the total', async () => {
     const { text } = await bench.as(operator).get('api/calls.csv')
     const lines = text.trimEnd().split('\r\n')

@@ -19,7 +19,7 @@ const post = (headers: Record<string, string>, body: unknown = { account: 'new' 
   bench.as(operator).post('api/accounts/open', body, headers)
 const host = () => new URL(bench.origin).host
 
-describe('a request that writes', () => {
+describe('a writing request to the console', () => {
   it('is accepted from a page of the same origin', async () => {
     expect((await post({ origin: bench.origin })).status).toBe(200)
     expect((await post({ origin: bench.origin, 'sec-fetch-site': 'same-origin' })).status).toBe(200)
@@ -71,7 +71,7 @@ describe('a request that writes', () => {
   })
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonp'])(
-    'is refused with the type %s, which a form or another site may send',
+    'is refused with the content type %s, which a form or another site can send',
     async (type) => {
       expect((await post({ 'content-type': type })).status).toBe(415)
     },
@@ -95,7 +95,7 @@ describe('a request that writes', () => {
     expect([status, json]).toEqual([400, { error: { message } }])
   })
 
-  it('is refused over a mebibyte, declared or not', async () => {
+  it('is refused above a mebibyte, whether or not its size is declared', async () => {
     const big = JSON.stringify({ account: 'x'.repeat(1_100_000) })
     const declared = await post({}, big).catch(() => undefined)
     // The connection is closed, so a client that is still sending may notice that first.
@@ -119,7 +119,7 @@ describe('a request that writes', () => {
   })
 })
 
-describe('bad input', () => {
+describe('invalid input to the console', () => {
   it.each<[string, string, object, number, string | undefined, RegExp]>([
     ['a grant of no amount', 'accounts/grant', { account: 'alice' }, 400, 'amount', /^amount is missing/],
     [
@@ -418,14 +418,17 @@ describe('bad input', () => {
       /goes into secret/,
     ],
     ['a route that is not there', 'routes/remove', { id: 'none' }, 404, 'id', /no route/],
-  ])('is answered with the fault and its field: %s at %s', async (_, path, body, status, field, message) => {
-    const answer = await bench
-      .as(operator)
-      .post<{ error: { message: string; field?: string } }>(`api/${path}`, body)
-    expect([answer.status, answer.json.error.field]).toEqual([status, field])
-    expect(answer.json.error.message).toMatch(message)
-    expect(answer.text).not.toContain('sk-x')
-  })
+  ])(
+    'is answered with the problem and its field: %s at %s',
+    async (_, path, body, status, field, message) => {
+      const answer = await bench
+        .as(operator)
+        .post<{ error: { message: string; field?: string } }>(`api/${path}`, body)
+      expect([answer.status, answer.json.error.field]).toEqual([status, field])
+      expect(answer.json.error.message).toMatch(message)
+      expect(answer.text).not.toContain('sk-x')
+    },
+  )
 
   it.each<[string, string, string]>([
     ['spend', 'by', 'by is missing; it must be "day"'],
@@ -446,19 +449,19 @@ describe('bad input', () => {
     ['kept-calls?status=teapot', 'status', 'status must be an HTTP status, such as 502'],
     ['kept-calls?problems=maybe', 'problems', 'problems must be "true" or "false"'],
     ['events?problems=maybe', 'problems', 'problems must be "true" or "false"'],
-  ])('is answered with the fault and its field: GET %s', async (path, field, part) => {
+  ])('is answered with the problem and its field: GET %s', async (path, field, part) => {
     const { status, json } = await bench.as(operator).get(`api/${path}`)
     expect(status).toBe(400)
     expect(json).toEqual({ error: { message: expect.stringContaining(part), field } })
   })
 
-  it('is refused if a query has an unknown name', async () => {
+  it('is refused if a query parameter is unknown', async () => {
     const { status, json } = await bench.as(operator).get('api/models?debug=1')
     expect(status).toBe(400)
     expect(json).toEqual({ error: { message: expect.stringMatching(/^The request has no field "debug"/) } })
   })
 
-  it('is answered with the option that the host must set, if providers’ keys cannot be sealed or opened', async () => {
+  it('is answered with the option that the host must set if provider keys cannot be sealed or opened', async () => {
     const [bare, rekeyed] = [await startBench({ secretKeys: [] }), await startBench()]
     const route = { id: 'r', model: 'm', provider: 'p', adapter: 'fake', upstreamModel: 'x', secret: 'sk-x' }
     try {
@@ -495,7 +498,7 @@ describe('bad input', () => {
     }
   })
 
-  it('is also distinguished from a TypeError of the host', async () => {
+  it('is distinguished from a TypeError of the host', async () => {
     const broken = await startBench()
     broken.pages.observe({ calls: () => [], routes: () => [null, null] as never })
     try {
@@ -508,8 +511,8 @@ describe('bad input', () => {
   })
 })
 
-describe('pages of a list', () => {
-  it('of accounts have no gaps or repeats', async () => {
+describe('a paged list of the console', () => {
+  it('of accounts has no gaps or repeats', async () => {
     for (let turn = 0; turn < 23; turn++) await bench.admin.openAccount(`page-${turn}`)
     const seen: string[] = []
     let next: string | undefined
@@ -524,7 +527,7 @@ describe('pages of a list', () => {
     expect(seen).toEqual(all.map(({ id }) => id))
   })
 
-  it('of calls have no gaps or repeats, with every filter', async () => {
+  it('of calls has no gaps or repeats, with every filter', async () => {
     const { token } = await bench.admin.issueKey({ account: 'alice' })
     for (let turn = 0; turn < 11; turn++) {
       await bench.call(token, {
@@ -577,7 +580,7 @@ describe('createConsole', () => {
   })
 })
 
-describe('any value that authorise throws', () => {
+describe("any value that the console's authorise throws", () => {
   const secret = 'session store at 10.0.0.1'
   const unreadable = new Proxy(new Error(secret), {
     get() {
@@ -599,7 +602,7 @@ describe('any value that authorise throws', () => {
     ['an object that has no text', Object.create(null), 'The thrown value cannot be shown'],
     ['a symbol', Symbol(secret), `Symbol(${secret})`],
     ['an error that throws when it is read', unreadable, 'The thrown value cannot be shown'],
-  ])('is a 500 without its text, and a warning: %s', async (_, thrown, words) => {
+  ])('leads to a 500 without its text, and a warning: %s', async (_, thrown, words) => {
     for (const authorise of [
       () => {
         throw thrown
@@ -628,10 +631,13 @@ describe('any value that authorise throws', () => {
 it.each<[unknown, string]>([
   [true, 'createConsole: authorise(): must be an object; got a boolean'],
   [{ kind: 'admin' }, 'createConsole: authorise().kind: must be "operator" or "user"'],
-])('an invalid viewer from authorise is a fault, and a warning names it: %o', async (viewer, words) => {
-  const bench = await startBench({ console: { authorise: () => viewer as never } })
-  const warned = once(process, 'warning')
-  expect((await visitor(bench.baseUrl, bench.origin, operator).get('api/me')).status).toBe(500)
-  expect(await warned).toMatchObject([{ message: words }])
-  await bench.close()
-})
+])(
+  "an invalid viewer from the console's authorise is a fault, and a warning names it: %o",
+  async (viewer, words) => {
+    const bench = await startBench({ console: { authorise: () => viewer as never } })
+    const warned = once(process, 'warning')
+    expect((await visitor(bench.baseUrl, bench.origin, operator).get('api/me')).status).toBe(500)
+    expect(await warned).toMatchObject([{ message: words }])
+    await bench.close()
+  },
+)

@@ -57,7 +57,7 @@ async function outputOf(kind: SampleKind, api: SampleApi, body: CallBody): Promi
   return stdout
 }
 
-describe.each(APIS)('the samples of %s', (api) => {
+describe.each(APIS)('the playground samples of %s', (api) => {
   it.each([false, true])('run in TypeScript, and print the cost (stream: %s)', async (stream) => {
     await start()
     const output = await outputOf('typescript', api, stream ? { ...FIRST, stream } : FIRST)
@@ -70,7 +70,7 @@ describe.each(APIS)('the samples of %s', (api) => {
     expect(output).toContain(`"cost":${COST}`)
   })
 
-  it('are Python', async () => {
+  it('are valid Python', async () => {
     await start()
     for (const body of [FIRST, CALL, { ...CALL, stream: true }]) {
       const python = sampleOf('python', api, service.host.baseUrl, body, 'an API key')

@@ -49,8 +49,8 @@ function cookieIn(headers: Headers): string {
   return headers.get('set-cookie')!.split(';')[0]!
 }
 
-describe('a one-time link', () => {
-  it('has a new secret each time, in a part that no server, log or referrer gets', async () => {
+describe('a one-time link to the console', () => {
+  it('has a new secret each time, in a part of the URL that no server, log or referrer receives', async () => {
     const { signIn, baseUrl } = await start()
     const link = new URL(signIn.link(`${baseUrl}/`))
     expect(link.origin + link.pathname).toBe(`${baseUrl}/sign-in`)
@@ -63,7 +63,7 @@ describe('a one-time link', () => {
     expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link needs the console's address")
   })
 
-  it('opens a page that sends the secret and removes it from the history', async () => {
+  it('opens a page that sends the secret and removes it from the browser history', async () => {
     const { baseUrl } = await start()
     const page = await ask(`${baseUrl}/sign-in`, {})
     expect(page.status).toBe(200)
@@ -98,7 +98,7 @@ describe('a one-time link', () => {
     expect(second.headers.get('set-cookie')).toBeNull()
   })
 
-  it('that was used still lets in a person who is signed in', async () => {
+  it('that was used still admits a person who is signed in', async () => {
     const { secret, post } = await start()
     const good = secret()
     const cookie = cookieIn((await post('sign-in', { secret: good })).headers)
@@ -114,7 +114,7 @@ describe('a one-time link', () => {
     },
   )
 
-  it('says that it works once and where to get another, for a person whose session has ended', async () => {
+  it('tells a person whose session has ended that it works once and where to get another', async () => {
     const { signIn } = await start({ hint: 'Run it again.' })
     expect(signIn.hint).toBe('A link opens the console once. Run it again.')
     const { signIn: plain } = await start()
@@ -123,7 +123,7 @@ describe('a one-time link', () => {
     )
   })
 
-  it('is valid for an hour, and its session for twelve', async () => {
+  it('is valid for an hour, and its session for twelve hours', async () => {
     const { secret, post, me, clock } = await start()
     const [late, good] = [secret(), secret()]
     await clock.elapse(HOUR_MS - 1)
@@ -152,8 +152,8 @@ describe('a one-time link', () => {
   })
 })
 
-describe('signing in and out', () => {
-  it('is refused from another site, and the link can still be used', async () => {
+describe('signing in to the console and out', () => {
+  it('is refused from another site, after which the link still works', async () => {
     const { secret, post } = await start()
     const good = secret()
     expect((await post('sign-in', { secret: good }, '', { origin: 'https://evil.example' })).status).toBe(403)
@@ -161,7 +161,7 @@ describe('signing in and out', () => {
     expect((await post('sign-in', { secret: good })).status).toBe(200)
   })
 
-  it('ends a session on the server and its cookie', async () => {
+  it('ends the session on the server and removes its cookie', async () => {
     const { secret, post, me } = await start()
     const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
     const out = await post('sign-out', {}, `other=1; ${cookie}`)
@@ -170,7 +170,7 @@ describe('signing in and out', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('works if there is another cookie of the same name', async () => {
+  it('works with another cookie of the same name', async () => {
     const { secret, post, me } = await start()
     const cookie = cookieIn((await post('sign-in', { secret: secret() })).headers)
     const both = `${cookie.replace(/=.*/, '=of-somebody-else')}; ${cookie}`
@@ -179,7 +179,7 @@ describe('signing in and out', () => {
     expect((await me(cookie)).status).toBe(401)
   })
 
-  it('leaves the path of the cookie to the browser, which knows the path behind a proxy', async () => {
+  it("leaves the cookie's path to the browser, which knows the path behind a proxy", async () => {
     for (const mount of ['/', '/console']) {
       const { post, secret } = await start({}, mount)
       const cookie = (await post('sign-in', { secret: secret() })).headers.get('set-cookie')
@@ -187,7 +187,7 @@ describe('signing in and out', () => {
     }
   })
 
-  it('restricts the cookie to https if browsers use it, even if a proxy terminates it', async () => {
+  it('restricts the cookie to https if browsers use https, even if a proxy terminates it', async () => {
     const origin = 'https://console.example.com'
     const rewritten = await start({ origin })
     const answer = await rewritten.post('sign-in', { secret: rewritten.secret() }, '', { origin })
@@ -216,7 +216,7 @@ describe('signing in and out', () => {
   })
 
   it.each(['', 'compat-console-1=x', 'compat-console-PORT=', 'compat-console-PORT=guess'])(
-    'signs in nobody with the cookie %j',
+    'fails with the cookie %j',
     async (cookie) => {
       const { me, port } = await start()
       expect((await me(cookie.replace('PORT', String(port)))).status).toBe(401)
@@ -251,13 +251,13 @@ describe('oneTimeSignIn', () => {
     expect(make).toThrow(message)
   })
 
-  it('gives a cookie whole seconds, at least as many as the session lasts', async () => {
+  it('lasts whole seconds in its cookie, at least as many as the session lasts', async () => {
     const { post, secret } = await start({ sessionMs: 1_500 })
     const { headers } = await post('sign-in', { secret: secret() })
     expect(headers.get('set-cookie')).toContain('; Max-Age=2;')
   })
 
-  it("works on bare http with the console's base path", async () => {
+  it("works over plain http with the console's base path", async () => {
     const basePath = '/console'
     const signIn = oneTimeSignIn({ basePath })
     const admin = { entries: () => undefined, listModels: async () => [] }

@@ -23,7 +23,7 @@ describe.each([
   ['in memory', false],
   ['in a temporary database', true],
 ])('the demo %s', (_, hasDatabase) => {
-  it('prints two calls that work as pasted, and say what they cost', async () => {
+  it('prints two calls that work as pasted and show their cost', async () => {
     const { text } = await open(hasDatabase)
     const [whole, stream] = curlsOf(text)
     const cost = /"cost":(0\.0000\d+)/.exec(await paste(whole!))![1]
@@ -44,7 +44,7 @@ describe.each([
     ])
   })
 
-  it('says what to do if its port is taken', async () => {
+  it('explains what to do if its port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     onTestFinished(() => void other.close())
@@ -55,7 +55,7 @@ describe.each([
   })
 })
 
-it('signs in to the console with the printed link, only with a database', async () => {
+it('the demo signs in to the console with the printed link, but only with a database', async () => {
   const { text } = await open(true)
   const link = /Console +(http\S+)/.exec(text)![1]!
   const page = await fetch(link)
@@ -64,7 +64,7 @@ it('signs in to the console with the printed link, only with a database', async 
   expect((await open(false)).text).toContain('npx -p compat-router -p libsql compat-router demo')
 })
 
-it('loads neither a web framework, nor a database, nor telemetry until it needs them', () => {
+it('the demo loads a web framework, database or telemetry only when it needs it', () => {
   const seen = new Set<string>()
   const packages = new Set<string>()
   const visit = (file: string): void => {
@@ -87,7 +87,7 @@ it('loads neither a web framework, nor a database, nor telemetry until it needs 
   expect([...packages]).toContain('undici')
 })
 
-it('runs from the command line until it is interrupted', async () => {
+it('the demo runs from the command line until it is interrupted', async () => {
   const child = spawn(process.execPath, [join(DIST, 'cli.js'), 'demo', '--port', '0'])
   onTestFinished(() => void child.kill('SIGKILL'))
   const closed = once(child, 'close')
@@ -100,7 +100,7 @@ it('runs from the command line until it is interrupted', async () => {
   expect(text).toContain('/sign-in#')
 })
 
-it('ends if its database cannot be opened', async () => {
+it('the demo exits if its database cannot be opened', async () => {
   const env = { ...process.env, TMPDIR: join(DIST, 'no-such-folder') }
   const child = spawn(process.execPath, [join(DIST, 'cli.js'), 'demo', '--port', '0'], { env })
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -71,8 +71,8 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
   return { events, statuses, balance: await ledger.balance('alice', CONTEXT) }
 }
 
-describe('the abort of a call', () => {
-  it('reaches each adapter through the signal, and every hold ends', async () => {
+describe('aborting a call', () => {
+  it('reaches each adapter through the signal, and ends every hold', async () => {
     const aborted: boolean[] = []
     const { events, statuses, balance } = await shutDownOn(({ signal }) =>
       signal.addEventListener('abort', () => aborted.push(signal.aborted)),

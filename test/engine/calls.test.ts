@@ -12,8 +12,8 @@ async function start(options?: ServiceOptions) {
   return service
 }
 
-describe('the calls of a router', () => {
-  it('are those that arrived and have not ended, charge included, newest first', async () => {
+describe("a router's list of calls", () => {
+  it('has those that have arrived and not ended, including their charge, newest first', async () => {
     const service = await start()
     const { calls } = service.router
     const arrived = [createDeferred(), createDeferred()]
@@ -46,7 +46,7 @@ describe('the calls of a router', () => {
     expect(calls()).toEqual([])
   })
 
-  it('include those whose credential is still being looked up', async () => {
+  it('includes calls whose credential is still being looked up', async () => {
     const known = createDeferred()
     const asked = createDeferred()
     const { resolve } = memoryCredentials({ [ALICE]: { kind: 'api-key', account: 'alice' } })
@@ -70,7 +70,7 @@ describe('the calls of a router', () => {
     expect(service.router.calls()).toEqual([])
   })
 
-  it('are distinct even if their clients gave them the same id', async () => {
+  it('distinguishes calls to which clients gave the same id', async () => {
     const service = await start()
     const both = createDeferred()
     const seen: (readonly CallInFlight[])[] = []
@@ -88,7 +88,7 @@ describe('the calls of a router', () => {
     await expect.poll(() => service.router.calls()).toEqual([])
   })
 
-  it('do not include requests for models', async () => {
+  it('does not include requests for models', async () => {
     const seen: (readonly CallInFlight[])[] = []
     const service = await start({
       router: {
@@ -105,7 +105,7 @@ describe('the calls of a router', () => {
     expect([response.status, seen]).toEqual([200, [[]]])
   })
 
-  it('do not include refused requests', async () => {
+  it('does not include refused requests', async () => {
     const service = await start()
     service.upstreams[0]!.script(fails(400))
     expect((await service.ask({ model: 'none/such' })).status).toBe(404)
@@ -114,7 +114,7 @@ describe('the calls of a router', () => {
     expect(service.router.calls()).toEqual([])
   })
 
-  it('do not include requests whose answer cannot be sent', async () => {
+  it('does not include requests whose answer cannot be sent', async () => {
     const engine = openEngine({ chat: () => Promise.reject(new Error('no provider')) }, {})
     const writer: ReplyWriter = {
       left: false,

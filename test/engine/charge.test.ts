@@ -24,7 +24,7 @@ describe('a charge', () => {
     })
   })
 
-  it('exceeds the hold if more was reported: an overdraft, never a loss', () => {
+  it('exceeds the hold if more was reported, as an overdraft and never a loss', () => {
     expect(charge(1n, 'reported', false)).toMatchObject({ cost: COST, base: BASE })
     expect(charge(1n, 'reported', false)).not.toHaveProperty('shortfall')
   })
@@ -34,7 +34,7 @@ describe('a charge', () => {
     expect(charge(COST, 'estimated', false)).toMatchObject({ cost: COST, base: BASE })
   })
 
-  it('never exceeds the hold under neverOverdraw, and names the shortfall', () => {
+  it('never exceeds the hold under neverOverdraw, and states the shortfall', () => {
     const capped = charge(BASE + 1n, 'reported', true)
     expect(capped).toMatchObject({ cost: BASE + 1n, base: BASE, markup: 1n, shortfall: COST - BASE - 1n })
     expect(charge(COST, 'reported', true)).not.toHaveProperty('shortfall')
@@ -48,13 +48,13 @@ describe('a charge', () => {
     })
   })
 
-  it('of nothing omits request price and flat markup, and keeps the counts', () => {
+  it('of zero omits request price and flat markup, and keeps the counts', () => {
     const free = freeCharge({ usage, basis: 'reported', terms, priceVersion: undefined })
     expect(free).toEqual({ cost: 0n, base: 0n, markup: 0n, basis: 'reported', byok: false, usage })
   })
 })
 
-describe('a settlement', () => {
+describe('the settlement of a charge', () => {
   const facts: CallFacts = { requestId: 'r', account: 'alice', credentialId: 'c', model: 'acme/fast' }
   const made = charge(COST, 'reported', false)
 

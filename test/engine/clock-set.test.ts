@@ -26,7 +26,7 @@ async function start(limits = {}) {
 describe.each([
   ['back', -HOUR_MS],
   ['forward', HOUR_MS],
-])('a clock that is set %s during a call', (_, byMs) => {
+])('setting the clock %s during a call', (_, byMs) => {
   it('neither delays nor cancels the retry of its settlement', async () => {
     const { faults, service, set } = await start()
     faults.next('settle', 'throws', 'throws')
@@ -43,7 +43,7 @@ describe.each([
     )
   })
 
-  it('does not delay a reply that is sent without its settlement', async () => {
+  it('does not delay a reply that is sent before its settlement is confirmed', async () => {
     const { faults, service, set } = await start({ settleWaitMs: 50, storeMs: 500 })
     faults.next('settle', 'hangs')
     const answer = service.ask()
@@ -55,7 +55,7 @@ describe.each([
     await expect.poll(() => service.router.openHolds).toBe(0)
   })
 
-  it('is the clock of replies and events', async () => {
+  it('changes the times in replies and events', async () => {
     const { service, set } = await start()
     await service.ask()
     set(byMs)
@@ -68,7 +68,7 @@ describe.each([
   })
 })
 
-describe('a clock that is set back during a silence', () => {
+describe('setting the clock back during a silence', () => {
   it('gives a silent provider no more time', async () => {
     const { service, set } = await start({ idleMs: 300 })
     service.upstreams[0]!.script(['stall'])

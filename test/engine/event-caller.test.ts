@@ -17,8 +17,8 @@ async function askWith(result: unknown, clock: Clock = systemClock) {
   return { service, answer, end, faults }
 }
 
-describe('a caller', () => {
-  it('is named if its request was refused before there were facts, and not in addition to them', async () => {
+describe('the caller of a request, in events,', () => {
+  it('is named if the request was refused before its facts were known, and not in addition to them', async () => {
     const service = await startService()
     onTestFinished(() => service.close())
     const facts = await service.end(await service.ask())
@@ -35,7 +35,7 @@ describe('a caller', () => {
     }
   })
 
-  it('is named for lists of models, with its app if it acts for a user', async () => {
+  it('is named for lists of models, with the app if it acts for a user', async () => {
     const principal = { kind: 'access-token', ...credential, scopes: [], app }
     const { service } = await askWith({ ok: true, principal })
     await fetch(`${service.url}/models`, { headers: { authorization: 'Bearer x', 'x-request-id': 'list' } })
@@ -46,12 +46,12 @@ describe('a caller', () => {
   })
 })
 
-describe('a refused credential', () => {
+describe('a refused credential, in events,', () => {
   it.each([
     ['suspended', 403, 'account_suspended'],
     ['revoked', 401, 'revoked_credential'],
     ['expired', 401, 'expired_credential'],
-  ])('that is %s is named in the event, and not to the caller', async (reason, status, outcome) => {
+  ])('that is %s is named in the event but not to the caller', async (reason, status, outcome) => {
     const named = await askWith({ ok: false, reason, credential: { ...credential, appId: 'app-1' } })
     expect(named.end).toMatchObject({ status, outcome, caller: { ...credential, appId: 'app-1' } })
     expect(Object.isFrozen(named.end.caller)).toBe(true)
@@ -61,7 +61,7 @@ describe('a refused credential', () => {
     expect([...named.faults, ...nameless.faults]).toEqual([])
   })
 
-  it('is named for lists of models, too', async () => {
+  it('is named for lists of models too', async () => {
     const { service } = await askWith({ ok: false, reason: 'suspended', credential })
     for (const path of ['models', 'models/acme/fast']) {
       await fetch(`${service.url}/${path}`, { headers: { authorization: 'Bearer x', 'x-request-id': path } })
@@ -69,7 +69,7 @@ describe('a refused credential', () => {
     }
   })
 
-  it('is named if its store accepted it and it had expired', async () => {
+  it('is named if its store accepted it although it had expired', async () => {
     const principal = {
       kind: 'access-token',
       ...credential,
@@ -93,7 +93,7 @@ describe('a refused credential', () => {
     expect(answer.status).toBe(status)
   })
 
-  it('is copied, so that a store may go on using its own object', async () => {
+  it('is copied, so that a store may reuse its own object', async () => {
     const own = { ...credential, token: 'sk-secret' }
     const { end } = await askWith({ ok: false, reason: 'suspended', credential: own })
     expect(end.caller).toEqual(credential)
@@ -109,7 +109,7 @@ describe('a refused credential', () => {
     { ...credential, account: 7 },
     { ...credential, credentialId: '' },
     { ...credential, appId: null },
-  ])('that its store names as %j is still refused, and the host gets a report', async (wrong) => {
+  ])('whose store names the owner as %j is still refused, and the host gets a report', async (wrong) => {
     const { answer, end, faults } = await askWith({ ok: false, reason: 'suspended', credential: wrong })
     expect([answer.status, end.outcome, end.caller]).toEqual([403, 'account_suspended', undefined])
     expect(faults).toMatchObject([

@@ -41,13 +41,13 @@ describe('an error in an event', () => {
     ['a header', 'sent Bearer abcdef123456'],
     ['the password in an address', 'cannot reach postgres://app:hunter22@db/x'],
     ['an envelope', 'cannot open v1.eyJhbGciOi..iv.cipher.tag'],
-  ])('contains nothing of %s', (_what, message) => {
+  ])('contains no part of %s', (_what, message) => {
     const { message: shown } = eventError(new Error(message))
     expect(shown).toContain('[secret]')
     expect(shown).not.toMatch(/abcdef123456|hunter22|cipher/)
   })
 
-  it('contains nothing of a password in an address that is cut off within it', () => {
+  it('contains no part of a password in an address that is cut off within it', () => {
     const address = 'postgres://app:hunter22hunter22@db/x'
     for (let before = 460; before < 500; before++) {
       const { message } = eventError(new Error(`${' '.repeat(before)}${address}`))
@@ -62,14 +62,14 @@ describe('an error in an event', () => {
     expect(depth).toBe(3)
   })
 
-  it.each(ODD)('is made from %s, too', (_what, thrown) => {
+  it.each(ODD)('can be made from %s', (_what, thrown) => {
     const { name, message } = eventError(thrown)
     expect([typeof name, typeof message]).toEqual(['string', 'string'])
     expect(() => JSON.stringify(eventError(thrown))).not.toThrow()
   })
 })
 
-describe.each(ODD)('%s', (_what, thrown) => {
+describe.each(ODD)('a thrown %s', (_what, thrown) => {
   const start = async (router: ServiceOptions['router']) => {
     const service = await startService({ router: { ...router, limits: { settleMs: 100 } } })
     onTestFinished(() => service.close())
@@ -78,7 +78,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
   const ledger = memoryLedger({ alice: '1' })
   const rejects = async () => Promise.reject(thrown)
 
-  it('thrown by a hold is reported, and the client gets an answer', async () => {
+  it('from a hold is reported, and the client gets an answer', async () => {
     const service = await start({ ledger: { ...ledger, hold: rejects } })
     const answer = await service.ask()
     expect(answer.status).toBe(503)
@@ -86,7 +86,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'ledger' }, {}])
   })
 
-  it('thrown by a catalogue is reported, and the client gets an answer', async () => {
+  it('from a catalogue is reported, and the client gets an answer', async () => {
     const service = await start({ catalogue: { get: rejects, list: rejects } })
     const answer = await service.ask()
     expect([answer.status, await service.end(answer)]).toMatchObject([
@@ -96,7 +96,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     expect(service.events).toMatchObject([{}, { type: 'store-fault', store: 'catalogue' }, {}])
   })
 
-  it('thrown by a settlement is reported with the charge, and the router can be closed', async () => {
+  it('from a settlement is reported with the charge, and the router can be closed', async () => {
     const service = await start({ ledger: { ...ledger, settle: rejects } })
     const answer = await service.ask()
     const { charge } = await service.end(answer)
@@ -115,7 +115,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
       },
     ],
   ])(
-    'that an adapter %s with is reported, the client gets an answer, and nothing stays on hold',
+    'with which an adapter %s is reported, the client gets an answer, and nothing stays on hold',
     async (_how, chat) => {
       const models = { [MODEL]: UPSTREAM_MODEL }
       const service = await start({ providers: memoryProviders([{ id: 'acme', models, adapter: { chat } }]) })
@@ -126,7 +126,7 @@ describe.each(ODD)('%s', (_what, thrown) => {
     },
   )
 
-  it('thrown by a listener disturbs nobody', async () => {
+  it('from a listener disturbs nobody', async () => {
     const onEvent = () => {
       throw thrown
     }

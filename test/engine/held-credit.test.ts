@@ -26,14 +26,14 @@ const FACTS = {} as CallFacts
 const needs = (hold: bigint) => ({ hold, inputTokens: 0, outputTokens: 0 })
 
 describe('the hold of a call', () => {
-  it('outlasts everything that the call may take', async () => {
+  it('lasts longer than the call may', async () => {
     const { credit, asked } = start({ ok: true })
     await credit.secure(needs(5n), FACTS)
     const { settleMs, totalMs } = DEFAULT_LIMITS
     expect(asked[0]!.ttlMs).toBeGreaterThan(totalMs + settleMs)
   })
 
-  it('is only replaced by a larger one', async () => {
+  it('is replaced only by a larger one', async () => {
     const { credit, asked } = start({ ok: true })
     for (const amount of [5n, 5n, 4n, 6n, 6n])
       expect(await credit.secure(needs(amount), FACTS)).toBeUndefined()
@@ -46,7 +46,7 @@ describe('the hold of a call', () => {
   it.each([
     [4n, 'insufficient_credits'],
     [5n, 'credits_on_hold'],
-  ])('of 5 is refused for an account of %s, none of it free, as %s', async (posted, code) => {
+  ])('of 5 is refused for an account with %s, none of it free, as %s', async (posted, code) => {
     const { credit } = start({ ok: false, reason: 'insufficient', posted, available: 0n })
     const refusal = await credit.secure(needs(5n), FACTS)
     expect(refusedHold(refusal!)).toMatchObject({ code })

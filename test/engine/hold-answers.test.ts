@@ -4,7 +4,7 @@ import { fails } from '../routing/service.js'
 import { startFaultyService } from './faulty-service.js'
 
 describe('a hold larger than any account can have', () => {
-  it('is refused like others, without a request to the ledger', async () => {
+  it('is refused without a request to the ledger', async () => {
     const { faults, service } = await startFaultyService()
     const { headers, status, text } = await service.ask({ max_tokens: Number.MAX_SAFE_INTEGER })
     expect([status, headers['x-should-retry']]).toEqual([402, 'false'])
@@ -39,7 +39,7 @@ describe('an unreadable answer to a hold', () => {
     { ok: false },
     { ok: false, reason: 'insufficient' },
     { ok: false, reason: 'insufficient', posted: 1, available: 1 },
-  ])('is a store-fault, and a hold that was taken is released: %o', async (answer) => {
+  ])('is a store-fault, and releases a hold that may have been taken: %o', async (answer) => {
     const { faults, ledger, service } = await startFaultyService()
     faults.next('hold', { answers: () => answer })
     const asked = await service.ask()
@@ -68,14 +68,14 @@ describe('an unreadable answer to a hold', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it.each(['conflict', 'closed'])('does not include %s: there is nothing to release', async (reason) => {
+  it.each(['conflict', 'closed'])('does not include %s, which leaves nothing to release', async (reason) => {
     const { faults, service } = await startFaultyService()
     faults.next('hold', { answers: () => ({ ok: false, reason }) })
     expect((await service.ask()).status).toBe(503)
     expect(faults.count('release')).toBe(0)
   })
 
-  it('does not include a claim of another call with null for a charge: that call is still running', async () => {
+  it('does not include a claim of another call with null as the charge, since that call is still running', async () => {
     const { faults, service } = await startFaultyService()
     faults.next('hold', { answers: () => ({ ok: false, reason: 'claimed', charge: null }) })
     const { status, text } = await service.ask({}, { 'idempotency-key': 'one' })

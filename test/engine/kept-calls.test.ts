@@ -56,8 +56,8 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? member.toString() : member))
 }
 
-describe('a call is kept with how it ended', () => {
-  it('under the id of its reply, with its charge, route, times and finish reason, and never its content', async () => {
+describe('a record of how a call ended is kept', () => {
+  it('under the id of its reply, with its charge, route, times and finish reason, but never its content', async () => {
     const { service, calls } = await start()
     const response = await service.post({ ...CHAT, user: 'end-user', action: { prompt: PROMPT } })
     const body = (await response.json()) as { id: string }
@@ -87,7 +87,7 @@ describe('a call is kept with how it ended', () => {
     expect(Object.isFrozen(kept) && Object.isFrozen(kept!.facts) && Object.isFrozen(kept!.charge)).toBe(true)
   })
 
-  it('also if it was streamed, and if a provider failed', async () => {
+  it('even if it was streamed or a provider failed', async () => {
     const { service, calls } = await start()
     service.upstream.scriptOnce([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -125,7 +125,7 @@ describe('a call is kept with how it ended', () => {
     ['too little credit', ask(), tokens.poor, { outcome: 'insufficient_credits', status: 402 }],
     ['a revoked key', ask(), tokens.revoked, { status: 401, caller: { credentialId: 'revoked-key' } }],
     ['an unknown key', ask(), 'sk-unknown-0123456789', { outcome: 'invalid_api_key', caller: undefined }],
-  ])('also if it was refused for %s', async (_, body, token, expected) => {
+  ])('even if it was refused for %s', async (_, body, token, expected) => {
     const { service, calls } = await start()
     const response = await service.post(body, { authorization: `Bearer ${token}` })
     await response.text()
@@ -134,7 +134,7 @@ describe('a call is kept with how it ended', () => {
     expect(textOf(kept)).not.toContain(token)
   })
 
-  it('but a free request only if it was refused', async () => {
+  it('for a free request only if it was refused', async () => {
     const { service, calls } = await start()
     await service.get('/models')
     await service.get('/models', 'sk-unknown-0123456789')
@@ -142,8 +142,8 @@ describe('a call is kept with how it ended', () => {
   })
 })
 
-describe('however many calls there are', () => {
-  it('at most 20 a second without a known caller and 100 uncharged of each account are kept', async () => {
+describe('however many calls end,', () => {
+  it('at most 20 a second without a known caller and 100 uncharged of each account are recorded', async () => {
     const { service, calls } = await start()
     const send = async (count: number, body: object, token: string) => {
       for (let call = 0; call < count; call++) {
@@ -185,7 +185,7 @@ describe('a store of calls cannot disturb a call', () => {
     expect(await service.event('store-fault')).toMatchObject({ store: 'calls', error: { message: 'broken' } })
   })
 
-  it('and if it drops calls, an event says how many', async () => {
+  it('if it drops calls, and an event says how many', async () => {
     const watched = createDeferred<(dropped: DroppedCalls) => void>()
     let isWatched = true
     const store: CallStore = {
@@ -211,7 +211,7 @@ describe('a store of calls cannot disturb a call', () => {
   })
 })
 
-it('keeps the latest 1,000 calls in memory', async () => {
+it('the memory store keeps the latest 1,000 calls', async () => {
   const calls = memoryCalls()
   const call = (number: number): KeptCall => ({
     id: `call-${number}`,

@@ -29,7 +29,7 @@ async function settleWith(answer: object) {
   return { settled, events: events.map(({ type }) => type) }
 }
 
-it('accepts a good answer unchanged, whatever the charge', async () => {
+it('the ledger client accepts a valid answer unchanged, whatever the charge', async () => {
   for (const charge of [SENT, { ...SENT }, { ...SENT, cost: 2n, base: 1n, markup: 1n, basis: 'estimated' }]) {
     const answer = { repeated: true, charge, overdraft: 4n }
     const { settled, events } = await settleWith(answer)
@@ -38,7 +38,7 @@ it('accepts a good answer unchanged, whatever the charge', async () => {
   }
 })
 
-it('accepts a charge with or without counts of audio and images, but none that is no number', async () => {
+it('the ledger client accepts a charge with or without audio and image counts, but none that is not a number', async () => {
   for (const audioInput of [undefined, 0, 4]) {
     const usage = audioInput === undefined ? USAGE : { ...USAGE, audioInput }
     const answer = { repeated: true, charge: { ...SENT, usage }, overdraft: 0n }
@@ -52,7 +52,7 @@ it('accepts a charge with or without counts of audio and images, but none that i
   }
 })
 
-it("shows the ledger's cost even if the rest of its charge cannot be used", async () => {
+it("the ledger client uses the ledger's cost even if the rest of its charge is unusable", async () => {
   const charge = { cost: 2n, base: 1n, markup: 1n }
   const { settled, events } = await settleWith({ repeated: true, charge, overdraft: 4n, claimLost: true })
   const known = { ...SENT, cost: 2n, base: 1n, markup: 1n }
@@ -60,7 +60,7 @@ it("shows the ledger's cost even if the rest of its charge cannot be used", asyn
   expect(events).toEqual(['claim-lost', 'store-fault'])
 })
 
-it("continues with the charge as sent if the ledger's cost cannot be right", async () => {
+it("the ledger client continues with the charge as sent if the ledger's cost cannot be right", async () => {
   for (const amounts of [{ cost: 9 }, { base: '6' }, { markup: null }, { base: 10n, markup: -1n }]) {
     const { settled, events } = await settleWith({ repeated: false, charge: { ...SENT, ...amounts } })
     expect(settled).toEqual({ repeated: false, charge: SENT, overdraft: 0n })

@@ -83,7 +83,7 @@ describe('a request to the ledger', () => {
     expect(told).toEqual(['read bad', 'read good', 'ended', 'answer GOOD'])
   })
 
-  it('is abandoned in time; an answer after that is read, and does not end it again', async () => {
+  it('is abandoned in time, and a later answer is read but does not end it again', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(5_000)
     const end = ['answer undefined', 'gave up: No answer within 200 ms, which is limits.storeMs.', 'ended']
@@ -101,7 +101,7 @@ describe('a request to the ledger', () => {
       },
     ],
     ['returns an unreadable answer', () => 'bad'],
-  ])('asks a synchronous store again if it %s', async (_what, first) => {
+  ])('asks a synchronous store again if the store %s', async (_what, first) => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: unknown[] = []
     let asked = 0
@@ -137,7 +137,7 @@ describe('a request to the ledger', () => {
     expect(await answer).toBeUndefined()
   })
 
-  it('gets the answer of a synchronous store at once, and ends', async () => {
+  it("gets a synchronous store's answer at once, and ends", async () => {
     const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
     const told: string[] = []
     const request = { requestId: 'one', ask: () => 'posted', gaveUp: () => told.push('gave up') }

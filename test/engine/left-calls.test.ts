@@ -60,7 +60,7 @@ async function leaveEarly(
 
 const USAGE: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 500 } }
 
-describe('a call that is read to its end without its client', () => {
+describe('a call that is read to its end after its client left', () => {
   it('is charged as if the client had stayed, however much more arrives', async () => {
     const end = await leaveEarly([...Array.from({ length: 1_000 }, () => LONG_TEXT), FINISH, USAGE])
     expect(end?.charge).toMatchObject({ basis: 'reported', usage: { completion: 500 } })

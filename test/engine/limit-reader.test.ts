@@ -7,7 +7,7 @@ const BUDGET: Limit = { id: 'budget', unit: 'credits', amount: 5n, per: 'day', z
 
 const frozen = (...limits: Limit[]): readonly Limit[] => Object.freeze(limits.map(Object.freeze) as Limit[])
 
-it('reads equal lists of limits once, and a list that has changed again', () => {
+it('the limit reader reads equal lists of limits once, and reads a changed list again', () => {
   const read = createLimitReader({ now: () => 1_700_000_000_000, after: () => () => {} })
   const list = frozen({ ...RATE }, { ...BUDGET })
   const known = read(list)

@@ -13,7 +13,7 @@ const someMarks = ['\u0334', '\u0323', '\u0301', '\u0345', '\u3099', '\u0f73', '
 const jamo = everyCharacter.slice(0x1100, 0x1200)
 
 describe('the longest bytes of a text', () => {
-  it('are as in UTF-8 or, if that is longer, in NFKC', () => {
+  it('are those in UTF-8 or, if that is longer, in NFKC', () => {
     expect(longest.of('Zoë ran, 渡船 😀')).toBe(Buffer.byteLength('Zoë ran, 渡船 😀'))
     expect(longest.of('\ufdfa.')).toBe(Buffer.byteLength('\ufdfa.'.normalize('NFKC')))
     expect(longest.of('①.')).toBe(3 + 1)
@@ -21,7 +21,7 @@ describe('the longest bytes of a text', () => {
     expect(longest.of('')).toBe(0)
   })
 
-  it('cover a mark that takes the mark of the character before it away', () => {
+  it('cover a mark that replaces the mark of the character before it', () => {
     const text = 'à\u0323'
     expect([...text].map(needed).reduce((sum, bytes) => sum + bytes)).toBeLessThan(needed(text))
     expect(longest.of(text)).toBe(needed(text))
@@ -36,7 +36,7 @@ describe('the longest bytes of a text', () => {
     }
   }, 60_000)
 
-  it('cover texts in which anything follows anything, and texts that a template joins', () => {
+  it('cover random texts, and texts that a template joins', () => {
     const random = createRandom('normal forms')
     const one = () =>
       random.weighted([
@@ -56,7 +56,7 @@ describe('the longest bytes of a text', () => {
     }
   }, 60_000)
 
-  it('are those of UTF-8 for characters so new that nothing is known of them', () => {
+  it('are those of UTF-8 for characters too new to be known', () => {
     expect(changed.at(-1)!.codePointAt(0)).toBeLessThan(0x30000)
     expect(longest.of('\u{30000}\u{10ffff}.')).toBe(4 + 4 + 1)
   })

@@ -127,8 +127,8 @@ function start(options: Partial<RouterOptions> & { readonly headers?: IncomingCa
 
 const held = async (ledger: LedgerStore) => (await ledger.balance('alice', context))!.held
 
-describe('a router whose holds were freed', () => {
-  it('takes them again before it sends more, after it has stood still', async () => {
+describe('a router whose holds were lost', () => {
+  it('takes them again before it sends more, after it was suspended', async () => {
     const call = start()
     const [, take] = await call.asked
     await take([token('one')])
@@ -149,7 +149,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('takes them again at the next answer of the ledger', async () => {
+  it("takes them again at the ledger's next answer", async () => {
     const call = start()
     const [, take] = await call.asked
     await call.lose()
@@ -177,7 +177,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('asks after a long pause, and keeps holds that are still there', async () => {
+  it('asks after a long pause, and keeps holds that still exist', async () => {
     const call = start()
     const [, take] = await call.asked
     call.log.length = 0
@@ -189,7 +189,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('asks the provider nothing until the call has a hold, if it stood still while it asked for one', async () => {
+  it('sends nothing to the provider until the call has a hold, if it was suspended while asking for one', async () => {
     const call = start()
     call.whenHeld(() => {
       call.standStill(60_000)
@@ -203,7 +203,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('goes on with a call that the balance no longer covers, and charges it in full', async () => {
+  it('continues a call that the balance no longer covers, and charges it in full', async () => {
     const call = start()
     const [, take] = await call.asked
     call.standStill(60_000)
@@ -221,7 +221,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('cuts off a call that may not be overdrawn if the balance no longer covers it, and charges what was sent', async () => {
+  it('cuts off a call that may not be overdrawn and that the balance no longer covers, and charges what was sent', async () => {
     const call = start({ neverOverdraw: true, limits: { holdOutputTokens: 50 } })
     const [{ signal }, take] = await call.asked
     await take([token('This has been sent to the client.')])
@@ -265,7 +265,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('leaves a key to the call that has taken it, and still reserves the credit', async () => {
+  it('leaves an idempotency key to the call that has taken it, and still reserves the credit', async () => {
     const call = start({ headers: { 'idempotency-key': 'k' } })
     const [, take] = await call.asked
     call.standStill(60_000)
@@ -282,7 +282,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('goes on if the ledger does not answer, asks again, and then takes them again', async () => {
+  it('continues if the ledger does not answer, asks again, and then takes the holds again', async () => {
     const call = start()
     const [, take] = await call.asked
     call.keepWith(() => Promise.reject(new Error('The server is down')))
@@ -327,7 +327,7 @@ describe('a router whose holds were freed', () => {
     await call.engine.close({ graceMs: 0 })
   })
 
-  it('asks nothing more once it is closed', async () => {
+  it('asks nothing more once closed', async () => {
     const call = start()
     await call.asked
     await call.finish()

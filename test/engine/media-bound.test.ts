@@ -27,7 +27,7 @@ const PNG = bytes('89504e470d0a1a0a', 'x'.repeat(300))
 const media = (tokens: number) => ({ tokens, text: '' })
 const textOrMedia = (tokens: number, text: string) => ({ tokens, text })
 
-describe('bytes that are both declared and recognised as', () => {
+describe('bytes both declared and recognised as', () => {
   it.each<[what: string, type: string, start: Buffer]>([
     ['a PNG', 'image/png', PNG],
     ['a JPEG', 'image/jpeg', bytes('ffd8ffe0')],
@@ -62,7 +62,7 @@ describe('bytes that are both declared and recognised as', () => {
       'archive',
     ],
     ['an older Office file', 'application/msword', bytes('d0cf11e0a1b11ae1'), 'archive'],
-  ])('%s may have the whole context, unless the catalogue names their kind', (_, type, start, kind) => {
+  ])('%s may take the whole context, unless the catalogue names their kind', (_, type, start, kind) => {
     const part = file(inline(type, start))
     expect(mediaBound(part, LISTED)).toEqual(media(CONTEXT))
     expect(mediaBound(part, model({ image: 70 }))).toEqual(media(CONTEXT))
@@ -70,7 +70,7 @@ describe('bytes that are both declared and recognised as', () => {
   })
 })
 
-describe('a model may read as text', () => {
+describe('a model may read the following as text:', () => {
   it.each<[what: string, part: ReturnType<typeof file>]>([
     ['a script', file(inline('application/x-python', SCRIPT), 'a.py')],
     ['bytes of no type', file(inline('application/octet-stream', SCRIPT))],
@@ -117,7 +117,7 @@ describe('a model may read as text', () => {
   })
 })
 
-describe('the bound of a file', () => {
+describe('the token bound of a file', () => {
   it('is that of the most expensive kind that it may be', () => {
     const both = Buffer.concat([PNG, Buffer.from('%PDF-1.7')])
     const part = { type: 'image_url', image_url: { url: inline('image/png', both.toString('latin1')) } }
@@ -127,7 +127,7 @@ describe('the bound of a file', () => {
     expect(mediaBound(sound, model({ audio: 70, video: 300 }))).toEqual(media(300))
   })
 
-  it('is the whole context if it is elsewhere, whatever its name says', () => {
+  it('is the whole context if the file is remote, whatever its name says', () => {
     const named = model({ image: 70, pdf: 900 })
     for (const given of [{ file_data: 'https://example.com/a.pdf' }, { file_id: 'file-1' }, {}]) {
       const part = { type: 'file', file: { filename: 'a.pdf', ...given } }
@@ -137,7 +137,7 @@ describe('the bound of a file', () => {
     }
   })
 
-  it('is that of its type for an image, a recording or a video that is elsewhere', () => {
+  it('is that of its type for a remote image, recording or video', () => {
     const named = model({ image: 70, audio: 80, video: 90 })
     const at = (type: string) => ({ type, [type]: { url: 'https://example.com/a' } })
     expect(['image_url', 'audio_url', 'video_url'].map((type) => mediaBound(at(type), named).tokens)).toEqual(
@@ -145,7 +145,7 @@ describe('the bound of a file', () => {
     )
   })
 
-  it('is that of its format for audio, if it is recognised', () => {
+  it('is that of its format for recognised audio', () => {
     const audio = (data: Buffer, format: string) => ({
       type: 'input_audio',
       input_audio: { data: data.toString('base64'), format },
@@ -154,7 +154,7 @@ describe('the bound of a file', () => {
     expect(mediaBound(audio(Buffer.from(SCRIPT), 'mp3'), LISTED)).toEqual(textOrMedia(70, SCRIPT))
   })
 
-  it('is the whole context for files of unknown kinds, if the catalogue names no kind of media', () => {
+  it('is the whole context for files of unknown kinds if the catalogue names no kind of media', () => {
     expect(mediaBound(file(inline('text/plain', 'Hi')), model({ pdf: 900 }))).toEqual(
       textOrMedia(CONTEXT, 'Hi'),
     )

@@ -46,14 +46,14 @@ describe('audio and image tokens', () => {
     expect(costOf(usage, PRICES)).toBe(expected)
   })
 
-  it('cost as much as text without prices of their own, cached and reasoning tokens too', () => {
+  it('without prices of their own cost as much as text, as do cached and reasoning tokens', () => {
     const { audioInput: _, audioOutput: __, imageInput: ___, imageOutput: ____, ...text } = PRICES
     const usage = { prompt: 100, cached: 60, cacheWrite: 10, completion: 50, reasoning: 20 }
     const media = { audioInput: 90, imageInput: 10, audioOutput: 40, imageOutput: 10 }
     expect(costOf({ ...usage, ...media }, text)).toBe(costOf(usage, text))
   })
 
-  it('may cost nothing', () => {
+  it('may be free', () => {
     expect(costOf({ prompt: 10, audioInput: 4 }, { ...PRICES, audioInput: '0' })).toBe(60)
   })
 })
@@ -138,8 +138,8 @@ function* splits(total: number): Generator<readonly [number, number, number]> {
   }
 }
 
-describe('the charge for an input', () => {
-  it('is never less than the bill of a provider, whichever tokens it had cached', () => {
+describe('the charge for an input with media', () => {
+  it("is never less than the provider's bill, whichever tokens it had cached", () => {
     fc.assert(
       fc.property(prompts(1_000), anyPrices, (prompt, list) => {
         expect(costOf(reportOf(prompt), list)).toBeGreaterThanOrEqual(billOf(prompt, list))
@@ -148,7 +148,7 @@ describe('the charge for an input', () => {
     )
   })
 
-  it('is the highest bill that its report allows', () => {
+  it("is the highest bill that the provider's report allows", () => {
     fc.assert(
       fc.property(prompts(3), anyPrices, (prompt, list) => {
         const bills = [...promptsLike(prompt)].map((like) => billOf(like, list))
@@ -159,8 +159,8 @@ describe('the charge for an input', () => {
   })
 })
 
-describe('the charge for an output', () => {
-  it('is the bill of a provider, each token at the price of its kind', () => {
+describe('the charge for an output with media', () => {
+  it("is the provider's bill, with each token at the price of its kind", () => {
     const output = fc.record({
       text: fc.nat({ max: 1_000 }),
       reasoning: fc.nat({ max: 1_000 }),

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { fails } from '../routing/service.js'
 import { startFaultyService } from './faulty-service.js'
 
-describe('the open holds of a router', () => {
-  it('are those of its calls in progress, however many routes each of them takes', async () => {
+describe("a router's number of open holds", () => {
+  it('counts those of its running calls, however many routes each call takes', async () => {
     const dear = { input: '1000', output: '1000' }
     const { faults, service } = await startFaultyService({ routes: [{}, { prices: dear }] })
     const counted: number[] = []
@@ -19,13 +19,13 @@ describe('the open holds of a router', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('include none of a call whose hold was refused', async () => {
+  it('excludes calls whose hold was refused', async () => {
     const { service } = await startFaultyService()
     expect((await service.ask({ max_tokens: 1_000_000 })).status).toBe(402)
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('include none of a call whose hold may not have been taken', async () => {
+  it('excludes calls whose hold may not have been taken', async () => {
     const { faults, service } = await startFaultyService()
     faults.next('hold', 'answer-lost', 'throws')
     expect((await service.ask()).status).toBe(503)
@@ -34,7 +34,7 @@ describe('the open holds of a router', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('include those whose charge is being retried, until it succeeds or is abandoned', async () => {
+  it('includes calls whose charge is being retried, until it succeeds or is abandoned', async () => {
     const { clock, faults, service } = await startFaultyService()
     faults.next('settle', 'throws').next('settle', undefined)
     const answer = service.ask()

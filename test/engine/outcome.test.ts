@@ -118,7 +118,7 @@ const TABLE: readonly Row[] = [
   },
 ]
 
-describe.each(TABLE)('$row', (row) => {
+describe.each(TABLE)('the outcome row $row', (row) => {
   const decided = everyEnd.filter((end) => TABLE.find(({ fits }) => fits(end)) === row)
 
   it('decides at least one end of a call', () => {

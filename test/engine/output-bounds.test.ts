@@ -45,11 +45,11 @@ describe('the output that a hold covers', () => {
     [{ max_tokens: 10, max_completion_tokens: 20 }, 20],
     [{ max_tokens: 30, max_completion_tokens: 20 }, 30],
     [{ max_tokens: 20_000 }, 20_000],
-  ])('is, for %j, %i tokens', (asked, expected) => {
+  ])('for %j is %i tokens', (asked, expected) => {
     expect(bounds(asked)).toMatchObject({ tokens: expected, thinking: 0 })
   })
 
-  it('never exceeds the maximum of the model', () => {
+  it("never exceeds the model's maximum", () => {
     expect(bounds({}, LISTED).tokens).toBe(100)
     expect(bounds({ max_tokens: 5_000 }, LISTED).tokens).toBe(100)
     expect(bounds({ max_tokens: 50 }, LISTED).tokens).toBe(50)
@@ -61,7 +61,7 @@ describe('the output that a hold covers', () => {
     { thinking_budget: 2_000 },
     { chat_template_kwargs: { thinking_budget: 2_000 } },
     { thinking_budget: 2_000, reasoning: { max_tokens: 50 } },
-  ])('includes a budget for thinking, which some servers do not count in the limit: %j', (asked) => {
+  ])('includes a thinking budget, which some servers do not count in the limit: %j', (asked) => {
     expect(bounds(asked)).toEqual({ tokens: BY_DEFAULT, isSent: false, thinking: 2_000 })
     expect(bounds({ ...asked, max_tokens: 3_000 })).toEqual({ tokens: 3_000, isSent: true, thinking: 2_000 })
     expect(bounds({ ...asked, max_tokens: 1_000 })).toEqual({ tokens: 1_000, isSent: true, thinking: 999 })
@@ -76,17 +76,17 @@ describe('the output limit that the router chooses', () => {
   const range = (more: object, model: Model = large, to = route(), room = Infinity, neverOverdraw = true) =>
     output(more, model, neverOverdraw).rangeOn(to, () => room)
 
-  it('is at least 256 and at most the maximum of the model', () => {
+  it("is at least 256 and at most the model's maximum", () => {
     expect(range({})).toEqual({ least: 256, usual: BY_DEFAULT, most: 16_384 })
     expect(range({}, LISTED)).toEqual({ least: 100, usual: 100, most: 100 })
     expect(range({}, { ...MODEL, maxOutputTokens: 1_000 })).toEqual({ least: 256, usual: 1_000, most: 1_000 })
   })
 
-  it('is at most the usual number if the maximum of the model is unknown', () => {
+  it("is at most the usual number if the model's maximum is unknown", () => {
     expect(range({}, MODEL)).toEqual({ least: 256, usual: BY_DEFAULT, most: BY_DEFAULT })
   })
 
-  it('leaves the prompt its part of the context, but is never below 256 for that', () => {
+  it('leaves the prompt its part of the context, but is never reduced below 256 for that', () => {
     expect(range({}, large, route(), 3_000)).toEqual({ least: 256, usual: 3_000, most: 3_000 })
     expect(range({}, large, route(), 9_000)).toEqual({ least: 256, usual: BY_DEFAULT, most: 9_000 })
     for (const room of [255, 0, -70_000]) {
@@ -94,7 +94,7 @@ describe('the output limit that the router chooses', () => {
     }
   })
 
-  it('is the number of the model or of the route if they state one', () => {
+  it('is the number of the model or the route if they state one', () => {
     const stated = { ...large, defaultOutputTokens: 700 }
     const to = route({ defaultOutputTokens: 900 })
     expect(range({}, stated)).toEqual({ least: 256, usual: 700, most: 700 })
@@ -103,17 +103,17 @@ describe('the output limit that the router chooses', () => {
     expect(range({}, stated, to, Infinity, false)).toEqual({ least: 900, usual: 900, most: 900 })
   })
 
-  it('leaves room for a budget for thinking', () => {
+  it('leaves room for a thinking budget', () => {
     expect(range({ thinking_budget: 2_000 })).toEqual({ least: 2_256, usual: 6_096, most: 16_384 })
   })
 
-  it('is no concern of a call that sets one itself', () => {
+  it('does not apply to a call that sets one itself', () => {
     expect(range({ max_tokens: 9_000 })).toEqual({ least: 9_000, usual: 9_000, most: 9_000 })
     const requested = output({ max_tokens: 9_000 }, large, true)
     expect(requested.chosenFor(route(), 9_000)).toBeUndefined()
   })
 
-  it('is known where the provider was sent one', () => {
+  it('is known for routes whose provider was sent one', () => {
     expect(output({}, large, true).chosenFor(route(), 5_000)).toBe(5_000)
     expect(output({}, large, false).chosenFor(route(), 5_000)).toBeUndefined()
     expect(output({}, large, false).chosenFor(route({}, { needsBound: true }), 5_000)).toBe(5_000)
@@ -139,7 +139,7 @@ describe('a reply that could be too long to read', () => {
   })
 
   it.each([{}, { stream: true }, { n: 4 }, { logprobs: false }, { logprobs: true, top_logprobs: 5 }])(
-    'is not one of the usual ones: %j',
+    'does not include the usual case: %j',
     (asked) => {
       expect(bounds({ ...asked, max_tokens: 16_000 }, long).tokens).toBe(16_000)
       expect(bounds(asked, { ...MODEL, maxOutputTokens: 16_000 }).isSent).toBe(false)
@@ -157,12 +157,9 @@ describe('the output limit sent to a provider', () => {
       { max_tokens: 10, max_completion_tokens: 100 },
     ],
     [{ seed: 7 }, { seed: 7 }],
-  ])(
-    "is, for %j, %j: at most the maximum of the model, and absent if the client's is absent",
-    (asked, expected) => {
-      expect(sent(asked, LISTED)).toEqual(expected)
-    },
-  )
+  ])("for %j is %j: at most the model's maximum, and absent if the client's is absent", (asked, expected) => {
+    expect(sent(asked, LISTED)).toEqual(expected)
+  })
 
   it('is always present if nothing may be overdrawn', () => {
     expect(sent({}, MODEL, true)).toEqual({ max_tokens: BY_DEFAULT })
@@ -200,7 +197,7 @@ describe('the output limit sent to a provider', () => {
     expect(sent({ max_completion_tokens: 50, max_tokens: 60 }, model, false, to)).toEqual({ [field]: 60 })
   })
 
-  it('keeps the client’s name if the route supports both or lists none', () => {
+  it("keeps the client's name if the route supports both or lists none", () => {
     for (const supportedParameters of [[OLDER, NEWER], undefined]) {
       const model = { ...LISTED, supportedParameters }
       expect(sent({ max_tokens: 50 }, model)).toEqual({ max_tokens: 50 })
@@ -209,7 +206,7 @@ describe('the output limit sent to a provider', () => {
     expect(sent({}, { ...LISTED, supportedParameters: [OLDER, NEWER] }, true)).toEqual({ [NEWER]: 100 })
   })
 
-  it('is larger than budgets for thinking, and leaves the request itself unchanged', () => {
+  it('is larger than thinking budgets, and leaves the request itself unchanged', () => {
     const asked = {
       max_tokens: 1_000,
       thinking_budget: 1_000,

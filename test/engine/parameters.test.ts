@@ -48,7 +48,7 @@ describe('a model with a list of parameters', () => {
     expect(error?.details).toMatchObject([{ param: 'top_p' }, { param: 'stop' }])
   })
 
-  it('always accepts null, the router’s own fields, and values without effect', () => {
+  it("always accepts null, the router's own fields, and values without effect", () => {
     const fields = {
       temperature: null,
       n: 1,
@@ -101,7 +101,7 @@ describe('a parameter that must be listed', () => {
   const asked = request({ enable_search: true, tools: [{ type: 'web_search' }, { type: 'mcp' }] })
   const names = ['enable_search', 'tools.web_search', 'tools.mcp']
 
-  it('goes to a route if the model, the route or its adapter list it, each a part', () => {
+  it('goes to a route if the model, the route or its adapter each list part of it', () => {
     expect(servesParameters(asked, model(), route())).toBe(false)
     expect(servesParameters(asked, model({ supportedParameters: names }), route())).toBe(true)
     expect(servesParameters(asked, model(), route({ supportedParameters: names }))).toBe(true)
@@ -139,7 +139,7 @@ describe('a parameter that must be listed', () => {
 })
 
 describe('supportsAll', () => {
-  it('checks the list of the route, else of the model, for every parameter', () => {
+  it('checks the list of the route, or of the model if the route has none, for every parameter', () => {
     const asked = request({ temperature: 0, top_p: 0.5 })
     expect(supportsAll(chat, asked, model(), route())).toBe(true)
     expect(supportsAll(chat, asked, model(), route({ supportedParameters: ['temperature'] }))).toBe(false)
@@ -206,7 +206,7 @@ describe('the parameters that a route gets', () => {
     expect(sent(fields, [name])).toEqual(expected)
   })
 
-  it('have no prompt cache marks unless every tier prices cache writes, or the caller’s own key pays', () => {
+  it("have no prompt cache marks unless every tier prices cache writes or the caller's own key pays", () => {
     const mark = { cache_control: { type: 'ephemeral' } }
     const marked = {
       ...mark,

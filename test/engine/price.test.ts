@@ -56,7 +56,7 @@ const markup = fc
 const terms = fc.record({ prices: prices.map((given) => parsePrices(given)), markup })
 
 describe('a price', () => {
-  it('adds up: base and markup are the cost, to the last decimal', () => {
+  it('adds up: base and markup are the cost, to the last decimal place', () => {
     fc.assert(
       fc.property(usage, terms, (tokens, agreed) => {
         const { base, cost, markup: added } = price(tokens, agreed)
@@ -68,7 +68,7 @@ describe('a price', () => {
     )
   })
 
-  it('is, on the wire, the same decimal as in the ledger', () => {
+  it('is the same decimal on the wire as in the ledger', () => {
     fc.assert(
       fc.property(usage, terms, (tokens, agreed) => {
         for (const amount of Object.values(price(tokens, agreed))) {

@@ -182,7 +182,7 @@ describe('the estimate of a prompt', () => {
     })
   })
 
-  it('asks the host’s counter about media, if it counts them', () => {
+  it("asks the host's counter about media if it counts them", () => {
     const counts: TokenCounter = {
       tally() {
         let media = 0
@@ -204,11 +204,11 @@ describe('the estimate of a prompt', () => {
 })
 
 describe('the upper limit of a prompt', () => {
-  it('is its bytes of UTF-8, 16 for each message and 200 for the request, with any adapter', () => {
+  it('is its bytes of UTF-8 plus 16 for each message and 200 for the request, with any adapter', () => {
     expect(bound([user('x'.repeat(12)), user('€')])).toBe(12 + 3 + 32 + 200)
   })
 
-  it('is that of the compatibility form if that is longer', () => {
+  it('uses the compatibility form if that is longer', () => {
     expect(bound([user('\ufdfa')])).toBe(Buffer.byteLength('\ufdfa'.normalize('NFKC')) + 16 + 200)
   })
 
@@ -247,7 +247,7 @@ describe('the upper limit of a prompt', () => {
     expect(bound([user('\u0001')])).toBe(1 + rest)
   })
 
-  it('charges the text of a result as it is', () => {
+  it('charges the text of a result unchanged', () => {
     const messages = [{ role: 'tool', tool_call_id: '', content: '"'.repeat(40) }]
     const made = estimatePrompt(request(messages), MODEL, {
       counter,
@@ -291,11 +291,11 @@ describe('the upper limit of a prompt', () => {
     },
   )
 
-  it('is at most the context of the model', () => {
+  it("is at most the model's context", () => {
     expect(bound([user('x'.repeat(10_000))], {}, { ...MODEL, contextLength: 1_000 })).toBe(1_000)
   })
 
-  it('has, for each medium, the number in the catalogue, else the whole context', () => {
+  it("takes the catalogue's number for each medium, or else the whole context", () => {
     const messages = [user([image(png(10, 10)), image('https://example.com/a.png')])]
     expect(bound(messages, {}, { ...MODEL, mediaTokens: 5_000 })).toBe(10_000 + 4 + 16 + 200)
     expect(bound(messages, {}, { ...MODEL, contextLength: 4_000 })).toBe(4_000)
@@ -348,7 +348,7 @@ describe('a prompt may have media', () => {
     expect(hasMedia(message, more)).toEqual([true, true])
   })
 
-  it('not if it has only text and tools', () => {
+  it('unless it has only text and tools', () => {
     const text = user([{ type: 'text', text: 'Hi' }])
     const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
     const more = { tools, tool_choice: 'auto', modalities: ['text', 'audio'], temperature: 1 }

@@ -111,24 +111,27 @@ const TEXTS: Readonly<Record<string, string>> = {
   'line separators': '\u2028\u2029'.repeat(60),
 }
 
-describe.each(Object.entries(CHAT_TEMPLATES))('the upper limit covers the template of %s', (_, template) => {
-  describe.each<[how: string, escapes?: PromptEscapes]>([
-    ['as it is'],
-    ['with escapes of all but ASCII', 'ascii'],
-    ['with escapes of HTML', 'html'],
-  ])('%s', (_how, escapes) => {
-    it.each(Object.entries(TEXTS))('for %s', (_name, text) => {
-      const chat = chatOf(text, 3)
-      const prompt = rendered(template, chat, escapes)
-      expect(prompt.length).toBeGreaterThan(text.length)
-      const bound = boundOf(chat, escapes)
-      for (const [name, count] of Object.entries(TOKENIZERS)) {
-        expect(countWith(count, template, prompt), name).toBeLessThanOrEqual(bound)
-      }
-      // What the template itself adds has fewer tokens than bytes, so it is taken off on both sides.
-      const empty = chatOf('', 3)
-      const added = byBytes(prompt) - byBytes(rendered(template, empty, escapes))
-      expect(added, 'bytes').toBeLessThanOrEqual(bound - boundOf(empty, escapes))
+describe.each(Object.entries(CHAT_TEMPLATES))(
+  'the upper limit of a prompt covers the template of %s',
+  (_, template) => {
+    describe.each<[how: string, escapes?: PromptEscapes]>([
+      ['as it is'],
+      ['with escapes of all but ASCII', 'ascii'],
+      ['with escapes of HTML', 'html'],
+    ])('the upper limit of a prompt covers %s', (_how, escapes) => {
+      it.each(Object.entries(TEXTS))('for %s', (_name, text) => {
+        const chat = chatOf(text, 3)
+        const prompt = rendered(template, chat, escapes)
+        expect(prompt.length).toBeGreaterThan(text.length)
+        const bound = boundOf(chat, escapes)
+        for (const [name, count] of Object.entries(TOKENIZERS)) {
+          expect(countWith(count, template, prompt), name).toBeLessThanOrEqual(bound)
+        }
+        // What the template itself adds has fewer tokens than bytes, so it is taken off on both sides.
+        const empty = chatOf('', 3)
+        const added = byBytes(prompt) - byBytes(rendered(template, empty, escapes))
+        expect(added, 'bytes').toBeLessThanOrEqual(bound - boundOf(empty, escapes))
+      })
     })
-  })
-})
+  },
+)

@@ -8,7 +8,7 @@ const model: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme', prices: { i
 
 const exactly = (tokens: number) => ({ least: tokens, usual: tokens, most: tokens, step: 1 })
 
-describe('a quote', () => {
+describe('a quote for a route', () => {
   const route = { id: 'r', provider: 'p', adapter: {} as Route['adapter'], upstreamModel: 'u' }
   const input = { atMost: (factor = 1) => 100 * factor, atLeast: 50, hasMedia: false }
   const readPrices = createPriceReader()
@@ -53,7 +53,7 @@ describe('a quote', () => {
     expect(hold(prices)).toBe(1_000_000_000n + 100n * 15_000n + 1_000n * 30_000n)
   })
 
-  it('holds for audio and images if the input may have them, and always for those of the output', () => {
+  it('holds for audio and images if the input may have them, and always if the output may', () => {
     const prices = {
       input: '10',
       output: '20',
@@ -78,7 +78,7 @@ describe('a quote', () => {
     expect(hold({ input: '10', output: '20', tiers })).toBe(100n * 100_000n + 1_000n * 20_000n)
   })
 
-  it('refuses a model without a price, and one with an unreadable price', () => {
+  it('refuses a model without a price or with an unreadable price', () => {
     const { prices: _, ...unpriced } = model
     const ask = (priced: Model) =>
       quote(

@@ -27,7 +27,7 @@ function refuse(limit: Partial<Limit>, more: Partial<LimitReached> = {}) {
 }
 
 describe('a call that a limit refuses', () => {
-  it('names its own budget, the time at which it starts again, and the remedy', () => {
+  it('is told its own budget, the time at which it starts again, and the remedy', () => {
     const { headers, ...told } = refuse({})
     expect(told).toEqual({
       status: 402,
@@ -40,7 +40,7 @@ describe('a call that a limit refuses', () => {
     expect(headers).not.toHaveProperty('retry-after')
   })
 
-  it('names a budget that is too small for the call even if nothing is used', () => {
+  it('is told if a budget is too small for the call even when unused', () => {
     expect(refuse({ amount: 1_000_000_000n, per: 'minute' }, { resetMs: 1 })).toMatchObject({
       headers: { 'x-should-retry': 'false' },
       message: expect.stringMatching(
@@ -53,19 +53,19 @@ describe('a call that a limit refuses', () => {
     [{ of: 'account' }, 'the monthly budget of this account does not cover it.'],
     [{ of: 'app' }, 'the monthly budget of this app does not cover it.'],
     [{ of: 'app', per: 'total' }, 'the total budget of this app does not cover it. It would fit'],
-  ] as const)('is told no figures of another one: %o', (limit, words) => {
+  ] as const)("is told no figures of somebody else's budget: %o", (limit, words) => {
     const { message } = refuse(limit)
     expect(message).toContain(words)
     expect(message).not.toMatch(/0\.5|20/)
   })
 
-  it('names the budget that its user has granted to the app', () => {
+  it('is told the budget that its user has granted to the app', () => {
     expect(refuse({}, { isGrant: true }).message).toContain(
       'the monthly budget of your grant to this app has',
     )
   })
 
-  it('may try again soon if only calls in flight use up the limit', () => {
+  it('may retry soon if only calls in flight use up the limit', () => {
     for (const unit of ['credits', 'tokens'] as const) {
       const { headers, ...told } = refuse({ unit }, { onlyHeld: true })
       expect(told).toMatchObject({ status: 429, code: 'budget_on_hold' })
@@ -77,7 +77,7 @@ describe('a call that a limit refuses', () => {
     )
   })
 
-  it('waits to the end of a rate’s period, and a client library only if that is within a minute', () => {
+  it("waits until the end of a rate's period, and a client library waits only if that is within a minute", () => {
     const rate = { unit: 'requests', amount: 60n, per: 'minute' } as const
     const soon = refuse(rate, { amount: 1n, left: 0n, resetMs: 33_001 })
     expect(soon).toMatchObject({
@@ -101,7 +101,7 @@ describe('a call that a limit refuses', () => {
     expect(month.headers).toMatchObject({ 'retry-after': '2678400', 'x-should-retry': 'false' })
   })
 
-  it('does not wait for tokens that no period has', () => {
+  it('does not wait for tokens that no period ever has', () => {
     const { headers, message } = refuse(
       { unit: 'tokens', amount: 1_000n, per: 'minute' },
       { amount: 5_000n, left: 900n, resetMs: 1_000 },

@@ -76,8 +76,8 @@ function chunksOf(bytes: string): Chunk[] {
     .map((frame) => JSON.parse(frame.slice('data: '.length)))
 }
 
-describe('a stream, whatever the provider sends', () => {
-  it('begins each choice with its role, ends it with one finish reason, and ends with usage and [DONE]', () => {
+describe('a stream to the client, whatever the provider sends,', () => {
+  it('starts each choice with its role, ends it with one finish reason, and ends with usage and [DONE]', () => {
     const { bytes, chunks } = play([chunk({ content: 'Hi' }), chunk({}, 'stop'), chunk({}, 'stop')])
     expect(chunks.map(({ choices }) => choices[0])).toEqual([
       { index: 0, delta: { role: 'assistant', content: 'Hi' }, finish_reason: null },
@@ -130,33 +130,36 @@ describe('a stream, whatever the provider sends', () => {
     ['reasoning_content', { reasoning_content: HM }],
     ['reasoning', { reasoning: HM }],
     ['both', both],
-  ] as const)('for a client that reads %s, sends reasoning in that field alone', (reasoningName, sent) => {
-    it.each([
-      [{ reasoning: HM }, sent],
-      [{ reasoning_content: HM }, sent],
-      [both, sent],
-      [{ reasoning: null, reasoning_content: HM }, sent],
-      [{ reasoning_content: '', reasoning: HM }, sent],
-      [{ reasoning_content: '', reasoning: null }, {}],
-    ])('if the provider sends %j', (given, expected) => {
-      const reasoningOf = (fields: object) =>
-        Object.fromEntries(Object.entries(fields).filter(([name]) => name.startsWith('reasoning')))
-      const streamed = play([chunk({ ...given, content: 'x' })], { reasoningName }).chunks[0]!.choices[0]!
-      expect(reasoningOf(streamed.delta)).toEqual(expected)
-      const whole: ProviderEvent = {
-        type: 'completion',
-        completion: { choices: [{ index: 0, message: { ...given, content: 'x' }, finish_reason: 'stop' }] },
-      }
-      for (const events of [[whole], [chunk({ ...given, content: 'x' })]]) {
-        const { relay: played } = relay({ stream: false, reasoningName })
-        played.take(events)
-        played.endChoices('stop')
-        const { message } = JSON.parse(fromLatin1(played.body(CHARGE))).choices[0]
-        expect(reasoningOf(message)).toEqual(expected)
-        expect(played.completionAtLeast(100)).toBe(expected === sent ? 5 : 0)
-      }
-    })
-  })
+  ] as const)(
+    'a stream for a client that reads %s sends reasoning in that field alone',
+    (reasoningName, sent) => {
+      it.each([
+        [{ reasoning: HM }, sent],
+        [{ reasoning_content: HM }, sent],
+        [both, sent],
+        [{ reasoning: null, reasoning_content: HM }, sent],
+        [{ reasoning_content: '', reasoning: HM }, sent],
+        [{ reasoning_content: '', reasoning: null }, {}],
+      ])('if the provider sends %j', (given, expected) => {
+        const reasoningOf = (fields: object) =>
+          Object.fromEntries(Object.entries(fields).filter(([name]) => name.startsWith('reasoning')))
+        const streamed = play([chunk({ ...given, content: 'x' })], { reasoningName }).chunks[0]!.choices[0]!
+        expect(reasoningOf(streamed.delta)).toEqual(expected)
+        const whole: ProviderEvent = {
+          type: 'completion',
+          completion: { choices: [{ index: 0, message: { ...given, content: 'x' }, finish_reason: 'stop' }] },
+        }
+        for (const events of [[whole], [chunk({ ...given, content: 'x' })]]) {
+          const { relay: played } = relay({ stream: false, reasoningName })
+          played.take(events)
+          played.endChoices('stop')
+          const { message } = JSON.parse(fromLatin1(played.body(CHARGE))).choices[0]
+          expect(reasoningOf(message)).toEqual(expected)
+          expect(played.completionAtLeast(100)).toBe(expected === sent ? 5 : 0)
+        }
+      })
+    },
+  )
 
   it('splits content that arrives in parts into text and reasoning', () => {
     const parts = [
@@ -184,7 +187,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('tool_calls')
   })
 
-  it('numbers the tool calls of each choice from 0, in the order in which they begin', () => {
+  it('numbers the tool calls of each choice from 0, in the order in which they start', () => {
     const call = (index: number, tool: number, name: string) => ({
       index,
       delta: {
@@ -295,7 +298,7 @@ describe('a stream, whatever the provider sends', () => {
     expect([played.failure, played.tokenEvents]).toEqual([undefined, 10_002])
   })
 
-  it('sends a complete reply as a stream to a client that requested one', () => {
+  it('is made from a complete reply if the client requested a stream', () => {
     const completion = {
       choices: [
         {
@@ -322,7 +325,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(chunks[1]!.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' })
   })
 
-  it('sends the fingerprint and the tier of a complete reply to a client that requested a stream', () => {
+  it('has the fingerprint and the tier of a complete reply if the client requested a stream', () => {
     const choices = [0, 1].map((index) => ({ index, message: { content: 'Hi' }, finish_reason: 'stop' }))
     const completion = { system_fingerprint: 'fp', service_tier: 'default', provider: 'x', choices }
     const { chunks } = play([{ type: 'completion', completion }], { n: 2 })
@@ -361,12 +364,12 @@ describe('a stream, whatever the provider sends', () => {
     ])
   })
 
-  it('knows the id that a provider gave its reply, even if the first chunk has none', () => {
+  it('has the id that a provider gave its reply, even if the first chunk has none', () => {
     const filtered = data({ id: '', choices: [], prompt_filter_results: [] })
     expect(play([filtered, chunk({ content: 'Hello' }, 'stop')]).relay.upstreamId).toBe('up')
   })
 
-  it('sees the finish reason of any choice', () => {
+  it('notices the finish reason of any choice', () => {
     const { relay: two } = relay({ n: 2 })
     two.take([
       chunk({ role: 'assistant' }),
@@ -411,7 +414,7 @@ describe('a stream, whatever the provider sends', () => {
       },
     ],
     ['deep nesting', { choices: [{ index: 0, delta: { deep: nested(140) } }] }],
-  ])('after %s sends nothing more, but reads on for the finish and the usage', (_what, event) => {
+  ])('sends nothing more after %s, but is read on for the finish and the usage', (_what, event) => {
     const { meter, relay: read } = relay({ n: 2 })
     const bytes = read.take([
       chunk({ content: 'before' }),
@@ -440,7 +443,7 @@ describe('a stream, whatever the provider sends', () => {
     expect(read.unreadable).toBeUndefined()
   })
 
-  it('counts a stream whose first content is unreadable as begun', () => {
+  it('counts as begun if its first content is unreadable', () => {
     const { relay: read } = relay()
     expect(read.take([chunk({ role: 'assistant' }), chunk({ tool_calls: 'f()' })])).toContain('"role"')
     expect([read.begun, read.tokenEvents > 0]).toEqual([true, true])
@@ -491,7 +494,7 @@ describe('a stream, whatever the provider sends', () => {
     expect([read.unreadable?.reason, read.finished]).toEqual(['invalid-response', true])
   })
 
-  it('still sends the text before an unreadable event', () => {
+  it('still has the text before an unreadable event', () => {
     const { relay: refused } = relay()
     expect(refused.take([chunk({ content: 'before' }), { type: 'data', bytes: '{"choices":' }])).toContain(
       'before',
@@ -499,10 +502,10 @@ describe('a stream, whatever the provider sends', () => {
   })
 })
 
-describe('a stream for a client that gets JSON', () => {
+describe("a provider's stream for a client that gets JSON", () => {
   const call = (index: number, fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
 
-  it('drops a tool call with an unreadable piece, and keeps the others', () => {
+  it('loses a tool call with an unreadable piece, and keeps the others', () => {
     const reply = body([
       chunk({ content: 'Calling. ' }),
       call(0, { id: 'a', function: { name: 'f', arguments: '{"a":' } }),
@@ -613,7 +616,7 @@ describe('a JSON reply', () => {
     ])
   })
 
-  it('contains once what a stream repeats with each piece', () => {
+  it('contains only once what a stream repeats with each piece', () => {
     const reply = body([
       chunk({ function_call: { name: 'f', arguments: '' }, audio: { id: 'audio_1', transcript: 'he' } }),
       chunk({ function_call: { name: 'f', arguments: '{"x"' }, audio: { id: 'audio_1', data: 'AA' } }),
@@ -665,8 +668,8 @@ describe('a JSON reply', () => {
   })
 })
 
-describe('the tokens of a choice', () => {
-  it.each([false, true])('are limited once, even if text follows a complete reply (stream: %s)', (stream) => {
+describe('the token limit of a choice', () => {
+  it.each([false, true])('is applied once, even if text follows a complete reply (stream: %s)', (stream) => {
     const { relay: tested } = relay({ stream })
     const whole = { choices: [{ index: 0, message: { content: 'x'.repeat(32) }, finish_reason: 'stop' }] }
     tested.take([{ type: 'completion', completion: whole }, chunk({ content: 'late' })])
@@ -675,7 +678,7 @@ describe('the tokens of a choice', () => {
   })
 })
 
-describe('splicing', () => {
+describe('the fast path of a stream', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 12 }),
     fc.string({ unit: 'grapheme', maxLength: 8 }),
@@ -767,7 +770,7 @@ describe('splicing', () => {
     expect(spliced.length).toBeGreaterThan(300)
   })
 
-  it('gives the same bytes, facts and mends as parsing, however odd the events between the text are', () => {
+  it('gives the same bytes, facts and repairs as parsing, however odd the events between the text are', () => {
     const call = (fields: object) => ({ choices: [{ index: 0, delta: { tool_calls: [fields] } }] })
     const odd = fc.constantFrom<object>(
       { choices: [{ index: 0, delta: { content: 5 } }] },

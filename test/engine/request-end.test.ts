@@ -39,13 +39,13 @@ describe('the event at the end of a call', () => {
     expect(end.charge).toBeUndefined()
   })
 
-  it('has none of this if no route was tried', async () => {
+  it('names no route if none was tried', async () => {
     const { service } = await start()
     const { facts, providerMs } = await service.end(await service.ask({ max_tokens: 1_000_000 }))
     expect([facts?.model, facts?.provider, providerMs]).toEqual(['acme/fast', undefined, undefined])
   })
 
-  it('is deeply frozen, even with data of the caller and the breaker', async () => {
+  it('is deeply frozen, including data of the caller and the breaker', async () => {
     const { service } = await start()
     service.upstreams[0]!.script(fails(503))
     for (let call = 0; call < 6; call++) await service.end(await service.ask())

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { chat } from '../../src/operations/chat/index.js'
 import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
 
-it('sends nothing of the events that an adapter returns together with the one that cut its reply off', async () => {
+it('a stream sends nothing of the events that an adapter returns together with the one that cut its reply off', async () => {
   const engine = openEngine(
     {
       async chat(_call, take) {

@@ -36,14 +36,14 @@ function stream(reads: readonly ProviderEvent[][], drained: Promise<void>) {
   return { seen, over: engine.run(chat, streamedCall, writer), close: () => engine.close() }
 }
 
-it('sends the end of a stream with its last text, even if the client reads nothing', async () => {
+it('a slow client gets the end of a stream with its last text, even if it reads nothing', async () => {
   const { seen, over, close } = stream([[TOKEN, FINISH]], new Promise(() => {}))
   await over
   expect(seen).toEqual(['write', 'read 1', 'done'])
   await close()
 })
 
-it('reads no more of a stream until the client has accepted the last bytes', async () => {
+it('a slow client stops the reading of a stream until it has accepted the last bytes', async () => {
   let drain = (): void => {}
   const drained = new Promise<void>((resolve) => {
     drain = resolve

@@ -36,7 +36,7 @@ function slowClient() {
   return { writer, take: () => go() }
 }
 
-it('drops the slow followers of a large reply one after the other, and the reply is read to its end and charged', async () => {
+it('a large reply drops its slow followers one after the other, and is read to its end and charged', async () => {
   const clock = createSteppedClock()
   const ends: RequestEnd[] = []
   const engine = openEngine(

@@ -19,7 +19,7 @@ const says: ChatAdapter = {
   },
 }
 
-it('cuts a stream off at the amount on hold, even if a more expensive route took the hold', async () => {
+it('neverOverdraw cuts a stream off at the amount on hold, even if a more expensive route took the hold', async () => {
   const ledger = memoryLedger({ alice: '5' })
   const provider = (id: string, adapter: ChatAdapter, output: string) => ({
     id,

@@ -46,7 +46,7 @@ describe('a fault in an open stream', () => {
     await engine.close({ graceMs: 0 })
   })
 
-  it('also drops it if the call has an Idempotency-Key', async () => {
+  it('also drops the client if the call has an Idempotency-Key', async () => {
     const { engine, faults } = start()
     const { did, writer } = brokenWriter()
     const headers = { ...streamedCall.headers, 'idempotency-key': 'k' }

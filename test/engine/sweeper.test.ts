@@ -22,7 +22,7 @@ function startEngine(expireHolds: LedgerStore['expireHolds'], onEvent?: (event: 
   return { clock, engine }
 }
 
-it('a sweep continues at once if it found as many holds as it requested', async () => {
+it('a sweep of expired holds continues at once if it found as many holds as it requested', async () => {
   const overdue = Array.from({ length: 1_200 }, (_, index) => ({
     holdId: `hold-${index}`,
     account: 'alice',
@@ -47,7 +47,7 @@ it('a sweep continues at once if it found as many holds as it requested', async 
   await engine.close()
 })
 
-it('close() waits for a sweep in progress, so that the ledger gets no request after it', async () => {
+it('closing the router waits for a sweep in progress, so that the ledger gets no request after it', async () => {
   let answer = (_holds: readonly ExpiredHold[]): void => {}
   let sweeps = 0
   const { clock, engine } = startEngine(() => {

@@ -131,7 +131,7 @@ const NOT_PROSE: Readonly<Record<string, string>> = {
   ),
 }
 
-describe.each(Object.entries(TOKENIZERS))('no more tokens than the hold, by %s, has', (_, count) => {
+describe.each(Object.entries(TOKENIZERS))('the hold by %s covers the tokens of', (_, count) => {
   it.each(Object.entries({ ...PROSE, ...CODE, ...NOT_PROSE }))('%s', (_name, text) => {
     expect(held(text)).toBeGreaterThanOrEqual(count(text))
   })
@@ -155,7 +155,7 @@ describe('the hold is at most 1.6 times the o200k tokens of', () => {
   })
 })
 
-describe('the counter of text', () => {
+describe('the default text counter', () => {
   it('holds no more tokens than the text has bytes, whatever the text', () => {
     const everything = repeated(20_000, (random) => String.fromCodePoint(random.int(0x80, 0x1fbff)))
     expect(held(everything)).toBeLessThanOrEqual(Buffer.byteLength(everything))

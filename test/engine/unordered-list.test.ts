@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { UnorderedList } from '../../src/base/unordered-list.js'
 
-it('contains the added items that were not removed, in any order', () => {
+it('an unordered list contains the added items that were not removed, in any order', () => {
   const step = fc.record({ which: fc.integer({ min: 0, max: 5 }), isIn: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {

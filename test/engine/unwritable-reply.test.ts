@@ -75,7 +75,7 @@ async function ask(
   return { sent, charged: 5_000_000_000n - posted, events, held }
 }
 
-describe('a reply of an adapter that cannot be written as JSON', () => {
+describe("an adapter's reply that cannot be written as JSON", () => {
   const unwritable: [string, ProviderEvent][] = [
     ['a JSON reply with a BigInt in a choice', completion({ logprobs: { content: [{ bytes: 1n }] } })],
     ['a JSON reply with a value that throws when it is written', completion({ extra: throwsWhenWritten })],
@@ -101,7 +101,7 @@ describe('a reply of an adapter that cannot be written as JSON', () => {
   })
 })
 
-it('treats a BigInt count as missing, and the host gets a report', async () => {
+it('with a BigInt count is treated as if the count were missing, and the host gets a report', async () => {
   const usage = { prompt: 3n, completion: 2 } as unknown as UsageReport
   const { charged, events, sent } = await ask(completion(), false, undefined, usage)
   expect(JSON.parse(sent[0]!.body).usage).toMatchObject({ prompt_tokens: 2, charge: { basis: 'estimated' } })
@@ -115,7 +115,7 @@ it.each([
   ['a BigInt', 1n],
   ['a function', () => 1],
   ['a value that throws when it is written', throwsWhenWritten],
-])('reports the end of a call even if the body from the host’s parser contains %s', async (_, action) => {
+])("the end of a call is reported even if the body from the host's parser contains %s", async (_, action) => {
   const { charged, events } = await ask(completion(), false, undefined, USAGE, { action, connected: [1] })
   const ends = events.filter(({ type }) => type === 'request-end')
   expect(ends).toMatchObject([{ outcome: 'completed', connected: [1] }])

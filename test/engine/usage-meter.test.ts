@@ -21,7 +21,7 @@ describe('the usage meter', () => {
     })
   })
 
-  it('keeps a reported zero a zero', () => {
+  it('keeps a reported zero', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 0, completion: 0 }, true)
     expect(usage.reported(true)).toBe(true)
@@ -179,7 +179,7 @@ describe('the usage meter', () => {
     ])
   })
 
-  it('reports each part that is larger than its whole', () => {
+  it('reports each part that is larger than its total', () => {
     const { implausible, usage } = meter()
     usage.snapshot({ prompt: 10, cached: 6, cacheWrite: 5, completion: 4 }, true)
     usage.snapshot({ audioInput: 11, audioOutput: 3, imageOutput: 2 }, true)
@@ -191,14 +191,14 @@ describe('the usage meter', () => {
     ])
   })
 
-  it('reports no part before its whole has come', () => {
+  it('does not report a part before its total has arrived', () => {
     const { implausible, usage } = meter()
     usage.snapshot({ cached: 6, reasoning: 3 }, false)
     usage.snapshot({ prompt: 10, completion: 4 }, true)
     expect(implausible).toEqual([])
   })
 
-  it('counts a report in the event of a failure as final, whatever else is in the event', () => {
+  it('counts a report in the event of a failure as final, whatever else the event contains', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 10, completion: 4 }, false, true)
     usage.token()
@@ -269,7 +269,7 @@ describe('the usage meter', () => {
     expect(usage.reported(true)).toBe(false)
   })
 
-  it('charges an interrupted reply by the interim prompt and the larger completion', () => {
+  it('charges an interrupted reply for the interim prompt and the larger completion', () => {
     const { usage } = meter()
     usage.snapshot({ prompt: 12, completion: 1 }, false)
     expect(usage.asEstimated(ESTIMATES).usage).toMatchObject({ prompt: 12, completion: 5 })

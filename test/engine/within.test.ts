@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { DeadlinePassed, within } from '../../src/engine/asking/within.js'
 import { createSteppedClock, turns } from '../helpers/stepped-clock.js'
 
-describe('an answer within its time', () => {
-  it('sets no timer if the answer is there', async () => {
+describe('an answer awaited with a deadline', () => {
+  it('sets no timer if the answer is already there', async () => {
     const clock = createSteppedClock()
     const answer = within(clock, 100, Promise.resolve('there'))
     const refusal = within(clock, 100, Promise.reject(new Error('no'))) as Promise<never>
@@ -13,7 +13,7 @@ describe('an answer within its time', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('waits for a slow one, and then releases its timer', async () => {
+  it('waits for a slow answer, and then releases its timer', async () => {
     const clock = createSteppedClock()
     let give = (_answer: string): void => {}
     const answer = within(clock, 100, new Promise<string>((resolve) => (give = resolve)))

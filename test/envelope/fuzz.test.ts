@@ -145,7 +145,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-it('refuses 10,000 mutated envelopes, never throws and prints nothing', async () => {
+it('opening refuses 10,000 mutated envelopes, never throws and prints nothing', async () => {
   const printed = (['log', 'info', 'warn', 'error', 'debug'] as const).map((name) => vi.spyOn(console, name))
   const warned = vi.spyOn(process, 'emitWarning')
   const seen = new Map<string, number>()

@@ -91,7 +91,7 @@ describe('keyring', () => {
     expect(await outcome(envelope, undefined, keyring([other]))).toBe('invalid')
   })
 
-  it('finds a key by a kid that is a property of every object', async () => {
+  it('finds a key by a kid that is also a property of every object', async () => {
     for (const kid of ['__proto__', 'constructor', 'toString']) {
       const ring = keyring([await generateEnvelopeKey(kid)], { clock })
       const envelope = await sealProviderKey(RIGHT, ring.publicKeys().keys[0]!)

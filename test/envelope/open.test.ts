@@ -34,7 +34,7 @@ describe('a valid envelope', () => {
     expect(await outcome(craft({ payload: { ...RIGHT, exp: SECONDS + 1 } }))).toBe(PROVIDER_KEY)
   })
 
-  it('opens as a secret that does not print', async () => {
+  it('opens as a secret that does not print itself', async () => {
     const result = await open(craft())
     expect(result).toEqual({ ok: true, secret: expect.anything() })
     expect(`${JSON.stringify(result)} ${String(result.ok && result.secret)}`).not.toContain(PROVIDER_KEY)
@@ -61,14 +61,14 @@ describe('a valid envelope', () => {
   })
 })
 
-describe('an envelope for another use', () => {
+describe('an envelope for another purpose', () => {
   it.each([
     ['provider', { provider: 'anthropic' }],
     ['provider in different case', { provider: 'OpenAI' }],
     ['provider with a space', { provider: 'openai ' }],
     ['account', { account: 'bob' }],
     ['account written with other code units', { account: 'alice\u0301' }],
-  ])('is a mismatch: another %s', async (_what, other) => {
+  ])('is a mismatch if another %s is expected', async (_what, other) => {
     expect(await outcome(craft(), { ...BINDING, ...other })).toBe('mismatch')
     expect(await outcome(craft({ payload: { ...RIGHT, ...other } }))).toBe('mismatch')
   })
@@ -80,11 +80,11 @@ describe('an envelope for another use', () => {
 })
 
 describe('an envelope that has expired', () => {
-  it.each([0, 1, SECONDS - 1, SECONDS])('is expired: exp %i', async (exp) => {
+  it.each([0, 1, SECONDS - 1, SECONDS])('is reported as expired: exp %i', async (exp) => {
     expect(await outcome(craft({ payload: { ...RIGHT, exp } }))).toBe('expired')
   })
 
-  it('is only a mismatch to an account that it was not sealed for', async () => {
+  it('is only a mismatch for an account that it was not sealed for', async () => {
     const envelope = craft({ payload: { ...RIGHT, exp: 1 } })
     expect(await outcome(envelope, { ...BINDING, account: 'bob' })).toBe('mismatch')
   })
@@ -141,7 +141,7 @@ describe('a text that is not an envelope', () => {
   })
 })
 
-describe('a header that version 1 does not allow', () => {
+describe('an envelope header that version 1 does not allow', () => {
   const headers: [string, Craft['header']][] = [
     ['zip', (right) => ({ ...right, zip: 'DEF' })],
     ['crit', (right) => ({ ...right, crit: ['exp'], exp: 1 })],
@@ -214,7 +214,7 @@ describe('a header that version 1 does not allow', () => {
     ['with a wrapped key', { alg: 'ECDH-ES+A256KW', enc: 'A256GCM' }],
     ['with AES-128', { alg: 'ECDH-ES', enc: 'A128GCM' }],
     ['with AES-CBC', { alg: 'ECDH-ES', enc: 'A256CBC-HS512' }],
-  ])('is invalid if the JWE is correct but created in another way: %s', async (_what, header) => {
+  ])('is invalid even if the JWE is correct but created in another way: %s', async (_what, header) => {
     const { kty, crv, x, y, kid } = p256
     const publicKey = await importJWK({ kty, crv, x, y } as Parameters<typeof importJWK>[0], header.alg)
     const jwe = await new CompactEncrypt(Buffer.from(JSON.stringify(RIGHT)))
@@ -224,7 +224,7 @@ describe('a header that version 1 does not allow', () => {
   })
 })
 
-describe('a payload that version 1 does not allow', () => {
+describe('an envelope payload that version 1 does not allow', () => {
   const payloads: [string, unknown][] = [
     ['no key', BINDING],
     ['an empty key', { ...RIGHT, key: '' }],
@@ -270,13 +270,13 @@ describe('a payload that version 1 does not allow', () => {
     expect(await outcome(envelope, { ...BINDING, account: '\ufffd' })).toBe('invalid')
   })
 
-  it('is invalid for every account if it names none', async () => {
+  it('is invalid for every account if it names no account', async () => {
     const envelope = craft({ payload: { key: PROVIDER_KEY, provider: 'openai' } })
     expect(await outcome(envelope, { provider: 'openai', account: 'undefined' })).toBe('invalid')
   })
 })
 
-it('has the same reasons for a sealed envelope that does not open', async () => {
+it('a sealed envelope that does not open gives the same reasons', async () => {
   const envelope = await sealProviderKey({ ...RIGHT, expiresAt: NOW }, p256)
   expect(await open(envelope)).toEqual({ ok: false, reason: 'expired' })
   expect(await open(envelope, { ...BINDING, provider: 'other' })).toEqual({ ok: false, reason: 'mismatch' })

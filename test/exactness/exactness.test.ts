@@ -31,12 +31,12 @@ function only(name: string | RegExp): readonly Scenario[] {
   return SCENARIOS.filter((scenario) => scenario.name.match(name) !== null)
 }
 
-describe('the benchmark of billing', () => {
+describe('the billing benchmark', () => {
   it('asks for as many tokens as its provider bills', () => {
     expect(encode(PROMPT)).toHaveLength(93)
   })
 
-  it('has a provider that also reads requests in chunks, as proxies send them', async () => {
+  it('has a provider that also reads chunked requests, as proxies send them', async () => {
     const provider = await BookedProvider.start()
     provider.follow({ usage: 'asked', spelling: 'openai', cached: 0, ending: 'whole' })
     const post = request(`${provider.baseUrl}/chat/completions`, { method: 'POST' })
@@ -47,7 +47,7 @@ describe('the benchmark of billing', () => {
     await provider.close()
   })
 
-  it('prints 0 in every column for a gateway that is exact', async () => {
+  it('prints 0 in every column for an exact gateway', async () => {
     const target = fakeTarget()
     const outcomes = await runTarget(target, READABLE)
     expect(outcomes.filter((outcome) => !isOffered(outcome) || !isExact(outcome))).toEqual([])
@@ -59,7 +59,7 @@ describe('the benchmark of billing', () => {
     expect(difference(scoreOf(outcomes, 'without incident', 'JSON'))).toBe(1n)
   })
 
-  it('finds a usage that the gateway does not understand', async () => {
+  it('finds usage that the gateway does not understand', async () => {
     const outcomes = await runTarget(fakeTarget(), only('cachedContentTokenCount'))
     expect(scoreOf(outcomes, 'cachedContentTokenCount')).toMatchObject({ charged: 0n, losses: 1 })
   })
@@ -75,7 +75,7 @@ describe('the benchmark of billing', () => {
     expect(isExact(scoreOf(outcomes, 'without incident', 'JSON'))).toBe(true)
   })
 
-  it('finds calls at once that exceed a limit, unless the target announces it', async () => {
+  it('finds concurrent calls that exceed a limit, unless the target announces that', async () => {
     const plant: Plant = 'checks-then-charges'
     const excess = EACH * BigInt(SMALL.crowd - SMALL.fits)
     const outcomes = await runTarget(fakeTarget(plant), only('at once'))
@@ -132,7 +132,7 @@ describe('the benchmark of billing', () => {
   })
 })
 
-describe('the built package', () => {
+describe('the built package in the billing benchmark', () => {
   it.each(['memory', 'SQLite'] as const)(
     'has 0 in every column, with stores in %s',
     async (stores) => {

@@ -6,7 +6,7 @@ import { createApp } from '../../examples/server/app.js'
 import { listen, openBrowser, violations } from '../console/browser/visit.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
-it('a user connects the demo app, asks it, sees the cost, connects it again after an operator has cut it off, and disconnects it', {
+it("in the Connect example, a user connects the demo app, asks it, sees the cost, reconnects after an operator's revocation, and disconnects", {
   timeout: 120_000,
 }, async () => {
   const { file, remove } = await createTestFile()
@@ -73,7 +73,7 @@ it('a user connects the demo app, asks it, sees the cost, connects it again afte
   }
 })
 
-it('the login of the example goes on to Connect alone', async () => {
+it('the login of the Connect example redirects only to Connect', async () => {
   const { file, remove } = await createTestFile()
   const host = createServer()
   const origin = await originOf(host)

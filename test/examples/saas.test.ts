@@ -111,7 +111,7 @@ const foreign: readonly Record<string, string>[] = [
 ]
 
 it.each(['/sign-up', '/sign-in', '/keys', '/top-up', '/keys/one/revoke', '/keys/apps/one/cap'])(
-  'refuses a form of another site at %s, and takes one of its own',
+  'the saas example refuses a form from another site at %s, and accepts its own',
   async (path) => {
     const post = (headers: Record<string, string>) =>
       fetch(base + path, { method: 'POST', redirect: 'manual', headers, body: new URLSearchParams() })
@@ -123,7 +123,7 @@ it.each(['/sign-up', '/sign-in', '/keys', '/top-up', '/keys/one/revoke', '/keys/
   },
 )
 
-it('goes back to its own origin after a checkout, whatever host a request names', async () => {
+it('the saas example returns to its own origin after a checkout, whatever host a request names', async () => {
   const visitor = new Visitor()
   await visitor.sign('/sign-up')
   const before = stripe.sessions.length
@@ -152,7 +152,7 @@ it('goes back to its own origin after a checkout, whatever host a request names'
   }
 })
 
-it('signs in with a cookie that is secure if its public origin is, also behind a proxy', async () => {
+it('the saas example signs in with a secure cookie if its public origin is https, even behind a proxy', async () => {
   const cookies: unknown[] = []
   const res = { cookie: (_name: string, _value: string, options: unknown) => cookies.push(options) }
   const id = await new Users(database.pool, base).add('proxied@acme.example', 'long enough')
@@ -170,7 +170,7 @@ it.each([
   ['/keys/apps/of-another/disconnect', {}, 404],
   ['/sign-up', { email: 'a\0b@acme.example', password: 'long enough' }, 400],
 ] as const)(
-  'refuses what a user gets wrong, and what is of others, at %s with %o',
+  'the saas example refuses invalid and foreign input at %s with %o',
   async (path, fields, status) => {
     const visitor = new Visitor()
     await visitor.sign('/sign-up')
@@ -266,7 +266,7 @@ beforeEach(async () => {
 })
 
 describe('examples/saas', () => {
-  it('takes a user from sign-up to a call that is charged exactly', async () => {
+  it('takes a user from sign-up to an exactly charged call', async () => {
     const client = await visitor.client()
     const ask = () => client.chat.completions.create({ model: 'acme/fast', messages })
     await expect(ask()).rejects.toMatchObject({
@@ -284,7 +284,7 @@ describe('examples/saas', () => {
     expect(page).toContain('laptop &#60;1&#62;')
   })
 
-  it('knows its users again, and nobody else', async () => {
+  it('recognises its own users again, and nobody else', async () => {
     expect((await new Visitor().post('/keys')).status).toBe(401)
     expect((await visitor.sign('/sign-up')).status).toBe(409)
     expect((await visitor.sign('/sign-in', 'a guess')).status).toBe(401)
@@ -295,7 +295,7 @@ describe('examples/saas', () => {
     expect(await visitor.balance()).toBe(nanos('5'))
   })
 
-  it('ends a session after its days', async () => {
+  it('ends a session after its lifetime in days', async () => {
     expect((await visitor.agent.visit('/keys')).status).toBe(200)
     await database.pool.query('update sessions set expires_at = now()')
     expect((await visitor.agent.visit('/keys')).status).toBe(401)
@@ -305,7 +305,7 @@ describe('examples/saas', () => {
     expect(rows).toEqual([{ is_live: true }])
   })
 
-  it('takes only so many sign-ups and guesses from an address', async () => {
+  it('limits sign-ups and password guesses per address', async () => {
     const statuses: number[] = []
     for (let tries = 0; tries < 31; tries++) statuses.push((await visitor.sign('/sign-in', 'x')).status)
     // The sign-up of this visitor was the first.
@@ -313,7 +313,7 @@ describe('examples/saas', () => {
     expect((await new Visitor().sign('/sign-up')).status).toBe(303)
   })
 
-  it('stops a key at its budget, and revokes only keys of the user', async () => {
+  it("stops a key at its budget, and revokes only the user's own keys", async () => {
     await topUp(500)
     const client = await visitor.client('1')
     const ask = (content: string) =>
@@ -380,7 +380,7 @@ describe('examples/saas', () => {
     expect(await visitor.get('/keys')).not.toContain('Notes')
   })
 
-  it('sends a user who signs in on to Connect, and nowhere else', async () => {
+  it('redirects a user who signs in only to Connect', async () => {
     for (const [to, location] of [
       ['https://evil.example/', '/keys'],
       ['//evil.example/connect/', '/keys'],
@@ -391,8 +391,8 @@ describe('examples/saas', () => {
     }
   })
 
-  describe('the webhook of Stripe', () => {
-    it('posts a payment once, however often and at once it is reported', async () => {
+  describe("with Stripe's webhook", () => {
+    it('posts a payment once, however often and concurrently it is reported', async () => {
       const number = await visitor.checkout(20)
       const paid = session(number)
       const statuses = await Promise.all(
@@ -419,7 +419,7 @@ describe('examples/saas', () => {
       expect(await visitor.balance()).toBe(0n)
     })
 
-    it('takes each refund away once, and gives a failed one back, in any order', async () => {
+    it('takes each refund back once, and restores a failed refund, in any order', async () => {
       const number = await topUp(20)
       const refund = (id: string, cents: number, status: string) => ({
         id,
@@ -443,7 +443,7 @@ describe('examples/saas', () => {
       expect(await visitor.balance()).toBe(nanos('14.5'))
     })
 
-    it('takes credits away while a payment is disputed, and also before it is reported', async () => {
+    it('takes credits back while a payment is disputed, even before the payment is reported', async () => {
       const number = await visitor.checkout(20)
       const dispute = { id: `dp_${number}`, object: 'dispute', amount: 2000, payment_intent: `pi_${number}` }
       expect(await deliver('charge.dispute.funds_withdrawn', dispute)).toBe(200)
@@ -454,7 +454,7 @@ describe('examples/saas', () => {
       expect(await visitor.balance()).toBe(nanos('20'))
     })
 
-    it('lets Stripe send an event again that could not be posted', async () => {
+    it('lets Stripe resend an event that could not be posted', async () => {
       const number = await topUp(20)
       const refund = {
         id: `re_${number}`,
@@ -475,12 +475,12 @@ describe('examples/saas', () => {
     })
   })
 
-  it('refuses amounts that it does not sell', async () => {
+  it('the saas example refuses amounts that it does not sell', async () => {
     for (const dollars of ['4', '501', '5.5', '-5', 'x', ''])
       expect((await visitor.post('/top-up', { dollars })).status).toBe(400)
   })
 
-  it('runs from its file, and keeps what was edited in the database', { timeout: 60_000 }, async () => {
+  it('the saas example runs from its file and keeps edits in the database', { timeout: 60_000 }, async () => {
     const program = runFile('examples/saas/app.ts', {
       PORT: '0',
       DATABASE_URL: database.url,

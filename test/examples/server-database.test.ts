@@ -35,7 +35,7 @@ async function refusal(settings: DatabaseSettings): Promise<{ message: string; l
   return { message: error.message, lines }
 }
 
-describe('the SQLite file of the example', () => {
+describe("the example server's SQLite file", () => {
   const sqlite = (file: string) => ({ kind: 'sqlite', file }) as const
 
   it('is created with its folders if it does not exist', async () => {
@@ -48,7 +48,7 @@ describe('the SQLite file of the example', () => {
     await opened.close()
   })
 
-  it('is refused if pages of it are damaged', async () => {
+  it('is refused if some of its pages are damaged', async () => {
     const stores = sqliteStores({ file: place.file })
     await stores.ready()
     await stores.close()
@@ -59,7 +59,7 @@ describe('the SQLite file of the example', () => {
     )
   })
 
-  it('is refused if it is a folder, or its folder is a file', async () => {
+  it('is refused if it is a folder, or its parent is a file', async () => {
     mkdirSync(join(dirname(place.file), 'folder'))
     writeFileSync(place.file, '')
     const folder = join(dirname(place.file), 'folder')
@@ -72,7 +72,7 @@ describe('the SQLite file of the example', () => {
     expect(inFile.message).toContain('Correct its folder and owner')
   })
 
-  it('is refused after a wait if another program has it locked', { timeout: 90_000 }, async () => {
+  it('is refused after a wait if another program holds a lock on it', { timeout: 90_000 }, async () => {
     const other = new Database(place.file)
     other.exec('pragma locking_mode = exclusive; begin exclusive; create table other (id)')
     try {
@@ -85,7 +85,7 @@ describe('the SQLite file of the example', () => {
   })
 })
 
-describe('the PostgreSQL database of the example', () => {
+describe("the example server's PostgreSQL database", () => {
   let database: TestDatabase
 
   beforeEach(async () => {
@@ -142,13 +142,13 @@ describe('the PostgreSQL database of the example', () => {
       },
       'refuses this user',
     ],
-  ])('says what to do if %s, and never shows the password', async (_, change, part) => {
+  ])('leads to advice if %s, and never shows the password', async (_, change, part) => {
     const { message } = await refusal(changed(change))
     expect(message).toContain(part)
     expect(message).not.toContain('hunter2')
   })
 
-  it('says what to do if the user may not create a schema', async () => {
+  it('leads to advice if the user may not create a schema', async () => {
     const role = `bystander_${randomBytes(4).toString('hex')}`
     await database.pool.query(`create role ${role} login password 'hunter2'`)
     try {

@@ -40,7 +40,7 @@ const upstream = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'sk-upstream' }
 const modelIds = async () => (await admin.listModels()).map(({ id }) => id)
 const routeIds = async () => (await admin.listRoutes()).map(({ id }) => id)
 
-describe('models and routes from the settings of the example', () => {
+describe("the models and routes in the example server's settings", () => {
   it('are written to the stores, with the key encrypted', async () => {
     await offer(admin, [model('b'), model('a')], upstream)
     expect(await modelIds()).toEqual(['b', 'a'])
@@ -57,7 +57,7 @@ describe('models and routes from the settings of the example', () => {
     ])
   })
 
-  it('replace those of former settings, and leave an operator’s models, routes and changes', async () => {
+  it("replace those of former settings, but keep an operator's models, routes and changes", async () => {
     await offer(admin, [model('a'), model('b'), model('c')], upstream)
     await admin.putModel({ id: 'a', prices: { input: '7', output: '8' } })
     const { secretKeyId: _, ...offered } = (await admin.listRoutes({ model: 'a' }))[0]!
@@ -83,7 +83,7 @@ describe('models and routes from the settings of the example', () => {
   })
 })
 
-describe('the key beside the database', () => {
+describe("the example server's key beside the database", () => {
   const settings = () => ({ kind: 'sqlite', file: place.file }) as const
 
   it('is created once, readable only by its owner', () => {

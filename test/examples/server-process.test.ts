@@ -97,7 +97,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(server.said.stderr).toBe('')
   })
 
-  describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
+  describe.each(['SQLite', 'PostgreSQL'])('on %s, npm start', (engine) => {
     it('keeps balances and keys after kill -9, and prints which database it uses', async () => {
       const folder = join(dirname(place.file), '.data')
       const file = join(folder, 'credits.db')
@@ -146,7 +146,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     })
   })
 
-  it('shows no key if it cannot listen, and does not change the keys', async () => {
+  it('npm start shows no key if it cannot listen, and does not change the keys', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
@@ -164,13 +164,13 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ rows: 0n }])
   })
 
-  it('names the setting that is wrong', async () => {
+  it('npm start names the setting that is wrong', async () => {
     const { child, said: output } = run({ PORT: 'http' })
     expect(await once(child, 'close')).toEqual([1, null])
     expect(output.stderr).toBe('PORT must be a number from 0 to 65535, such as 3000; got "http".\n')
   })
 
-  it('says what to do about a file that is not a database', async () => {
+  it('npm start explains what to do about a file that is not a database', async () => {
     writeFileSync(place.file, 'Nothing that SQLite could read. '.repeat(200))
     const { child, said: output } = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     expect(await once(child, 'close')).toEqual([1, null])

@@ -62,7 +62,7 @@ async function provider(models: string[]): Promise<StandIn> {
 }
 
 describe('the example server', () => {
-  it('completes and streams for both credentials, with the app’s markup of 20 %', async () => {
+  it("completes and streams for both credentials, with the app's markup of 20 %", async () => {
     const { example, client, lines } = await start()
     const { apiKey, accessToken } = await tokensOf(example)
     expect(apiKey).toMatch(/^sk-[\w-]{32,}$/)
@@ -90,7 +90,7 @@ describe('the example server', () => {
     expect(first.accessToken).not.toBe(second.accessToken)
   })
 
-  it('shows its keys once, keeps them after a restart, and then shows how they begin and end', async () => {
+  it('shows its keys once, keeps them after a restart, and then shows only their beginnings and ends', async () => {
     const first = await start()
     const tokens = await tokensOf(first.example)
     await first.close()
@@ -214,7 +214,7 @@ describe('the example server', () => {
     expect(reply.model).toBe('acme/fast')
   })
 
-  it('says why the models of a provider cannot be listed, and leaves nothing open', async () => {
+  it("explains why a provider's models cannot be listed, and leaves nothing open", async () => {
     const upstream = await provider([])
     const database = await freshDatabase()
     const failure = (settings: ExampleOptions['upstream']) =>

@@ -3,7 +3,7 @@ import { readSettings, SettingsError } from '../../examples/server/settings.js'
 
 const database = { kind: 'sqlite', file: '.data/compat-router.db' }
 
-describe('readSettings', () => {
+describe('readSettings of the example server', () => {
   it('listens on the loopback address and port 3000 by default', () => {
     expect(readSettings({})).toEqual({ host: '127.0.0.1', port: 3000, database, newKeys: false })
     const empty = { PORT: '', HOST: '', UPSTREAM_BASE_URL: '', DATABASE_URL: '', COMPAT_ROUTER_FILE: '' }
@@ -32,7 +32,7 @@ describe('readSettings', () => {
     })
   })
 
-  it('reads the same variables for its database as the package’s command line', () => {
+  it("reads the same variables for its database as the package's command line", () => {
     const url = 'postgresql://me@db.example.com/credits'
     expect(readSettings({ COMPAT_ROUTER_FILE: '/var/credits.db' }).database).toEqual({
       kind: 'sqlite',

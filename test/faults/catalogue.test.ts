@@ -38,7 +38,7 @@ describe('the catalogue of faults', () => {
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
   })
 
-  it('is the table of docs/faults.md, and the README counts its rows', () => {
+  it('matches the table of docs/faults.md, and the README states its number of rows', () => {
     const scores = FAULTS.map((fault): Score => {
       const doors = doorsOf(fault).map(({ name }): Column => name)
       const columns = doors.length === 0 ? (['embeddings'] as const) : doors
@@ -52,7 +52,7 @@ describe('the catalogue of faults', () => {
   })
 })
 
-describe('the scoreboard', () => {
+describe('the scoreboard of faults', () => {
   it('shows the difference between charge and due to the last digit', () => {
     const [fault] = FAULTS
     const table = scoreTable([

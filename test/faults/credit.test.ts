@@ -19,7 +19,7 @@ async function start(options: BenchOptions = {}): Promise<Bench> {
 }
 
 describe('an account without enough credit', () => {
-  it.each([true, false])('is refused, and told not to retry (stream: %s)', async (stream) => {
+  it.each([true, false])('is refused and told not to retry (stream: %s)', async (stream) => {
     const bench = await start({ accounts: { [PAYER]: '0.004363999' } })
     const { client } = bench.call(stream)
     await client.over
@@ -39,7 +39,7 @@ describe('an account without enough credit', () => {
     expect(bench.upstream.requests).toEqual([])
   })
 
-  it('that is unknown is refused the same way', async () => {
+  it('is refused the same way if it is unknown', async () => {
     const bench = await start({ accounts: {} })
     const { client } = bench.call(false)
     await client.over
@@ -48,7 +48,7 @@ describe('an account without enough credit', () => {
   })
 
   it.each([true, false])(
-    'because of its other calls is told to retry, and then succeeds (stream: %s)',
+    'is told to retry if its other calls hold the credit, and then succeeds (stream: %s)',
     async (stream) => {
       const bench = await start({ accounts: { [PAYER]: '0.008' } })
       const taken = takeOver(bench)
@@ -79,7 +79,7 @@ describe('an account without enough credit', () => {
 })
 
 describe('a call without max_tokens', () => {
-  it('does not block its account: the next one fits next to it', async () => {
+  it('does not block its account: the next call fits next to it', async () => {
     // A model with up to 200,000 output tokens, for 4.8 credits. Two holds for 4,096 of them fit in 0.3.
     const bench = await start({ accounts: { [PAYER]: '0.3' }, model: { maxOutputTokens: 200_000 } })
     const taken = takeOver(bench)
@@ -141,7 +141,7 @@ describe('simultaneous calls on one account', () => {
       ]),
     )
 
-  it('get exactly what fits: of 1,000 with credit for 100, the first 100', async () => {
+  it('get exactly as many as fit: of 1,000 with credit for 100, the first 100', async () => {
     const { bench, ask } = await crowd({ accounts: { [PAYER]: '0.222' } })
     const gate = createDeferred()
     bench.upstream.script(async (reply) => {

@@ -40,7 +40,7 @@ function inPromises(ledger: LedgerStore): LedgerStore {
   }
 }
 
-describe('an internal fault after the provider’s reply', () => {
+describe("an internal fault after the provider's reply", () => {
   it.each([
     [true, 0, 'at once'],
     [true, 1, 'at once'],

@@ -97,7 +97,7 @@ async function charged(bench: Bench, { client, id }: BenchCall): Promise<string>
   return assertOneCharge({ requestId: id, wire: client.text, end, ledger: bench.ledger })
 }
 
-describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => {
+describe.each(phases)('closing the router while $name', ({ byok, wrap, body, headers }) => {
   it.each([true, false])(
     'refuses the call after the grace period, without calling a provider (stream: %s)',
     async (stream) => {
@@ -132,7 +132,7 @@ describe.each(phases)('closing while $name', ({ byok, wrap, body, headers }) => 
   })
 })
 
-describe('closing while the credential is looked up', () => {
+describe('closing the router while a credential is looked up', () => {
   it.each([0, GRACE_MS])('refuses the call, which had not yet started (grace: %s)', async (graceMs) => {
     const gate = new Gate()
     const bench = await start({
@@ -152,7 +152,7 @@ describe('closing while the credential is looked up', () => {
   })
 })
 
-describe('closing while a body is read', () => {
+describe('closing the router while a body is read', () => {
   it('refuses the call after the grace period', async () => {
     const bench = await start()
     const client = await RawClient.connect(bench.port)
@@ -169,8 +169,8 @@ describe('closing while a body is read', () => {
   })
 })
 
-describe('closing while a charge is posted', () => {
-  it.each([true, false])('waits until it is posted (stream: %s)', async (stream) => {
+describe('closing the router while a charge is posted', () => {
+  it.each([true, false])('waits until the charge is posted (stream: %s)', async (stream) => {
     const bench = await start()
     const gate = createDeferred()
     bench.plan.next('settle', { when: gate.promise })
@@ -188,7 +188,7 @@ describe('closing while a charge is posted', () => {
     await closing
   })
 
-  it('also waits for one whose reply was already sent', async () => {
+  it('also waits for a charge whose reply was already sent', async () => {
     const bench = await start()
     bench.plan.next('settle', 'throws', 'throws', 'throws', 'throws', 'throws')
     bench.upstream.script(WHOLE_REPLY)
@@ -207,7 +207,7 @@ describe('closing while a charge is posted', () => {
     expect(await charged(bench, call)).toBe(REPORTED)
   })
 
-  it('reports one that cannot be posted, and ends', async () => {
+  it('reports a charge that cannot be posted, and ends', async () => {
     const bench = await Bench.start(library)
     onTestFinished(() => bench.finish({ openHolds: 1 }))
     bench.plan.always('settle', 'throws')

@@ -4,8 +4,8 @@ import { BodyBudget } from '../../src/http/body-budget.js'
 
 const codeOf = (refusal: { code: string } | undefined) => refusal?.code ?? 'taken'
 
-describe('the bytes of bodies in flight', () => {
-  it('leave others three times as much as one account takes, and release everything', () => {
+describe('the bytes of request bodies in flight', () => {
+  it('leave three times as much to others as one account takes, and release everything', () => {
     const budget = new BodyBudget(1_000, new MemoryBudget(Infinity))
     const first = budget.open('alice')
     const second = budget.open('alice')
@@ -19,7 +19,7 @@ describe('the bytes of bodies in flight', () => {
     expect(codeOf(budget.open('carol').take(1_000))).toBe('taken')
   })
 
-  it('are never used up by other accounts, however many', () => {
+  it('of one account are never used up by other accounts, however many', () => {
     const budget = new BodyBudget(1_000_000, new MemoryBudget(Infinity))
     // Counted, so that its own body is not the only one.
     budget.open('first').take(1)

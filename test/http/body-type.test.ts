@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkBodyType } from '../../src/http/body-type.js'
 
-describe('a content type', () => {
+describe('the content type of a request', () => {
   test.each([
     undefined,
     '',
@@ -33,15 +33,15 @@ describe('a content type', () => {
     'application/json; charset=utf-8; charset=utf-16',
     'application/json; charset=',
     `${'+json/'.repeat(2_000)}x`,
-  ])('%j is 415', (type) => {
+  ])('%j is refused with 415', (type) => {
     expect(() => checkBodyType({ 'content-type': type }, false)).toThrow(
       expect.objectContaining({ code: 'unsupported_media_type', status: 415 }),
     )
   })
 })
 
-describe('a content encoding', () => {
-  test.each(['gzip', 'br', 'identity', 'zstd, gzip'])('%j is 415', (encoding) => {
+describe('the content encoding of a request', () => {
+  test.each(['gzip', 'br', 'identity', 'zstd, gzip'])('%j is refused with 415', (encoding) => {
     expect(() => checkBodyType({ 'content-encoding': encoding }, false)).toThrow(
       expect.objectContaining({ code: 'unsupported_media_type' }),
     )

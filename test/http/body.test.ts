@@ -51,7 +51,7 @@ function reading(tested: () => TestHandler) {
   }
 }
 
-test('a body that arrives with its head is read at once, without waiting or a timer', async () => {
+test('a body that arrives with its head is read at once, without a timer', async () => {
   const tested = testHandler({
     chatCompletions: async (call, writer) => {
       const body = call.readBody('alice')
@@ -67,7 +67,7 @@ test('a body that arrives with its head is read at once, without waiting or a ti
   expect(tested.clock.pending).toBe(0)
 })
 
-describe('a body that the host also listens to', () => {
+describe('a request body that the host also listens to', () => {
   const CALLS = 20
 
   /** Statuses and byte counts of calls that are all in progress at once. */
@@ -107,7 +107,7 @@ describe('a body that the host also listens to', () => {
   })
 })
 
-describe('a slow body', () => {
+describe('a slow request body', () => {
   test('is refused with 408 and a closed connection after bodyIdleMs of silence', async () => {
     const arrived = deferred()
     const { begun, endpoint } = reading(() => tested)
@@ -133,7 +133,7 @@ describe('a slow body', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('that never pauses is refused after bodyMs', async () => {
+  test('is refused after bodyMs even if it never pauses', async () => {
     const arrivals: (() => void)[] = []
     const { begun, endpoint } = reading(() => tested)
     const tested = testHandler({ chatCompletions: endpoint })
@@ -165,7 +165,7 @@ describe('a slow body', () => {
     expect(client.received).toContain('120000 ms')
   })
 
-  test('that arrives in time leaves no timer', async () => {
+  test('leaves no timer if it arrives in time', async () => {
     const { begun, endpoint } = reading(() => tested)
     const tested = testHandler({ chatCompletions: endpoint })
     const client = await connectTo(await serve(tested.handler))
@@ -177,7 +177,7 @@ describe('a slow body', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('sent in chunks without a length is read to its end', async () => {
+  test('is read to its end if sent in chunks without a length', async () => {
     const tested = testHandler()
     const client = await connectTo(await serve(tested.handler))
     client.write(`${head('transfer-encoding: chunked')}3\r\n{"a\r\n`)
@@ -188,7 +188,7 @@ describe('a slow body', () => {
 })
 
 describe('a client that leaves while its body is read', () => {
-  test('before the read starts makes it fail at once', async () => {
+  test('makes the read fail at once if it left before the read started', async () => {
     const left = deferred()
     const outcome = deferred<unknown>()
     const tested = testHandler({
@@ -234,7 +234,7 @@ describe('a client that leaves while its body is read', () => {
   })
 })
 
-describe('a body over limits.bodyBytes', () => {
+describe('a request body over limits.bodyBytes', () => {
   const limits = { bodyBytes: 100_000 }
 
   test('is refused by its declared length before it is read, and the connection closes', async () => {
@@ -247,7 +247,7 @@ describe('a body over limits.bodyBytes', () => {
     expect(client.received).toContain('100000 bytes')
   })
 
-  test('a client that uploads 2 GB anyway is cut off early', async () => {
+  test('leads to a cut connection if a client uploads 2 GB anyway', async () => {
     let received = 0
     const tested = testHandler({}, { limits })
     const server = http.createServer(tested.handler)
@@ -285,7 +285,7 @@ describe('a body over limits.bodyBytes', () => {
     expect(tested.clock.pending).toBe(0)
   })
 
-  test('of exactly the limit is read', async () => {
+  test('is not one of exactly that size, which is read', async () => {
     const tested = testHandler({}, { limits })
     const host = await serve(tested.handler)
     const body = `{"a":"${'x'.repeat(100_000 - 8)}"}`
@@ -295,7 +295,7 @@ describe('a body over limits.bodyBytes', () => {
     await response.text()
   })
 
-  test('that the host has read as a string or as bytes is refused, too', async () => {
+  test('is refused too if the host has read it as a string or as bytes', async () => {
     for (const parser of [express.text, express.raw]) {
       const tested = testHandler({}, { limits })
       const host = await serve(express().use(parser({ limit: MIB, type: () => true }), tested.handler))
@@ -311,7 +311,7 @@ describe('a body over limits.bodyBytes', () => {
   })
 })
 
-describe('bodies over limits.bodyBytesInFlight', () => {
+describe('request bodies over limits.bodyBytesInFlight', () => {
   test('are refused with 503 before they are read, and accepted again once there is room', async () => {
     const { begun, endpoint } = reading(() => tested)
     let first = true
@@ -356,7 +356,7 @@ describe('bodies over limits.bodyBytesInFlight', () => {
     await taken.text()
   })
 
-  test('that are announced and do not arrive block only their own account', async () => {
+  test('block only their own account if they are announced but do not arrive', async () => {
     const { begun, endpoint } = reading(() => tested)
     let first = true
     const tested: TestHandler = testHandler(
@@ -406,7 +406,7 @@ describe('bodies over limits.bodyBytesInFlight', () => {
   })
 })
 
-describe('an answer before the body was read', () => {
+describe('an answer sent before the body was read', () => {
   const refuseUnread = async (_call: IncomingCall, writer: ReplyWriter) => {
     await turn()
     refuse(writer, new CompatError('missing_credential', 'no'))
@@ -423,7 +423,7 @@ describe('an answer before the body was read', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('keeps the connection if no more than that is left of a larger body', async () => {
+  test('keeps the connection if at most that much is left of a larger body', async () => {
     const arrived = deferred()
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
@@ -457,7 +457,7 @@ describe('an answer before the body was read', () => {
     },
   )
 
-  test('closes the connection for a path that does not exist, too', async () => {
+  test('closes the connection even if the path does not exist', async () => {
     const tested = testHandler()
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 100000', '/nothing'))
@@ -465,7 +465,7 @@ describe('an answer before the body was read', () => {
     expect(client.received).toMatch(/^HTTP\/1\.1 404 /)
   })
 
-  test('keeps the connection after a complete body that was not requested', async () => {
+  test('keeps the connection after a complete body that the endpoint did not read', async () => {
     const tested = testHandler({ chatCompletions: refuseUnread })
     const client = await connectTo(await serve(tested.handler))
     client.write(`${head('content-length: 2')}{}GET /models/next HTTP/1.1\r\nhost: x\r\n\r\n`)
@@ -473,7 +473,7 @@ describe('an answer before the body was read', () => {
     expect(client.received.toLowerCase()).not.toContain('connection: close')
   })
 
-  test('during the read ends it, and counts the bytes read as received', async () => {
+  test('ends the read in progress, and counts the bytes read as received', async () => {
     const outcome = deferred<unknown>()
     const arrived = deferred()
     const tested = testHandler({
@@ -546,7 +546,7 @@ describe('an answer before the body was read', () => {
     await client.untilReceived('"key":"next"')
   })
 
-  test('that must wait for its turn pauses the upload meanwhile', async () => {
+  test('pauses the upload while it waits for its turn', async () => {
     const first = deferred<ReplyWriter>()
     const refused = deferred()
     let connection: Socket | undefined
@@ -592,7 +592,7 @@ describe('an answer before the body was read', () => {
   })
 })
 
-describe('a body that arrives with its head', () => {
+describe('a request body that arrives with its head', () => {
   test('is read without a timer, and the next request on the connection is served', async () => {
     const tested = testHandler({
       chatCompletions: async (call, writer) => {
@@ -612,7 +612,7 @@ describe('a body that arrives with its head', () => {
   })
 })
 
-describe('a body that another middleware has read', () => {
+describe('a request body that another middleware has read', () => {
   async function post(host: MountedHost, body = '{"a":1}', headers: http.OutgoingHttpHeaders = {}) {
     const response = await host.request('/chat/completions', {
       method: 'POST',
@@ -639,7 +639,7 @@ describe('a body that another middleware has read', () => {
         req.pause()
       },
     ],
-  ])('%s is 500 and a body-consumed event, at once', async (_name, consume) => {
+  ])('%s leads to a 500 and a body-consumed event at once', async (_name, consume) => {
     const tested = testHandler()
     const host = await serve(async (req, res) => {
       await consume(req)
@@ -653,7 +653,7 @@ describe('a body that another middleware has read', () => {
     expect(tested.consumed).toEqual(['made-1'])
   })
 
-  test('and parsed into an object by hand is used as it is', async () => {
+  test('is used as it is if parsed into an object by hand', async () => {
     const tested = testHandler()
     const host = await serve(async (req: http.IncomingMessage & { body?: unknown }, res) => {
       req.body = { ...JSON.parse(await readText(req)), b: 2 }
@@ -662,7 +662,7 @@ describe('a body that another middleware has read', () => {
     expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1, b: 2 } } })
   })
 
-  test('and parsed in its own end event is used', async () => {
+  test('is used if parsed in its own end event', async () => {
     const tested = testHandler()
     const host = await serve((req: http.IncomingMessage & { body?: unknown }, res) => {
       let text = ''
@@ -677,7 +677,7 @@ describe('a body that another middleware has read', () => {
     expect(await post(host)).toMatchObject({ status: 200, body: { body: { a: 1 } } })
   })
 
-  test('and decompressed is used whatever its content-encoding', async () => {
+  test('is used if decompressed, whatever its content-encoding', async () => {
     const { gzipSync } = await import('node:zlib')
     for (const parser of [
       express.json(),
@@ -695,7 +695,7 @@ describe('a body that another middleware has read', () => {
     }
   })
 
-  test('and parsed into an object that is nested too deeply is 400', async () => {
+  test('is refused with 400 if parsed into an object that is nested too deeply', async () => {
     const tested = testHandler()
     const host = await serve(express().use(express.json(), tested.handler))
     expect(await post(host, `{"a":${'['.repeat(200)}${']'.repeat(200)}}`)).toMatchObject({
@@ -704,7 +704,7 @@ describe('a body that another middleware has read', () => {
     })
   })
 
-  test('and parsed as null, a number or an array is 400', async () => {
+  test('is refused with 400 if parsed as null, a number or an array', async () => {
     for (const create of [express, express4]) {
       const tested = testHandler()
       const host = await serve(create().use(create.json({ strict: false }), tested.handler))

@@ -32,13 +32,13 @@ async function connectTo(host: MountedHost): Promise<RawClient> {
   return client
 }
 
-describe('an absolute-form target', () => {
+describe('a request with an absolute-form target', () => {
   test.each([
     ['Express 5', () => express().use('/compat/v1', testHandler().handler)],
     ['Express 4', () => express4().use('/compat/v1', testHandler().handler)],
     ['Connect', () => connect().use('/compat/v1', testHandler().handler)],
     ['bare http', () => testHandler({}, { basePath: '/compat/v1' }).handler],
-  ])('on %s is used without scheme and host', async (_name, build) => {
+  ])('on %s is handled without scheme and host', async (_name, build) => {
     const client = await connectTo(await serve(build()))
     client.write('GET http://evil/compat/v1/models/acme%2Fa/b?x HTTP/1.1\r\nhost: x\r\n\r\n')
     await client.untilReceived('"key":"acme%2Fa/b"')
@@ -47,7 +47,7 @@ describe('an absolute-form target', () => {
   })
 })
 
-describe('a base path', () => {
+describe('a handler with a base path', () => {
   test.each(['/', '/compat/v10/models', '/compat/v1x', '/compat', '/COMPAT/v1/models', '*'])(
     'leaves %s to the host',
     async (target) => {
@@ -82,7 +82,7 @@ describe('a base path', () => {
     ['Express 5', (handler: HttpHandler) => express().use('/other', handler).use('/compat/v1', handler)],
     ['Express 4', (handler: HttpHandler) => express4().use('/other', handler).use('/compat/v1', handler)],
     ['Connect', (handler: HttpHandler) => connect().use('/other', handler).use('/compat/v1', handler)],
-  ])('that a mount of %s has stripped is reported', async (_name, build) => {
+  ])('reports a base path that a mount of %s has stripped', async (_name, build) => {
     let told = 0
     const { handler } = testHandler({}, { basePath: '/compat/v1', onStripped: () => told++ })
     const host = await serve(build(handler))
@@ -100,7 +100,7 @@ describe('a base path', () => {
       ['/compat/v1', '/compat/v1/v1'],
     ],
     ['a mount of Express', (handler: HttpHandler) => express().use('/compat/v1', handler), []],
-  ])('that is missing is reported if nothing strips the mount: %s', async (_name, build, expected) => {
+  ])('reports a missing base path if nothing strips the mount: %s', async (_name, build, expected) => {
     const told: string[] = []
     const { handler } = testHandler({}, { onUnstripped: (mount) => told.push(mount) })
     const host = await serve(build(handler))
@@ -116,7 +116,7 @@ describe('a base path', () => {
     expect(told).toEqual(expected)
   })
 
-  test('that cannot match is refused at creation of the handler', () => {
+  test('is refused at creation if its base path cannot match', () => {
     expect(() => testHandler({}, { basePath: 'compat' })).toThrow(TypeError)
   })
 
@@ -132,10 +132,10 @@ describe('a base path', () => {
   })
 })
 
-describe('arguments that are not Node’s request and response', () => {
+describe("a handler called with arguments other than Node's request and response", () => {
   const raw = /takes Node's own request and response/
 
-  test('are reported, and thrown to a host whose response cannot be ended', () => {
+  test('reports them, and throws to a host whose response cannot be ended', () => {
     const { handler, faults } = testHandler()
     const koa = { url: '/models', method: 'GET', headers: {}, socket: {} }
     expect(() => handler(koa as never, (() => {}) as never)).toThrow(raw)
@@ -143,7 +143,7 @@ describe('arguments that are not Node’s request and response', () => {
     expect(faults).toMatchObject([{ error: { message: raw } }, { error: { message: raw } }])
   })
 
-  test('are reported if the response is Node’s, which is ended', async () => {
+  test("reports them and ends the response if it is Node's", async () => {
     const { handler, faults } = testHandler()
     const host = await serve((_req, res) => handler(new Request('http://host/models') as never, res))
     await expect(host.request('/models')).rejects.toThrow()
@@ -151,8 +151,8 @@ describe('arguments that are not Node’s request and response', () => {
   })
 })
 
-describe('disabled endpoints', () => {
-  test('are 404, whatever the method', async () => {
+describe('a disabled endpoint', () => {
+  test('is 404, whatever the method', async () => {
     const { handler } = testHandler({ openapi: undefined, envelopeKeys: undefined })
     const host = await serve(handler)
     for (const path of ['/openapi.json', '/envelope-keys']) {
@@ -164,7 +164,7 @@ describe('disabled endpoints', () => {
     }
   })
 
-  test('an error on a public endpoint is not cached', async () => {
+  test('does not affect a public endpoint, whose errors are not cached', async () => {
     const { handler } = testHandler({
       openapi: async (_call, writer) => refuse(writer, new CompatError('internal_error', 'no')),
     })
@@ -174,7 +174,7 @@ describe('disabled endpoints', () => {
   })
 })
 
-describe('x-request-id', () => {
+describe('the x-request-id header', () => {
   async function idsOf(sent: string | string[] | undefined, prepare?: (res: http.ServerResponse) => void) {
     const { handler } = testHandler()
     const host = await serve((req, res) => {
@@ -218,13 +218,13 @@ describe('x-request-id', () => {
     expect(ids).toEqual({ header: '17', inside: '17' })
   })
 
-  test('copied unchecked by the host stays on the answer and is cleaned for everything else', async () => {
+  test('copied unchecked by the host is returned unchanged and cleaned everywhere else', async () => {
     const ids = await idsOf(undefined, (res) => res.setHeader('x-request-id', `a b\t<${'x'.repeat(300)}`))
     expect(ids.header).toBe(`a b\t<${'x'.repeat(300)}`)
     expect(ids.inside).toBe(`a_b__${'x'.repeat(123)}`)
   })
 
-  test('set by the host stays on errors', async () => {
+  test('set by the host is kept on errors', async () => {
     const { handler } = testHandler()
     const host = await serve((req, res) => {
       res.setHeader('x-request-id', 'host-1')
@@ -236,8 +236,8 @@ describe('x-request-id', () => {
   })
 })
 
-describe('headers of the host', () => {
-  test('stay, and those of the answer take precedence', async () => {
+describe('response headers set by the host', () => {
+  test('are kept, and those of the answer take precedence', async () => {
     const { handler } = testHandler()
     const host = await serve((req, res) => {
       res.setHeader('access-control-allow-origin', '*')
@@ -253,7 +253,7 @@ describe('headers of the host', () => {
   })
 })
 
-describe('a fault', () => {
+describe('a fault in HTTP handling', () => {
   test.each([
     ['rejects', async () => Promise.reject(new Error('secret'))],
     [
@@ -262,7 +262,7 @@ describe('a fault', () => {
         throw new Error('secret')
       },
     ],
-  ])('of an endpoint that %s is 500 with constant text', async (_name, listModels) => {
+  ])('of an endpoint that %s leads to a 500 with constant text', async (_name, listModels) => {
     const { handler, faults } = testHandler({ listModels })
     const listening: http.RequestListener = (req, res) =>
       handler(
@@ -321,7 +321,7 @@ describe('a fault', () => {
     expect(faults).toMatchObject([{ error: { code: 'ERR_INVALID_CHAR' } }])
   })
 
-  test('in making an id ends the connection and is reported', async () => {
+  test('in creating an id ends the connection and is reported', async () => {
     const { handler, faults } = testHandler(
       {},
       {
@@ -352,7 +352,7 @@ describe('a fault', () => {
   })
 })
 
-test('the handler does not return a promise', async () => {
+test('the HTTP handler does not return a promise', async () => {
   const { handler } = testHandler()
   let returned: unknown = 'not called'
   const host = await serve((req, res) => {

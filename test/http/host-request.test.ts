@@ -22,7 +22,7 @@ async function sendBehind(host: (req: IncomingMessage, next: () => void) => void
   return { status: response.status, body }
 }
 
-test.each([10, 200_000])('a request that the host has paused is read (%i bytes)', async (length) => {
+test.each([10, 200_000])('a request that the host has paused is still read (%i bytes)', async (length) => {
   const sent = { a: 'x'.repeat(length) }
   const pause = (req: IncomingMessage, next: () => void): void => {
     req.pause()
@@ -32,7 +32,7 @@ test.each([10, 200_000])('a request that the host has paused is read (%i bytes)'
 })
 
 test.each([10, 200_000])(
-  'a body is read completely if `read` returns a piece of it, as in Node 26 (%i bytes)',
+  'a body is read completely if `read` returns only a piece of it, as in Node 26 (%i bytes)',
   async (length) => {
     const sent = { a: 'x'.repeat(length) }
     const readInPieces = (req: IncomingMessage, next: () => void): void => {
@@ -51,19 +51,16 @@ test.each<[BufferEncoding, string]>([
   ['latin1', MIXED],
   ['base64', MIXED],
   ['hex', 'é😀'],
-])(
-  'a request on which the host has set the encoding %s is read as it was sent (%#)',
-  async (encoding, text) => {
-    const sent = { a: text }
-    const encode = (req: IncomingMessage, next: () => void): void => {
-      req.setEncoding(encoding)
-      setImmediate(next)
-    }
-    expect(await sendBehind(encode, sent)).toEqual({ status: 200, body: sent })
-  },
-)
+])('a request on which the host has set the encoding %s is read as sent (%#)', async (encoding, text) => {
+  const sent = { a: text }
+  const encode = (req: IncomingMessage, next: () => void): void => {
+    req.setEncoding(encoding)
+    setImmediate(next)
+  }
+  expect(await sendBehind(encode, sent)).toEqual({ status: 200, body: sent })
+})
 
-test('on http2 a client that hangs up before its body is read is not taken for a body consumed elsewhere', async () => {
+test('on http2, a client that hangs up before its body is read is not mistaken for a body consumed elsewhere', async () => {
   const entered = deferred()
   const left = deferred()
   const outcome = deferred<unknown>()

@@ -40,7 +40,7 @@ test.each<[Method, 'json' | 'stream']>([
   ['write', 'stream'],
   ['end', 'stream'],
 ])(
-  'if the host throws at %s of a %s reply, the client is dropped, and charged as one that left',
+  'if the host throws at %s of a %s reply, the client is dropped, and charged like one that left',
   async (method, kind) => {
     const service = await WireService.start({ host: throwingAt(method), expectsFaults: true })
     service.upstream.script(kind === 'json' ? WHOLE : STREAM)
@@ -56,7 +56,7 @@ test.each<[Method, 'json' | 'stream']>([
   },
 )
 
-test('a refusal whose reply throws in the host still ends its request', async () => {
+test('a refusal whose reply makes the host throw still ends its request', async () => {
   const service = await WireService.start({ host: throwingAt('writeHead'), expectsFaults: true })
   const client = new ChatClient(chat(service, 'sk-unknown'))
   await client.over
@@ -65,7 +65,7 @@ test('a refusal whose reply throws in the host still ends its request', async ()
   await service.close()
 })
 
-test('no error follows the charge if the host throws for a reply at once, and a repeat with its key gets the reply', async () => {
+test('a charge is not followed by an error if the host throws for a reply, and a repeat with the same key gets the reply', async () => {
   let requests = 0
   const host = throwingAt('writeHead', bareHttp, () => ++requests === 1)
   const service = await WireService.start({ host, expectsFaults: true })
@@ -83,7 +83,7 @@ test('no error follows the charge if the host throws for a reply at once, and a 
   await service.close()
 })
 
-test.each([false, true])('on http2 a host that throws resets the stream (stream: %s)', async (stream) => {
+test.each([false, true])('on http2, a host that throws resets the stream (stream: %s)', async (stream) => {
   const service = await WireService.start({ host: throwingAt('writeHead', bareHttp2), expectsFaults: true })
   service.upstream.script(stream ? STREAM : WHOLE)
   await expect(service.post(ask({ stream }))).rejects.toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR' })
@@ -92,7 +92,7 @@ test.each([false, true])('on http2 a host that throws resets the stream (stream:
   await service.close()
 })
 
-test('a response whose every property throws ends the connection, not the process', async () => {
+test('a response whose every property throws ends the connection but not the process', async () => {
   const { handler, faults } = testHandler({
     listModels: async () => {
       await turn()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from '../../src/http/match.js'
 import { testEndpoints } from './fixture.js'
 
-describe('the path of a target', () => {
+describe('the path of a request target', () => {
   test.each([
     ['/models', '/models'],
     ['/models?a=1#b', '/models'],
@@ -49,7 +49,7 @@ describe('a base path', () => {
   })
 })
 
-describe('the endpoint', () => {
+describe('the endpoint of a path', () => {
   const none = async (): Promise<void> => undefined
   const table = new PathTable(
     testEndpoints({
@@ -138,7 +138,7 @@ describe('the endpoint', () => {
   })
 })
 
-describe('the answer to an extra /v1', () => {
+describe('the answer to a path with an extra /v1', () => {
   test.each([
     ['/compat/v1/v1/models', '/v1/models', 'the one that ends with /compat/v1, without another /v1 after it'],
     ['/compat//v1/models', '//v1/models', 'the one that ends with /compat, without another /v1 after it'],

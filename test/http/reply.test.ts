@@ -69,7 +69,7 @@ function handedOver() {
   return { ...tested, next }
 }
 
-describe('a client that leaves', () => {
+describe('a client that leaves during a reply', () => {
   test('before the head is noticed at once, and later writes do nothing', async () => {
     const { handler, next, faults } = handedOver()
     const client = await connectTo(await serve(handler))
@@ -101,7 +101,7 @@ describe('a client that leaves', () => {
     expect(writer.left).toBe(true)
   })
 
-  test('is reported to the last listener only, and at once to a listener added later', async () => {
+  test('is reported only to the last listener, and at once to a listener added later', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -131,7 +131,7 @@ describe('a client that leaves', () => {
     expect(told()).toBe(0)
   })
 
-  test('while it waits for its turn on a pipelined connection is noticed too', async () => {
+  test('is noticed even while it waits for its turn on a pipelined connection', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST.repeat(20))
@@ -152,7 +152,7 @@ describe('a client that leaves', () => {
     expect(warnings).toEqual([])
   })
 
-  test('a listener that throws is only a fault', async () => {
+  test('may have a listener that throws, which is only reported as a fault', async () => {
     const { handler, next, faults } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -167,7 +167,7 @@ describe('a client that leaves', () => {
     expect(faults).toMatchObject([{ where: 'http leave', error: { message: 'listener' } }])
   })
 
-  test('before the handler is reached gets no answer', async () => {
+  test('gets no answer if it leaves before the handler is reached', async () => {
     let calls = 0
     const { handler } = testHandler({
       chatCompletions: async () => {
@@ -230,7 +230,7 @@ describe('pipelined requests', () => {
     vi.restoreAllMocks()
   })
 
-  test('dropping one that waits for its turn closes the connection at that turn, after the replies before it', async () => {
+  test('can be dropped while they wait for their turn, which closes the connection at that turn, after the replies before it', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST + POST)
@@ -251,7 +251,7 @@ describe('pipelined requests', () => {
   })
 })
 
-describe('a slow reader', () => {
+describe('a client that reads slowly', () => {
   test.each(['bare http with a base path', 'behind compression', 'bare http2'])(
     'on %s makes write wait, so that little is buffered for it',
     async (name) => {
@@ -329,7 +329,7 @@ async function afterTurns(count: number): Promise<'still waiting'> {
   return 'still waiting'
 }
 
-describe('drop', () => {
+describe('dropping a client', () => {
   test('after the end leaves the connection to the next request', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
@@ -443,7 +443,7 @@ describe('a host that answers by itself', () => {
 })
 
 describe('a client that leaves while its answer is still being compressed', () => {
-  test('does not end the process', async () => {
+  test('does not crash the process', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(express().use(compression({ threshold: 0 }), handler)))
     client.write(POST.replace('host: x', 'host: x\r\naccept-encoding: gzip'))
@@ -459,7 +459,7 @@ describe('a client that leaves while its answer is still being compressed', () =
 })
 
 describe('the bytes of an answer', () => {
-  test('head and body of a JSON answer leave in one write', async () => {
+  test('of JSON, head and body, are sent in one write', async () => {
     const { handler, next } = handedOver()
     const writes: unknown[] = []
     const server = http.createServer(handler)
@@ -482,7 +482,7 @@ describe('the bytes of an answer', () => {
     expect(writes).toHaveLength(1)
   })
 
-  test('the head of a stream leaves before the first write', async () => {
+  test("of a stream's head are sent before the first write", async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST)
@@ -498,7 +498,7 @@ describe('the bytes of an answer', () => {
     expect(client.received).toContain('data: \u00c3\u00bc\n\n')
   })
 
-  test('an HTTP/1.0 client gets a stream that ends with its connection', async () => {
+  test('of a stream to an HTTP/1.0 client end with its connection', async () => {
     const { handler, next } = handedOver()
     const client = await connectTo(await serve(handler))
     client.write(POST.replace('HTTP/1.1', 'HTTP/1.0'))

@@ -53,7 +53,7 @@ test('a client that reads nothing of a complete reply is dropped', async () => {
   server.close()
 })
 
-test('a client that reads slowly but steadily gets all of it, and its connection stays open', async () => {
+test('a client that reads slowly but steadily gets the whole reply, and its connection stays open', async () => {
   const server = http.createServer(answering(LARGE))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -73,7 +73,7 @@ test('a client that reads slowly but steadily gets all of it, and its connection
   server.close()
 })
 
-describe('the timeout of its connection', () => {
+describe("a connection's own timeout", () => {
   /**
    * The timeout after the reply to the first request, while nobody answers the requests that came with it.
    */
@@ -95,7 +95,7 @@ describe('the timeout of its connection', () => {
     return timeout
   }
 
-  test.each([0, 60_000])('is %i again after a reply that had to wait has been sent', async (timeout) => {
+  test.each([0, 60_000])('is %i again after a delayed reply has been sent', async (timeout) => {
     const server = http.createServer({ keepAliveTimeout: 0 })
     server.timeout = timeout
     expect(await timeoutAfter(server, 1)).toBe(timeout)
@@ -131,7 +131,7 @@ test('a client that reads nothing of a reply that waited for its turn is dropped
   server.close()
 })
 
-test('a socket without timeouts, as test clients have, does no harm', async () => {
+test('a socket without timeouts, as in test clients, does no harm', async () => {
   const { handler, faults } = testing(LARGE)
   const socket = new Writable({ write: (_chunk, _encoding, done) => void setImmediate(done) })
   const req = Object.assign(new http.IncomingMessage(socket as net.Socket), {
@@ -149,7 +149,7 @@ test('a socket without timeouts, as test clients have, does no harm', async () =
   expect([res.statusCode, faults]).toEqual([200, []])
 })
 
-test('on http2 its stream is ended, and its session stays open', async () => {
+test('on http2, a client that reads nothing has its stream ended, and its session stays open', async () => {
   const handler = answering(SMALLER)
   const server = http2.createServer((req, res) =>
     handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),

@@ -46,7 +46,7 @@ async function startCrowd(calls: number, around: (res: ServerResponse, run: () =
   return { ask, faults }
 }
 
-describe('many calls at once', () => {
+describe('many concurrent calls', () => {
   it('reach their own clients completely, each sent in the async context of its request', async () => {
     const context = new AsyncLocalStorage<number>()
     let requests = 0
@@ -67,7 +67,7 @@ describe('many calls at once', () => {
     expect(faults).toEqual([])
   })
 
-  it('report a host whose `end()` throws, and disturb no other call', async () => {
+  it('report a host whose `end()` throws, without disturbing other calls', async () => {
     let requests = 0
     const { ask, faults } = await startCrowd(12, (res, run) => {
       if (++requests === 5) {
@@ -82,7 +82,7 @@ describe('many calls at once', () => {
     expect(faults).toMatchObject([{ where: 'http reply', error: { message: 'a broken middleware' } }])
   })
 
-  it('begin together, each in the async context of its request', async () => {
+  it('start together, each in the async context of its request', async () => {
     const context = new AsyncLocalStorage<number>()
     let requests = 0
     const steps: string[] = []
@@ -121,7 +121,7 @@ describe('many calls at once', () => {
     expect(steps).toEqual([...Array(5).fill('begin'), ...Array(5).fill('answer')])
   })
 
-  it('do not touch an answer that the host has given while its call waited to begin', async () => {
+  it('do not touch an answer that the host gave while its call waited to start', async () => {
     const turns = new TurnGate(true)
     const { handler, faults } = testHandler(
       { listModels: async (_, writer) => writer.send(200, {}, '{}') },
@@ -137,7 +137,7 @@ describe('many calls at once', () => {
     expect(faults).toEqual([])
   })
 
-  it('are sent when `close()` settles', async () => {
+  it('are sent by the time `close()` settles', async () => {
     let open = (): void => undefined
     const gate = new Promise<void>((resolve) => {
       open = resolve

@@ -24,7 +24,7 @@ async function complete(call: IncomingCall, writer: ReplyWriter): Promise<void> 
   }
 }
 
-describe.each(hosts)('on $name', (host) => {
+describe.each(hosts)('over $name', (host) => {
   let mounted: MountedHost
   let tested: TestHandler
 
@@ -134,7 +134,7 @@ describe.each(hosts)('on $name', (host) => {
     ['/models//a', '/a'],
     ['/models/%E0%A4%A', '%E0%A4%A'],
     ['/models/a:b@c', 'a:b@c'],
-  ])('GET %s passes on the key as written', async (path, key) => {
+  ])('GET %s passes the key on as written', async (path, key) => {
     expect(await (await mounted.request(path)).json()).toEqual({ key })
   })
 

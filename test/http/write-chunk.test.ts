@@ -112,7 +112,7 @@ describe('a chunk written without res.write', () => {
   })
 })
 
-describe('a stream', () => {
+describe('a streamed reply', () => {
   type Step = string | 'turn'
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 60 }) },
@@ -162,7 +162,7 @@ describe('a stream', () => {
     }
   }
 
-  it('is identical byte for byte with the fast path and without it', { timeout: 60_000 }, async () => {
+  it('is byte for byte the same with the fast path and without it', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 12 }),

@@ -38,7 +38,7 @@ describe('the digest of a request', () => {
     expect(await digestJson(value)).toBe(digestAtOnce(value))
   })
 
-  it('depends on each digit of a schema, and not on its spaces or the order of its fields', async () => {
+  it('depends on each digit of a schema, but not on its spaces or the order of its fields', async () => {
     const read = (schema: string): unknown => {
       const text = `{"response_format":{"json_schema":{"schema":${schema}}}}`
       const body: JsonObject = JSON.parse(text)
@@ -59,7 +59,7 @@ describe('the digest of a request', () => {
   })
 
   it.each(['long text, whose surrogate pairs lie across pieces', 'many names', 'many messages'])(
-    'lets others run meanwhile: %s',
+    'is computed while other work continues: %s',
     async (name) => {
       let turns = 0
       let isDone = false

@@ -48,8 +48,8 @@ function claimOf(key: string): string {
 
 const FACTS: CallFacts = { requestId: 'dead', account: 'alice', credentialId: 'c', model: MODEL }
 
-describe('a store that fails', () => {
-  it('to take the claim: 503, nothing is sent, and the key works once the store is back', async () => {
+describe('an idempotency store that fails', () => {
+  it('to take the claim causes a 503, nothing is sent, and the key works once the store is back', async () => {
     const { state, store } = broken(() => ({ claim: unreachable }))
     await start({ store })
     const refused = await bench.ask({ key: 'k' })
@@ -70,7 +70,7 @@ describe('a store that fails', () => {
     expect((await bench.ask()).status).toBe(200)
   })
 
-  it('to answer in time: 503, and a claim that arrives too late is released', async () => {
+  it('to answer in time causes a 503, and a claim that arrives too late is released', async () => {
     const late = deferred()
     const { state, store } = broken((real) => ({
       async claim(...request) {
@@ -95,7 +95,7 @@ describe('a store that fails', () => {
     ['throws', unreachable],
     ['hangs', silent],
   ])(
-    'to keep the reply: the reply still arrives, and a repeat gets its charge (%s)',
+    'to keep the reply does not stop the reply, and a repeat gets its charge (%s)',
     async (_how, complete) => {
       await start({ store: broken(() => ({ complete })).store })
       const first = bench.call({ key: 'k' })
@@ -112,7 +112,7 @@ describe('a store that fails', () => {
     },
   )
 
-  it('serves the reply to clients that arrive while the store hangs on keeping it', async () => {
+  it('by hanging while it keeps the reply does not stop later clients from getting the reply', async () => {
     await start({ store: broken(() => ({ complete: silent })).store })
     const first = bench.call({ key: 'k' })
     await first.client.over
@@ -124,7 +124,7 @@ describe('a store that fails', () => {
     await bench.end(first)
   })
 
-  it('to free a key: an event, and the lease frees it', async () => {
+  it('to free a key causes an event, and the lease frees the key', async () => {
     await start({ store: broken(() => ({ abandon: unreachable })).store })
     bench.upstream.scriptOnce(['hang-up'])
     expect((await bench.ask({ key: 'k' })).status).toBe(502)
@@ -136,7 +136,7 @@ describe('a store that fails', () => {
   })
 })
 
-describe('two processes', () => {
+describe('two processes with one Idempotency-Key', () => {
   const gated = (gate: Promise<unknown>): Script => [
     HEAD,
     { write: sse([textChunk('one ')]) },
@@ -144,7 +144,7 @@ describe('two processes', () => {
     ...END,
   ]
 
-  it('with one store: the second learns that the call is running, and replays it afterwards', async () => {
+  it('that share a store: the second learns that the call is running, and replays it afterwards', async () => {
     await start({ routers: 2, store: (clock) => memoryIdempotency({ clock }) })
     const gate = deferred()
     bench.upstream.script(gated(gate.promise))
@@ -165,7 +165,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('that share only the ledger: sent once, and the other gets the charge afterwards', async () => {
+  it('that share only the ledger send the call once, and the other gets the charge afterwards', async () => {
     await start({ routers: 2 })
     const gate = deferred()
     bench.upstream.script(gated(gate.promise))
@@ -183,7 +183,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('that are asked at the same moment send once', async () => {
+  it('that are called at the same moment send the call once', async () => {
     await start({ routers: 3 })
     const calls = Array.from({ length: 30 }, (_, number) => bench.call({ key: 'k', router: number % 3 }))
     await Promise.all(calls.map((call) => bench.end(call)))
@@ -194,7 +194,7 @@ describe('two processes', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('both make the call if the first failed without a charge', async () => {
+  it('both send the call if the first failed without a charge', async () => {
     await start({ routers: 2, store: (clock) => memoryIdempotency({ clock }) })
     bench.upstream.scriptOnce(['hang-up'])
     expect((await bench.ask({ key: 'k' })).status).toBe(502)
@@ -203,8 +203,8 @@ describe('two processes', () => {
   })
 })
 
-describe('a process that died', () => {
-  it('before it settled: its claim in the ledger blocks the call until the hold expires', async () => {
+describe('a process that died during a call with an Idempotency-Key', () => {
+  it('before it settled blocks the call by its claim in the ledger until the hold expires', async () => {
     await start()
     const dead = { holdId: 'dead', account: 'alice', amount: 1n, ttlMs: 60_000, facts: FACTS }
     expect(await bench.ledger.hold({ ...dead, claim: claimOf('k') }, CONTEXT)).toEqual({ ok: true })
@@ -216,7 +216,7 @@ describe('a process that died', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('after it settled and before it kept the reply: nobody pays again, with or without a lease', async () => {
+  it('between settlement and keeping the reply lets nobody pay again, with or without a lease', async () => {
     const { state, store } = broken(() => ({ complete: unreachable, abandon: unreachable }))
     await start({ routers: 2, store })
     await bench.ask({ key: 'k' })
@@ -231,7 +231,7 @@ describe('a process that died', () => {
   })
 })
 
-describe('the claim in the ledger', () => {
+describe("an Idempotency-Key's claim in the ledger", () => {
   it('is the scope of the key', async () => {
     await start()
     await bench.ask({ key: 'k' })
@@ -245,7 +245,7 @@ describe('the claim in the ledger', () => {
     expect(bench.audit.holds.map(({ request }) => request.claim)).toEqual([undefined])
   })
 
-  it('that another call has taken over is reported, and the reply does not replace the other’s', async () => {
+  it("that another call has taken over is reported, and the reply does not replace the other's", async () => {
     let completed = 0
     await start({
       store: broken((real) => ({

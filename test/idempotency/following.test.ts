@@ -50,7 +50,7 @@ describe('a repeat while the first call runs', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('gets the same JSON when it arrives', async () => {
+  it('gets the same JSON once it arrives', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, ...(JSON_REPLY as readonly object[])] as Script)
@@ -66,7 +66,7 @@ describe('a repeat while the first call runs', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is 422 for another body, and does not affect the first', async () => {
+  it('is refused with 422 if its body differs, and does not affect the first call', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([HEAD, say('one'), { wait: gate.promise }, ...END])
@@ -80,7 +80,7 @@ describe('a repeat while the first call runs', () => {
     expect(first.client.text).toContain('[DONE]')
   })
 
-  it('joins even while the claim is pending, which is requested once', async () => {
+  it('joins even while the claim is pending, and the claim is requested once', async () => {
     const gate = deferred()
     let claims = 0
     await start({
@@ -106,7 +106,7 @@ describe('a repeat while the first call runs', () => {
     expect([claims, bench.charges, bench.dispatched]).toEqual([1, 1, 1])
   })
 
-  it('gets the first one’s failure if nothing was charged, without a replay mark, and so does its event', async () => {
+  it("gets the first call's failure if nothing was charged, without a replay mark, and so does its event", async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, 'hang-up'])
@@ -165,8 +165,8 @@ describe('a repeat while the first call runs', () => {
   })
 })
 
-describe('followers', () => {
-  it('may leave one by one; the last one gets everything', async () => {
+describe('the followers of a running call', () => {
+  it('may leave one by one, and the last one gets everything', async () => {
     await start({ onDisconnect: 'abort' })
     const gate = deferred()
     bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two'), ...END])
@@ -245,8 +245,8 @@ describe('followers', () => {
   })
 })
 
-describe('a shutdown', () => {
-  it('ends the call for all its followers, with its charge, and keeps it', async () => {
+describe('a shutdown during a call with an Idempotency-Key', () => {
+  it('ends the call for all its followers, with its charge, and keeps the reply', async () => {
     await start()
     bench.upstream.script([HEAD, say('twenty bytes of text'), 'stall'])
     const calls = [1, 2].map(() => bench.call({ key: 'k', stream: true }))
@@ -280,7 +280,7 @@ describe('a shutdown', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('sends nothing whose claim is still pending', async () => {
+  it('sends no call whose claim is still pending', async () => {
     const gate = deferred()
     await start({
       store: (clock) => {

@@ -66,7 +66,7 @@ describe('an Idempotency-Key', () => {
   })
 })
 
-describe('the scope of a key', () => {
+describe('the scope of an Idempotency-Key', () => {
   it.each<[string, Ask, Ask, string]>([
     ['is one credential', { token: 'alice' }, { token: 'alice-2' }, 'own'],
     ['is one account, even with two credentials of one name', { token: 'bob' }, { token: 'carol' }, 'own'],
@@ -83,7 +83,7 @@ describe('the scope of a key', () => {
   })
 })
 
-describe('the digest of a body', () => {
+describe('the digest of a body with an Idempotency-Key', () => {
   const base = {
     temperature: 0.5,
     metadata: { a: '1', b: '2' },
@@ -139,7 +139,7 @@ describe('the digest of a body', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('is the same for a provider key that was sealed again, and different for another provider', async () => {
+  it('is the same for a provider key that was sealed again, but different for another provider', async () => {
     const seal = () => sealProviderKey({ key: 'sk-own', provider: 'p0', account: 'alice' }, publicKey)
     const own = async () => ({ body: { provider: 'p0', provider_key: await seal() } })
     expect(await second(await own(), await own())).toBe('replayed')

@@ -15,7 +15,7 @@ const HEAD = { head: 200, headers: { 'content-type': 'text/event-stream' } } as 
 const END = [{ write: `${sse([finishChunk(), USAGE_CHUNK])}data: [DONE]\n\n` }, 'end'] as const
 const say = (words: string) => ({ write: sse([textChunk(words)]) })
 
-describe('a client that left and returns with its key', () => {
+describe('a client that left and returns with its Idempotency-Key', () => {
   it.each(['abort', 'drain'] as const)(
     'gets the whole stream after its end, for one charge, on a route that would %s',
     async (onDisconnect) => {
@@ -40,7 +40,7 @@ describe('a client that left and returns with its key', () => {
     },
   )
 
-  it('gets the whole JSON, even if it left before the first byte', async () => {
+  it('gets the whole JSON even if it left before the first byte', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([{ wait: gate.promise }, ...(JSON_REPLY as readonly object[])] as Script)
@@ -102,7 +102,7 @@ describe('a client that left and returns with its key', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('has its call continued when it leaves again, to the same end as otherwise', async () => {
+  it('has its call continued if it leaves again, to the same end as otherwise', async () => {
     await start()
     const gate = deferred()
     bench.upstream.script([HEAD, say('one '), { wait: gate.promise }, say('two '), 'stall'])
@@ -141,7 +141,7 @@ describe('a client that left and returns with its key', () => {
   })
 })
 
-describe('the limits of a call also apply to an abandoned one', () => {
+describe('an abandoned call with an Idempotency-Key is limited', () => {
   const script = (gate: Promise<unknown>): Script => [
     HEAD,
     say('twenty bytes of text'),
@@ -196,7 +196,7 @@ describe('the limits of a call also apply to an abandoned one', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('and without a key an abort route aborts at once', async () => {
+  it('by its route if it has no key: an abort route aborts it at once', async () => {
     await start()
     bench.upstream.script(script(Promise.resolve()))
     const request = bench.upstream.nextRequest()

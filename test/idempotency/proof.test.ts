@@ -39,7 +39,7 @@ describe('an OpenAI client that retries behind a proxy that loses replies', () =
     PATIENCE_MS,
   )
 
-  describe('with two processes on one PostgreSQL', () => {
+  describe('with two processes on one PostgreSQL database', () => {
     let database: TestDatabase
 
     beforeAll(async () => {

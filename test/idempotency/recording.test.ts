@@ -106,7 +106,7 @@ function roomFor(most: number): Reservation {
   }
 }
 
-describe('a recording', () => {
+describe('a recording of a reply', () => {
   it('lets each client follow at its own pace', async () => {
     const { recording, follow } = start()
     const [slow, fast] = [new FakeClient(), new FakeClient()]
@@ -138,7 +138,7 @@ describe('a recording', () => {
     expect(late.text).toBe(`${Array.from({ length: 1_000 }, (_, piece) => `${piece} `).join('')}end`)
   })
 
-  it('drops a follower that stops reading for too long, and no other', async () => {
+  it('drops only the follower that stops reading for too long', async () => {
     const { clock, recording, follow } = start()
     const [stuck, other] = [new FakeClient(), new FakeClient()]
     stuck.blocked = true
@@ -172,7 +172,7 @@ describe('a recording', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('reports when the last follower has left, each time', () => {
+  it('reports each time that the last follower has left', () => {
     const { recording, follow } = start()
     let left = 0
     recording.onLeave(() => left++)
@@ -231,7 +231,7 @@ describe('a recording', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('continues for the others if one cannot be written to', async () => {
+  it('continues for the others if one client cannot be written to', async () => {
     const { recording, follow } = start()
     const [bad, good] = [new FakeClient(), new FakeClient()]
     bad.write = () => {
@@ -247,7 +247,7 @@ describe('a recording', () => {
     expect([good.text, good.ended]).toEqual(['text', true])
   })
 
-  it('gives everyone the error of a call without a charge, without a replay mark', () => {
+  it('gives everyone the error of an uncharged call, without a replay mark', () => {
     const { recording, follow } = start()
     const [one, two] = [new FakeClient(), new FakeClient()]
     follow(one, false)
@@ -258,7 +258,7 @@ describe('a recording', () => {
     expect(recording.reply).toBeUndefined()
   })
 
-  it('drops clients that have part of a stream when it fails: that is no success, and nothing more arrives', async () => {
+  it('drops clients that have part of a stream when it fails, so that it does not look successful', async () => {
     const { recording, follow } = start()
     const open = new FakeClient()
     const followed = follow(open)
@@ -295,7 +295,7 @@ describe('a recording', () => {
   })
 })
 
-describe('a reply that exceeds the memory limit', () => {
+describe('a recorded reply that exceeds the memory limit', () => {
   it('waits for its followers, accepts no new one, and uses no more memory', async () => {
     const { recording, follow, retained } = start(roomFor(100))
     const [slow, fast] = [new FakeClient(), new FakeClient()]
@@ -326,7 +326,7 @@ describe('a reply that exceeds the memory limit', () => {
   })
 
   it.each(['leaves', 'is dropped by the call', 'takes nothing for too long'])(
-    'continues when the slow one %s',
+    'continues when the slow follower %s',
     async (how) => {
       const { clock, recording, follow, retained } = start(roomFor(0))
       const [slow, fast] = [new FakeClient(), new FakeClient()]
@@ -370,8 +370,8 @@ describe('a reply that exceeds the memory limit', () => {
   })
 })
 
-describe('the memory for running replies', () => {
-  it('is 4 MiB for one, a tenth of 64 MiB for an account and 64 MiB in total', () => {
+describe('the memory for recordings of running replies', () => {
+  it('is 4 MiB for one reply, a tenth of 64 MiB for an account and 64 MiB in total', () => {
     const budget = new RecordingBudget(new MemoryBudget(Infinity))
     const one = budget.open('alice')
     expect([one.grow(4 * MIB), one.grow(1)]).toEqual([true, false])
@@ -405,7 +405,7 @@ describe('the memory for running replies', () => {
   })
 })
 
-describe('in any order of events', () => {
+describe('in any order of events in a recording', () => {
   const actions = fc.array(
     fc.oneof(
       fc.record({ do: fc.constant('write' as const), bytes: fc.integer({ min: 1, max: 40 }) }),

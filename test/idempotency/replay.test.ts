@@ -20,7 +20,7 @@ const headersOf = ({ headers }: { headers: Readonly<Record<string, unknown>> }) 
   return rest
 }
 
-describe('a repeat after the end', () => {
+describe('a repeat after the call has ended', () => {
   it('gets the same JSON byte for byte, is marked, and costs nothing', async () => {
     await start()
     const first = await bench.ask({ key: 'k' })
@@ -49,7 +49,7 @@ describe('a repeat after the end', () => {
     expect(one.headers['x-request-id']).not.toBe(two.headers['x-request-id'])
   })
 
-  it('is reported as replayed, without a charge, with its client’s own retry count', async () => {
+  it("is reported as replayed, without a charge, with its client's own retry count", async () => {
     await start()
     await bench.ask({ key: 'k' })
     await bench.ask({ key: 'k', headers: { 'x-stainless-retry-count': '2' } })
@@ -69,7 +69,7 @@ describe('a repeat after the end', () => {
     expect(bench.charges).toBe(1)
   })
 
-  it('is 422 for another body, whatever the outcome of the first, whose answer stays', async () => {
+  it('is refused with 422 if its body differs, whatever the first outcome, and the first answer stays', async () => {
     await start()
     const first = await bench.ask({ key: 'k' })
     const other = await bench.ask({ key: 'k', body: { top_p: 1 } })
@@ -91,7 +91,7 @@ describe('a repeat after the end', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('gets the charge if the store has forgotten it, and is not sent to a provider', async () => {
+  it('gets the charge if the store has forgotten the reply, and is not sent to a provider', async () => {
     await start({ idempotency: { ttlMs: 1_000 } })
     const first = await bench.ask({ key: 'k' })
     await bench.clock.elapse(999)
@@ -112,7 +112,7 @@ describe('a repeat after the end', () => {
     expect((await bench.ask({ key: 'k' })).status).toBe(409)
   })
 
-  it('is not paid twice after eviction', async () => {
+  it('is not paid twice after the reply was evicted', async () => {
     await start({ store: (clock) => memoryIdempotency({ clock, maxBytes: 10_240 }) })
     await bench.ask({ key: 'k0' })
     for (let number = 1; number <= 12; number++) await bench.ask({ key: `k${number}` })
@@ -144,7 +144,7 @@ describe('a repeat after the end', () => {
   )
 })
 
-describe('an answer with a charge', () => {
+describe('an error with a charge under an Idempotency-Key', () => {
   it.each<[string, boolean, Script]>([
     ['JSON', false, JSON_REPLY],
     ['a stream', true, STREAM_REPLY],
@@ -159,7 +159,7 @@ describe('an answer with a charge', () => {
   })
 })
 
-describe('a call that broke', () => {
+describe('a call with an Idempotency-Key that broke off', () => {
   it('is replayed broken, with its charge, if something was captured', async () => {
     await start({}, broken())
     const first = await bench.ask({ key: 'k', stream: true })
@@ -172,7 +172,7 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('is reported as broken, first and replayed, also to clients that arrive at the same time', async () => {
+  it('is reported as broken, first and replayed, even to clients that arrive at the same time', async () => {
     await start({}, broken())
     await bench.ask({ key: 'k', stream: true })
     await Promise.all([bench.ask({ key: 'k', stream: true }), bench.ask({ key: 'k', stream: true })])
@@ -222,7 +222,7 @@ describe('a call that broke', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 2])
   })
 
-  it('frees its key for another body, too', async () => {
+  it('frees its key even for another body', async () => {
     await start()
     bench.upstream.scriptOnce(answerJson({ error: { message: 'no' } }, 400))
     await bench.ask({ key: 'k', body: { top_p: 7 } })
@@ -248,7 +248,7 @@ describe('a call that broke', () => {
   })
 })
 
-describe("the answer of a host's store", () => {
+describe("the answer of a host's idempotency store", () => {
   const answering =
     (state: unknown): (() => IdempotencyStore) =>
     () => ({

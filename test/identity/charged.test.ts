@@ -102,7 +102,7 @@ const spent = (credits: string) => parseCredits('1') - parseCredits(credits)
 test.each([
   ['a JWT', false],
   ['a JWT, in a stream', true],
-])('a caller with %s is charged with the markup of the app', async (_, stream) => {
+])("a caller with %s is charged with the app's markup", async (_, stream) => {
   const { post, service, token } = await start()
   service.upstream.script(
     stream
@@ -119,7 +119,7 @@ test.each([
   })
 })
 
-test('opaque tokens and keys of the host go to their own stores', async () => {
+test("opaque tokens and the host's keys go to their own stores", async () => {
   const { post, service } = await start()
   service.upstream.script(answerJson(providerReply()))
   expect((await post('opaque-1')).status).toBe(200)
@@ -160,14 +160,14 @@ test.each([
   expect(await service.posted('bob')).toBe(parseCredits('1'))
 })
 
-test('a token within the tolerance is let in by the engine as well', async () => {
+test('a token within the clock tolerance is also accepted by the engine', async () => {
   const { post, service, token } = await start()
   service.upstream.script(answerJson(providerReply()))
   const response = await post(await token({ exp: NOW_SECONDS - 4, iat: NOW_SECONDS - 60 }))
   expect(response.status).toBe(200)
 })
 
-test('a key set that cannot be fetched is 503, with an event', async () => {
+test('a JWT key set that cannot be fetched leads to a 503 and an event', async () => {
   const { post, service, set, token } = await start()
   set.server.answer = (_, res) => res.destroy()
   const response = await post(await token())

@@ -41,7 +41,7 @@ describe('firstCredentials', () => {
     expect(store.recognises?.('zzz')).toBe(true)
   })
 
-  test('knows no token that no store recognises', async () => {
+  test('recognises no token that no store recognises', async () => {
     const a = scripted(begins('a'))
     const store = firstCredentials([a.store])
     expect(await store.resolve('b', CONTEXT)).toEqual(UNKNOWN)
@@ -75,12 +75,12 @@ describe('firstCredentials', () => {
     [undefined, 'a list of credential stores'],
     [[{}], 'store 0 has no method resolve'],
     [[memoryCredentials(), memoryCredentials()], 'store 0 has no method recognises'],
-  ])('refuses %o', (stores, says) => {
+  ])('refuses the options %o', (stores, says) => {
     expect(() => firstCredentials(stores as never)).toThrow(says)
   })
 })
 
-describe('a store recognises its tokens', () => {
+describe('a credential store recognises its own tokens', () => {
   const principal = () => undefined
   const audience = 'https://api.example'
   const jwt = jwtCredentials({
@@ -107,13 +107,13 @@ describe('a store recognises its tokens', () => {
     expect([jwt, opaque, sql].map((store) => store.recognises?.(token))).toEqual(expected)
   })
 
-  test('also behind a cache', () => {
+  test('even behind a cache', () => {
     const cached = cachedCredentials(jwt)
     expect([cached.recognises?.('eyJh.eyJi.c2ln'), cached.recognises?.('opaque-1')]).toEqual([true, false])
     expect(cachedCredentials(memoryCredentials()).recognises).toBeUndefined()
   })
 
-  test('unless a database has tokens of the host', () => {
+  test('unless a database contains tokens of the host', () => {
     expect(createSqlCredentials({} as never, true).recognises).toBeUndefined()
   })
 })

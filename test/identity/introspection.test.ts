@@ -57,8 +57,8 @@ function holdAnswers(server: Awaited<ReturnType<typeof open>>['server']) {
   }
 }
 
-describe('a token', () => {
-  test('lets its holder in until its end', async () => {
+describe('a token that is checked by introspection', () => {
+  test('admits its holder until it expires', async () => {
     const { resolve, server } = await open()
     expect(await resolve('opaque-1')).toEqual({
       ok: true,
@@ -91,10 +91,13 @@ describe('a token', () => {
     expect(await resolve('opaque-1')).toEqual(UNKNOWN)
   })
 
-  test.each([undefined, null])('of nobody known is unknown: its principal is %s', async (nobody) => {
-    const { resolve } = await open({ principal: () => nobody })
-    expect(await resolve('opaque-1')).toEqual(UNKNOWN)
-  })
+  test.each([undefined, null])(
+    'is unknown if its owner is not known: its principal is %s',
+    async (nobody) => {
+      const { resolve } = await open({ principal: () => nobody })
+      expect(await resolve('opaque-1')).toEqual(UNKNOWN)
+    },
+  )
 
   test('may be for several audiences', async () => {
     const { resolve } = await open({
@@ -103,7 +106,7 @@ describe('a token', () => {
     expect(await resolve('opaque-1')).toMatchObject({ ok: true })
   })
 
-  test('without an audience is for us if the host says so, and only then', async () => {
+  test('without an audience is accepted only if the host says so', async () => {
     const answer = { active: true, ...claims({ aud: undefined }) }
     const yes = await open({ answer, accept: ({ client_id }) => client_id === 'notes' })
     expect(await yes.resolve('opaque-1')).toMatchObject({ ok: true })
@@ -111,20 +114,23 @@ describe('a token', () => {
     expect(await no.resolve('opaque-1')).toEqual(UNKNOWN)
   })
 
-  test('that has ended has expired', async () => {
+  test('that has expired is refused as expired', async () => {
     const { resolve } = await open({ answer: { active: true, ...claims({ exp: NOW_SECONDS }) } })
     expect(await resolve('opaque-1')).toEqual({ ok: false, reason: 'expired' })
   })
 
-  test.each(['sk-cr-secret', 'at-cr-secret', 'rt-cr-secret'])('such as %s is never sent', async (token) => {
-    const { resolve, server } = await open()
-    expect(await resolve(token)).toEqual(UNKNOWN)
-    expect(server.requests).toEqual([])
-  })
+  test.each(['sk-cr-secret', 'at-cr-secret', 'rt-cr-secret'])(
+    'such as %s is never sent to the server',
+    async (token) => {
+      const { resolve, server } = await open()
+      expect(await resolve(token)).toEqual(UNKNOWN)
+      expect(server.requests).toEqual([])
+    },
+  )
 })
 
-describe('the router proves who it is', () => {
-  test('with HTTP Basic, encoded as OAuth wants it', async () => {
+describe('the router authenticates to an introspection server', () => {
+  test('with HTTP Basic, encoded as OAuth requires', async () => {
     const auth = { clientId: 'a:b', clientSecret: createSecret('p%ä s') }
     const { resolve, server } = await open({ auth })
     await resolve('opaque-1')
@@ -159,8 +165,8 @@ describe('the router proves who it is', () => {
   })
 })
 
-describe('answers', () => {
-  test('are kept for 5 seconds, which is how long a revoked token is accepted', async () => {
+describe('introspection answers', () => {
+  test('are kept for 5 seconds, so a revoked token is accepted for that long at most', async () => {
     const { clock, resolve, server } = await open()
     await resolve('opaque-1')
     server.answer = (_, res) => json(res, { active: false })
@@ -193,14 +199,14 @@ describe('answers', () => {
     expect(await resolve('opaque-1')).toMatchObject({ ok: true })
   })
 
-  test('are shared by calls that come together', async () => {
+  test('are shared by concurrent calls', async () => {
     const { resolve, server } = await open()
     const found = await Promise.all(Array.from({ length: 20 }, () => resolve('opaque-1')))
     expect(found.every(({ ok }) => ok)).toBe(true)
     expect(server.requests).toHaveLength(1)
   })
 
-  test('are asked for 50 tokens at once, and no more', async () => {
+  test('are requested for at most 50 tokens at once', async () => {
     const { resolve, server } = await open()
     const held = holdAnswers(server)
     const found = Array.from({ length: MAX_AT_ONCE }, (_, index) => resolve(`opaque-${index}`))
@@ -212,7 +218,7 @@ describe('answers', () => {
     expect(await resolve('one-too-many')).toMatchObject({ ok: true })
   })
 
-  test('that do not come in 3 seconds are a fault, and free their place', async () => {
+  test('that do not come within 3 seconds are a fault, and free their slot', async () => {
     const { clock, resolve, server } = await open()
     const held = holdAnswers(server)
     const found = resolve('opaque-1')
@@ -239,7 +245,7 @@ describe('answers', () => {
     ['no object', (res: ServerResponse) => json(res, null)],
     ['too long', (res: ServerResponse) => json(res, { active: true, padding: 'x'.repeat(65_536) })],
     ['a closed connection', (res: ServerResponse) => res.destroy()],
-  ])('that are %s are a fault and no refusal, and are not kept', async (_, answer) => {
+  ])('that are %s are a fault, not a refusal, and are not kept', async (_, answer) => {
     const { resolve, server } = await open()
     server.answer = (_req, res) => answer(res)
     await expect(resolve('opaque-1')).rejects.toThrow()
@@ -248,7 +254,7 @@ describe('answers', () => {
   })
 })
 
-test('a fault does not contain the answer', async () => {
+test('a fault of introspection does not contain the answer', async () => {
   const { resolve, server } = await open()
   server.answer = (_, res) =>
     res.writeHead(200, { 'content-type': 'application/json' }).end('{"email":"ann@acme.example"')
@@ -257,7 +263,7 @@ test('a fault does not contain the answer', async () => {
   expect(String(error)).toContain('did not answer in JSON')
 })
 
-describe('an option that is wrong', () => {
+describe('an invalid introspection option', () => {
   const good = { endpoint: 'https://id.example/introspect', auth: AUTH, audience: AUDIENCE, principal }
 
   test.each([
@@ -278,7 +284,7 @@ describe('an option that is wrong', () => {
     expect(() => introspectionCredentials({ ...good, ...wrong } as never)).toThrow(says)
   })
 
-  test('never shows the secret', () => {
+  test('never shows the secret in its error', () => {
     const auth = { clientId: 'a', clientSecret: 'its secret', more: 1 }
     expect(() => introspectionCredentials({ ...good, auth } as never)).toThrow(
       expect.not.objectContaining({ message: expect.stringContaining('its secret') }),

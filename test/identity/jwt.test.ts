@@ -53,8 +53,8 @@ async function open({
 
 const later = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
-describe('a token', () => {
-  test('lets its holder in until its end, with the tolerance', async () => {
+describe('a JWT', () => {
+  test('admits its holder until it expires, with the tolerance', async () => {
     const { key, resolve } = await open()
     expect(await resolve(await sign(key))).toEqual({
       ok: true,
@@ -72,7 +72,7 @@ describe('a token', () => {
     expect(await resolve(await sign(key))).toMatchObject({ ok: true })
   })
 
-  test.each(['RS512', 'ES384'])('may be signed with %s only if the host says so', async (alg) => {
+  test.each(['RS512', 'ES384'])('may be signed with %s only if the host allows it', async (alg) => {
     const key = await newKey('one', alg)
     const { resolve } = await open({ keys: [key] })
     expect(await resolve(await sign(key))).toEqual(UNKNOWN)
@@ -105,7 +105,7 @@ describe('a token', () => {
     })
   })
 
-  test.each([undefined, null])('is unknown if the host knows nobody by it, and says %s', async (nobody) => {
+  test.each([undefined, null])('is unknown if the host finds nobody for it, and says %s', async (nobody) => {
     const { key, resolve } = await open({ principal: () => nobody })
     expect(await resolve(await sign(key))).toEqual(UNKNOWN)
   })
@@ -132,21 +132,21 @@ describe('a token', () => {
     expect(asked).toEqual(['token-1'])
   })
 
-  test('is refused as a fault of the host if its id is that of the token', async () => {
+  test('is refused as a fault of the host if the credential id is the token itself', async () => {
     const { key, resolve } = await open({
       principal: (given) => ({ ...principal(given), credentialId: String(given.jti) }),
     })
     await expect(resolve(await sign(key, claims({ jti: 'token-1' })))).rejects.toThrow(/full budget/)
   })
 
-  test('cannot pose as the answer of the store', async () => {
+  test('cannot pose as an answer of the store', async () => {
     const { key, resolve } = await open({ principal: () => undefined })
     const forged = { ok: true, refusal: { ok: true, principal: principal(claims() as unknown as JwtClaims) } }
     expect(await resolve(await sign(key, claims(forged)))).toEqual(UNKNOWN)
   })
 })
 
-describe('a bad token is unknown', () => {
+describe('a bad JWT is unknown', () => {
   test.each([
     ['another issuer', { iss: 'https://evil.example' }],
     ['no issuer', { iss: undefined }],
@@ -179,7 +179,7 @@ describe('a bad token is unknown', () => {
     expect(await resolve(await sign(key, claims(), header))).toEqual(UNKNOWN)
   })
 
-  test.each(['application/at+jwt', 'AT+JWT'])('but not with the typ %s, which is the same', async (typ) => {
+  test.each(['application/at+jwt', 'AT+JWT'])('but not with the typ %s, which is equivalent', async (typ) => {
     const { key, resolve } = await open()
     expect(await resolve(await sign(key, claims(), { typ }))).toMatchObject({ ok: true })
   })
@@ -190,7 +190,7 @@ describe('a bad token is unknown', () => {
     expect(await resolve(await sign(key))).toEqual(UNKNOWN)
   })
 
-  test('without a signature, or with one made from the public key', async () => {
+  test('without a signature, or with a signature made from the public key', async () => {
     const { key, resolve, set } = await open()
     const head = (alg: string) => base64url.encode(JSON.stringify({ alg, kid: 'one', typ: 'at+jwt' }))
     const body = base64url.encode(JSON.stringify(claims()))
@@ -203,7 +203,7 @@ describe('a bad token is unknown', () => {
     expect(set.server.requests).toEqual([])
   })
 
-  test('with a changed claim, or of another key with the same id', async () => {
+  test('with a changed claim, or signed by another key with the same id', async () => {
     const { key, resolve } = await open()
     const [head, , signature] = (await sign(key)).split('.')
     const body = base64url.encode(JSON.stringify(claims({ sub: 'user-2' })))
@@ -218,8 +218,8 @@ describe('a bad token is unknown', () => {
   })
 })
 
-describe('time', () => {
-  test('has a tolerance of 5 seconds at the end of a token', async () => {
+describe('the time in a JWT', () => {
+  test('has a tolerance of 5 seconds at expiry', async () => {
     const { key, resolve } = await open()
     const token = await sign(key)
     later(604_999)
@@ -228,12 +228,12 @@ describe('time', () => {
     expect(await resolve(token)).toEqual(EXPIRED)
   })
 
-  test('has the same tolerance if the clock of the issuer is ahead', async () => {
+  test("has the same tolerance if the issuer's clock is ahead", async () => {
     const { key, resolve } = await open()
     expect(await resolve(await sign(key, claims({ iat: NOW_SECONDS + 5 })))).toMatchObject({ ok: true })
   })
 
-  test('of a token is at most what the host allows', async () => {
+  test('gives a lifetime of at most what the host allows', async () => {
     const { key, resolve } = await open({ maxLifetimeMs: 60_000 })
     expect(await resolve(await sign(key, claims({ exp: NOW_SECONDS + 60 })))).toMatchObject({ ok: true })
     expect(await resolve(await sign(key, claims({ exp: NOW_SECONDS + 61 })))).toEqual(UNKNOWN)
@@ -242,14 +242,14 @@ describe('time', () => {
     expect(await longer.resolve(token)).toMatchObject({ ok: true })
   })
 
-  test('comes from the clock of the options', async () => {
+  test('is compared with the clock in the options', async () => {
     const clock = { now: () => NOW + 700_000, after: () => () => {} }
     const { key, resolve } = await open({ clock })
     expect(await resolve(await sign(key))).toEqual(EXPIRED)
   })
 })
 
-describe('keys', () => {
+describe('JWT verification keys', () => {
   test('are not read to the end of an endless set', async () => {
     const { key, resolve, set } = await open()
     const token = await sign(key)
@@ -270,7 +270,7 @@ describe('keys', () => {
     expect(sent).toBeLessThan(16_777_216)
   })
 
-  test('are fetched once for calls that come together, and kept for 10 minutes', async () => {
+  test('are fetched once for concurrent calls, and kept for 10 minutes', async () => {
     const { key, resolve, set } = await open()
     const token = await sign(key)
     const found = await Promise.all(Array.from({ length: 20 }, () => resolve(token)))
@@ -299,7 +299,7 @@ describe('keys', () => {
     expect(set.server.requests).toHaveLength(2)
   })
 
-  test('that are withdrawn are accepted for up to 10 minutes', async () => {
+  test('that are withdrawn are still accepted for up to 10 minutes', async () => {
     const { key, resolve, set } = await open()
     await resolve(await sign(key))
     set.published.splice(0, 1, await newKey('two'))
@@ -332,7 +332,7 @@ describe('keys', () => {
     ['no JSON', (res: ServerResponse) => res.end('<html>')],
     ['no key set', (res: ServerResponse) => json(res, { keys: 'none' })],
     ['a closed connection', (res: ServerResponse) => res.destroy()],
-  ])('that cannot be fetched, because of %s, are a fault and no refusal', async (_, answer) => {
+  ])('that cannot be fetched, because of %s, are a fault, not a refusal', async (_, answer) => {
     const { key, resolve, set } = await open()
     set.server.answer = (_req, res) => answer(res)
     const token = await sign(key)
@@ -342,7 +342,7 @@ describe('keys', () => {
     expect(await resolve(token)).toMatchObject({ ok: true })
   })
 
-  test('that do not come in 5 seconds are a fault', async () => {
+  test('that do not come within 5 seconds are a fault', async () => {
     const { key, resolve, set } = await open()
     const asked = new Promise<void>((resolve) => {
       set.server.answer = () => resolve()
@@ -358,7 +358,7 @@ describe('keys', () => {
   })
 })
 
-describe('an option that is wrong', () => {
+describe('an invalid JWT option', () => {
   const good = { issuer: ISSUER, audience: AUDIENCE, jwks: 'https://id.example/keys', principal }
 
   test.each([

@@ -96,8 +96,8 @@ async function tokenFor(resource: string): Promise<string> {
   return access_token
 }
 
-describe('tokens of oidc-provider', () => {
-  test('as JWTs are let in', async () => {
+describe('tokens issued by oidc-provider', () => {
+  test('are accepted as JWTs', async () => {
     const store = jwtCredentials({ issuer, audience: JWT_AUDIENCE, jwks: `${issuer}/jwks`, principal })
     const token = await tokenFor(JWT_AUDIENCE)
     expect(await store.resolve(token, CONTEXT)).toMatchObject({

@@ -80,7 +80,7 @@ const plus = (time: string, ms: number) => new Date(Date.parse(time) + ms).toISO
 const HOUR_MS = 3_600_000
 
 describe.each(clockedLedgers)('limits in the %s ledger', (_name, open) => {
-  it.each(PERIODS)('begin and end with %s', async (_period, per, zone, begin, end) => {
+  it.each(PERIODS)('start and end with %s', async (_period, per, zone, begin, end) => {
     const limits: readonly Limit[] = [{ id: 'rate', unit: 'requests', amount: 2n, per, zone }]
     const { ask, setTime } = await start(open, { at: plus(begin, -1_000), limits })
     const three = async () => [told(await ask()), told(await ask()), told(await ask())]
@@ -100,7 +100,7 @@ describe.each(clockedLedgers)('limits in the %s ledger', (_name, open) => {
   it.each([
     ['ahead of', 30_000],
     ['behind', -30_000],
-  ])('follow the clock of the ledger, if that of the router is 30 s %s it', async (_where, skewMs) => {
+  ])("follow the ledger's clock if the router's is 30 s %s it", async (_where, skewMs) => {
     const limits: readonly Limit[] = [
       { id: 'rate', unit: 'requests', amount: 1n, per: 'day', zone: NEW_YORK },
     ]
@@ -114,7 +114,7 @@ describe.each(clockedLedgers)('limits in the %s ledger', (_name, open) => {
     expect(told(await ask())).toBe('rate_limited')
   })
 
-  it('count a call over midnight in the day in which it was admitted', async () => {
+  it('count a call over midnight in the day on which it was admitted', async () => {
     const limits: readonly Limit[] = [
       { id: 'budget', unit: 'credits', amount: HOLD + COST, per: 'day', zone: NEW_YORK },
     ]

@@ -51,7 +51,9 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('limits in %s, kept by two proc
     expect(Object.keys(result.refusedBy).length).toBeGreaterThan(1)
   })
 
-  it('admit all requests of a limit that ten times as many ask for', { timeout: PATIENCE_MS }, async () => {
+  it('admit the full number of requests if ten times as many are made', {
+    timeout: PATIENCE_MS,
+  }, async () => {
     const result = await prove({ world: await worldOf('rate'), processes: 2, callers: 20, kills: 0, seed: 2 })
     expectExact(result)
     expect(result.usedPercent['rate:requests/total']).toBe(100)
@@ -84,7 +86,7 @@ const PASSED = /passed its limit/
 const MISCOUNTED = /and its calls/
 const FALSE_REFUSAL = /a false refusal/
 
-describe('the proof', () => {
+describe('the proof of limits', () => {
   const databases: TestDatabase[] = []
   let file: TestFile
   let files = 0

@@ -55,7 +55,7 @@ describe('memoryCredentials', () => {
     ['Models.Run', 'models.run'],
     ['models:run', 'models.run'],
     ['credits.reads', 'credits.read'],
-  ])('refuses the misspelt scope %s, and keeps scopes of the host', (scope, meant) => {
+  ])("refuses the misspelt scope %s, but keeps the host's own scopes", (scope, meant) => {
     expect(() => memoryCredentials({ 'at-1': { ...access, scopes: ['profile', scope] } })).toThrow(
       `scopes.1: is not a scope of the router; did you mean "${meant}"?`,
     )
@@ -143,7 +143,7 @@ describe('memoryCredentials', () => {
     expect(refused('sk-none')).toEqual({ ok: false, reason: 'unknown' })
   })
 
-  it('calls every listener even if one throws, but none that has ended its watch', () => {
+  it('calls every listener even if one throws, but none whose watch has ended', () => {
     const store = memoryCredentials({ 'sk-1': { ...alice, credentialId: 'one' } })
     const heard: string[] = []
     const end = store.watch(() => heard.push('ended'))

@@ -44,7 +44,7 @@ describe('HoldBook', () => {
     expect(book.claimant('c')).toBe('second')
   })
 
-  it('remembers settled holds through any number of released ones, and the other way round', () => {
+  it('remembers settled holds through any number of released ones, and vice versa', () => {
     const book = new HoldBook(2)
     book.mark('released')
     book.settle('settled', { claim: 'c', charge, position: 0 })

@@ -79,7 +79,7 @@ describe('memoryIdempotency', () => {
     expect(await keptOf('c1')).toBe('mine')
   })
 
-  it('keeps nothing for a time of 0 ms', async () => {
+  it('keeps nothing for a lifetime of 0 ms', async () => {
     const { clock, store } = open()
     await store.claim({ claim: 'c', account: 'alice', digest: 'd', leaseMs: 0 }, context)
     clock.advance(2)

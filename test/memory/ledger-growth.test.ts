@@ -10,7 +10,7 @@ const ROUNDS = 40 * KEPT
 /** Each round keeps far more than this until it is forgotten. */
 const MOST_BYTES_A_ROUND = 20
 
-it('takes no more memory for many calls than for the latest ones', () => {
+it('the memory ledger takes no more memory after many calls than for the latest ones', () => {
   setFlagsFromString('--expose-gc')
   const collect: () => void = runInNewContext('gc')
   const book = new HoldBook(KEPT)

@@ -89,7 +89,7 @@ describe('memoryLedger', () => {
     },
   )
 
-  it('names the opening balance that it cannot read', () => {
+  it('reports which opening balance it cannot read', () => {
     expect(() => memoryLedger({ alice: 5 as unknown as string })).toThrow(TypeError)
     expect(() => memoryLedger(new Map([['alice', '5']]) as never)).toThrow(
       "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries converts a Map",

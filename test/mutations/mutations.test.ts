@@ -31,7 +31,7 @@ async function run(
 
 describe('mutants of recorded replies', () => {
   it(
-    'lose nothing good, end as no success if they failed, and are charged by the table',
+    'lose nothing good, never end as success if they failed, and are charged by the table',
     async () => {
       const bench = await Bench.start()
       const failed: string[] = []
@@ -64,7 +64,7 @@ describe('mutants of recorded replies', () => {
   })
 })
 
-describe('a planted bug', () => {
+describe('a bug planted for the mutants', () => {
   it.each(PLANTS.map(({ name }) => name))(
     'is found: %s',
     async (name) => {

@@ -98,13 +98,13 @@ describe('the metrics of calls', () => {
     }
   })
 
-  it('have no time to first token for replies in one body', async () => {
+  it('have no time to first token for replies sent whole', async () => {
     const { service, exported } = await startObserved()
     await service.end(await service.ask())
     expect(await exported.metrics()).not.toHaveProperty('gen_ai.server.time_to_first_token')
   })
 
-  it('have no time to first token for streams that were not completed', async () => {
+  it('have no time to first token for incomplete streams', async () => {
     const exported = exportToMemory()
     for (const outcome of ['client-left', 'provider_error']) {
       exported.telemetry.onEvent({ ...endOf({ outcome }), stream: true, firstTokenMs: 100, providerMs: 900 })
@@ -477,7 +477,7 @@ describe('the attributes of metrics', () => {
   })
 })
 
-describe('telemetry', () => {
+describe('OpenTelemetry', () => {
   it('reaches Prometheus through its exporter', async () => {
     const exporter = new PrometheusExporter({ preventServerStart: true })
     const provider = new MeterProvider({ readers: [exporter] })

@@ -141,7 +141,7 @@ describe('the span of a call', () => {
     }
   })
 
-  it('has the name of its operation', () => {
+  it("has its operation's name", () => {
     const exported = exportToMemory()
     const facts = { requestId: 'r', account: 'a', credentialId: 'c', model: MODEL }
     const start: RequestStart = { type: 'request-start', requestId: 'r', operation: 'embeddings', at: 1_000 }

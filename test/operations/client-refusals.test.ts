@@ -104,7 +104,7 @@ afterEach(() => service.close())
 
 describe.each(
   Object.keys(CLIENTS).flatMap((client) => PROVIDERS.map((provider) => [client, ...provider] as const)),
-)('%s through %s', (name, _, dialect, adapter) => {
+)('%s, as a client of %s,', (name, _, dialect, adapter) => {
   async function open(key: string, options: ServiceOptions = {}): Promise<Client> {
     service = await WireService.start({ adapter, ...options })
     service.upstream.script(agent(dialect))

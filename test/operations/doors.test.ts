@@ -91,7 +91,7 @@ const CASES = DOORS.flatMap((door) =>
 let service: WireService
 afterEach(() => service.close())
 
-describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, dialect, adapter) => {
+describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, door, dialect, adapter) => {
   async function start(options: ServiceOptions = {}): Promise<void> {
     service = await WireService.start({ adapter, ...options })
     service.upstream.script(agent(dialect))
@@ -136,7 +136,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
       kind === 'charge' && charge ? [charge.cost] : [],
     )
 
-  it('charges the markup of an app, which its owner gets', async () => {
+  it('charges the markup of an app, which its owner earns', async () => {
     await start()
     const usage = await usageFor({}, { authorization: `Bearer ${ACCESS_TOKEN}` })
     expect(usage).toMatchObject({
@@ -148,7 +148,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
     expect(await service.posted('app-owner')).toBe(MARKUP)
   })
 
-  it('refuses a call above a budget, and counts what was charged', async () => {
+  it('refuses a call above a budget, and counts the amount charged', async () => {
     await startLimited({ id: 'budget', unit: 'credits', amount: BUDGET, per: 'total' })
     const answers: Answer[] = []
     for (;;) {
@@ -178,7 +178,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
     expect(await costs('alice')).toEqual([COST])
   })
 
-  it('repeats a call under an Idempotency-Key without charging it again', async () => {
+  it('repeats a call with an Idempotency-Key without charging it again', async () => {
     await start()
     const key = { 'idempotency-key': 'key-1' }
     const first = await post({}, key)
@@ -195,7 +195,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
     expect(await costs('alice')).toEqual([COST])
   })
 
-  it('records the session of a header, unless the body has one', async () => {
+  it('records the session from a header unless the body has one', async () => {
     await start()
     const sessionOf = async (id: string) => (await service.event('request-end', id)).facts?.sessionId
     const header = { 'session-id': 'from-the-header' }
@@ -210,7 +210,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
     })
   })
 
-  describe('with a provider key of the caller', () => {
+  describe("with a caller's own provider key", () => {
     const startSealed = () => start({ router: () => ({ envelopes, byokFee: { flat: '0.0002' } }) })
     const seal = async () => ({
       provider: 'p0',
@@ -226,7 +226,7 @@ describe.each(CASES)('%s through %s (stream: %s)', (path, label, stream, door, d
       return
     }
 
-    it('charges the fee alone, and uses no other key', async () => {
+    it('charges only the fee, and uses no other key', async () => {
       await startSealed()
       const usage = await usageFor(await seal())
       expect(usage).toMatchObject({ cost: 0.0002, is_byok: true })

@@ -108,7 +108,7 @@ describe('POST /embeddings', () => {
     expect(entry?.postings[0]).toEqual({ account: 'alice', amount: -114_000n })
   })
 
-  it('sends a provider only its fields, without encoding_format', async () => {
+  it('sends a provider only its own fields, without encoding_format', async () => {
     await start()
     await replyTo({
       input: ['a', 'b'],
@@ -150,7 +150,7 @@ describe('POST /embeddings', () => {
     })
   })
 
-  it('writes each 32-bit float of base64 with the fewest digits that are this float', async () => {
+  it('writes each 32-bit float of base64 with the fewest digits that identify it', async () => {
     await start()
     const given = [
       0.1,
@@ -189,7 +189,7 @@ describe('POST /embeddings', () => {
     ['base64', 'base64'],
     ['numbers', undefined],
     [undefined, undefined],
-  ] as const)('asks the provider for them as the adapter says: %s', async (embeddingsFormat, sent) => {
+  ] as const)('requests the format that the adapter states: %s', async (embeddingsFormat, sent) => {
     await start({ adapter: (baseUrl) => openaiCompatible({ baseUrl, embeddingsFormat }) })
     await replyTo({ input: 'a' })
     expect((service.asked[0]!.body as Record<string, unknown>).encoding_format).toBe(sent)
@@ -231,7 +231,7 @@ describe('POST /embeddings', () => {
     )
   })
 
-  describe('a batch whose embeddings would not fit into memory', () => {
+  describe('an embeddings batch that would not fit into memory', () => {
     const limits = { memoryBytes: 1_000_000, replyBytes: 10_000 }
     const input = Array.from({ length: 20 }, () => 'a')
 
@@ -262,7 +262,7 @@ describe('POST /embeddings', () => {
       expect((await replyTo({ input, dimensions: 3_000 })).data).toHaveLength(20)
     })
 
-    it('is served by the route that can, of two', async () => {
+    it('is served by the one of two routes that can serve it', async () => {
       const forms = ['numbers', 'base64'] as const
       let made = 0
       await start({
@@ -275,7 +275,7 @@ describe('POST /embeddings', () => {
       expect(service.upstreams.map(({ requests }) => requests.length)).toEqual([0, 1])
     })
 
-    it('is refused with 502 if the provider sends more than the dimensions need', async () => {
+    it('fails with 502 if the provider sends more than the dimensions need', async () => {
       await start({ models: [{ id: MODEL, prices: PRICES, dimensions: 2 }], limits })
       const long = Array.from({ length: 5_000 }, () => 0.5)
       service.upstream.script(embedder({ form: () => long }))
@@ -287,7 +287,7 @@ describe('POST /embeddings', () => {
     })
   })
 
-  it('counts the bytes of embeddings in the memory of the calls', async () => {
+  it('the bytes of embeddings count towards the memory of calls', async () => {
     await start({ limits: { memoryBytes: 1_000_000, replyBytes: 10_000 } })
     let goOn = (): void => {}
     const wait = new Promise<void>((resolve) => {
@@ -322,7 +322,7 @@ describe('POST /embeddings', () => {
     expect(await small()).toBe(404)
   })
 
-  it('puts embeddings in the order of their inputs', async () => {
+  it('embeddings are returned in the order of their inputs', async () => {
     await start()
     service.upstream.script(
       answerJson({
@@ -348,7 +348,7 @@ describe('POST /embeddings', () => {
     ['a prompt below the total', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 9 }, 'reported', 9],
     ['a total below the prompt', { prompt_tokens: 9, total_tokens: 4 }, 'reported', 9],
     ['a usage of zero tokens', { prompt_tokens: 0, total_tokens: 0 }, 'reported', 0],
-  ])('charges a reply with %s', async (_, usage, basis, prompt) => {
+  ])('an embeddings call charges a reply with %s', async (_, usage, basis, prompt) => {
     await start()
     service.upstream.script(embedder({ usage }))
     const reply = await replyTo({ input: 'four' })
@@ -358,14 +358,14 @@ describe('POST /embeddings', () => {
     )
   })
 
-  it('counts each token of an input that consists of tokens', async () => {
+  it('an embeddings call counts each token of an input given as tokens', async () => {
     await start()
     service.upstream.script(embedder({ usage: null }))
     const { usage } = await replyTo({ input: [[1, 2, 3], [4]] })
     expect(usage).toMatchObject({ prompt_tokens: 4, charge: { basis: 'estimated' } })
   })
 
-  it('holds no less than the provider bills under neverOverdraw, for text in which each byte is a token', async () => {
+  it('an embeddings call under neverOverdraw holds no less than the provider bills, even for text in which each byte is a token', async () => {
     await start({ router: () => ({ neverOverdraw: true }) })
     service.upstream.script(async (reply, { body }) => {
       const { input } = body as { input: readonly string[] }
@@ -381,7 +381,7 @@ describe('POST /embeddings', () => {
     expect(holdAmount).toBeGreaterThanOrEqual(charge!.cost)
   })
 
-  it('charges once for one Idempotency-Key, which chat does not share', async () => {
+  it('an embeddings call charges once for one Idempotency-Key, which chats do not share', async () => {
     await start()
     const key = { 'idempotency-key': 'one' }
     const first = await replyTo({ input: 'a' }, key)
@@ -433,7 +433,7 @@ describe('an invalid embeddings request', () => {
     ],
     ['with invalid routing', { input: 'a', routing: { sort: 'best' } }, 'invalid_request', 'routing.sort'],
     ['with an empty session', { input: 'a', session_id: '' }, 'invalid_session_id', 'session_id'],
-  ])('%s is refused by name, before anything is held or sent', async (_, body, code, param) => {
+  ])('is refused by name before anything is held or sent: %s', async (_, body, code, param) => {
     await start()
     const response = await post(body)
     expect(await response.json()).toMatchObject({ error: { code, param } })
@@ -442,7 +442,7 @@ describe('an invalid embeddings request', () => {
     expect(await entries()).toEqual([])
   })
 
-  it('reports at most 20 faults, without values', async () => {
+  it('has at most 20 faults reported, without values', async () => {
     await start()
     const response = await post({
       input: Array(100)
@@ -458,14 +458,14 @@ describe('an invalid embeddings request', () => {
     ['tools', [{ type: 'web_search' }]],
     ['max_tokens', 5],
     ['messages', []],
-  ])('has no field of a chat, although the model lists it: %s', async (name, value) => {
+  ])('cannot have a chat field, even if the model lists it: %s', async (name, value) => {
     await start({ models: [{ id: MODEL, prices: PRICES, supportedParameters: [name] }] })
     const refused = await post({ input: 'a', [name]: value })
     expect(await refused.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: name } })
     expect(service.asked).toEqual([])
   })
 
-  it('may have a field that the host lists', async () => {
+  it('becomes valid if the host lists its unknown field', async () => {
     await start({
       models: [{ id: MODEL, prices: PRICES, supportedParameters: ['input_type'] }],
     })
@@ -478,7 +478,7 @@ describe('an invalid embeddings request', () => {
   })
 })
 
-describe('an unreadable reply', () => {
+describe('an unreadable embeddings reply', () => {
   it.each<[string, object]>([
     ['has no data', {}],
     ['has too few embeddings', { data: [{ embedding: [1] }] }],
@@ -520,7 +520,7 @@ describe('an unreadable reply', () => {
       { data: [{ embedding: [1] }, { embedding: base64Of([Number.NaN]) }] },
     ],
     ['has text that is not base64', { data: [{ embedding: [1] }, { embedding: '*'.repeat(8) }] }],
-  ])('that %s is an error that costs nothing', async (_, reply) => {
+  ])('that %s leads to an error that costs nothing', async (_, reply) => {
     await start()
     service.upstream.script(answerJson({ ...reply, usage: { prompt_tokens: 7, total_tokens: 7 } }))
     const response = await post({ input: ['a', 'b'] })
@@ -538,8 +538,8 @@ describe('an unreadable reply', () => {
   })
 })
 
-describe('a model', () => {
-  it('whose routes support no embeddings is refused, and no provider is called', async () => {
+describe('the model of an embeddings call', () => {
+  it('is refused if none of its routes supports embeddings, and no provider is called', async () => {
     await start({ adapter: (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-ant-1234567890' }) })
     const response = await post({ input: 'a' })
     expect(response.status).toBe(400)
@@ -568,14 +568,14 @@ describe('a model', () => {
     ])
   })
 
-  it('that lists other operations is refused for this one', async () => {
+  it('is refused if it lists only other operations', async () => {
     await start({ models: [{ id: MODEL, prices: PRICES, operations: ['chat'] }] })
     const response = await post({ input: 'a' })
     expect(await response.json()).toMatchObject({ error: { code: 'invalid_request', param: 'model' } })
     expect(service.asked).toEqual([])
   })
 
-  it('that lists only embeddings is refused for chat', async () => {
+  it('is refused for chat if it lists only embeddings', async () => {
     await start({ models: [{ id: MODEL, prices: PRICES, operations: ['embeddings'] }] })
     await replyTo({ input: 'a' })
     const response = await service.post({ model: MODEL, messages: [{ role: 'user', content: 'a' }] })
@@ -609,7 +609,7 @@ function embedding(baseUrl: string, maxEmbeddingsPerCall = 1): ChatAdapter {
   return adapter as ChatAdapter
 }
 
-describe('through the AI SDK', () => {
+describe('POST /embeddings through the AI SDK', () => {
   it('embeds in as many calls as the model requires, and charges their sum', async () => {
     await start({ adapter: (baseUrl) => embedding(baseUrl) })
     const { data, usage } = await replyTo({ input: ['a', 'b'] })
@@ -618,7 +618,7 @@ describe('through the AI SDK', () => {
     expect(usage).toMatchObject({ prompt_tokens: 14, charge: { basis: 'reported' } })
   })
 
-  it('refuses tokens and dimensions by name, which it cannot express', async () => {
+  it('refuses tokens and dimensions by name, since it cannot express them', async () => {
     await start({ adapter: (baseUrl) => embedding(baseUrl) })
     for (const [more, param] of [
       [{ input: [1, 2] }, 'input'],
@@ -632,7 +632,7 @@ describe('through the AI SDK', () => {
   })
 })
 
-describe('real clients', () => {
+describe('real clients of embeddings:', () => {
   it('the openai client embeds one text and many, in the format that it requests by default', async () => {
     await start()
     const client = new OpenAI({ baseURL: service.host.baseUrl, apiKey: API_KEY, maxRetries: 0 })

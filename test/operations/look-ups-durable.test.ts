@@ -151,16 +151,16 @@ async function expectCredits(address: string, spent: bigint): Promise<void> {
   expect(parseCredits(data.available)).toBe(parseCredits('1000') - spent)
 }
 
-describe('calls that are looked up at once', { timeout: 60_000 + CALLS * 30 }, () => {
-  it('are found in memory', async () => {
+describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 }, () => {
+  it('finds them in memory', async () => {
     const asking = await startProcess(await startProvider(), { ledger: memoryLedger({ alice: '1000' }) })
     await expectCredits(asking, await lookUpEach(asking, [asking]))
   })
 
-  describe.each(engineNames)('%s', (name) => {
+  describe.each(engineNames)('the look-up of calls on %s', (name) => {
     const engine = useEngine(name)
 
-    it('are found in the process that answered and in another one', async () => {
+    it('finds them in the answering process and in another one', async () => {
       const stores = [engine.open('look_ups'), engine.open('look_ups')] as const
       await createAdmin(stores[0]).grant({ account: 'alice', amount: '1000' })
       const provider = await startProvider()
@@ -171,7 +171,7 @@ describe('calls that are looked up at once', { timeout: 60_000 + CALLS * 30 }, (
       await expectCredits(other, spent)
     })
 
-    it('are pending while they run, in another process too, and count what is given back', async () => {
+    it('shows them as pending while they run, in another process too, and includes refunds', async () => {
       const stores = [engine.open('running'), engine.open('running')] as const
       const admin = createAdmin(stores[0])
       await admin.grant({ account: 'alice', amount: '1000' })

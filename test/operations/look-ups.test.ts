@@ -153,7 +153,7 @@ describe('GET /key', () => {
     ])
   })
 
-  it('shows an app its own rights, and not whose account it uses', async () => {
+  it('shows an app its own rights, but not whose account it uses', async () => {
     service = await WireService.start()
     await chat({}, ACCESS_TOKEN)
     const { data } = await look('/key', ACCESS_TOKEN)
@@ -171,7 +171,7 @@ describe('GET /key', () => {
     expect(JSON.stringify(data)).not.toContain('bob')
   })
 
-  it('counts the periods from the charges of each day', async () => {
+  it("counts the periods from each day's charges", async () => {
     service = await WireService.start()
     await chat()
     // From Tuesday 14 November to Monday 20 November, and on to December.
@@ -188,7 +188,7 @@ describe('GET /key', () => {
 })
 
 describe('GET /credits', () => {
-  it('shows the credit of the account, with what running calls hold', async () => {
+  it("shows the account's credit, including what running calls hold", async () => {
     service = await WireService.start()
     await chat()
     const gate = createDeferred()
@@ -216,7 +216,7 @@ describe('GET /credits', () => {
     await running
   })
 
-  it('shows an app the account only with the scope credits.read, else the budget of its grant', async () => {
+  it('shows an app the account only with the scope credits.read, and otherwise its own budget', async () => {
     service = await WireService.start({
       router: withCredentials({
         [TOKEN]: token(),
@@ -249,7 +249,7 @@ describe('GET /credits', () => {
 })
 
 describe('GET /generation', () => {
-  it('shows a call by the id of its reply and by its request id, with the figures of the reply', async () => {
+  it('finds a call by its reply id and by its request id, with the figures of the reply', async () => {
     service = await WireService.start()
     const { body, id, requestId } = await chat({ user: 'u-1', session_id: 's-1' }, ACCESS_TOKEN)
     for (const name of [id, requestId]) {
@@ -342,7 +342,7 @@ describe('GET /generation', () => {
     expect((await look(`/generation?id=${id}`)).data).toMatchObject({ pending: true, cost: BASE_COST })
   })
 
-  it('shows that a call that failed cost nothing', async () => {
+  it('shows that a failed call cost nothing', async () => {
     service = await WireService.start()
     service.upstream.script([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -414,7 +414,7 @@ describe('GET /generation', () => {
     }
   })
 
-  it('shows the running call if its request id is that of an earlier one', async () => {
+  it('shows the running call if its request id equals that of an earlier one', async () => {
     service = await WireService.start()
     const sameId = { 'x-request-id': 'again' }
     expect((await service.post(ask({ model: 'acme/none' }), sameId)).status).toBe(404)
@@ -429,7 +429,7 @@ describe('GET /generation', () => {
     expect((await look('/generation?id=again')).data).toMatchObject({ pending: false, model: MODEL })
   })
 
-  it('shows the charge of a call that fell back to a dearer route, with a larger hold', async () => {
+  it('shows the charge of a call that fell back to a more expensive route, with a larger hold', async () => {
     const adapters: ChatAdapter[] = []
     const dearer = { input: '20', cachedInput: '10', output: '80', request: '0.001' }
     service = await WireService.start({
@@ -455,8 +455,8 @@ describe('GET /generation', () => {
   })
 })
 
-describe('all look-ups', () => {
-  it('are what the OpenRouter SDK reads', async () => {
+describe('all look-ups (key, credits, generation)', () => {
+  it('return what the OpenRouter SDK reads', async () => {
     service = await WireService.start({
       router: withCredentials({
         [KEY]: { kind: 'api-key', account: 'alice', limits: [BUDGET, RATE] },
@@ -489,7 +489,7 @@ describe('all look-ups', () => {
     await expect(client.generations.getGeneration({ id: 'none' })).rejects.toMatchObject({ statusCode: 404 })
   })
 
-  it('need a credential, cost nothing and are events of their own', async () => {
+  it('need a credential, cost nothing and emit their own events', async () => {
     service = await WireService.start()
     const { id } = await chat()
     const paths = ['/key', '/credits', `/generation?id=${id}`]
@@ -505,7 +505,7 @@ describe('all look-ups', () => {
     expect(new Set(operations)).toEqual(new Set(['chat', 'get-key', 'get-credits', 'get-generation']))
   })
 
-  it('do not exist without a ledger that answers them', async () => {
+  it('do not exist without a ledger that supports them', async () => {
     const { balance, expireHolds, hold, release, settle } = memoryLedger()
     service = await WireService.start({
       router: () => ({ ledger: { balance, expireHolds, hold, release, settle } }),
@@ -530,7 +530,7 @@ describe('all look-ups', () => {
     expect((await look('/key', KEY)).error.code).toBe('internal_error')
   })
 
-  it('find calls without the store that keeps how they ended', async () => {
+  it('find calls even without a store of how calls ended', async () => {
     service = await WireService.start({
       router: () => ({
         calls: {

@@ -38,7 +38,7 @@ async function expectCharged(calls: number): Promise<void> {
 
 const costOf = (usage: unknown) => (usage as { readonly cost: number }).cost
 
-describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
+describe.each(PROVIDERS)('against %s', (_, dialect, adapter) => {
   async function start(options: ServiceOptions = {}): Promise<string> {
     service = await WireService.start({ adapter, ...options })
     service.upstream.script(agent(dialect))
@@ -130,7 +130,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       expect(message.content).toEqual([{ type: 'text', text: OBJECT }])
     })
 
-    it('can abort a stream, and pays for what came', async () => {
+    it('can abort a stream, and pays for what arrived', async () => {
       const client = connect(await start({ onDisconnect: 'abort' }))
       const stream = await client.messages.create({
         model: MODEL,
@@ -157,7 +157,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       expect(service.asked).toEqual([])
     })
 
-    it('lists the models, and shows one', async () => {
+    it('lists the models and retrieves one', async () => {
       const client = await open()
       const list = await client.models.list()
       expect(list.data[0]).toMatchObject({
@@ -173,7 +173,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
     })
   })
 
-  describe('the AI SDK', () => {
+  describe("the AI SDK's Anthropic provider", () => {
     const open = async () => createAnthropic({ baseURL: await start(), apiKey: API_KEY })(MODEL)
     const tools = {
       [CALL.name]: toolOfAi({ inputSchema: parameters, execute: async () => 'sunny' }),
@@ -212,7 +212,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(3)
     })
 
-    it('makes an object', async () => {
+    it('generates an object', async () => {
       const result = await generateText({
         model: await open(),
         prompt: QUESTION,

@@ -96,7 +96,7 @@ async function chat(script: Script, stream: boolean) {
   }
 }
 
-describe('an event of the message that is nested too deeply', () => {
+describe('a native Anthropic event that is nested too deeply', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`)
   const { message: begun, type } = messageStart({ input_tokens: 10, output_tokens: 1 })
   const started = { type, message: { ...begun, container: deep } }
@@ -110,7 +110,7 @@ describe('an event of the message that is nested too deeply', () => {
     messageStop,
   )
 
-  it('keeps its usage and its end for a client of messages', async () => {
+  it('keeps its usage and its end for a client of the Messages API', async () => {
     expect(await message(script, true)).toMatchObject({
       content: [{ type: 'text', text: 'Hello' }],
       stopReason: 'max_tokens',
@@ -121,7 +121,7 @@ describe('an event of the message that is nested too deeply', () => {
     expect((await charged())[0]?.usage).toMatchObject({ prompt: 10, completion: 7 })
   })
 
-  it('keeps its usage and its end for a client of chats', async () => {
+  it('keeps its usage and its end for a chat client', async () => {
     expect(await chat(script, true)).toMatchObject({
       content: 'Hello',
       reason: 'length',
@@ -135,7 +135,7 @@ describe('an event of the message that is nested too deeply', () => {
 const UNREADABLE = { type: 'api_error', code: 'provider_invalid_response' }
 const modes = [false, true]
 
-describe.each(modes)('the text of a native reply (stream: %s)', (stream) => {
+describe.each(modes)('the text of a native Anthropic reply (stream: %s)', (stream) => {
   it.each([
     ['text', { type: 'text', text: { said: WORDS } }],
     ['thinking', { type: 'thinking', thinking: [WORDS] }],
@@ -155,7 +155,7 @@ describe.each(modes)('the text of a native reply (stream: %s)', (stream) => {
     })
   })
 
-  it('is charged if it cannot be read, although nothing else came', async () => {
+  it('is charged if it cannot be read even if nothing else came', async () => {
     const reply = await message(body([{ type: 'text', text: { said: WORDS } }]), stream)
     expect(reply).toMatchObject({ content: [], basis: 'estimated' })
     expect(reply.completion).toBeGreaterThan(10)
@@ -220,7 +220,7 @@ describe.each(modes)('the text of a native reply (stream: %s)', (stream) => {
   })
 })
 
-describe.each(modes)('the arguments of a call in a native reply (stream: %s)', (stream) => {
+describe.each(modes)('the arguments of a call in a native Anthropic reply (stream: %s)', (stream) => {
   it.each([
     ['an object in text', '{"path":9007199254740993}', '{"path":9007199254740993}'],
     ['other text', WORDS, JSON.stringify({ arguments: WORDS })],
@@ -264,13 +264,13 @@ describe.each(modes)('the arguments of a call in a native reply (stream: %s)', (
   })
 })
 
-describe.each(modes)('the end of a native reply (stream: %s)', (stream) => {
+describe.each(modes)('the end of a native Anthropic reply (stream: %s)', (stream) => {
   const hello = [
     blockStart(0, { type: 'text', text: '' }),
     blockDelta(0, { type: 'text_delta', text: 'Hello' }),
   ]
 
-  it('was no end if output followed a reason and the provider broke off', async () => {
+  it('is missing if output followed a reason and the provider broke off', async () => {
     const more = [blockDelta(0, { type: 'text_delta', text: ' there' }), messageDelta('end_turn')]
     const script = events(messageStart({}), ...hello, messageDelta('end_turn'), ...more)
     const { text } = await ask('/messages', script, stream)
@@ -289,7 +289,7 @@ describe.each(modes)('the end of a native reply (stream: %s)', (stream) => {
     expect(await chat(script, stream)).toMatchObject({ hasError: true, cost: 0n })
   })
 
-  it('is there in a body without a reason', async () => {
+  it('is present in a JSON body without a reason', async () => {
     const usage = { input_tokens: 7, output_tokens: 3 }
     const reply = await message(body([{ type: 'text', text: 'Hello' }], null, { usage }), stream)
     expect(reply).toMatchObject({ stopReason: 'end_turn', basis: 'reported', completion: 3 })
@@ -319,7 +319,7 @@ describe.each(modes)('the end of a native reply (stream: %s)', (stream) => {
   })
 })
 
-describe('a native reply in one body', () => {
+describe('a native Anthropic reply as JSON', () => {
   it('stops normally if no call is left', async () => {
     const script = body([{ type: 'tool_use', id: 'toolu_1', input: { at: WORDS } }], 'tool_use')
     expect(await message(script, false)).toMatchObject({ content: [], stopReason: 'end_turn' })
@@ -333,7 +333,7 @@ describe('a native reply in one body', () => {
   })
 })
 
-describe.each(modes)('other content of a native reply (stream: %s)', (stream) => {
+describe.each(modes)('other content of a native Anthropic reply (stream: %s)', (stream) => {
   const citation = { type: 'char_location', cited_text: WORDS }
 
   it.each([
@@ -352,7 +352,7 @@ describe.each(modes)('other content of a native reply (stream: %s)', (stream) =>
     if (!stream) expect(kinds()).toEqual(isCitation ? [] : ['member-dropped'])
   })
 
-  it('is counted: citations in one body, and a block of an unknown type', async () => {
+  it('is counted: citations in a JSON body, and a block of an unknown type', async () => {
     const cited = { type: 'text', text: '', citations: [citation] }
     const unknown = { type: 'news', text: WORDS }
     const reply = await message(body([cited, unknown]), stream)

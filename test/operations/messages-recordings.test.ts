@@ -71,11 +71,11 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
   return { sent, usage, tokens: reply.completionAtLeast(Infinity) }
 }
 
-describe.each(STREAMS)('a stream of $provider', ({ kind, stream }) => {
+describe.each(STREAMS)('a recorded Messages API stream of $provider', ({ kind, stream }) => {
   const bytes = Buffer.from(stream)
   const expected = play(kind, [bytes], true)
 
-  test('has content, and an end', () => {
+  test('has content and an end', () => {
     const { content, error, stopReason } = checkEvents(readEvents(fromLatin1(expected.sent)))
     expect(content.length).toBeGreaterThan(0)
     expect(error).toBeUndefined()

@@ -115,8 +115,8 @@ const spelling = fc.constantFrom<(json: string) => string>(
   (json) => json.slice(0, -1),
 )
 
-describe('the fast path of text in a stream of the Messages API', () => {
-  it('changes nothing but spaces, whatever the input and however it is cut into reads', () => {
+describe('the fast path for text in a Messages API stream', () => {
+  it('changes only white space, whatever the input and however it is cut into reads', () => {
     let fast = 0
     fc.assert(
       fc.property(

@@ -98,7 +98,7 @@ const message = (content: readonly object[], more: object = {}) => ({
   ...more,
 })
 
-describe('a provider of the Messages API', () => {
+describe('a native provider of the Messages API', () => {
   const CONVERSATION = {
     system: [{ type: 'text', text: 'Be brief.' }],
     messages: [
@@ -185,7 +185,7 @@ describe('a provider of the Messages API', () => {
   }
 
   it.each([false, true])(
-    'answers with its blocks, and with the exact charge (stream: %s)',
+    'is answered with its own blocks, and with the exact charge (stream: %s)',
     async (stream) => {
       await startWith([native, 'claude-x'])
       const blocks = [
@@ -214,7 +214,7 @@ describe('a provider of the Messages API', () => {
     },
   )
 
-  it('answers in one body although its reply is a stream, digit for digit', async () => {
+  it('streams a reply that reaches a JSON client digit for digit', async () => {
     await startWith([native, 'claude-x'])
     const events = richStream.map((event) =>
       JSON.parse(JSON.stringify(event).replace(String.raw`\"sky\"}`, '9007199254740993}')),
@@ -233,7 +233,7 @@ describe('a provider of the Messages API', () => {
     ])
   })
 
-  it('keeps the order of events if a provider omits ends, or sends a block within a block', async () => {
+  it('that omits ends, or sends a block within a block, has its order of events kept', async () => {
     await startWith([native, 'claude-x'])
     service.upstream.script(
       sse(
@@ -254,7 +254,7 @@ describe('a provider of the Messages API', () => {
     ])
   })
 
-  it('ends a stream with an error and its charge for a piece that cannot be read', async () => {
+  it('that sends an unreadable piece ends the stream with an error and its charge', async () => {
     await startWith([native, 'claude-x'])
     service.upstream.script(
       sse(
@@ -278,7 +278,7 @@ describe('a provider of the Messages API', () => {
     expect(await charges()).toHaveLength(1)
   })
 
-  it('ends a stream that broke off with an error, and nothing looks like its end', async () => {
+  it('whose stream breaks off ends it with an error, and nothing looks like its end', async () => {
     await startWith([native, 'claude-x'])
     service.upstream.script([
       { head: 200, headers: EVENTS },
@@ -289,7 +289,7 @@ describe('a provider of the Messages API', () => {
     expect(error).toMatchObject({ type: 'api_error', code: 'provider_error' })
   })
 
-  it.each([false, true])('is never free without a usage (stream: %s)', async (stream) => {
+  it.each([false, true])('is never free without a usage report (stream: %s)', async (stream) => {
     await startWith([native, 'claude-x'])
     const text = { type: 'text', text: 'Hello there, whoever you are.' }
     service.upstream.script(answerJson(message([text], { usage: undefined })))
@@ -299,7 +299,7 @@ describe('a provider of the Messages API', () => {
     expect(await charges()).toMatchObject([{ cost: nanos(String(usage.cost)) }])
   })
 
-  it('gets a conversation again without thinking that it refuses', async () => {
+  it('is sent the conversation again without thinking that it refuses', async () => {
     await startWith([native, 'claude-x'])
     const refusal = 'messages.1.content.0: Invalid `signature` in `thinking` block'
     service.upstream.scriptOnce(
@@ -366,7 +366,7 @@ describe('a provider of the Messages API', () => {
 
 const openai = (baseUrl: string): ChatAdapter => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY })
 
-describe('a provider that speaks chat', () => {
+describe('a chat provider behind POST /messages', () => {
   it('gets the request as a chat', async () => {
     await start()
     service.upstream.script(
@@ -466,7 +466,7 @@ describe('a provider that speaks chat', () => {
     })
   })
 
-  it('answers in blocks, one after the other, though its calls come in pieces side by side', async () => {
+  it('answers in blocks, one after the other, though its calls arrive in interleaved pieces', async () => {
     await start()
     const call = (index: number, fields: object, id?: string) =>
       delta({ tool_calls: [{ index, ...(id !== undefined && { id, type: 'function' }), function: fields }] })
@@ -551,7 +551,7 @@ describe('a provider that speaks chat', () => {
       })
     })
 
-    it('keeps text and reasoning that come between the pieces of a call', async () => {
+    it('keeps text and reasoning that arrive between the pieces of a call', async () => {
       const more = (args: string) => delta({ tool_calls: [{ index: 0, function: { arguments: args } }] })
       const content = await reply(
         call(0, 'call_a', '{"x":'),
@@ -596,7 +596,7 @@ describe('a provider that speaks chat', () => {
       })
     })
 
-    it.each(['', '{}'])('has calls without arguments (%j) before text', async (args) => {
+    it.each(['', '{}'])('puts calls without arguments (%j) before text', async (args) => {
       const pieces = [call(0, 'call_a', args), call(1, 'call_b', args), delta({ content: 'Done' })]
       const content = await reply(...pieces, delta({}, 'tool_calls'))
       expect(content).toHaveLength(3)
@@ -609,7 +609,7 @@ describe('a provider that speaks chat', () => {
       )
     })
 
-    it('has calls side by side even if the arguments of the first one never end', async () => {
+    it('keeps interleaved calls even if the arguments of the first one never end', async () => {
       const more = (index: number, args: string) =>
         delta({ tool_calls: [{ index, function: { arguments: args } }] })
       const pieces = [call(0, 'call_a', '{"x":'), call(1, 'call_b', '{"y":['), call(2, 'call_c', '{"z":')]
@@ -644,7 +644,7 @@ describe('a provider that speaks chat', () => {
     ['length', 'max_tokens'],
     ['content_filter', 'refusal'],
     ['stop_sequence', 'stop_sequence'],
-  ])('gives %s as %s', async (finish, stop) => {
+  ])('translates %s to %s', async (finish, stop) => {
     await start()
     service.upstream.script(
       answerJson({ choices: [{ message: { content: 'Hi' }, finish_reason: finish }], usage: COUNTS }),
@@ -652,7 +652,7 @@ describe('a provider that speaks chat', () => {
     expect(await whole()).toMatchObject({ stop_reason: stop, content: [{ type: 'text', text: 'Hi' }] })
   })
 
-  it('gets back what it signed, also the signature of a call', async () => {
+  it('gets back what it signed, including the signature of a call', async () => {
     await start()
     const extra = { google: { thought_signature: 'sig-call' } }
     const details = [{ type: 'reasoning.encrypted', data: 'hidden', format: 'x', index: 0 }]
@@ -712,7 +712,7 @@ describe('a provider that speaks chat', () => {
   })
 })
 
-describe('a request that is refused', () => {
+describe('a request to POST /messages', () => {
   it.each([
     [
       'a tool of the provider',
@@ -737,7 +737,7 @@ describe('a request that is refused', () => {
       { messages: [{ role: 'user', content: [{ type: 'container_upload' }] }] },
       'messages.0.content.0.type',
     ],
-  ])('has %s', async (_, body, param) => {
+  ])('with %s is refused before any hold', async (_, body, param) => {
     await start({ adapter: native })
     expect(await refused(body)).toMatchObject({
       status: 400,
@@ -766,7 +766,7 @@ describe('a request that is refused', () => {
     [{ thinking: { type: 'enabled', budget_tokens: 'x' } }, 'thinking.budget_tokens'],
     [{ tool_choice: { type: 'tool' } }, 'tool_choice.name'],
     [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, 'context_management.edits.0.type'],
-  ])('is wrong: %j', async (body, param) => {
+  ])('is refused if invalid: %j', async (body, param) => {
     await start({ adapter: native })
     expect(await refused(body)).toMatchObject({ status: 400, code: 'invalid_request', param })
   })
@@ -775,25 +775,25 @@ describe('a request that is refused', () => {
     ['an unknown model', { model: 'acme/none' }, {}, 404, 'not_found_error'],
     ['no credential', {}, { 'x-api-key': '' }, 401, 'authentication_error'],
     ['a wrong type', {}, { 'content-type': 'text/plain' }, 415, 'invalid_request_error'],
-  ])('with %s is an error of this API', async (_, body, headers, status, type) => {
+  ])('with %s gets an error of this API', async (_, body, headers, status, type) => {
     await start()
     expect(await refused(body, headers)).toMatchObject({ status, type })
   })
 
-  it('may use another method', async () => {
+  it('with another method gets an error of this API', async () => {
     await start()
     const response = await service.host.request('/messages')
     expect(await response.json()).toMatchObject({ type: 'error', error: { code: 'method_not_allowed' } })
   })
 
-  it('gives its key in a header that other paths do not read', async () => {
+  it('may carry its key in a header that other paths do not read', async () => {
     await start()
     const response = await post({}, {}, '/chat/completions')
     expect(await response.json()).toMatchObject({ error: { code: 'missing_credential' } })
   })
 })
 
-describe('a prompt cache mark', () => {
+describe('a prompt cache mark in a message', () => {
   const MARK = { type: 'ephemeral', ttl: '1h' }
   const marked = {
     system: [{ type: 'text', text: 'Long', cache_control: MARK }],
@@ -832,8 +832,8 @@ describe('a prompt cache mark', () => {
   })
 })
 
-describe.each([false, true])('with stream %s, the estimate of a document', (stream) => {
-  it('has its title, also if its source is a file of the provider', async () => {
+describe.each([false, true])('with stream %s, the token estimate of a document', (stream) => {
+  it("includes its title, even if its source is a provider's file", async () => {
     const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'file_id'] }]
     await start({ adapter: native, models })
     const text = { type: 'text', text: 'Hi' }
@@ -906,7 +906,7 @@ describe('a prompt cache mark within a block', () => {
       expect((await charges()).map((charge) => charge.cost)).toEqual([nanos(cost)])
     })
 
-    it('makes the marks of the request known if it is the only one', async () => {
+    it("makes the request's marks known if it is the only one", async () => {
       const models = [{ id: MODEL, prices: PRICES, supportedParameters: ['max_tokens', 'messages.fetched'] }]
       await start({ adapter: native, models })
       service.upstream.script(
@@ -941,7 +941,7 @@ describe('a prompt cache mark within a block', () => {
   })
 })
 
-describe('an Idempotency-Key', () => {
+describe('an Idempotency-Key at POST /messages', () => {
   it('repeats a stream', async () => {
     await start({ adapter: native })
     service.upstream.script(sse(frames(richStream)))
@@ -962,7 +962,7 @@ describe('POST /messages/count_tokens', () => {
     return { status: response.status, ...((await response.json()) as object) }
   }
 
-  it('has the count of the provider, for free', async () => {
+  it("returns the provider's count for free", async () => {
     await start({ adapter: native })
     service.upstream.script(answerJson({ input_tokens: 42 }))
     expect(await count({ system: 'Be brief.', temperature: 1 })).toEqual({ status: 200, input_tokens: 42 })
@@ -971,7 +971,7 @@ describe('POST /messages/count_tokens', () => {
     expect(await charges()).toEqual([])
   })
 
-  it("passes the caller's trace context on, if the host forwards it", async () => {
+  it("passes the caller's trace context on if the host forwards it", async () => {
     await start({ adapter: native, router: () => ({ traceContext: 'forward' }) })
     service.upstream.script(answerJson({ input_tokens: 42 }))
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -983,7 +983,7 @@ describe('POST /messages/count_tokens', () => {
     ['fails', native, answerJson({ type: 'error', error: { type: 'api_error', message: 'x' } }, 500)],
     ['answers nonsense', native, answerJson({ input_tokens: 'many' })],
     ['has no such API', openai, answerJson({})],
-  ])('is an estimate if the provider %s', async (_, adapter, script) => {
+  ])('returns an estimate if the provider %s', async (_, adapter, script) => {
     await start({ adapter })
     service.upstream.script(script)
     const { estimated, input_tokens: tokens } = await count()
@@ -991,7 +991,7 @@ describe('POST /messages/count_tokens', () => {
     expect(tokens).toBeGreaterThan(0)
   })
 
-  it('is an estimate for a caller who has limits, which it does not use up', async () => {
+  it('returns an estimate for a caller with limits, which it does not use up', async () => {
     const limits = [{ id: 'rate', unit: 'requests', amount: 1n, per: 'total' }] as const
     const credentials = memoryCredentials({ [API_KEY]: { kind: 'api-key', account: 'alice', limits } })
     await start({ adapter: native, router: () => ({ credentials }) })
@@ -1000,7 +1000,7 @@ describe('POST /messages/count_tokens', () => {
     expect(service.asked).toEqual([])
   })
 
-  it('is an estimate for a caller without credit, whose count reaches no provider', async () => {
+  it('returns an estimate for a caller without credit, whose count reaches no provider', async () => {
     await start({ adapter: native })
     await service.ledger.hold(
       { holdId: 'h', account: 'alice', amount: 1_000_000_000n, ttlMs: 60_000, facts: FACTS },
@@ -1014,7 +1014,7 @@ describe('POST /messages/count_tokens', () => {
     expect(await count()).toEqual({ status: 200, input_tokens: 42 })
   })
 
-  it('is an estimate if the ledger does not answer, which the host hears of', async () => {
+  it('returns an estimate if the ledger does not answer, which is reported to the host', async () => {
     await start({
       adapter: native,
       router: ({ ledger }) => ({ ledger: { ...ledger!, balance: () => Promise.reject(new Error('gone')) } }),
@@ -1024,7 +1024,7 @@ describe('POST /messages/count_tokens', () => {
     expect(await service.event('store-fault')).toMatchObject({ store: 'ledger' })
   })
 
-  it('is an estimate while eight of its account are under way, and not for another account', async () => {
+  it('returns an estimate while eight of its account are under way, and not for another account', async () => {
     await start({ adapter: native })
     const { promise: mayAnswer, resolve: answer } = createDeferred()
     service.upstream.script(async (reply) => {
@@ -1050,7 +1050,7 @@ describe('POST /messages/count_tokens', () => {
     expect(await count()).toEqual({ status: 200, input_tokens: 42 })
   })
 
-  it('is an estimate if the adapter has a bug, which the host hears of', async () => {
+  it('returns an estimate if the adapter has a bug, which is reported to the host', async () => {
     const countMessageTokens = async () => {
       throw new TypeError('prompt is not a function')
     }
@@ -1062,7 +1062,7 @@ describe('POST /messages/count_tokens', () => {
     })
   })
 
-  it('passes the gates of a call', async () => {
+  it('passes the same checks as a call', async () => {
     await start({ adapter: native })
     expect(await count({ model: 'acme/none' })).toMatchObject({ status: 404, type: 'error' })
     expect(await count({ mcp_servers: [{}] })).toMatchObject({ status: 400 })

@@ -18,8 +18,8 @@ function open(maxBytes = 65_536, memory = new MemoryBudget(Infinity)) {
   return { clock, items, alice: items.of(principal('alice')), bob: items.of(principal('bob')) }
 }
 
-describe('the recent items', () => {
-  it('come back as they were, as the bytes of their JSON', () => {
+describe('the store of recent response items', () => {
+  it('returns items unchanged, as the bytes of their JSON', () => {
     const { alice } = open()
     const item = message('wörld \u{1f600}')
     alice.keep('msg_1', () => item)
@@ -28,7 +28,7 @@ describe('the recent items', () => {
     expect(alice.find('msg_1')).toBe(JSON.stringify(message('later')))
   })
 
-  it('skip what is no item, what JSON cannot represent, and what is too large', () => {
+  it('skips values that are not items, that JSON cannot represent, or that are too large', () => {
     const { alice } = open(16 * 1_024 * 1_024)
     alice.keep('none', () => undefined)
     alice.keep('big', () => ({ type: 'message', content: 1n }))
@@ -39,7 +39,7 @@ describe('the recent items', () => {
     expect(small.alice.find('share')).toBeUndefined()
   })
 
-  it('of many accounts stay within the size of the whole, least recently used first', () => {
+  it('keeps the items of many accounts within its total size, least recently used first', () => {
     const { items } = open()
     const found = (account: string) => items.of(principal(account)).find('msg')
     for (const account of ['a', 'b', 'c', 'd', 'e', 'f']) {
@@ -54,7 +54,7 @@ describe('the recent items', () => {
     ])
   })
 
-  it('of one account can be dropped again and again without a loss of its share', () => {
+  it('can drop the items of one account again and again without losing its share', () => {
     const { alice, bob } = open()
     bob.keep('other', () => message('kept'))
     for (let index = 0; index < 1_000; index++) alice.keep(`msg_${index}`, () => message('x'.repeat(3_000)))
@@ -65,7 +65,7 @@ describe('the recent items', () => {
     expect(bob.find('other')).toBeDefined()
   })
 
-  it('are freed within a minute after their time, and no timer is left', async () => {
+  it('frees items within a minute after they expire, and leaves no timer', async () => {
     const { alice, clock, items } = open()
     alice.keep('msg_1', () => message('a'))
     expect(clock.pending).toBe(1)

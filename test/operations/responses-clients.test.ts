@@ -47,7 +47,7 @@ async function expectCharged(calls: number): Promise<void> {
 type WithCost = { readonly cost: number }
 const costOf = (usage: unknown) => (usage as WithCost).cost
 
-describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
+describe.each(PROVIDERS)('the Responses API through %s:', (_, dialect, adapter) => {
   async function start(options: ServiceOptions = {}): Promise<string> {
     service = await WireService.start({ adapter, ...options })
     service.upstream.script(agent(dialect))
@@ -110,7 +110,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(1)
     })
 
-    it('can abort a stream, and pays for what came', async () => {
+    it('can abort a stream, and pays for what arrived', async () => {
       const baseURL = await start({ onDisconnect: 'abort' })
       const client = new OpenAI({ baseURL, apiKey: API_KEY, maxRetries: 0 })
       const stream = await client.responses.create({ model: MODEL, input: ENDLESS, stream: true })
@@ -151,7 +151,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(2)
     })
 
-    it('streams a tool loop, and goes on with the conversation if nothing is to be stored', async () => {
+    it('streams a tool loop, and continues the conversation if nothing is to be stored', async () => {
       const messages: ModelMessage[] = [{ role: 'user', content: QUESTION }]
       const options = {
         model: await model(),
@@ -170,7 +170,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(3)
     })
 
-    it.each([false, true])('goes on with a conversation over several turns (stream: %s)', async (stream) => {
+    it.each([false, true])('continues a conversation over several turns (stream: %s)', async (stream) => {
       const options = { model: await model(), tools, stopWhen: stepCountIs(5), maxRetries: 0 }
       const messages: ModelMessage[] = []
       for (const question of [QUESTION, 'Thanks. Again?', 'And tomorrow?']) {
@@ -189,7 +189,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(4)
     })
 
-    it('goes on after a reply that was stopped, with the words that were read', async () => {
+    it('continues after a stopped reply, with the words that were read', async () => {
       const baseURL = await start({ onDisconnect: 'abort' })
       const options = { model: createOpenAI({ baseURL, apiKey: API_KEY })(MODEL), maxRetries: 0 }
       const ask: UIMessage = { id: '1', role: 'user', parts: [{ type: 'text', text: ENDLESS }] }
@@ -215,7 +215,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       expect(service.asked.at(-1)!.text).toContain('on and on')
     })
 
-    it('is told what to set if it refers to a reply that is gone, before anything is charged', async () => {
+    it('is told which setting to use if it refers to a reply that is gone, before anything is charged', async () => {
       const baseURL = await start({ router: () => ({ responses: { recall: false } }) })
       const options = { model: createOpenAI({ baseURL, apiKey: API_KEY })(MODEL), maxRetries: 0 }
       const messages: ModelMessage[] = [{ role: 'user', content: QUESTION }]
@@ -229,7 +229,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(1)
     })
 
-    it('goes on with a conversation if its model has that setting', async () => {
+    it('continues a conversation if its model has that setting', async () => {
       const settings = { providerOptions: { openai: { store: false } } }
       const options = {
         model: wrapLanguageModel({
@@ -248,7 +248,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
       await expectCharged(3)
     })
 
-    it('reads an object', async () => {
+    it('generates an object', async () => {
       const result = await generateText({
         model: await model(),
         output: Output.object({ schema: Place }),
@@ -260,7 +260,7 @@ describe.each(PROVIDERS)('through %s', (_, dialect, adapter) => {
   })
 
   describe('@openai/agents', () => {
-    it.each([false, true])('does a task with a tool (stream: %s)', async (stream) => {
+    it.each([false, true])('completes a task with a tool (stream: %s)', async (stream) => {
       const openAIClient = new OpenAI({ baseURL: await start(), apiKey: API_KEY, maxRetries: 0 })
       const runner = new Runner({ modelProvider: new OpenAIProvider({ openAIClient, useResponses: true }) })
       const weather = tool({

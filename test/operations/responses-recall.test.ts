@@ -88,8 +88,8 @@ async function expectGone(id: unknown, headers?: Readonly<Record<string, string>
   expect(service.asked).toHaveLength(asked)
 }
 
-describe('a reference to an item of a recent reply', () => {
-  it('is the item itself for a provider that has chats', async () => {
+describe('a reference to an item of a recent response', () => {
+  it('becomes the item itself for a chat provider', async () => {
     await start()
     const { output } = await replyTo({ input: 'Hi' })
     await replyTo({ input: [user('Hi'), ...output, user('Again?')] })
@@ -101,7 +101,7 @@ describe('a reference to an item of a recent reply', () => {
     expect(service.asked.at(-1)!.text).toBe(whole)
   })
 
-  it('is the item itself, with its phase, for a provider that has the Responses API', async () => {
+  it('becomes the item itself, with its phase, for a provider of the Responses API', async () => {
     await start({ adapter: overResponses })
     service.upstream.script(agent('responses'))
     const { output } = await replyTo({ input: 'Hi' })
@@ -112,7 +112,7 @@ describe('a reference to an item of a recent reply', () => {
     expect(sent().input).toEqual(whole)
   })
 
-  it('is charged as the item: if the provider counts nothing, by the input as it was sent', async () => {
+  it('is charged like the item: by the input as sent if the provider counts nothing', async () => {
     await start()
     const { usage: _, ...uncounted } = providerReply() as Json
     service.upstream.script(answerJson(uncounted))
@@ -125,7 +125,7 @@ describe('a reference to an item of a recent reply', () => {
     expect(referring).toBeGreaterThan(short!)
   })
 
-  it('is the item of a stream too', async () => {
+  it('may name an item of a stream', async () => {
     await start()
     service.upstream.script(
       answerEvents([textChunk('Hello'), textChunk(' there'), finishChunk(), usageChunk()]),
@@ -167,7 +167,7 @@ describe('a reference to an item of a recent reply', () => {
     ])
   })
 
-  it('is left out if it names an image, which nobody reads again', async () => {
+  it('is omitted if it names an image, which no model reads again', async () => {
     await start()
     const message = {
       content: 'Look.',
@@ -192,7 +192,7 @@ describe('a reference to an item of a recent reply', () => {
     expect(await errorFor({ input: [reference(5)] })).toMatchObject({ status: 400, param: 'input.0.id' })
   })
 
-  it('gives reasoning back to its own provider alone', async () => {
+  it('returns reasoning only to its own provider', async () => {
     await start({
       providers: 2,
       adapter: (baseUrl) => anthropic({ baseUrl, apiKey: UPSTREAM_KEY }),
@@ -228,7 +228,7 @@ describe('a reference to an item of a recent reply', () => {
     expect(service.asked.at(-1)!.text).not.toContain(SIGNATURE)
   })
 
-  it('is sealed reasoning of as many details as a request can send back', async () => {
+  it('restores sealed reasoning with as many details as a request can send back', async () => {
     await start()
     const details = Array.from({ length: 1_000 }, (_, index) => ({
       type: 'reasoning.encrypted',
@@ -248,7 +248,7 @@ describe('a reference to an item of a recent reply', () => {
   })
 })
 
-describe('a reply whose client left', () => {
+describe('a response whose client left', () => {
   /** Starts a host that says when a reply was closed. */
   async function startWatched(options: ServiceOptions): Promise<{ readonly left: Promise<void> }> {
     let closed = (): void => undefined
@@ -298,14 +298,14 @@ describe('a reply whose client left', () => {
     expect(sent().messages[1]).toEqual({ role: 'assistant', content: 'as read' })
   })
 
-  it('is kept whole if it goes on for a repeat', async () => {
+  it('is kept whole if it continues for a repeat', async () => {
     const { left } = await startWatched({ onDisconnect: 'abort' })
     const headers = { 'idempotency-key': 'k' }
     await replyTo(further(await leave(left, [textChunk('as read')], '"delta":"as read"', headers)))
     expect(sent().messages[1]).toEqual({ role: 'assistant', content: 'as read and more' })
   })
 
-  it('is no message if it had no word', async () => {
+  it('is not kept as a message if it had no word', async () => {
     const { left } = await startWatched({ onDisconnect: 'abort', adapter: overResponses })
     const item = { id: 'msg_u', type: 'message', role: 'assistant', status: 'in_progress', content: [] }
     const events = [
@@ -325,7 +325,7 @@ describe('a reply whose client left', () => {
   })
 })
 
-it('keeps the words of a stream that failed', async () => {
+it('the text of a failed response stream is kept', async () => {
   await start()
   service.upstream.scriptOnce([
     { head: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -339,7 +339,7 @@ it('keeps the words of a stream that failed', async () => {
   expect(sent().messages[1]).toEqual({ role: 'assistant', content: 'as far' })
 })
 
-describe('an item', () => {
+describe('a kept response item', () => {
   it.each([
     ['another account', API_KEY, ACCESS_TOKEN],
     ['the user of an app', ACCESS_TOKEN, API_KEY],
@@ -390,7 +390,7 @@ describe('an item', () => {
     await expectGone(id)
   })
 
-  it('is not kept if the host keeps nothing, or only for as long as it says', async () => {
+  it('is not kept if the host keeps nothing, and only as long as the host says', async () => {
     await start({ router: () => ({ responses: { recall: false } }) })
     await expectGone(await messageId())
     await service.close()
@@ -401,7 +401,7 @@ describe('an item', () => {
     await expectGone(id)
   })
 
-  it('is not kept of a call that has `store: false`, which can still refer to others', async () => {
+  it('is not kept for a call with `store: false`, which can still refer to others', async () => {
     await start()
     const { output } = await replyTo({ input: 'Hi', store: false })
     await expectGone(output[0]!.id)
@@ -441,7 +441,7 @@ describe('an item', () => {
   })
 })
 
-describe('a repeat with an Idempotency-Key', () => {
+describe('a repeated response request with an Idempotency-Key', () => {
   const headers = { 'idempotency-key': 'again' }
 
   it('gets the same reply after its items are gone, and pays once', async () => {
@@ -454,7 +454,7 @@ describe('a repeat with an Idempotency-Key', () => {
     expect(await charges()).toHaveLength(2)
   })
 
-  it('is another request if it names another item', async () => {
+  it('is a different request if it names another item', async () => {
     await start()
     const ids = [await messageId(), await messageId()]
     await replyTo(further(ids[0]), headers)

@@ -206,12 +206,12 @@ function textOf(bytes: ReplyBytes): string {
   return typeof bytes === 'string' ? bytes : [...bytes].join('')
 }
 
-describe.each(all)('a stream of $provider, as a response', (played) => {
+describe.each(all)('a recorded stream of $provider, as a response,', (played) => {
   const bytes = Buffer.from(played.stream)
   const expected = play(played, [bytes])
   const body = play(played, [bytes], false)
 
-  it('has every event in its place, and the same items as a reply in one body', () => {
+  it('has every event in its place, and the same items as a JSON reply', () => {
     const { items, response } = readResponseStream(expected.whole)
     expect(expected.terminated).toBe(true)
     const withoutIds = (list: readonly object[]) => list.map((item) => ({ ...item, id: '' }))
@@ -227,7 +227,7 @@ describe.each(all)('a stream of $provider, as a response', (played) => {
     }
   }, 120_000)
 
-  it('is the same in one body, in small pieces', () => {
+  it('is the same as JSON, read in small pieces', () => {
     const pieces = Array.from({ length: Math.ceil(bytes.length / 3) }, (_, at) =>
       bytes.subarray(at * 3, (at + 1) * 3),
     )
@@ -235,7 +235,7 @@ describe.each(all)('a stream of $provider, as a response', (played) => {
   })
 })
 
-it('the items of a provider of this API pass in their order, with their phases and calls of both kinds', () => {
+it('the output items of a Responses API provider keep their order, phases and both kinds of calls', () => {
   const { items } = readResponseStream(play(NATIVE, [Buffer.from(NATIVE.stream)]).whole)
   expect(items).toMatchObject([
     {

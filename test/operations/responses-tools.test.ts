@@ -104,7 +104,7 @@ describe.each([false, true])('tools in a namespace (stream: %s)', (stream) => {
     expect(sent().tools[1].function).toMatchObject({ description: 'Closes one.', strict: false, parameters })
   })
 
-  it('may take text', async () => {
+  it('may take text as input', async () => {
     await start()
     calling('agents_v1__brief', '{"input":"Be short."}', stream)
     const reply = await replyTo({ tools: [agents], stream })
@@ -132,7 +132,7 @@ describe('tools in a namespace', () => {
   ]
   const choice = { type: 'function', namespace: 'agents_v1', name: 'close' }
 
-  it('have the same name in the conversation, in a choice, and for a provider of chats', async () => {
+  it('have the same name in the conversation, in a tool choice, and for a chat provider', async () => {
     await start()
     const reply = await replyTo({ input: history, tools: [agents], tool_choice: choice })
     const called = sent().messages.flatMap((message: Json) => message.tool_calls ?? [])
@@ -141,7 +141,7 @@ describe('tools in a namespace', () => {
     expect(reply.tool_choice).toEqual(choice)
   })
 
-  it('are functions without a namespace for a provider of this API too', async () => {
+  it('are functions without a namespace for a Responses API provider too', async () => {
     await start({ adapter: RESPONSES! })
     service.upstream.script(
       answerJson({
@@ -174,7 +174,7 @@ describe('tools in a namespace', () => {
     expect(sent().input.map(({ name }: Json) => name)).toContain('agents_v1__brief')
   })
 
-  it('have names of at most 64 characters for providers, which still tell them apart', async () => {
+  it('have names of at most 64 characters for providers, which still distinguish them', async () => {
     await start()
     const long = 'mcp__a_server_with_quite_a_long_name__'
     const tools = [
@@ -199,12 +199,12 @@ describe('tools in a namespace', () => {
     [{ type: 'namespace', name: 'a', tools: [{ type: 'web_search' }] }, 'tools.0.tools.0.type'],
     [{ type: 'namespace', name: 'a', tools: [agents] }, 'tools.0.tools.0.type'],
     [{ type: 'namespace', name: 'a', tools: [{ type: 'function' }] }, 'tools.0.tools.0.name'],
-  ])('are 400 if they are %o', async (tool, param) => {
+  ])('are refused with 400 if they are %o', async (tool, param) => {
     await start()
     expect(await errorFor({ tools: [tool] })).toMatchObject({ status: 400, code: 'invalid_request', param })
   })
 
-  it('count towards the most tools of a request', async () => {
+  it('count towards the maximum number of tools of a request', async () => {
     await start()
     const many = (name: string) => ({
       type: 'namespace',
@@ -214,7 +214,7 @@ describe('tools in a namespace', () => {
     expect(await errorFor({ tools: [many('a'), many('b')] })).toMatchObject({ status: 400, param: 'tools' })
   })
 
-  it('are part of the input that is held', async () => {
+  it('count as input in the hold', async () => {
     await start()
     const held = async (tools: object[]) => {
       const requestId = `held-${tools.length}-${JSON.stringify(tools).length}`
@@ -233,7 +233,7 @@ describe('tools in a namespace', () => {
   })
 })
 
-describe('a search for tools that the client runs', () => {
+describe('a tool search that the client runs', () => {
   it.each([false, true])('is called and answered (stream: %s)', async (stream) => {
     await start()
     calling('tool_search', '{"query":"close"}', stream)
@@ -319,7 +319,7 @@ describe('a search for tools that the client runs', () => {
   })
 })
 
-describe('an item or a tool that cannot be read', () => {
+describe('an invalid response item or tool', () => {
   /** JSON that `String` throws for. */
   const odd = { toString: 1 }
   const call = { type: 'function_call', call_id: 'a', namespace: 'b', name: odd, arguments: '{}' }
@@ -343,13 +343,13 @@ describe('an item or a tool that cannot be read', () => {
       },
       'input.1.tools.0.name',
     ],
-  ])('is 400: %s', async (_, body, param) => {
+  ])('is refused with 400: %s', async (_, body, param) => {
     await start()
     expect(await errorFor(body)).toMatchObject({ status: 400, code: 'invalid_request', param })
   })
 })
 
-describe('a web search that is only offered', () => {
+describe('a web search that is offered but not chosen', () => {
   const TYPES = [
     'web_search',
     'web_search_2025_08_26',
@@ -363,7 +363,7 @@ describe('a web search that is only offered', () => {
   ] as const
 
   it.each(TYPES.flatMap((type) => adapters.map(([api, adapter]) => [type, api, adapter] as const)))(
-    'is left out as %s for a provider of %s, and the reply and an event say so',
+    'is omitted as %s for a provider of %s, and the reply and an event say so',
     async (type, api, adapter) => {
       await start({ adapter })
       if (api === 'responses') {
@@ -417,11 +417,11 @@ describe('a web search that is only offered', () => {
   })
 })
 
-describe('a hint that an adapter cannot express', () => {
+describe('a hint in a response request that an adapter cannot express', () => {
   it.each([
     ['anthropic()', ANTHROPIC!],
     ['aiSdk()', AI_SDK!],
-  ])('is left out for %s', async (label, adapter) => {
+  ])('is omitted for %s', async (label, adapter) => {
     await start({ adapter })
     if (label === 'anthropic()') {
       service.upstream.script(

@@ -78,7 +78,7 @@ const delta = (fields: object) => ({
   choices: [{ index: 0, delta: fields, finish_reason: null }],
 })
 
-describe('a response', () => {
+describe('a response object', () => {
   it('has every field that OpenAI has, and the exact cost, which is in the ledger', async () => {
     await start()
     const metadata = { topic: 'demo' }
@@ -195,7 +195,7 @@ describe('a response', () => {
     expect(await charges()).toEqual([nanos(String(response.usage.cost))])
   })
 
-  it('has refusals, citations, log probabilities and images of the model', async () => {
+  it("has the model's refusals, citations, log probabilities and images", async () => {
     await start()
     const logprob = { token: 'Hi', logprob: -0.1, bytes: [72, 105], top_logprobs: [] }
     const citation = { url: 'https://example.com/', title: 'Example', start_index: 0, end_index: 2 }
@@ -225,7 +225,7 @@ describe('a response', () => {
     expect(sent()).toMatchObject({ logprobs: true, top_logprobs: 1 })
   })
 
-  it('has each call as an item, also if pieces of several calls come in turn', async () => {
+  it('has each call as an item, even if pieces of several calls arrive interleaved', async () => {
     await start()
     const piece = (index: number, args: string, more: object = {}) =>
       delta({ tool_calls: [{ index, ...more, function: { arguments: args, ...more } }] })
@@ -263,7 +263,7 @@ describe.each([false, true])('with stream %s, a response', (stream) => {
   const call = (index: number, id: string, args: string) =>
     delta({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: args } }] })
 
-  it('has no call for a signature that follows the end of one', async () => {
+  it('has no call for a signature that follows the end of a call', async () => {
     const signature = { google: { thought_signature: 'sig-late' } }
     const sign = delta({ tool_calls: [{ index: 0, extra_content: signature }] })
     const items = await reply([call(0, 'a', '{"n":1}'), call(1, 'b', '{"n":2}'), sign], 'tool_calls')
@@ -325,7 +325,7 @@ describe.each([false, true])('with stream %s, a response', (stream) => {
     ])
   })
 
-  it('has an image of bytes as an item, also if its address is text', async () => {
+  it('has an inline image as an item, even if its address is text', async () => {
     const images = [{ type: 'image_url', image_url: 'data:image/png;base64,iVBORw0=' }]
     expect(await reply([delta({ images })])).toMatchObject([
       { type: 'image_generation_call', status: 'completed', result: 'iVBORw0=' },
@@ -333,8 +333,8 @@ describe.each([false, true])('with stream %s, a response', (stream) => {
   })
 })
 
-describe('a conversation', () => {
-  it('reaches a provider of chats as messages, with the calls of one reply in one message', async () => {
+describe('a conversation in the Responses API', () => {
+  it('reaches a chat provider as messages, with the calls of one reply in one message', async () => {
     await start()
     await replyTo({
       instructions: 'Be short.',
@@ -396,7 +396,7 @@ describe('a conversation', () => {
     ])
   })
 
-  it('goes on without references that a tool loop can miss, and refuses others', async () => {
+  it('continues without references that a tool loop can do without, and refuses others', async () => {
     await start()
     const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' }
     const output = { type: 'function_call_output', call_id: 'a', output: 'done' }
@@ -422,7 +422,7 @@ describe('a conversation', () => {
     expect(service.asked[0]!.text.split('12345678901234567890.50')).toHaveLength(3)
   })
 
-  it('gives signed reasoning back to its own provider alone', async () => {
+  it('returns signed reasoning only to its own provider', async () => {
     await start({
       providers: 2,
       adapter: (baseUrl) => anthropic({ baseUrl, apiKey: UPSTREAM_KEY }),
@@ -459,7 +459,7 @@ describe('a conversation', () => {
   })
 })
 
-describe('the signature of a call', () => {
+describe('the signature of a call in a response', () => {
   const include = ['reasoning.encrypted_content']
   const extra = (signature: string) => ({ extra_content: { google: { thought_signature: signature } } })
   const call = (index: number, more: object = {}) => ({
@@ -484,7 +484,7 @@ describe('the signature of a call', () => {
       [call(0), call(1), { index: 0, ...extra('sig') }],
       ['function_call', 'function_call', 'reasoning'],
     ],
-  ])('goes back to its provider if it came %s (stream: %s)', async (_, stream, calls, types) => {
+  ])('is returned to its provider if it came %s (stream: %s)', async (_, stream, calls, types) => {
     await start({ providers: 2 })
     const body = providerReply({
       choices: [{ index: 0, message: { content: null, tool_calls: calls }, finish_reason: 'tool_calls' }],
@@ -518,7 +518,7 @@ describe('the signature of a call', () => {
   it.each([
     ['before', false],
     ['after', true],
-  ])('goes back as a detail of the message if it came as one, %s the call', async (_, isLate) => {
+  ])('is returned as a detail of the message if it came as one, %s the call', async (_, isLate) => {
     await start()
     const data = {
       type: 'reasoning.encrypted',
@@ -543,7 +543,7 @@ describe('the signature of a call', () => {
     expect(sentCalls()[0]).not.toHaveProperty('extra_content')
   })
 
-  it('is left out without encrypted reasoning', async () => {
+  it('is omitted without encrypted reasoning', async () => {
     await start()
     service.upstream.script(
       answerEvents([
@@ -557,7 +557,7 @@ describe('the signature of a call', () => {
     expect(items.map(({ type }) => type)).toEqual(['function_call'])
   })
 
-  it('belongs to the call of its own reply, if an id is used again', async () => {
+  it('belongs to the call of its own reply, even if an id is used again', async () => {
     await start()
     const turn = async (input: readonly Json[], signature: string) => {
       const message = { content: null, tool_calls: [call(0, extra(signature))] }
@@ -572,7 +572,7 @@ describe('the signature of a call', () => {
   })
 })
 
-describe('tools of the type custom', () => {
+describe('custom tools in a response request', () => {
   const patch = {
     type: 'custom',
     name: 'patch',
@@ -580,7 +580,7 @@ describe('tools of the type custom', () => {
     format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
   }
 
-  it('are functions with one text for a provider of chats, and come back as what they are', async () => {
+  it('are functions with one text argument for a chat provider, and come back as custom calls', async () => {
     await start()
     const args = JSON.stringify({ input: 'x "y"\n' })
     const whole = { index: 0, id: 'a', type: 'function', function: { name: 'patch', arguments: args } }
@@ -610,7 +610,7 @@ describe('tools of the type custom', () => {
     })
   })
 
-  it('reach a provider of this API unchanged', async () => {
+  it('reach a Responses API provider unchanged', async () => {
     await start({ adapter: overResponses })
     service.upstream.script(agent('responses'))
     await replyTo({ input: 'Hi', tools: [patch] })
@@ -618,10 +618,10 @@ describe('tools of the type custom', () => {
   })
 })
 
-describe('a provider of this API', () => {
+describe('a provider of the Responses API', () => {
   const include = ['reasoning.encrypted_content']
 
-  it('gets the items in their order, its own reasoning, and nothing to store', async () => {
+  it('gets the items in order, its own reasoning, and nothing to store', async () => {
     await start({ adapter: overResponses })
     service.upstream.script(agent('responses'))
     const input: Json[] = [{ role: 'user', content: 'How is the weather?' }]
@@ -666,7 +666,7 @@ describe('a provider of this API', () => {
     })
   })
 
-  it('is asked again without reasoning that it cannot open any more', async () => {
+  it('is asked again without reasoning that it can no longer decrypt', async () => {
     await start({ adapter: overResponses })
     service.upstream.script(agent('responses'))
     const input: Json[] = [{ role: 'user', content: 'How is the weather?' }]
@@ -688,7 +688,7 @@ describe('a provider of this API', () => {
     expect(sent().input.some(({ type }) => type === 'reasoning')).toBe(false)
   })
 
-  it('serves chat completions too, converted', async () => {
+  it('also serves chat completions, converted', async () => {
     await start({ adapter: overResponses })
     service.upstream.script(agent('responses'))
     const response = await service.post({
@@ -749,7 +749,7 @@ describe('a provider of this API', () => {
     ],
     ['fails with an error', [{ type: 'error', code: 'server_error', message: 'no' }]],
     ['breaks off', []],
-  ])('that %s in its stream charges nothing', async (_, ending) => {
+  ])('that %s in its stream causes no charge', async (_, ending) => {
     await start({ adapter: overResponses })
     const events = [
       { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } },
@@ -774,7 +774,7 @@ describe('a provider of this API', () => {
     expect(await charges()).toEqual([])
   })
 
-  describe('in which the provider repeats the request', () => {
+  describe('a reply in which the provider repeats the request', () => {
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
     const deep = JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`)
     const repeated = {
@@ -816,7 +816,7 @@ describe('a provider of this API', () => {
     )
   })
 
-  describe.each(['failed', 'cancelled'])('that ends as %s with a usage', (status) => {
+  describe.each(['failed', 'cancelled'])('a reply that ends as %s with a usage', (status) => {
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
     const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }
     const end = {
@@ -852,7 +852,7 @@ describe('a provider of this API', () => {
     })
   })
 
-  it('without a usage is charged by an estimate', async () => {
+  it('is charged by an estimate if the usage is missing', async () => {
     await start({ adapter: overResponses })
     const item = {
       id: 'msg_1',
@@ -866,7 +866,7 @@ describe('a provider of this API', () => {
   })
 })
 
-describe('what agents send', () => {
+describe('a response request that agents send', () => {
   /** As their programs were seen to send it. */
   const SEEN: readonly [string, object][] = [
     [
@@ -966,7 +966,7 @@ describe('what agents send', () => {
     ],
   ]
 
-  it.each(SEEN)('as %s does it works', async (_, body) => {
+  it.each(SEEN)('works as %s sends it', async (_, body) => {
     await start()
     service.upstream.script(
       (body as Json).stream === true
@@ -983,14 +983,14 @@ describe('what agents send', () => {
     [{ session_id: 'c', 'session-id': 'd' }, 'c'],
     [{ 'session-id': 'd', 'x-claude-code-session-id': 'e' }, 'd'],
     [{ 'x-claude-code-session-id': 'e' }, 'e'],
-  ])('as a session in a header is recorded: %o', async (headers, session) => {
+  ])('has its session recorded from a header: %o', async (headers, session) => {
     await start()
     await replyTo({ input: 'Hi' }, headers)
     expect((await service.event('request-end')).facts?.sessionId).toBe(session)
   })
 })
 
-describe('a request', () => {
+describe('a response request', () => {
   it.each([
     [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
     [{ conversation: 'conv_1' }, 'conversation'],
@@ -1042,12 +1042,12 @@ describe('a request', () => {
     [{ input: 'Hi', text: { format: { type: 'xml' } } }, 'text.format.type'],
     [{ input: 'Hi', tool_choice: 'maybe' }, 'tool_choice'],
     [{ input: 'Hi', tools: [{ type: 'function' }] }, 'tools.0.name'],
-  ])('%o is 400, and names the field as this API spells it', async (fields, param) => {
+  ])('%o is 400, with the field as this API names it', async (fields, param) => {
     await start()
     expect(await errorFor(fields)).toMatchObject({ status: 400, code: 'invalid_request', param })
   })
 
-  it('is refused by the parameters of the model, as this API spells them', async () => {
+  it("is refused by the model's parameters, as this API names them", async () => {
     await start({
       models: [
         {
@@ -1071,12 +1071,12 @@ describe('a request', () => {
     ['with an unknown key', '{}', { authorization: 'Bearer sk-no' }, 401, 'invalid_api_key'],
     ['without the scope', '{}', { authorization: `Bearer ${tokens.unscoped}` }, 403, 'insufficient_scope'],
     ['of another type', '{}', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
-  ])('%s is refused in OpenAI’s shape', async (_, body, headers, status, code) => {
+  ])("%s is refused in OpenAI's error format", async (_, body, headers, status, code) => {
     await start()
     expect(await errorFor(body, headers)).toMatchObject({ status, code, message: expect.any(String) })
   })
 
-  it('without credit is 402 before the provider is asked', async () => {
+  it('without credit is refused with 402 before the provider is called', async () => {
     await start()
     const headers = { authorization: `Bearer ${tokens.poor}` }
     expect(await errorFor({ input: 'Hi', stream: true }, headers)).toMatchObject({
@@ -1086,14 +1086,14 @@ describe('a request', () => {
     expect(service.asked).toEqual([])
   })
 
-  it('of an app is charged its markup', async () => {
+  it("of an app is charged with the app's markup", async () => {
     await start()
     const reply = await replyTo({ input: 'Hi' }, { authorization: `Bearer ${ACCESS_TOKEN}` })
     expect(reply.usage).toMatchObject({ cost: 0.000731995, charge: { markup_cost: 0.000557995 } })
   })
 })
 
-describe('stored replies', () => {
+describe('stored replies of the Responses API', () => {
   it.each(['GET', 'DELETE'])('do not exist for %s', async (method) => {
     await start()
     for (const path of ['/responses/resp_1', '/responses/resp_1/input_items']) {
@@ -1105,7 +1105,7 @@ describe('stored replies', () => {
     }
   })
 
-  it('are not reached over a web socket either, which is refused clearly', async () => {
+  it('are not available over a web socket either, which is refused clearly', async () => {
     await start()
     const response = await service.host.request('/responses', {
       headers: { connection: 'Upgrade', upgrade: 'websocket' },
@@ -1117,7 +1117,7 @@ describe('stored replies', () => {
   })
 })
 
-describe('a repeat under an Idempotency-Key', () => {
+describe('a repeated response request with an Idempotency-Key', () => {
   const key = { 'idempotency-key': 'key-1' }
 
   it.each([true, false])('gets the same reply, charged once (stream: %s)', async (stream) => {
@@ -1138,7 +1138,7 @@ describe('a repeat under an Idempotency-Key', () => {
     })
   })
 
-  it('of a stream that failed and was charged has the same outcome in its event', async () => {
+  it('has the same outcome in its event if the stream failed and was charged', async () => {
     await start()
     const nameless = delta({
       tool_calls: [{ index: 0, id: 'a', type: 'function', function: { arguments: '{}' } }],
@@ -1161,7 +1161,7 @@ describe('a repeat under an Idempotency-Key', () => {
 })
 
 /** The cases of the Open Responses compliance suite that need no store, written anew. */
-describe('as the Open Responses specification asks', () => {
+describe('as the Open Responses specification requires, the router', () => {
   const image = 'data:image/png;base64,iVBORw0KGgo='
   const message = (role: string, content: unknown) => ({ type: 'message', role, content })
   const CASES: readonly [string, object, number][] = [

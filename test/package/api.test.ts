@@ -5,7 +5,7 @@ const SLOW_MS = 120_000
 const ADVICE =
   'The public types have changed. If they are meant to, write the reports again with: npm run api'
 
-describe('the public surface', () => {
+describe('the public surface of the package', () => {
   let imported: ApiReport
   let required: ApiReport
   beforeAll(async () => {

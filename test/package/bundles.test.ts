@@ -63,13 +63,13 @@ describe('a bundle that contains the package', () => {
   })
 })
 
-it('has an entry for browsers that imports nothing and is tiny', async () => {
+it('the package has an entry for browsers that imports nothing and is tiny', async () => {
   const text = await readFile(join(DIST, 'browser.js'), 'utf8')
   expect(text).not.toMatch(/\b(?:import|require)\b/)
   expect(text.length).toBeLessThan(4_000)
 })
 
-it('starts no thread whose files `next build` would look for', async () => {
+it('the package starts no thread whose files `next build` would look for', async () => {
   const names = (await readdir(DIST)).filter((name) => /\.c?js$/.test(name))
   const texts = await Promise.all(names.map((name) => readFile(join(DIST, name), 'utf8')))
   expect(texts.join()).toContain('extends Worker')

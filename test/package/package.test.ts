@@ -94,7 +94,7 @@ describe('the packed package', () => {
     expect(text.match(/^Copyright \(c\) .+$/gm)).toHaveLength(3)
   })
 
-  it('can be imported and required, every entry', async () => {
+  it('can be imported and required through every entry', async () => {
     await writeFile(
       join(project, 'import.mjs'),
       `${libraries.map((specifier, n) => `import * as m${n} from '${specifier}'`).join('\n')}
@@ -133,7 +133,7 @@ describe('the packed package', () => {
     expect(stdout.trim()).toBe('sk-own')
   })
 
-  it('mixes entries and formats: each copy recognises the errors of the others', async () => {
+  it('may be used with mixed entries and formats: each copy recognises the errors of the others', async () => {
     await writeFile(
       join(project, 'mix.mjs'),
       `import { createRequire } from 'node:module'
@@ -172,7 +172,7 @@ describe('the packed package', () => {
     expect((await run(process.execPath, ['app.cjs'], { cwd: project })).stdout.trim()).toBe('m')
   })
 
-  it('serves the pages of the console, and loads them only if they are imported', async () => {
+  it("serves the console's pages, and loads them only if they are imported", async () => {
     await writeFile(
       join(project, 'console.cjs'),
       `const http = require('node:http')
@@ -195,7 +195,7 @@ describe('the packed package', () => {
   })
 
   it(
-    'is typed for strict TypeScript, as ESM and as CJS',
+    'has types for strict TypeScript, as ESM and as CJS',
     async () => {
       const source = `import { createServer } from 'node:http'
 import { createSecureServer } from 'node:http2'

@@ -63,7 +63,7 @@ describe.each(FORMATS)('the types for %s', (format) => {
     expect([...declared[name]!].sort()).toEqual([...exported[name]!].sort())
   })
 
-  it('are compared with values of every library', () => {
+  it('are compared with the values of every library', () => {
     for (const name of libraries) expect(exported[name], name).not.toEqual([])
   })
 })

@@ -40,7 +40,7 @@ export const HOLES: readonly Hole[] = [
     file: 'src/providers/openai-compatible/index.ts',
     from: 'const asBase64 = ',
     to: 'const asBase64 = false && ',
-    test: ['test/operations/embeddings.test.ts', 'asks the provider for them as the adapter says'],
+    test: ['test/operations/embeddings.test.ts', 'requests the format that the adapter states'],
   },
   {
     name: 'embeddings-bounded-as-other-replies',
@@ -61,27 +61,30 @@ export const HOLES: readonly Hole[] = [
     file: 'src/operations/messages/counts-under-way.ts',
     from: 'if (before >= MOST_AT_ONCE) return undefined',
     to: '',
-    test: ['test/operations/messages.test.ts', 'is an estimate while eight of its account are under way'],
+    test: [
+      'test/operations/messages.test.ts',
+      'returns an estimate while eight of its account are under way',
+    ],
   },
   {
     name: 'lists-of-keys-without-a-bound',
     file: 'src/rules/schemas.ts',
     from: '.max(most)',
     to: '',
-    test: ['test/admin/functions.test.ts', 'bounds its lists of keys, and keeps each key once'],
+    test: ['test/admin/functions.test.ts', 'limits its lists of keys and removes duplicates'],
   },
   {
     name: 'terms-of-tokens-not-pinned',
     file: 'src/admin/credentials.ts',
     from: 'terms: read.terms ?? pinned }',
     to: 'terms: read.terms }',
-    test: ['test/admin/apps.test.ts', 'with an owner pin their terms in each token'],
+    test: ['test/admin/apps.test.ts', 'with an owner fix their terms in every token'],
   },
   {
     name: 'balance-tested-before-budgets',
     file: 'src/engine/charging/held-credit.ts',
     from: 'if (hidesBalance && limits.ownBudgets > 0) request.beforeBalance = limits.ownBudgets',
     to: '',
-    test: ['test/wire/chosen-output.test.ts', 'is told of its own budget before the balance'],
+    test: ['test/wire/chosen-output.test.ts', 'is told about its own budget before the balance'],
   },
 ]

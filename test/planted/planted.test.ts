@@ -4,7 +4,7 @@ import { HOLES } from './holes.js'
 import { plantedIn } from './planted-in.js'
 
 it.each(HOLES.map((hole) => [hole.name, hole] as const))(
-  'the hole %s can be planted in the source as it is, and a test looks for it',
+  'the hole %s can be planted in the current source, and a test looks for it',
   (_, hole) => {
     const source = readFileSync(hole.file, 'utf8')
     expect(plantedIn(source, hole)).not.toBe(source)

@@ -94,7 +94,7 @@ describe('the accounts of a PostgreSQL ledger', () => {
     expect(await admin.verify()).toMatchObject([{ what: 'balance', id: 'carol', found: 61n, expected: 60n }])
   })
 
-  it('are exact if several processes earn and spend on the same ones at once', {
+  it('are exact if several processes earn and spend on the same accounts concurrently', {
     timeout: 120_000,
   }, async () => {
     const processes = await openProcesses(4, 'circle')

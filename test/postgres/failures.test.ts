@@ -242,7 +242,7 @@ describe('a PostgreSQL store in trouble', () => {
     proxy.close()
   })
 
-  it('survives connections that end in the same packet that begins them', async () => {
+  it('survives connections that end in the packet that opens them', async () => {
     const { hostname, port } = new URL(database.url)
     let ended = 0
     const proxy = createServer((client) => {
@@ -362,7 +362,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('waits for the disk when an account is opened, too', async () => {
+  it('waits for the disk when it opens an account, too', async () => {
     const pool = createPool(database.url, 1, '-c synchronous_commit=off')
     const stores = postgresStores(pool, { schema: 'opened' })
     await stores.ready()

@@ -65,12 +65,12 @@ function createBench({ patienceMs = 10_000 } = {}) {
 
 const isDone = (...ids: number[]) => ids.map((id) => ({ kind: 'done', id }))
 
-describe('lanes', () => {
+describe('lanes of a PostgreSQL batch', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
 
-  it('run the others at once, and the calls for a locked row together when it is free', async () => {
+  it('run other calls at once, and calls for a locked row together when it is free', async () => {
     const { add, lock, free, batches } = createBench()
     lock('a')
     const waiting = [add(1, 'a'), add(2, 'a')]
@@ -157,7 +157,7 @@ describe('lanes', () => {
     ])
   })
 
-  it('wait for all rows of a call that finds another one busy each time', async () => {
+  it('wait for all rows of a call that finds a different one busy each time', async () => {
     const rows = ['account', 'bucket']
     const busy: (readonly string[])[] = []
     const lanes = createLanes<Command, Done>({
@@ -175,7 +175,7 @@ describe('lanes', () => {
     expect(busy.slice(6)).toEqual([['account'], ['bucket'], ['account'], ['account', 'bucket']])
   })
 
-  it('leave alone the call that waits for anything else', async () => {
+  it('do not retry a call that waits for anything else', async () => {
     const { add, fail, batches } = createBench()
     fail(LOCKED)
     expect(await Promise.all([add(1, 'a'), add(2, 'b')])).toEqual(isDone(1, 2))
@@ -207,7 +207,7 @@ describe('lanes', () => {
     await closed
   })
 
-  it('run the calls that pause when they close', async () => {
+  it('run the paused calls when they close', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { lanes, add, lock, free, batches } = createBench()
     lock('a')

@@ -67,7 +67,7 @@ describe('limits in a PostgreSQL ledger', () => {
     return stores
   }
 
-  it('are kept as the ledger in memory keeps them, through random calls', { timeout: 120_000 }, async () => {
+  it('are kept exactly as in memory, through random calls', { timeout: 120_000 }, async () => {
     const accounts = { alice: '0.000002', bob: '0.000001' }
     const stores = await open(accounts)
     const memory = memoryLedger(accounts)
@@ -160,7 +160,7 @@ describe('limits in a PostgreSQL ledger', () => {
     await stores.close()
   })
 
-  it('answer each hold of a batch with the rest after it', async () => {
+  it('answer each hold of a batch with what is left after it', async () => {
     const stores = await open({ alice: '1' })
     const limits = [limitOf('a', 'credits', 100n, 30n), limitOf('b', 'requests', 9n, 1n)]
     const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('limits in a PostgreSQL ledger', () => {
     await stores.close()
   })
 
-  it('admit exactly as many of a batch as fit, and those of other accounts beside them', async () => {
+  it('admit exactly as many holds of a batch as fit, and those of other accounts beside them', async () => {
     const stores = await open({ alice: '1', bob: '1' })
     const tight = [limitOf('tight', 'requests', 3n, 1n), limitOf('wide', 'credits', 1_000n, 10n)]
     const wide = [limitOf('wide', 'credits', 1_000n, 10n)]
@@ -206,7 +206,7 @@ describe('limits in a PostgreSQL ledger', () => {
     await stores.close()
   })
 
-  it('reject a hold whose windows do not contain the time of the database, and not those beside it', async () => {
+  it("reject only the hold whose windows do not contain the database's time", async () => {
     const stores = await open({ alice: '1' })
     const wrong = { ...limitOf('a', 'requests', 9n, 1n), windows: [[0, 1_000]] } as const
     const right = limitOf('a', 'requests', 9n, 1n)
@@ -258,7 +258,7 @@ describe('limits in a PostgreSQL ledger', () => {
     await Promise.all(pools.map((pool) => pool.end()))
   })
 
-  it('keep waiting only the calls that need a bucket that another transaction has locked', async () => {
+  it('delay only the calls that need a bucket locked by another transaction', async () => {
     const stores = await open({ alice: '1', bob: '1' })
     const { schema } = { schema: `limits_${schemas - 1}` }
     const limits = (bucket: string) => [limitOf(bucket, 'requests', 9n, 1n)]
@@ -294,7 +294,7 @@ describe('limits in a PostgreSQL ledger', () => {
     await stores.close()
   })
 
-  it('survive the settlement of a hold that the database has never heard of', async () => {
+  it('survive the settlement of a hold that the database does not know', async () => {
     const stores = await open({ alice: '1' })
     const limits = [limitOf('a', 'credits', 100n, 30n)]
     const held = await stores.ledger.hold(createHold('alice', 30n, { limits }), context)

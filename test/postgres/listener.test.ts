@@ -36,7 +36,7 @@ function block(ms: number): void {
   while (performance.now() < until) {}
 }
 
-it('hears a notification that arrives while the process is busy', async () => {
+it('the PostgreSQL listener hears a notification that arrives while the process is busy', async () => {
   const client = new Client()
   const lost: string[] = []
   const queries = createFakeQueries((payload) => {
@@ -64,7 +64,7 @@ it('hears a notification that arrives while the process is busy', async () => {
 })
 
 it.each(Array.from({ length: 12 }, (_, turns) => turns))(
-  'closes if its watch ends %i microtasks after it asked for a connection',
+  'the PostgreSQL listener closes if its watch ends %i microtasks after it asked for a connection',
   async (turns) => {
     const client = new Client()
     let end = () => {}

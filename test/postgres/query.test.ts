@@ -71,7 +71,7 @@ describe('statements on PostgreSQL', () => {
     expect(await asked).toHaveLength(1)
   })
 
-  it('use one connection for all reports, so that these never block the others', async () => {
+  it('use one connection for all reports, so that reports never block other statements', async () => {
     const pool = createPool(database.url, 2)
     onTestFinished(() => pool.end())
     const other = await lock()

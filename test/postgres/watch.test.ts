@@ -47,7 +47,7 @@ function createPooler(pool: pg.Pool) {
   return Object.assign(pooler, { pool: { connect } satisfies PostgresPool })
 }
 
-describe('a watch in PostgreSQL', () => {
+describe('a change watch in PostgreSQL', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await createTestDatabase()

@@ -24,7 +24,7 @@ function reasonOf(prices: unknown, at = TODAY): string | undefined {
   return problems[0]?.why
 }
 
-describe('an option', () => {
+describe('an option of the price list', () => {
   it.each([
     [{ at: Number.NaN }, 'at: '],
     [{ at: null }, 'at: '],
@@ -34,7 +34,7 @@ describe('an option', () => {
     [{ id: null }, 'id: must be a function'],
     [{ filtr: () => false }, '"filtr"'],
     [null, 'catalogueFromGenaiPrices'],
-  ])('that is invalid is refused: %j', (options, words) => {
+  ])('is refused if invalid: %j', (options, words) => {
     const prices = { input_mtok: 1, output_mtok: 2 }
     const attempt = () => catalogueFromGenaiPrices(listOf({ id: 'fast', prices }), options as never)
     expect(attempt).toThrow(TypeError)
@@ -43,7 +43,7 @@ describe('an option', () => {
   })
 })
 
-describe('a model of the list', () => {
+describe('a model of the price list', () => {
   it('has the member names of a catalogue, and every unit that has a price in one', () => {
     const model = {
       id: 'fast',
@@ -163,7 +163,7 @@ describe('a model of the list', () => {
   })
 })
 
-describe('a price', () => {
+describe('a price in the price list', () => {
   it.each([
     [0, '0'],
     [-0, '0'],
@@ -176,7 +176,7 @@ describe('a price', () => {
     [0.003625, '0.003625'],
     [123456.789012345, '123456.789012345'],
     [1_000_000_000, '1000000000'],
-  ])('is the decimal that was written: %d', (value, text) => {
+  ])('is the decimal as written: %d', (value, text) => {
     expect(read({ input_mtok: value, output_mtok: value }).prices).toEqual({ input: text, output: text })
   })
 
@@ -212,7 +212,7 @@ describe('a price', () => {
       },
       /ascending numbers of tokens$/,
     ],
-  ])('that is not an exact decimal excludes its model, with the reason: %j', (value, message) => {
+  ])('excludes its model if it is not an exact decimal, and the reason is reported: %j', (value, message) => {
     expect(reasonOf({ input_mtok: value, output_mtok: 1 })).toMatch(message)
   })
 
@@ -245,11 +245,11 @@ describe('a price', () => {
       ],
       'its price depends on the hour',
     ],
-  ])('that cannot be charged excludes its model: %s', (_what, prices, message) => {
+  ])('excludes its model if it cannot be charged: %s', (_what, prices, message) => {
     expect(reasonOf(prices)).toBe(message)
   })
 
-  it('that depends on the hour does not matter if a later one applies at all hours', () => {
+  it('may depend on the hour if a later one applies at all hours', () => {
     const prices = [
       {
         constraint: { start_time: '01:00:00Z', end_time: '04:00:00Z' },
@@ -267,10 +267,10 @@ describe('a price', () => {
   })
 })
 
-describe('a list', () => {
+describe('a price list', () => {
   const prices = { input_mtok: 1, output_mtok: 2 }
 
-  it('is read in its order, with a filter and other ids', () => {
+  it('is read in order, with a filter and other ids', () => {
     const list = [
       {
         id: 'one',
@@ -347,7 +347,7 @@ describe('a list', () => {
   })
 })
 
-describe('the list of @pydantic/genai-prices', () => {
+describe('the price list of @pydantic/genai-prices', () => {
   it('becomes a catalogue in one line, with readable prices only', async () => {
     const { models, problems } = catalogueFromGenaiPrices(await waitForUpdate(), { at: TODAY })
     expect(models.length).toBeGreaterThan(1000)
@@ -359,7 +359,7 @@ describe('the list of @pydantic/genai-prices', () => {
     for (const { id, omitted } of problems) expect(listed.has(id)).toBe(!omitted)
   })
 
-  it('may be one provider', () => {
+  it('may be limited to one provider', () => {
     const { models } = catalogueFromGenaiPrices(findProvider({ providerId: 'anthropic' }), { at: TODAY })
     expect(models).not.toEqual([])
     expect(models.every(({ id, ownedBy }) => id.startsWith('anthropic/') && ownedBy === 'anthropic')).toBe(

@@ -7,7 +7,7 @@ function refusalOf(...messages: unknown[]): CompatError {
   return refusal(body({ messages }))
 }
 
-describe('an accepted request', () => {
+describe('an accepted chat request', () => {
   it.each([undefined, true, false])(
     'is read the same with only a model and stream as with more fields to check, with stream %s',
     (stream) => {
@@ -24,7 +24,7 @@ describe('an accepted request', () => {
     [{ model: 7 }, 'model'],
     [{ stream: 'yes' }, 'stream'],
     [{ stream: 1 }, 'stream'],
-  ])('has a model and stream of the right type, even if it has nothing more: %j', (wrong, param) => {
+  ])('needs a model and a stream of the right type, and nothing more: %j', (wrong, param) => {
     expect(refusal(body(wrong))).toMatchObject({ code: 'invalid_request', param })
   })
 
@@ -97,7 +97,7 @@ describe('an accepted request', () => {
     expect(parseChatRequest(body({ messages })).forward.messages).toBe(messages)
   })
 
-  it('is not changed', () => {
+  it('is not modified', () => {
     const given = body({ session_id: 's', stream_options: {}, n: null })
     const before = structuredClone(given)
     parseChatRequest(given)
@@ -113,7 +113,7 @@ describe('an accepted request', () => {
     expect(parseChatRequest(body({ stream })).stream).toBe(expected)
   })
 
-  it('may have null instead of an optional field, except a field that controls the call', () => {
+  it('may have null for an optional field, except for a field that controls the call', () => {
     const fields = {
       n: null,
       user: null,
@@ -140,7 +140,7 @@ describe('an accepted request', () => {
   })
 })
 
-describe('messages', () => {
+describe('the messages of a chat request', () => {
   it.each([
     [[{ role: 'user', content: 5 }], 'messages.0.content'],
     [[{ role: 'user', content: {} }], 'messages.0.content'],
@@ -165,14 +165,14 @@ describe('messages', () => {
     [null, 'messages'],
     ['Hello', 'messages'],
     [{ 0: MESSAGES[0], length: 1 }, 'messages'],
-  ])('%j is refused, and %s named', (messages, param) => {
+  ])('are refused as %j, naming %s', (messages, param) => {
     const error = refusal(body({ messages }))
     expect(error).toMatchObject({ code: 'invalid_request', status: 400, param })
     expect(error.message).toMatch(new RegExp(`^${param.replaceAll('.', '\\.')} (must|is required)`))
     expect(error.details?.[0]).toEqual({ param, message: error.message })
   })
 
-  it('may be accompanied by 1,000 fields, and no more', () => {
+  it('may be accompanied by at most 1,000 fields', () => {
     const others = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${index}`, 0]))
     const own = Object.keys(body({})).length
@@ -180,7 +180,7 @@ describe('messages', () => {
     expect(refusal(body(others(1_001 - own)))).toMatchObject({ code: 'invalid_request', status: 400 })
   })
 
-  it('may number 10,000, with 1,000 parts each, and no more', () => {
+  it('may number at most 10,000, with 1,000 parts each', () => {
     const many = (length: number) => Array.from({ length }, () => MESSAGES[0])
     expect(parseChatRequest(body({ messages: many(10_000) })).forward.messages).toHaveLength(10_000)
     expect(refusalOf(...many(10_001))).toMatchObject({ code: 'invalid_request', param: 'messages' })
@@ -193,7 +193,7 @@ describe('messages', () => {
     expect(error.message).toContain('1,000 parts')
   })
 
-  it('report at most 20 faults, the first one in the message', () => {
+  it('have at most 20 problems reported, the first one in the message', () => {
     const error = refusal({ stream: 'yes', messages: Array.from({ length: 500 }, () => ({})) })
     expect(error.message).toBe('model is required.')
     expect(error.details).toHaveLength(20)
@@ -219,7 +219,7 @@ describe('messages', () => {
   })
 })
 
-describe('other fields', () => {
+describe('the other fields of a chat request', () => {
   it.each([
     [{ model: undefined }, 'model', 'invalid_request'],
     [{ model: 7 }, 'model', 'invalid_request'],
@@ -256,13 +256,13 @@ describe('other fields', () => {
     [{ provider_key: ENVELOPE }, 'provider', 'invalid_request'],
     [{ provider: 'x'.repeat(257), provider_key: ENVELOPE }, 'provider', 'invalid_request'],
     [{ provider: 'a\u007f', provider_key: ENVELOPE }, 'provider', 'invalid_request'],
-  ])('%j is refused, and %s named, as %s', (fields, param, code) => {
+  ])('are refused as %j, naming %s, as %s', (fields, param, code) => {
     const error = refusal(body(fields))
     expect(error).toMatchObject({ param, code })
     expect(error.message.startsWith(`${param} `) || code === 'model_not_found').toBe(true)
   })
 
-  it('name an unknown model, cleaned and truncated', () => {
+  it('may name an unknown model, which is reported cleaned and truncated', () => {
     expect(refusal(body({ model: `a\u0000\u202e${'b'.repeat(300)}` })).message).toContain(
       `'a${'b'.repeat(127)}'`,
     )
@@ -275,7 +275,7 @@ describe('other fields', () => {
     },
   )
 
-  it('point to routing for an object in provider', () => {
+  it('refer to routing if provider is an object', () => {
     for (const provider of [{ order: ['a'] }, ['a']]) {
       const error = refusal(body({ provider }))
       expect(error).toMatchObject({ code: 'invalid_request', param: 'provider' })
@@ -294,7 +294,7 @@ describe('other fields', () => {
     'extra_body',
     'extra_headers',
     'mock_response',
-  ])('%s is refused before anything else', (field) => {
+  ])('with %s are refused before anything else', (field) => {
     for (const value of [null, 'x', []]) {
       expect(refusal({ [field]: value, provider_key: 'sk-plain', stream: 'x' })).toMatchObject({
         code: 'unsupported_parameter',

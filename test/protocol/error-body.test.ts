@@ -21,7 +21,7 @@ describe('an error answer', () => {
     )
   })
 
-  it.each(['nonsense', 'toString', undefined])('rejects the code %s', (code) => {
+  it.each(['nonsense', 'toString', undefined])('cannot have the code %s', (code) => {
     expect(() => new CompatError(code as 'not_found', 'No.')).toThrow(
       new TypeError(`CompatError: unknown code ${JSON.stringify(code)}; errorCodes lists the known ones.`),
     )
@@ -36,7 +36,7 @@ describe('an error answer', () => {
     expect('www-authenticate' in reply.headers).toBe(status === 401 || code === 'insufficient_scope')
   })
 
-  it('challenges by the Bearer scheme', () => {
+  it('challenges with the Bearer scheme', () => {
     const challenge = (code: (typeof errorCodes)[number]['code']) =>
       errorReply(new CompatError(code, 'No.')).headers['www-authenticate']
     expect(challenge('missing_credential')).toBe('Bearer realm="compat"')
@@ -84,7 +84,7 @@ describe('an error answer', () => {
     expect(errorReply(error).headers).toMatchObject({ allow: 'GET, HEAD' })
   })
 
-  it('for anything else that was thrown is an internal error without details', () => {
+  it('is an internal error without details for anything else that was thrown', () => {
     const cause = new Error('connect ECONNREFUSED 10.0.0.1')
     const error = asCompatError(cause)
     expect(error).toMatchObject({ code: 'internal_error', status: 500, cause })

@@ -92,7 +92,7 @@ const MODELS = [undefined, ['temperature', 'tools']].map((supportedParameters) =
   supportedParameters,
 }))
 
-describe('hostile requests', () => {
+describe('hostile chat requests', () => {
   it('are accepted, or refused with a 4xx that repeats none of their values', () => {
     let taken = 0
     fc.assert(
@@ -138,7 +138,7 @@ describe('hostile requests', () => {
     expect(taken).toBeGreaterThan(500)
   })
 
-  it('passed as values that were never JSON end the same way', () => {
+  it('passed as values that were never JSON lead to the same results', () => {
     fc.assert(
       fc.property(
         fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true, withDate: true }),

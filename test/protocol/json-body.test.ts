@@ -46,31 +46,31 @@ describe('parseJsonBody', () => {
   })
 
   it.each(['', ' ', '{', '{"a":1,}', "{'a':1}", '{"a":NaN}', '{} {}', '\u0000', '{"a":"\n"}', '{"a":"\\x"}'])(
-    '%j is invalid JSON',
+    'refuses %j as invalid JSON',
     (text) => {
       expect(refusal(() => parsed(bytes(text)))).toMatchObject({ code: 'invalid_json', status: 400 })
     },
   )
 
-  it('reports the position of a syntax error, and shows nothing of the text', () => {
+  it('reports the position of a syntax error, without showing the text', () => {
     const error = refusal(() => parsed(bytes('{"secret":"sk-123" "b":1}')))
     expect(error.message).toMatch(/character 19/)
     expect(refusal(() => parsed(bytes('sk-123'))).message).not.toContain('sk-')
   })
 
   it.each([[[0xff]], [[0x7b, 0x22, 0xc3, 0x22, 0x7d]], [[0x22, 0xed, 0xa0, 0x80, 0x22]]])(
-    'the bytes %j are not UTF-8',
+    'refuses the bytes %j as not UTF-8',
     (given) => {
       const error = refusal(() => parsed(Uint8Array.from(given)))
       expect(error).toMatchObject({ code: 'invalid_json', message: expect.stringContaining('UTF-8') })
     },
   )
 
-  it.each(['[]', '"a"', '1', 'null', 'true', '[{}]'])('%s is not a request', (text) => {
+  it.each(['[]', '"a"', '1', 'null', 'true', '[{}]'])('refuses %s as a request', (text) => {
     expect(refusal(() => parsed(bytes(text)))).toMatchObject({ code: 'invalid_request' })
   })
 
-  it('accepts 128 levels, and no more', () => {
+  it('accepts at most 128 levels', () => {
     for (const pad of ['', 'x'.repeat(500_000)]) {
       const text = (depth: number) => nested(depth).replace('}', `,"pad":"${pad}"}`)
       expect(parsed(bytes(text(128)))).toHaveProperty('a')
@@ -90,7 +90,7 @@ describe('parseJsonBody', () => {
     }
   })
 
-  it('accepts 200,000 values, and no more', () => {
+  it('accepts at most 200,000 values', () => {
     for (const pad of ['', 'x'.repeat(100_000)]) {
       expect(parsed(bytes(numbers(200_000, pad)))).toHaveProperty('a')
       const error = refusal(() => parsed(bytes(numbers(200_001, pad))))
@@ -201,7 +201,7 @@ describe('checkJsonValue', () => {
     expect(checkJsonValue(value)).toBe(value)
   })
 
-  it.each([[null], [undefined], ['{}'], [[]], [5]])('%j is not a request', (value) => {
+  it.each([[null], [undefined], ['{}'], [[]], [5]])('refuses %j as a request', (value) => {
     expect(refusal(() => checkJsonValue(value))).toMatchObject({ code: 'invalid_request' })
   })
 

@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
     for (const name of references) expect(document.components.schemas).toHaveProperty(name)
   })
 
-  it('agrees with the check of requests', () => {
+  it('agrees with how requests are checked', () => {
     expect(document.components.schemas.ChatCompletionRequest).toMatchObject({
       required: ['model', 'messages'],
       properties: {
@@ -118,8 +118,8 @@ describe('the OpenAPI document', () => {
   })
 })
 
-describe('a real answer', () => {
-  it('with a model matches the document', () => {
+describe('a real answer with', () => {
+  it('a model matches the OpenAPI document', () => {
     expect(modelSchema.parse(modelObject(MODEL))).toEqual(modelObject(MODEL))
     expect(JSON.parse(JSON.stringify(modelObject(MODEL)))).toStrictEqual({
       id: 'acme/fast',
@@ -153,7 +153,7 @@ describe('a real answer', () => {
     })
   })
 
-  it('with a minimal model contains only what the client may see', () => {
+  it('a minimal model contains only what the client may see', () => {
     const row = { id: 'm', created: 0, ownedBy: 'acme', root: 'acme/m', parent: 'p', costPrice: '0.01' }
     const shown = JSON.parse(JSON.stringify(modelObject(row)))
     expect(shown).toMatchObject({
@@ -191,7 +191,7 @@ describe('a real answer', () => {
     })
   })
 
-  it('with a list matches the document', () => {
+  it('a list matches the OpenAPI document', () => {
     const list = { ...modelList([MODEL]), data: [modelObject(MODEL)] }
     expect(modelListSchema.parse(list)).toMatchObject({ total_count: 1 })
     expect(JSON.stringify(modelList([]))).toBe(
@@ -199,7 +199,7 @@ describe('a real answer', () => {
     )
   })
 
-  it('with a usage matches the document', () => {
+  it('a usage matches the OpenAPI document', () => {
     expect(usageSchema.parse(USAGE)).toEqual(USAGE)
     expect(usageSchema.safeParse({ ...USAGE, cost: '0.0012' }).success).toBe(false)
     const choice = { index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }
@@ -208,7 +208,7 @@ describe('a real answer', () => {
     expect(completionSchema.parse(completion)).toEqual(completion)
   })
 
-  it('with an error matches the document', () => {
+  it('an error matches the OpenAPI document', () => {
     for (const { code } of errorCodes) {
       const error = new CompatError(code, 'No.')
       expect(errorSchema.safeParse(JSON.parse(errorReply(error).body)).success).toBe(true)

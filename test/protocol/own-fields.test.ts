@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { parseChatRequest } from '../../src/operations/chat/read-request.js'
 import { body, ENVELOPE, refusal } from './chat-request-refusal.js'
 
-describe('provider_key', () => {
+describe('the field provider_key', () => {
   it.each([
     'sk-proj-plaintext-key-0123456789',
     '',
@@ -20,7 +20,7 @@ describe('provider_key', () => {
     null,
     {},
     [ENVELOPE],
-  ])('that is not an envelope is refused without being shown (%#)', (key) => {
+  ])('is refused without being shown if it is not an envelope (%#)', (key) => {
     for (const fields of [{ provider: 'openai' }, {}, { messages: 7, session_id: '' }]) {
       const error = refusal(body({ provider_key: key, ...fields }))
       expect(error).toMatchObject({ code: 'provider_key_not_encrypted', status: 400, param: 'provider_key' })
@@ -37,7 +37,7 @@ describe('provider_key', () => {
   })
 })
 
-describe('routing', () => {
+describe('the field routing', () => {
   it('is read completely, its prices as decimal strings', () => {
     const routing = {
       order: ['a'],
@@ -80,7 +80,7 @@ describe('routing', () => {
     [{ max_price: { input: 1e30 } }, 'routing.max_price.input'],
     [{ max_price: { input: Number.POSITIVE_INFINITY } }, 'routing.max_price.input'],
     [{ max_price: { input: null } }, 'routing.max_price.input'],
-  ])('of %j is refused, and %s named', (routing, param) => {
+  ])('of %j is refused, naming %s', (routing, param) => {
     expect(refusal(body({ routing }))).toMatchObject({ code: 'invalid_request', param })
   })
 
@@ -104,7 +104,7 @@ describe('routing', () => {
   })
 })
 
-describe('fields in another spelling', () => {
+describe("a field that resembles one of the router's", () => {
   it.each([
     'Model',
     'MAX_TOKENS',
@@ -114,14 +114,14 @@ describe('fields in another spelling', () => {
     'provider_\u212aey',
     'Service_Tier',
     'Models',
-  ])('%s is refused, since some providers would obey it', (field) => {
+  ])('is refused if some providers would obey it: %s', (field) => {
     const body = { model: 'acme/fast', messages: [{ role: 'user', content: 'hi' }], [field]: 'x' }
     expect(() => parseChatRequest(body)).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', status: 400 }),
     )
   })
 
-  it("that resembles none of the router's fields passes", () => {
+  it('passes if the resemblance is too small', () => {
     const body = { model: 'acme/fast', messages: [{ role: 'user', content: 'hi' }], 'X-Custom': 1 }
     expect(parseChatRequest(body).forward['X-Custom']).toBe(1)
   })

@@ -3,7 +3,7 @@ import { rateLimitHeaders, tighter } from '../../src/protocol/rate-limit-headers
 
 const figures = (left: bigint, resetMs: number) => ({ limit: 60n, left, resetMs })
 
-describe('the headers of a rate limit', () => {
+describe('rate limit headers', () => {
   it.each([
     [0, '0ms'],
     [119.2, '120ms'],
@@ -20,14 +20,14 @@ describe('the headers of a rate limit', () => {
     })
   })
 
-  it('have no reset without an end, and nothing below 0 left', () => {
+  it('have no reset without an end, and never less than 0 left', () => {
     expect(rateLimitHeaders(undefined, figures(-5n, Infinity))).toEqual({
       'x-ratelimit-limit-tokens': '60',
       'x-ratelimit-remaining-tokens': '0',
     })
   })
 
-  it('show the limit with less left or, of two alike, the one that ends later', () => {
+  it('show the limit with less left or, if two are equal, the one that ends later', () => {
     const few = figures(3n, 1_000)
     const many = figures(4n, 9_000)
     const late = figures(3n, 2_000)

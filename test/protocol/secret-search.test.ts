@@ -56,7 +56,7 @@ describe.each(Object.entries(spellings))('a secret %s', (_, spell) => {
   })
 })
 
-it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two spellings, whatever surrounds it', () => {
+it('the secret search finds any run of 8 characters of a secret, or a fifth of it, in any two spellings, whatever surrounds it', () => {
   const visible = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
     minLength: 12,
@@ -94,7 +94,7 @@ it('finds any run of a secret of 8 letters or digits, or of a fifth, in any two 
   )
 })
 
-describe('no secret is found', () => {
+describe('the secret search finds no secret', () => {
   it('in words that share less than 8 characters with it, or less than a fifth', () => {
     const texts = [
       'Incorrect API key provided: sk-proj-********8tUv.',
@@ -121,7 +121,7 @@ describe('no secret is found', () => {
   })
 })
 
-it('never throws, whatever the text and the secrets', () => {
+it('the secret search never throws, whatever the text and the secrets', () => {
   const units = fc.array(fc.nat(0xffff), { maxLength: 50 }).map((codes) => String.fromCharCode(...codes))
   const pieces = fc.array(
     fc.oneof(units, fc.constantFrom('%', '%ff', '\\u', '\\u{110000}', '&#x110000;', '&#9999999;', '\\ud83d')),
@@ -139,7 +139,7 @@ it.each([
   ['entities', '&#x'.repeat(1_400)],
   ['one letter', 'a'.repeat(4_096)],
   ['ligatures that fold to many letters', '\ufdfa'.repeat(4_096)],
-])('is fast for a text of %s', (_, text) => {
+])('the secret search is fast for a text of %s', (_, text) => {
   const before = process.cpuUsage()
   holdsSecret(text, [`${'a'.repeat(2_000)}b${'a'.repeat(2_000)}`])
   // Not by the clock, which also counts what other processes do.

@@ -46,7 +46,7 @@ describe.runIf(usesFastPath('messages'))('the messages of a long request', () =>
     expect(spelled(body)).toBeUndefined()
   })
 
-  it('are handed out once, and for no other value', () => {
+  it('are handed out once, and only for the parsed value itself', () => {
     const { sentText, value } = parseJsonBody(Buffer.from(`{"messages":[${sayAll(LONG)}]}`))
     expect(sentText?.take([...(value.messages as unknown[])])).toBeUndefined()
     expect(sentText?.take(value.messages)).toBeDefined()

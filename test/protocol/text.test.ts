@@ -20,26 +20,26 @@ function texts(maxLength: number): fc.Arbitrary<string> {
   return fc.array(unit, { maxLength }).map((units) => String.fromCharCode(...units))
 }
 
-describe('strings for stores and events', () => {
-  it('are distinguished from those that a store refuses', () => {
+describe('a string for stores and events', () => {
+  it('is distinguished from one that a store refuses', () => {
     expect(['a', 'é', '😀', ''].every(isPlainText)).toBe(true)
     expect(['\u0000', 'a\u001f', '\u007f', '\ud800', '\udc00a', 'a\ud800b'].some(isPlainText)).toBe(false)
     expect(isWellFormed('\u0000😀')).toBe(true)
     expect(isWellFormed('\ude00\ud83d')).toBe(false)
   })
 
-  it('have control characters escaped', () => {
+  it('has control characters escaped', () => {
     expect(escapeControl('a\u0000b\n\u007f\ud800é😀')).toBe('a\\u0000b\\u000a\\u007f\ufffdé😀')
   })
 
-  it('as labels lose control, bidi and invisible characters, and are cut between characters', () => {
+  it('loses control, bidi and invisible characters if it is a label, and is cut between characters', () => {
     expect(cleanLabel('a\u0000\u202eb\u2066\u200b\u061c\ufeffc\ud800')).toBe('abc\ufffd')
     expect(cleanLabel('x'.repeat(300))).toHaveLength(256)
     expect(cleanLabel('abc😀', 4)).toBe('abc')
     expect(cleanLabel('ab😀', 4)).toBe('ab😀')
   })
 
-  it('are plain whatever they were before', () => {
+  it('is plain whatever it was before', () => {
     fc.assert(
       fc.property(texts(600), fc.nat(300), (text, most) => {
         expect(isPlainText(escapeControl(text))).toBe(true)
@@ -53,7 +53,7 @@ describe('strings for stores and events', () => {
   })
 })
 
-describe('a provider’s message', () => {
+describe("a provider's message", () => {
   it.each([
     'Invalid value for max_completion_tokens: expected at most 16384, got 99999.',
     "Invalid type for 'messages.2.content.0.image_url': expected an object.",
@@ -105,7 +105,7 @@ describe('a provider’s message', () => {
     expect(clean(message, { secrets: [secret] })).toBe(message)
   })
 
-  it('loses invisible characters that could spell something out', () => {
+  it('loses invisible characters that could spell something', () => {
     const tags = [...'sesame'].map((letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('')
     expect(clean(`a${tags}\u{e0101}\ufe0f\u180e\u3164b`)).toBe('ab')
   })
@@ -121,7 +121,7 @@ describe('a provider’s message', () => {
     expect(clean('x', { upstreamModel: '' })).toBe('x')
   })
 
-  it('loses control and bidi characters, and everything after 500', () => {
+  it('loses control and bidi characters, and everything after 500 characters', () => {
     expect(clean('a\u0000b\r\n\nc\u202ed')).toBe('a b cd')
     expect(clean('word '.repeat(300)).length).toBeLessThanOrEqual(500)
     expect(clean(`${'w'.repeat(499)}😀`)).toBe('w'.repeat(499))
@@ -166,7 +166,7 @@ describe('a provider’s message', () => {
     )
   })
 
-  it('costs little, however it is made', () => {
+  it('is cleaned quickly, however it is made', () => {
     const start = process.cpuUsage()
     for (const unit of [
       'a',

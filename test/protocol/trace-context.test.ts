@@ -48,7 +48,7 @@ describe('a trace context', () => {
     ['more than 32 members', Array.from({ length: 33 }, (_, index) => `k${index}=1`).join(',')],
     ['more than 512 characters', `a=${'x'.repeat(511)}`],
     ['no member', ' , '],
-  ])('is without its state if that has %s', (_what, tracestate) => {
+  ])('is read without its state if that has %s', (_what, tracestate) => {
     expect(readTraceContext({ traceparent: PARENT, tracestate })).toEqual({ traceparent: PARENT })
   })
 

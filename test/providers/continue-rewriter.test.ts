@@ -36,12 +36,15 @@ function rewritten(text: string, length: number): string {
   return bytes.toString()
 }
 
-it.each([1, 2, 3, 7, 11, 12, 1_000])('rewrites each 100 before a reply, in pieces of %i bytes', (length) => {
-  for (const [text, expected] of REPLIES) expect(rewritten(text, length)).toBe(expected)
-  for (const text of KEPT) expect(rewritten(text, length)).toBe(text)
-})
+it.each([1, 2, 3, 7, 11, 12, 1_000])(
+  'the 100-continue rewriter rewrites each 100 before a reply, in pieces of %i bytes',
+  (length) => {
+    for (const [text, expected] of REPLIES) expect(rewritten(text, length)).toBe(expected)
+    for (const text of KEPT) expect(rewritten(text, length)).toBe(text)
+  },
+)
 
-it('rewrites nothing between the head of a reply and the next request', () => {
+it('the 100-continue rewriter rewrites nothing between the head of a reply and the next request', () => {
   const rewriter = new ContinueRewriter()
   const body = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
   rewriter.rewrite(body)

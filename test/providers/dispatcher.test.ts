@@ -42,7 +42,7 @@ async function turns(count: number): Promise<void> {
   for (let done = 0; done < count; done++) await turn()
 }
 
-describe('a dispatcher of the host', () => {
+describe("a host's dispatcher", () => {
   it('takes the calls of openaiCompatible through a proxy, with the same request', async () => {
     upstream.script(answerEvents([textChunk('Hello'), finishChunk()]))
     const adapter = connect()
@@ -201,7 +201,7 @@ describe('a dispatcher of the host', () => {
     },
   )
 
-  it('may be any object that dispatches, and keeps its own time limits out of calls', async () => {
+  it('may be any object that dispatches, and its own timeouts do not affect calls', async () => {
     const agent = new Agent({ headersTimeout: 1, bodyTimeout: 1 })
     const seen: Dispatcher.DispatchOptions[] = []
     const recording: Pick<Dispatcher, 'dispatch'> = {
@@ -228,7 +228,7 @@ describe('a dispatcher of the host', () => {
     },
   )
 
-  it('may be undefined, as one is that depends on the environment', async () => {
+  it('may be undefined, since it may depend on the environment', async () => {
     upstream.script(answerJson({ choices: [] }))
     const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, dispatcher: undefined })
     expect((await runCall(adapter, { stream: false })).error).toBeUndefined()

@@ -16,7 +16,7 @@ function handOvers(count: number, inside: number) {
 const microtask = () => Promise.resolve()
 const turnsEnd = () => new Promise((resolve) => setImmediate(resolve))
 
-it('runs once in a microtask for everything read until then', async () => {
+it('a hand-over runs once in a microtask for everything read until then', async () => {
   const { each, ran } = handOvers(1, 1)
   for (let piece = 0; piece < 3; piece++) {
     each[0]!.read(100)
@@ -29,7 +29,7 @@ it('runs once in a microtask for everything read until then', async () => {
   expect(ran).toEqual([0])
 })
 
-it('runs at the end of the turn, with the others, if many calls are under way', async () => {
+it('a hand-over runs at the end of the turn, with the others, if many calls are running', async () => {
   const { each, ran } = handOvers(3, 9)
   for (const one of each) {
     one.read(64 * KIB)
@@ -42,7 +42,7 @@ it('runs at the end of the turn, with the others, if many calls are under way', 
   expect(ran).toEqual([0, 1, 2])
 })
 
-it('does not wait for the end of the turn with more than 64 KiB, and then starts counting again', async () => {
+it('a hand-over does not wait for the end of the turn with more than 64 KiB, and then counts anew', async () => {
   const { each, ran } = handOvers(1, 9)
   const [one] = each as [HandOver]
   for (const bytes of [60 * KIB, 5 * KIB]) {
@@ -59,7 +59,7 @@ it('does not wait for the end of the turn with more than 64 KiB, and then starts
   expect(ran).toEqual([0, 0])
 })
 
-it('does not run again for events that were handed over in the meantime', async () => {
+it('a hand-over does not run again for events that were handed over in the meantime', async () => {
   const { each, ran } = handOvers(1, 9)
   each[0]!.soon()
   each[0]!.now()

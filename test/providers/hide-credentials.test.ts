@@ -78,7 +78,7 @@ describe.each([
     ['the route', { kind: 'host', secret: createSecret(ROUTE_KEY) }],
     ['a caller', { kind: 'byok', secret: createSecret(CALLERS_KEY) }],
   ] as const)(
-    'contains no key of %s, in no spelling, and nothing of the text around it',
+    'contains no key of %s, in any spelling, and nothing of the text around it',
     async (_owner, auth) => {
       const spellings: readonly ((key: string) => string)[] = [
         (key) => key,
@@ -99,7 +99,7 @@ describe.each([
     },
   )
 
-  it('contains no credential among the host’s headers', async () => {
+  it("contains no credential from the host's headers", async () => {
     const say = (_key: string, fixed: string) => ({
       message: `You sent ${fixed}.`,
       param: fixed,
@@ -121,7 +121,7 @@ describe.each([
   })
 })
 
-it('an error inside a reply is cleaned as well', async () => {
+it("an error inside a provider's reply has credentials removed as well", async () => {
   const say = (key: string) => ({ message: `You sent ${key}.`, param: key, code: 'odd' })
   const error = await failure(openaiCompatible, { kind: 'host' }, say, { status: 200 })
   expect(error.reason).toBe('error-frame')

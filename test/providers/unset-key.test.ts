@@ -15,7 +15,7 @@ const unset = { baseUrl, apiKey: undefined } as unknown as { baseUrl: string }
 it.each([
   ['openaiCompatible', () => openaiCompatible(unset)],
   ['anthropic', () => anthropic(unset)],
-])('warns of a key of %s that is given as undefined', (adapter, make) => {
+])('an adapter warns of a key of %s that is given as undefined', (adapter, make) => {
   make()
   expect(warn).toHaveBeenCalledTimes(1)
   expect(warn).toHaveBeenCalledWith(expect.stringContaining(`apiKey of ${adapter} is undefined`), {
@@ -27,7 +27,7 @@ it.each([
   ['openaiCompatible', () => openaiCompatible({ baseUrl })],
   ['anthropic', () => anthropic({ baseUrl })],
   ['a key', () => openaiCompatible({ baseUrl, apiKey: 'sk-1' })],
-])('does not warn if there is no key setting, or if it is set: %s', (_what, make) => {
+])('an adapter does not warn if there is no key setting, or if it is set: %s', (_what, make) => {
   make()
   expect(warn).not.toHaveBeenCalled()
 })

@@ -143,7 +143,7 @@ describe('statusError', () => {
     ['Google about an old key', { error: { message: 'API key expired. Please renew the API key.' } }, 401],
     ['xAI', { code: 'invalid', error: 'Incorrect API key provided: x***y.' }, 401],
     ['others about a request', { error: { message: 'The text "API key not valid" is too long.' } }, 400],
-  ])('reports the status that is meant if %s answers 400', (_name, body, status) => {
+  ])('reports the intended status if %s answers 400', (_name, body, status) => {
     const bytes = Buffer.from(JSON.stringify(body))
     expect(statusError(400, bytes, undefined)).toMatchObject({ reason: 'status', status })
     expect(statusError(422, bytes, undefined).status).toBe(422)

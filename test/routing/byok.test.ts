@@ -161,7 +161,7 @@ describe.each([
   )
 })
 
-describe('an invalid envelope', () => {
+describe('an invalid envelope of a provider key', () => {
   const cases: [what: string, code: string, param: string, envelope: () => Promise<string>][] = [
     ['for another provider', 'provider_key_mismatch', 'provider_key', () => seal({ provider: 'p1' })],
     [
@@ -225,8 +225,8 @@ describe('an invalid envelope', () => {
   })
 })
 
-describe('a pin', () => {
-  it('takes a provider and a key together, not one of the two, and not an object', async () => {
+describe('pinning a call to a provider', () => {
+  it('needs a provider and a key together, not one of the two, and not an object', async () => {
     await start()
     const sealed = await seal()
     for (const [body, param] of [
@@ -244,14 +244,14 @@ describe('a pin', () => {
     ['disabled', { enabled: false, byok: 'yes' as const }],
     ['closed to keys of callers', { byok: 'no' as const }],
     ['not open to keys of callers', {}],
-  ])('to a provider that is %s is refused', async (_, route) => {
+  ])('is refused if the provider is %s', async (_, route) => {
     await start({ routes: [{ apiKey: HOST_KEY, ...route }, {}] })
     const answer = await askWith(await seal())
     expect([answer.status, errorOf(answer).code]).toEqual([400, 'provider_not_enabled'])
     expect(keysSeen()).toEqual([[], []])
   })
 
-  it("reaches a route that is only for callers' keys, and no other call does", async () => {
+  it("reaches a route that is only for callers' keys, as no other call does", async () => {
     await start({ routes: [{ byok: 'only' }] })
     expect((await askWith(await seal())).status).toBe(200)
     const other = await service.ask()
@@ -267,7 +267,7 @@ describe('a pin', () => {
 })
 
 it.each([{}, { flat: '0.001' }])(
-  'a fixed fee (%o) cuts no stream off under neverOverdraw',
+  "a fixed fee for callers' keys (%o) cuts no stream off under neverOverdraw",
   async (byokFee) => {
     const { upstreams, url } = await start({ router: { neverOverdraw: true, byokFee } })
     let read = () => {}
@@ -306,7 +306,7 @@ it('an envelope sealed with a retired key opens, and that key is not published',
   expect((await askWith(await seal({}, oldPublic))).status).toBe(200)
 })
 
-describe('a broken opener of the host', () => {
+describe("a host's broken envelope opener", () => {
   const opener = (open: () => unknown): Keyring =>
     ({ open: async () => open() as OpenResult, publicKeys: () => ({ keys: [] }) }) satisfies Keyring
 
@@ -317,7 +317,7 @@ describe('a broken opener of the host', () => {
     ['has an empty key', () => ({ ok: true, secret: { reveal: () => '' } })],
     ['returns undefined', () => undefined],
     ['returns an unknown reason', () => ({ ok: false, reason: 'moon' })],
-  ])("that %s is 500, and never a call on the host's key", async (_, open) => {
+  ])("that %s causes a 500, and never a call on the host's key", async (_, open) => {
     const { events } = await start({ router: { envelopes: opener(open) } })
     const answer = await askWith(await seal())
     expect([answer.status, errorOf(answer).code]).toEqual([500, 'internal_error'])
@@ -325,7 +325,7 @@ describe('a broken opener of the host', () => {
     expect(keysSeen()).toEqual([[], []])
   })
 
-  it('that throws is 503', async () => {
+  it('that throws causes a 503', async () => {
     await start({
       router: {
         envelopes: opener(() => {
@@ -339,7 +339,7 @@ describe('a broken opener of the host', () => {
   })
 })
 
-it('a thousand bad keys change neither the health of the routes nor the routing of other calls', async () => {
+it('a thousand bad caller keys change neither the health of the routes nor the routing of other calls', async () => {
   const { ask, router, upstreams } = await start()
   expect(contentOf(await ask())).toBe('I am p0')
   const before = JSON.stringify(router.routes())

@@ -91,8 +91,8 @@ async function stall({ upstreams, url }: Service, headers: object = {}) {
   return { client, hangUp }
 }
 
-describe('a client that retries at once, at a model whose only provider answers 503', () => {
-  it('reaches the provider once per interval, and the model soon after the provider', async () => {
+describe('a client that retries at once, with a model whose only provider answers 503,', () => {
+  it('reaches the provider once per interval, and the model soon after the provider recovers', async () => {
     const { ask, upstreams } = await start({ balance: '100' })
     upstreams[0]!.script(fails(503))
     const refusals: string[] = []
@@ -128,9 +128,9 @@ describe('a client that retries at once, at a model whose only provider answers 
   })
 })
 
-describe('a route whose provider is out', () => {
+describe('a route whose provider is down', () => {
   it.each([false, true])(
-    'refuses a call (stream: %s) at once, if it is the last of its model',
+    "refuses a call (stream: %s) at once if it is the model's last route",
     async (stream) => {
       await start()
       await breakDown(service)
@@ -164,7 +164,7 @@ describe('a route whose provider is out', () => {
     await expectRefused(await service.ask(), '5', 'breaker open')
   })
 
-  it('is not asked after the routes that work have failed', async () => {
+  it('is not called after the working routes have failed', async () => {
     const { ask, end, upstreams } = await start({ routes: [{}, {}] })
     await breakDown(service)
     await clock.elapse(5_000)
@@ -180,7 +180,7 @@ describe('a route whose provider is out', () => {
     expect(counts()).toEqual([4, 5])
   })
 
-  it('refuses a call whose preferences leave no other', async () => {
+  it('refuses a call whose preferences leave no other route', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}] })
     upstreams[0]!.script(fails(503))
     for (const token of [ALICE, BOB, ALICE]) expect(contentOf(await ask({}, as(token)))).toBe('I am p1')
@@ -188,7 +188,7 @@ describe('a route whose provider is out', () => {
     expect(contentOf(await ask())).toBe('I am p1')
   })
 
-  it('takes calls with a key of the caller, which do not close it', async () => {
+  it("accepts calls with a caller's own key, which do not close it", async () => {
     const envelopes = keyring([await generateEnvelopeKey('2026-11')])
     const { ask, upstreams } = await start({
       routes: [{ apiKey: 'host-key-of-p0', byok: 'yes' }],
@@ -242,7 +242,7 @@ describe('a route whose provider is out', () => {
     expect(service.router.openHolds).toBe(0)
   })
 
-  it('refuses only the account whose calls fail, as long as those of others do not', async () => {
+  it('refuses only the account whose calls fail, as long as those of others succeed', async () => {
     const { ask, upstreams } = await start()
     upstreams[0]!.script(fails(500))
     for (let call = 0; call < 3; call++) await ask()
@@ -252,7 +252,7 @@ describe('a route whose provider is out', () => {
     expect(contentOf(await ask())).toBe('I am well')
   })
 
-  it('takes calls as long as it answers some of them', async () => {
+  it('accepts calls as long as it answers some of them', async () => {
     const { ask, upstreams } = await start()
     for (let round = 0; round < 3; round++) {
       upstreams[0]!.script(answers('I am well'))
@@ -265,8 +265,8 @@ describe('a route whose provider is out', () => {
   })
 })
 
-describe('a probe', () => {
-  it('that stalls lets another begin after the interval, and those refused meanwhile are told why', async () => {
+describe('a probe of a route', () => {
+  it('that stalls lets another start after the interval, and calls refused meanwhile are told why', async () => {
     const { ask, upstreams } = await start()
     await breakDown(service)
     await clock.elapse(5_000)
@@ -294,7 +294,7 @@ describe('a probe', () => {
     expect(contentOf(await ask())).toBe('I am back')
   })
 
-  it('whose client leaves, on a route with onDisconnect drain, lets another begin after the interval', async () => {
+  it('whose client leaves, on a route with onDisconnect drain, lets another start after the interval', async () => {
     const { ask, upstreams } = await start({ routes: [{ onDisconnect: 'drain' }] })
     await breakDown(service)
     await clock.elapse(5_000)

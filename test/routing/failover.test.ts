@@ -176,7 +176,7 @@ describe.each([
   )
 })
 
-describe('the last error', () => {
+describe('the last error after failed routes', () => {
   it.each([
     [429, '17', '17'],
     [429, '0', '1'],
@@ -208,15 +208,15 @@ describe('the last error', () => {
   })
 })
 
-describe('the limit', () => {
-  it('of attempts is three by default', async () => {
+describe('the limit of a call with fallbacks', () => {
+  it('is three attempts by default', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}, {}, {}] })
     for (const upstream of upstreams.slice(0, 3)) upstream.script(fails(500))
     expect((await ask()).status).toBe(502)
     expect(upstreams.map(({ requests }) => requests.length)).toEqual([1, 1, 1, 0])
   })
 
-  it('of attempts can be set by the host', async () => {
+  it('is the number of attempts that the host sets', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}], router: { limits: { attempts: 1 } } })
     upstreams[0]!.script(fails(500))
     expect((await ask()).status).toBe(502)
@@ -228,7 +228,7 @@ describe('the limit', () => {
     ['without a token', { tokenMs: 60_000 }],
     ['of the whole call', { totalMs: 60_000 }],
   ])(
-    'of time %s tries no other route, which would bill the call too, and blames no route',
+    'is reached in time by %s, which tries no other route, since it would bill the call too, and blames no route',
     async (_, limits) => {
       const clock = createSteppedClock()
       const { ask, router, upstreams } = await start({
@@ -250,7 +250,7 @@ describe('the limit', () => {
     },
   )
 
-  it('of the whole call is the only timeout of a JSON reply', async () => {
+  it('in total time is the only timeout of a JSON reply', async () => {
     const clock = createSteppedClock()
     const limits = { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 }
     const { ask, router, upstreams } = await start({ routes: [{}, {}], router: { clock, limits } })
@@ -271,7 +271,7 @@ describe('the limit', () => {
   })
 })
 
-describe('after the first token', () => {
+describe('after the first token of a stream', () => {
   it.each([
     ['an error frame', [{ write: sse([frame]) }, 'end']],
     ['a broken connection', ['hang-up']],
@@ -296,7 +296,7 @@ describe('after the first token', () => {
     expect(upstreams[1]!.requests).toHaveLength(0)
   })
 
-  it('a stream of only comments so far still falls back', async () => {
+  it('is not reached by comments alone, so the call still falls back', async () => {
     const clock = createSteppedClock()
     const { ask, end, upstreams } = await start({
       routes: [{}, {}],
@@ -320,8 +320,8 @@ describe('after the first token', () => {
   })
 })
 
-describe('the charge', () => {
-  it("is the charge of the route that answered, at its prices, with the app's markup", async () => {
+describe('the charge of a call that fell back', () => {
+  it("is that of the route that answered, at its prices, with the app's markup", async () => {
     const { ask, end, ledger, posted, upstreams } = await start({
       routes: [{}, { prices: { input: '100', output: '200', request: '0.001' } }],
     })
@@ -358,7 +358,7 @@ describe('the charge', () => {
 describe('a more expensive fallback', () => {
   const dear = { prices: { input: '10000', output: '20000' } }
 
-  it('replaces the hold with a larger one, and leaves none behind', async () => {
+  it('replaces the hold with a larger one and leaves none behind', async () => {
     const holds: { amount: bigint; replaces: boolean }[] = []
     const { ask, end, ledger, upstreams } = await start({
       routes: [{}, dear],
@@ -385,7 +385,7 @@ describe('a more expensive fallback', () => {
     })
   })
 
-  it('that the balance does not cover is skipped for a cheaper one, and the event says so', async () => {
+  it('is skipped for a cheaper one if the balance does not cover it, and the event says so', async () => {
     const { ask, end, upstreams } = await start({
       routes: [{}, dear, { prices: { input: '11', output: '21' } }],
     })
@@ -400,13 +400,13 @@ describe('a more expensive fallback', () => {
     ])
   })
 
-  it('that the balance does not cover leaves the error of the route before it', async () => {
+  it('leaves the error of the route before it if the balance does not cover it', async () => {
     const { ask, upstreams } = await start({ routes: [{}, dear] })
     upstreams[0]!.script(fails(503))
     expect((await ask({ max_tokens: 100 })).status).toBe(503)
   })
 
-  it('is 402 if the balance covers no route', async () => {
+  it('causes a 402 if the balance covers no route', async () => {
     const { ask, upstreams } = await start({ routes: [dear, dear] })
     const answer = await ask({ max_tokens: 100 })
     expect([answer.status, errorOf(answer).code]).toEqual([402, 'insufficient_credits'])
@@ -414,7 +414,7 @@ describe('a more expensive fallback', () => {
   })
 })
 
-it("each route gets its own name of the model and its own key, and never the router's fields", async () => {
+it("each route receives its own name of the model and its own key, and never the router's fields", async () => {
   const { ask, upstreams } = await start({ routes: [{ apiKey: 'key-of-p0' }, { apiKey: 'key-of-p1' }] })
   upstreams[0]!.script(fails(500))
   upstreams[1]!.script(answers('yes'))

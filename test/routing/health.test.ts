@@ -29,8 +29,8 @@ const of = (routes: readonly RouteHealth[], provider: string) =>
 
 const counts = () => service.upstreams.map(({ requests }) => requests.length)
 
-describe('the health that a host can read', () => {
-  it('is empty before the first call, then the averages of each route that was called', async () => {
+describe('the route health that a host can read', () => {
+  it('is empty before the first call, and then has the averages of each route that was called', async () => {
     const { ask, router } = await start({ routes: [{}, {}] })
     expect(router.routes()).toEqual([])
     await ask({ stream: true })
@@ -236,7 +236,7 @@ describe('an outcome that does not affect the health of a route', () => {
   })
 })
 
-describe('sessions', () => {
+describe("a session's route", () => {
   const SESSIONS = Array.from({ length: 30 }, (_, number) => `session-${number}`)
   const places = async ({ ask }: Service) => {
     const found = new Map<string, string>()
@@ -244,7 +244,7 @@ describe('sessions', () => {
     return found
   }
 
-  it('stay with their route in another router, with the header and with the field alike', async () => {
+  it('stays the same in another router, with the header and with the field alike', async () => {
     const { ask } = await start({ routes: [{}, {}, {}] })
     const first = await places(service)
     expect(new Set(first.values()).size).toBe(3)
@@ -259,7 +259,7 @@ describe('sessions', () => {
     }
   })
 
-  it('of a failing route move, the others do not, and all return after it recovers', async () => {
+  it('changes if it fails, other sessions stay, and all return after it recovers', async () => {
     const { upstreams } = await start({ routes: [{}, {}, {}] })
     const before = await places(service)
     upstreams[1]!.script(fails(503))
@@ -275,7 +275,7 @@ describe('sessions', () => {
     expect(await places(service)).toEqual(before)
   })
 
-  it('follow weights', async () => {
+  it('follows weights', async () => {
     await start({ routes: [{ weight: 0 }, { weight: 1 }] })
     expect(new Set((await places(service)).values())).toEqual(new Set(['I am p1']))
   })

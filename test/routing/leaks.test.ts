@@ -103,8 +103,8 @@ function holds(text: string, secret: string): boolean {
 const upstreamTraffic = (index: number) =>
   service.upstreams[index]!.requests.map(({ headers, path, text }) => ({ headers, rest: path + text }))
 
-describe('a secret is seen by its own provider and by nobody else', () => {
-  it('despite all that providers say, callers send and stores do', async () => {
+describe('a secret is seen only by its own provider', () => {
+  it('despite everything that providers reply, callers send and stores do', async () => {
     const store = memoryIdempotency()
     const kept: unknown[] = []
     service = await startService({
@@ -219,7 +219,7 @@ describe('a secret is seen by its own provider and by nobody else', () => {
     ])
   })
 
-  it('and a test that looks for one would find it', async () => {
+  it('according to a test that would find a leak', async () => {
     service = await startService({ routes: [{ apiKey: PLAIN_HOST_KEY }] })
     service.upstreams[0]!.script((reply, request) =>
       perform(answerJson({ choices: [{ message: { role: 'assistant', content: echo(request) } }] }), reply),

@@ -103,7 +103,7 @@ describe('a made-up key buys nothing', () => {
   })
 
   it.each(['no', 'yes'] as const)(
-    'from a route with null for its unset fields, secret and byok (byok %s)',
+    'from a route with null for its unset fields secret and byok (byok %s)',
     async (byok) => {
       const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
       adapters.push(adapter)
@@ -161,7 +161,7 @@ describe.each(speaking)('the credentials that %s sends', (_name, connect, header
       { byok: 'yes' as const, secret: createSecret(HOST_KEY) },
     ],
     ['byok is only', undefined, { byok: 'only' as const }],
-  ])("on a caller's key are that key and no credential of the host: %s", async (_what, apiKey, route) => {
+  ])("for a caller's key are that key and no credential of the host: %s", async (_what, apiKey, route) => {
     upstream.script(refusing)
     const { answer, requests } = await pay(connect(upstream.baseUrl, apiKey), route)
     expect(errorOf(answer).code).toBe('provider_key_rejected')
@@ -172,7 +172,7 @@ describe.each(speaking)('the credentials that %s sends', (_name, connect, header
   })
 })
 
-it('a model of the AI SDK with takesKeys is called with only the key of the caller', async () => {
+it("an AI SDK model with takesKeys is called with only the caller's key", async () => {
   upstream.script(answers('paid elsewhere'))
   const { answer, requests } = await pay(aiSdk({ model: sdkModel, takesKeys: true }), { byok: 'yes' })
   expect(usageOf(answer)).toMatchObject({ cost: 0, is_byok: true })

@@ -76,7 +76,7 @@ async function misconfigure(script: Script = WRONG_KEY, body: object = {}): Prom
 }
 
 describe('a route whose provider refuses the key', () => {
-  it('is misconfigured from the second account in a row on, is tried last, and is told once', async () => {
+  it('is misconfigured from the second account in a row on, is tried last, and is reported once', async () => {
     const { ask, end, router } = await start()
     for (const answer of await misconfigure()) expect(contentOf(answer)).toBe('I am p1')
     expect(counts()).toEqual([2, 2])
@@ -115,7 +115,7 @@ describe('a route whose provider refuses the key', () => {
     expect(router.routes()).toHaveLength(2)
   })
 
-  it('is in routes() with its last error after the first refusal, when it is not misconfigured yet', async () => {
+  it('is in routes() with its last error after the first refusal, before it counts as misconfigured', async () => {
     const { ask, upstreams } = await start()
     upstreams[0]!.script(WRONG_KEY)
     await ask()
@@ -138,7 +138,7 @@ describe('a route whose provider refuses the key', () => {
     expect(told('route-misconfigured')).toEqual([])
   })
 
-  it('is misconfigured for a single account if every call of ten minutes failed so', async () => {
+  it('is misconfigured for a single account if all its calls in ten minutes failed this way', async () => {
     const { ask, upstreams } = await start()
     upstreams[0]!.script(WRONG_KEY)
     await ask()
@@ -150,7 +150,7 @@ describe('a route whose provider refuses the key', () => {
     expect(stateOf()).toMatchObject({ state: 'misconfigured' })
   })
 
-  it('is not misconfigured for a single account if a call of the ten minutes ended in another way', async () => {
+  it('is not misconfigured for a single account if a call in the ten minutes ended in another way', async () => {
     const { ask, upstreams } = await start()
     upstreams[0]!.script(WRONG_KEY)
     await ask()
@@ -165,7 +165,7 @@ describe('a route whose provider refuses the key', () => {
     expect(stateOf()).toMatchObject({ state: 'misconfigured' })
   })
 
-  it('still gets every call as the only route, and its callers are told nothing of the key', async () => {
+  it('still gets every call as the only route, and its callers learn nothing about the key', async () => {
     const { ask } = await start({ routes: [{}] })
     await misconfigure()
     for (let call = 0; call < 20; call++) {
@@ -203,7 +203,7 @@ describe('a misconfigured route', () => {
     expect(told('route-misconfigured')).toHaveLength(1)
   })
 
-  it('is probed by the next call if the account of the probe could not pay, or the request was refused', async () => {
+  it("is probed by the next call if the probe's account could not pay or its request was refused", async () => {
     const ledger = memoryLedger({ alice: '100', bob: '100' })
     let grants = true
     const { ask, upstreams } = await start({
@@ -228,7 +228,7 @@ describe('a misconfigured route', () => {
     expect(contentOf(await ask())).toBe('I am p0')
   })
 
-  it('is used again after a success, which is told', async () => {
+  it('is used again after a success, which is reported', async () => {
     const { ask, upstreams } = await start()
     await misconfigure()
     await clock.elapse(30_000)
@@ -272,7 +272,7 @@ describe('a misconfigured route', () => {
     await probe.over
   })
 
-  it('is not restored by a call that began before its provider refused anything', async () => {
+  it('is not restored by a call that started before its provider refused anything', async () => {
     const { upstreams, url } = await start()
     const { promise: mayEnd, resolve: letEnd } = createDeferred()
     upstreams[0]!.scriptOnce(async (reply) => {
@@ -329,7 +329,7 @@ describe('a misconfigured route that its host edits', () => {
   it.each<[string, (route: Route) => Route | undefined]>([
     ['disabled', (route) => ({ ...route, enabled: false })],
     ['removed', () => undefined],
-  ])('is not reported any longer if it was %s', async (_, edit) => {
+  ])('is no longer reported if it was %s', async (_, edit) => {
     await startWithRegistry(edit)
     expect(contentOf(await service.ask())).toBe('I am p1')
     expect(told('route-restored')).toMatchObject([{ routeId: P0, why: 'the route was changed' }])
@@ -343,7 +343,7 @@ describe('a misconfigured route that its host edits', () => {
   })
 })
 
-describe('an answer that shows a mistake of the host', () => {
+describe('a route is misconfigured if the answer shows a mistake of the host', () => {
   it.each<[string, Script, string]>([
     ['401 without words', answerJson('', 401), 'key'],
     ['402', refuses(402, { message: 'Insufficient Balance' }), 'credit'],
@@ -402,7 +402,7 @@ describe('an answer that shows a mistake of the host', () => {
   })
 })
 
-describe('an answer that the call may have caused, and that no route is misconfigured for', () => {
+describe('a route is not misconfigured by an answer that the call may have caused', () => {
   it.each<[string, Script, object?]>([
     ['401 about content', refuses(401, { code: 'content_filter', message: 'No.' })],
     ['402 about content', refuses(402, { message: 'Your prompt was flagged.' })],
@@ -434,7 +434,7 @@ describe('an answer that the call may have caused, and that no route is misconfi
   })
 
   it.each(['file_id', 'cached_content', 'previous_response_id'])(
-    '404 if the request has %s',
+    'such as a 404 if the request has %s',
     async (name) => {
       await start({ model: { supportedParameters: ['max_tokens', name] } })
       for (let round = 0; round < 3; round++) await misconfigure(NO_MODEL, { [name]: 'thing-1' })
@@ -443,7 +443,7 @@ describe('an answer that the call may have caused, and that no route is misconfi
     },
   )
 
-  it('401 for the key of a caller', async () => {
+  it("such as a 401 for a caller's key", async () => {
     const envelopes = keyring([await generateEnvelopeKey('2026-11')])
     await start({ routes: [{ apiKey: 'host-key-of-p0', byok: 'yes' }, {}], router: { envelopes } })
     service.upstreams[0]!.script(WRONG_KEY)
@@ -463,7 +463,7 @@ describe('an answer that the call may have caused, and that no route is misconfi
     expect(told('route-misconfigured')).toEqual([])
   })
 
-  it('an error after the first token', async () => {
+  it('such as an error after the first token', async () => {
     const { ask, upstreams } = await start()
     upstreams[0]!.script([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },

@@ -49,7 +49,7 @@ describe("a failure under the host's key", () => {
     },
   )
 
-  it('with status 402 is not retried by clients: a wait does not help', () => {
+  it('with status 402 is not retried by clients, since waiting does not help', () => {
     const { headers } = read('status', { status: 402, retryAfterSeconds: 5 })
     expect(headers).toEqual({ 'x-should-retry': 'false' })
   })
@@ -105,13 +105,13 @@ describe("a failure under the host's key", () => {
     }
   })
 
-  it('without a message gets a message of the router', () => {
+  it("without a message gets the router's message", () => {
     expect(read('status', { status: 400, providerMessage: '' }).message).toBe(
       'The provider of this model refused the request.',
     )
   })
 
-  it('of a request that no adapter of this kind can express falls back, and is an invalid request if no route is left', () => {
+  it('of a request that no such adapter can express falls back, and is an invalid request if no route is left', () => {
     const seen = read('unsupported-request', { param: 'tools', providerMessage: 'tools cannot be sent' })
     expect(seen).toMatchObject({
       code: 'unsupported_parameter',
@@ -139,7 +139,7 @@ describe("a failure under a caller's own key", () => {
     }
   })
 
-  it.each([401, 403])("with status %s is the key's fault: 400, and nobody must retry it", (status) => {
+  it.each([401, 403])("with status %s is the key's fault: 400, and clients must not retry it", (status) => {
     expect(read('status', { status }, true)).toMatchObject({
       code: 'provider_key_rejected',
       status: 400,

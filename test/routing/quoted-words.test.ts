@@ -118,7 +118,7 @@ describe.each([true, false])('words that a caller makes a provider quote (stream
   )
 })
 
-it('reasoning that a provider refuses is left out of the caller’s own call only, which is charged as reported', async () => {
+it("reasoning that a provider refuses is omitted only from the caller's own call, which is charged as reported", async () => {
   service = await startService({ balance: '100' })
   const [upstream] = service.upstreams
   const [before, sentBefore] = await honest()
@@ -133,7 +133,7 @@ it('reasoning that a provider refuses is left out of the caller’s own call onl
   expect((await honest())[1]).toBe(sentBefore)
 })
 
-it('the host gets the setting to change if its provider refuses stream_options', async () => {
+it('the host is told which setting to change if its provider refuses stream_options', async () => {
   service = await startService()
   const words = 'Extra inputs are not permitted: stream_options'
   service.upstreams[0]!.script((reply, { body }) =>

@@ -44,7 +44,7 @@ describe("routes without the caller's preferences", () => {
     expect(ids(choose([a, tiered], { promptTokens: 1_001 }))).toEqual(['a', 'tiered'])
   })
 
-  it("exclude disabled ones, and those that are only for callers' keys", () => {
+  it("exclude disabled routes, and those that are only for callers' keys", () => {
     const choice = choose([route('off', { enabled: false }), route('own', { byok: 'only' }), a])
     expect(ids(choice)).toEqual(['a'])
     expect(choice.explanation).toEqual({
@@ -57,13 +57,13 @@ describe("routes without the caller's preferences", () => {
     })
   })
 
-  it('are none if nothing is enabled: 503', () => {
+  it('are none if nothing is enabled, which is a 503', () => {
     for (const routes of [[], [route('off', { enabled: false })], [route('own', { byok: 'only' })]]) {
       expect(refusal(() => choose(routes))).toMatchObject({ code: 'no_route_available', status: 503 })
     }
   })
 
-  it('are a different error from temporarily unavailable ones if none exists', () => {
+  it('fail differently if none exists than if all are temporarily unavailable', () => {
     expect(refusal(() => choose([]))).toMatchObject({
       message: expect.stringContaining('no provider is set up'),
     })
@@ -72,7 +72,7 @@ describe("routes without the caller's preferences", () => {
     })
   })
 
-  it('exclude one without a price if another has one', () => {
+  it('exclude a route without a price if another has one', () => {
     const unpriced: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
     const priced = route('priced', { prices: { input: '1', output: '1' } })
     const unreadable = route('unreadable', { prices: { input: 'one', output: '1' } })
@@ -86,7 +86,7 @@ describe("routes without the caller's preferences", () => {
     expect(ids(choose([a, unreadable], { model: unpriced }))).toEqual(['a', 'unreadable'])
   })
 
-  it('are distributed by weight if there is one, by a key of this call', () => {
+  it('are distributed by weight, if there is one, by a key of this call', () => {
     const heavy = route('heavy', { weight: 3 })
     const first = new Map<string, number>()
     for (let call = 0; call < 4_000; call++) {
@@ -111,7 +111,7 @@ describe("routes without the caller's preferences", () => {
   })
 })
 
-describe('routing', () => {
+describe('the routing field', () => {
   const choosePreferred = (routing: object, routes = all, more: object = {}) =>
     choose(routes, { body: { routing, ...more } })
 
@@ -170,7 +170,7 @@ describe('routing', () => {
     expect(by('latency')).toEqual(['a', 'b', 'c'])
   })
 
-  it('combines order with sort: the listed ones first, the others sorted', () => {
+  it('combines order with sort: the listed providers first, the others sorted', () => {
     const cheap = route('cheap', { prices: { input: '0', output: '1' } })
     expect(ids(choosePreferred({ order: ['b'], sort: 'price' }, [...all, cheap]))).toEqual([
       'b',
@@ -277,11 +277,11 @@ describe('routing', () => {
   })
 })
 
-describe('a pin', () => {
+describe('a pinned provider', () => {
   const pin = (provider: string, routes = all, more: object = {}) =>
     choose(routes, { body: { provider, provider_key: ENVELOPE, ...more } })
 
-  it('keeps the one route of that provider, whatever routing says', () => {
+  it('leaves the one route of that provider, whatever routing says', () => {
     const choice = pin('b', all, { routing: { only: ['a'], order: ['c'] } })
     expect(ids(choice)).toEqual(['b'])
     expect(choice.explanation).toEqual({
@@ -294,11 +294,11 @@ describe('a pin', () => {
     })
   })
 
-  it("includes routes that are only for callers' keys", () => {
+  it("may have routes that are only for callers' keys", () => {
     expect(ids(pin('own', [route('own', { byok: 'only' })]))).toEqual(['own'])
   })
 
-  it('to a provider with several routes picks one, always the same for a session', () => {
+  it('with several routes gets one, always the same for a session', () => {
     const routes = Array.from({ length: 4 }, (_, number) => route(`b:${number}`))
     const picked = new Set<string>()
     for (let session = 0; session < 40; session++) {
@@ -315,28 +315,25 @@ describe('a pin', () => {
     ['not known', 'x', all],
     ['disabled', 'b', [a, route('b', { enabled: false })]],
     ['closed to keys of callers', 'b', [a, route('b', { byok: 'no' })]],
-  ])(
-    'is refused if the provider is %s, naming valid ones without repeating the given name',
-    (_, name, routes) => {
-      const { code, message, param, status } = refusal(() => pin(name, routes))
-      expect({ code, param, status }).toEqual({
-        code: 'provider_not_enabled',
-        param: 'provider',
-        status: 400,
-      })
-      expect(message).toMatch(/Those that do are: a(, b, c)?\.$/)
-    },
-  )
+  ])('is refused if it is %s, naming valid ones without repeating the given name', (_, name, routes) => {
+    const { code, message, param, status } = refusal(() => pin(name, routes))
+    expect({ code, param, status }).toEqual({
+      code: 'provider_not_enabled',
+      param: 'provider',
+      status: 400,
+    })
+    expect(message).toMatch(/Those that do are: a(, b, c)?\.$/)
+  })
 
-  it('never ignores case or spelling', () => {
+  it('must match in case and spelling', () => {
     for (const name of ['B', 'b ', ' b', 'b:']) {
       expect(refusal(() => pin(name)).code, name).toBe('provider_not_enabled')
     }
   })
 })
 
-describe('health', () => {
-  it('moves a route behind the others, says why, and never drops one', () => {
+describe('the health of a route', () => {
+  it('moves it behind the others, is given as the reason, and never drops it', () => {
     const { book, clock, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     tell(b, { ok: false, retryAfterSeconds: 30 })

@@ -47,7 +47,7 @@ describe('the measurements of a route', () => {
   })
 })
 
-describe('the breaker', () => {
+describe("a route's breaker", () => {
   it('opens after three failures in a row, and not after two', () => {
     const { book, tell } = healthBook()
     tell(a, FAILED, FAILED, FINE, FAILED, FAILED)
@@ -116,7 +116,7 @@ describe('the breaker', () => {
     expect(book.troubleOf(a)).toBeUndefined()
   })
 
-  it('is not closed by a call that began before it opened', () => {
+  it('is not closed by a call that started before it opened', () => {
     const { book, tell } = healthBook()
     const long = book.begin(a, 'alice')
     tell(a, ...THREE_FAILURES)
@@ -124,7 +124,7 @@ describe('the breaker', () => {
     expect(book.troubleOf(a)).toBe('breaker open')
   })
 
-  it('is closed by a call that began after it opened, probe or not', () => {
+  it('is closed by a call that started after it opened, probe or not', () => {
     const { book, tell } = healthBook()
     tell(a, ...THREE_FAILURES)
     tell(a, FINE)
@@ -139,7 +139,7 @@ describe('the breaker', () => {
   })
 })
 
-describe('a route whose provider is out', () => {
+describe('a route whose provider is down, in its health record,', () => {
   const out = (...accounts: string[]) => {
     const made = healthBook()
     for (const account of accounts) made.book.end(made.book.begin(a, account), OUT)
@@ -157,7 +157,7 @@ describe('a route whose provider is out', () => {
     expect(book.refusal(a, 'carol')).toBeUndefined()
   })
 
-  it('takes one probe per interval, even if the one before has not ended', () => {
+  it('accepts one probe per interval, even if the one before has not ended', () => {
     const { book, clock } = out('alice', 'bob', 'alice')
     clock.advance(5_000)
     const first = book.begin(a, 'alice')
@@ -187,7 +187,7 @@ describe('a route whose provider is out', () => {
     expect(book.refusal(a, 'alice')).toEqual({ why: 'breaker open', waitMs: 9_000 })
   })
 
-  it('takes calls again from the first token of a probe on', () => {
+  it('accepts calls again from the first token of a probe on', () => {
     const { book, clock } = out('alice', 'bob', 'alice')
     clock.advance(5_000)
     const probe = book.begin(a, 'alice')
@@ -215,7 +215,7 @@ describe('a route whose provider is out', () => {
     expect(book.refusal(a, 'carol')).toMatchObject({ why: 'breaker open' })
   })
 
-  it('takes calls as long as it answers some of them', () => {
+  it('accepts calls as long as it answers some of them', () => {
     const { book, clock, tell } = healthBook()
     for (let round = 0; round < 20; round++) {
       tell(a, FINE)
@@ -249,7 +249,7 @@ describe('a route whose provider is out', () => {
   })
 })
 
-describe('a retry-after', () => {
+describe("a route's retry-after", () => {
   it('is remembered until it ends', () => {
     const { book, clock, tell } = healthBook()
     tell(a, { ok: false, retryAfterSeconds: 30 })

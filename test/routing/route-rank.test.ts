@@ -104,7 +104,7 @@ describe('the route of a session', () => {
     expect(choose(routes, { body: { session_id: 's' } }).explanation.chosenBy).toBe('affinity')
   })
 
-  it('respects weights, and never picks a route of weight 0 while there is another', () => {
+  it('respects weights, and never has weight 0 while there is another', () => {
     const weighted = [route('a', { weight: 1 }), route('b', { weight: 3 }), route('c', { weight: 0 })]
     const counts = shares(weighted)
     expect(counts.get('c')).toBeUndefined()
@@ -114,7 +114,7 @@ describe('the route of a session', () => {
     expect(shares(weighted.slice(2)).get('c')).toBe(SESSIONS.length)
   })
 
-  it('moves no session away from a route whose weight grows', () => {
+  it('changes for no session away from a route whose weight grows', () => {
     const grown = [route('a', { weight: 2 }), ...routes.slice(1)]
     for (const session of SESSIONS) {
       const after = firstOf(session, grown)

@@ -44,7 +44,7 @@ describe("a caller's trace context", () => {
     expect(sent(service.upstreams[0]!)).toEqual([{}])
   })
 
-  it('is sent to every provider that is called, if the host forwards it', async () => {
+  it('is sent to every provider that is called if the host forwards it', async () => {
     await start('forward', 2)
     service.upstreams[0]!.script(fails(503))
     const answers = [await service.ask({}, TRACE), await service.ask({ stream: true }, TRACE)]
@@ -62,7 +62,7 @@ describe("a caller's trace context", () => {
     expect(sent(service.upstreams[0]!)).toEqual([{}, {}])
   })
 
-  it('accompanies the request', async () => {
+  it('accompanies the request to the provider', async () => {
     await start('read')
     await service.ask({}, TRACE)
     const headers = { authorization: 'Bearer token-of-alice', ...TRACE }

@@ -59,7 +59,7 @@ const adapters = {
   },
 }
 
-describe.each(Object.entries(adapters))('with %s', (name, connect) => {
+describe.each(Object.entries(adapters))('if a provider fails with %s', (name, connect) => {
   const asked = name === 'anthropic' ? [...requests, count] : [...requests, embeddings]
 
   it('the host sees the address of a host without an address, and no caller does', async () => {
@@ -105,7 +105,7 @@ describe.each(Object.entries(adapters))('with %s', (name, connect) => {
   })
 })
 
-describe('a base URL that is wrong', () => {
+describe('a wrong base URL', () => {
   it.each<[string, Script, string, string]>([
     [
       'a page with status 200',
@@ -126,7 +126,7 @@ describe('a base URL that is wrong', () => {
       'The provider of this model sent a reply that cannot be read.',
     ],
   ])(
-    'that answers %s is told to the host with a hint, and its callers get a constant text',
+    'that answers %s is reported to the host with a hint, and its callers get a constant text',
     async (...given) => {
       const [, script, hint, message] = given
       service = await startService({ balance: '100' })
@@ -147,7 +147,7 @@ describe('a base URL that is wrong', () => {
   )
 })
 
-describe('the words that a host sees', () => {
+describe("the provider's words that a host sees", () => {
   const why = (...error: ConstructorParameters<typeof ProviderError>): string =>
     whyItFailed(new ProviderError(...error), CONTEXT)
   const said = (providerMessage: string) =>
@@ -198,7 +198,7 @@ describe('the words that a host sees', () => {
     expect(said(words)).not.toMatch(/hush|key=|sig=|#token|0123456789|abc\.def|eyJ|me@/)
   })
 
-  it('are left out whole if they contain a key of the call', () => {
+  it('are omitted entirely if they contain a key of the call', () => {
     expect(said('The key hunter2-is-the-key is wrong at acme.example')).toBe('The provider answered 404.')
     const address = 'https://me:hunter3@acme.example/v1?key=hunter3#hunter3'
     expect(why('unreachable', 'No connection could be made.', { address })).toBe(

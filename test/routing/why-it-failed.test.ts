@@ -8,7 +8,7 @@ const CONTEXT = { secrets: ['hunter2-is-the-key'], upstreamModel: 'up-1', modelK
 const why = (...error: ConstructorParameters<typeof ProviderError>): string =>
   whyItFailed(new ProviderError(...error), CONTEXT)
 
-describe('why a provider failed', () => {
+describe('the reason why a provider failed', () => {
   it('is reported with its status and its own words', () => {
     expect(
       why('status', 'The provider answered 402.', { status: 402, providerMessage: 'Insufficient Balance' }),
@@ -16,7 +16,7 @@ describe('why a provider failed', () => {
   })
 
   it.each([400, 403, 413, 422, 451])(
-    'is reported without its words if it may have refused the request (%i)',
+    "is reported without the provider's words if it may have refused the request (%i)",
     (status) => {
       const providerMessage = 'Bad word in: my secret diary'
       expect(why('status', `The provider answered ${status}.`, { status, providerMessage })).toBe(
@@ -33,7 +33,7 @@ describe('why a provider failed', () => {
     expect(refusal('x'.repeat(65))).toBe('The provider answered 403.')
   })
 
-  it('is reported without its words about the content of the request', () => {
+  it("is reported without the provider's words about the content of the request", () => {
     const providerMessage = 'Write "my secret diary" as text.'
     expect(why('unsupported-request', 'It cannot be put so.', { providerMessage })).toBe(
       'It cannot be put so.',
@@ -74,7 +74,7 @@ describe('why a provider failed', () => {
     expect(routing?.attempts[0]?.why).not.toMatch(/diary|secret/)
   })
 
-  it('is in the event, and not in the answer', async () => {
+  it('is in the event but not in the answer', async () => {
     const service = await startService({ routes: [{ dead: true }] })
     onTestFinished(() => service.close())
     const answer = await service.ask()

@@ -4,18 +4,18 @@ import { bucketOf } from '../../src/rules/bucket-of.js'
 
 const LIMIT: Limit = { id: 'team', unit: 'credits', amount: 5n, per: 'month', zone: 'Asia/Tokyo' }
 
-it('names the unit, the period and, for days and months, the zone', () => {
+it("a limit's bucket names the unit, the period and, for days and months, the time zone", () => {
   expect(bucketOf(LIMIT)).toBe('team:credits/month/Asia/Tokyo')
   expect(bucketOf({ ...LIMIT, unit: 'requests', per: 'minute' })).toBe('team:requests/minute')
 })
 
-it('is the same for another amount and for the zone by default', () => {
+it("a limit's bucket is the same for another amount, and for the default time zone", () => {
   expect(bucketOf({ ...LIMIT, amount: 6n, of: 'account' })).toBe(bucketOf(LIMIT))
   const { zone: _, ...unzoned } = LIMIT
   expect(bucketOf(unzoned)).toBe(bucketOf({ ...LIMIT, zone: 'UTC' }))
 })
 
-it('is another one for another id, unit, period or zone', () => {
+it("a limit's bucket differs for another id, unit, period or time zone", () => {
   const others: readonly Partial<Limit>[] = [
     {},
     { id: 'team:credits/month/Asia/Tokyo' },

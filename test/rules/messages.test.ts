@@ -255,7 +255,7 @@ describe('the errors of memoryProviders', () => {
   })
 })
 
-describe('the errors of administration', () => {
+describe('the errors of admin functions', () => {
   let admin: Admin
   let end: () => Promise<void>
   beforeAll(async () => {

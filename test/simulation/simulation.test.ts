@@ -8,7 +8,7 @@ const MOST_RUNS_FOR_A_PLANT = 1_500
 const FIRST_SEED = 20_260_101
 const LONG_MS = 240_000
 
-describe('the engine, in worlds in which everything fails', () => {
+describe('the engine, in simulated worlds in which everything fails,', () => {
   it(
     'keeps every promise about money, replies and events',
     async () => {
@@ -38,7 +38,7 @@ describe('the engine, in worlds in which everything fails', () => {
   })
 })
 
-describe('a planted bug', () => {
+describe('a bug planted in the simulation', () => {
   it.each(PLANTS.map(({ name }) => name))(
     'is found: %s',
     async (name) => {

@@ -71,7 +71,7 @@ describe.each(engineNames)('kept calls in %s', (name) => {
       .toEqual(['future'])
   })
 
-  it('tell when a key was used last, to the minute, and refused keys are not used', async () => {
+  it('show when a key was last used, to the minute, but refused keys do not count as used', async () => {
     const stores = engine.open('used')
     const admin = createAdmin(stores)
     const { credentialId } = await admin.issueKey({ account: 'alice' })
@@ -113,7 +113,7 @@ describe.each(engineNames)('kept calls in %s', (name) => {
   })
 })
 
-describe('failures of three processes that are killed', () => {
+describe('failures of three killed processes', () => {
   let file: TestFile
   let database: TestDatabase
   beforeAll(async () => {
@@ -126,7 +126,7 @@ describe('failures of three processes that are killed', () => {
   })
 
   it.each(engineNames)(
-    'are there after a restart, in %s',
+    'are still there after a restart, in %s',
     async (engine) => {
       const place = engine === 'SQLite' ? file.file : database.url
       const open = () => (engine === 'SQLite' ? sqliteStores({ file: place }) : postgresStores(database.pool))
@@ -157,7 +157,7 @@ describe('failures of three processes that are killed', () => {
   )
 })
 
-describe('a call takes no longer', () => {
+describe('a call does not take longer', () => {
   it('if the table of PostgreSQL takes two seconds for each batch', async () => {
     const database = await createTestDatabase()
     const stores = postgresStores(database.pool)
@@ -209,7 +209,7 @@ describe('a call takes no longer', () => {
   }, 60_000)
 })
 
-describe('a database that cannot keep up', () => {
+describe('a database that cannot keep up with kept calls', () => {
   const database = { all: async () => [] } as unknown as SqlDatabase
 
   /** Calls on a connection that writes with this function. */
@@ -238,7 +238,7 @@ describe('a database that cannot keep up', () => {
     expect(reports).toHaveLength(1)
   }, 20_000)
 
-  it('and has failed loses its calls, with one report of its error', async () => {
+  it('that has failed loses its calls, with one report of its error', async () => {
     const { calls, end, reports } = openCalls(async () => {
       throw new Error('the disk is full')
     })
@@ -268,7 +268,7 @@ describe('a database that cannot keep up', () => {
     expect(reports).toEqual([])
   })
 
-  it('and refuses one call gets all others, and each is found until then', async () => {
+  it('that refuses one call gets all others, and each is found until then', async () => {
     const written = new Set<string>()
     const refused = createDeferred()
     const { calls, reports } = openCalls(

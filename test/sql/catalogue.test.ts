@@ -9,7 +9,7 @@ const fast = { id: 'acme/fast', prices: { input: '0.15', output: '0.60' }, conte
 describe.each(engineNames)('models in %s', (name) => {
   const engine = useEngine(name)
 
-  it('lists models in the order in which they were first added', async () => {
+  it('are listed in the order in which they were first added', async () => {
     const stores = engine.open('listed')
     const admin = createAdmin(stores)
     await admin.putModel({ id: 'z/last', parent: null })
@@ -29,7 +29,7 @@ describe.each(engineNames)('models in %s', (name) => {
     expect((await stores.catalogue.list(context)).map((model) => model.id)).toEqual(['acme/fast'])
   })
 
-  it('keeps the tokens of media and of a prompt’s overhead, and dimensions, until a put leaves them out', async () => {
+  it("keep the tokens of media and of a prompt's overhead, and dimensions, until a put omits them", async () => {
     const stores = engine.open('tokens')
     const admin = createAdmin(stores)
     for (const bounds of [
@@ -47,7 +47,7 @@ describe.each(engineNames)('models in %s', (name) => {
     }
   })
 
-  it('refuses token counts and dimensions that are not whole numbers, and leaves the model unchanged', async () => {
+  it('are refused if token counts or dimensions are not whole numbers, and stay unchanged', async () => {
     const admin = createAdmin(engine.open('refused'))
     await admin.putModel({ ...fast, mediaTokens: 7, promptOverhead: 8 })
     const before = await admin.listModels()
@@ -65,7 +65,7 @@ describe.each(engineNames)('models in %s', (name) => {
     expect(await admin.listModels()).toEqual(before)
   })
 
-  it('reports the changed model to another process', async () => {
+  it('are reported to another process if they change', async () => {
     const admin = createAdmin(engine.open('watched'))
     const there = engine.open('watched')
     const heard = await hear(there.catalogue.watch!)
@@ -75,7 +75,7 @@ describe.each(engineNames)('models in %s', (name) => {
     heard.end()
   })
 
-  it('refuses a model with an invalid price', async () => {
+  it('are refused with an invalid price', async () => {
     const admin = createAdmin(engine.open('bad'))
     await expect(admin.putModel({ id: 'a', prices: { input: '0.0000000001', output: '1' } })).rejects.toThrow(
       'model.prices.input: ',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { readBigint, readNumber } from '../../src/sql/cells.js'
 
-it('reads a count only if a double represents it exactly, and an amount of any size', () => {
+it('a database cell is read as a count only if a double represents it exactly, and as an amount of any size', () => {
   const largest = BigInt(Number.MAX_SAFE_INTEGER)
   for (const cell of [largest, -largest]) expect(readNumber({ cell }, 'cell')).toBe(Number(cell))
   for (const cell of [largest + 1n, -largest - 1n, String(largest + 2n)]) {

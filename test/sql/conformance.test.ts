@@ -13,7 +13,7 @@ import {
 } from '../../src/testing/index.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
-describe.each(engineNames)('in %s', (name) => {
+describe.each(engineNames)('the stores in %s', (name) => {
   const engine = useEngine(name)
   let count = 0
   const openFresh = (options = {}) => engine.open(`conformance_${count++}`, options)

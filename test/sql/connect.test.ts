@@ -4,7 +4,7 @@ import { connectCases } from '../../src/testing/index.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { openAccounts } from '../helpers/open-accounts.js'
 
-describe.each(engineNames)('Connect’s store in %s', (name) => {
+describe.each(engineNames)("Connect's store in %s", (name) => {
   const engine = useEngine(name)
   let count = 0
 

@@ -13,7 +13,7 @@ const app = {
   account: 'writer-inc',
 }
 
-describe.each(engineNames)('credentials in %s', (name) => {
+describe.each(engineNames)('the credential store in %s', (name) => {
   const engine = useEngine(name)
 
   it('resolves a key to its account, and no other token', async () => {
@@ -33,7 +33,7 @@ describe.each(engineNames)('credentials in %s', (name) => {
   })
 
   it.each([[['acme/fast', 'acme/slow:free']], [[]]])(
-    'resolves a key to the models that it may use, %j, also once it is reissued',
+    'resolves a key to the models that it may use, %j, even after it is reissued',
     async (allowedModels) => {
       const stores = engine.open('models')
       const admin = createAdmin(stores)

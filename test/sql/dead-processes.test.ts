@@ -74,7 +74,7 @@ describe.each(engineNames)('router processes on %s', (name) => {
       ),
     )
 
-  it(`clears the one of four that is killed under load, and no other, ${rounds} times over`, {
+  it(`clear the one of four that is killed under load, and no other, ${rounds} times over`, {
     timeout: PATIENCE_MS * (rounds + 1),
   }, async () => {
     const world = await openPlace()
@@ -116,7 +116,7 @@ describe.each(engineNames)('router processes on %s', (name) => {
     await world.stores.close()
   })
 
-  it('loses nothing of a process that is stopped for two thirds of the time, and continued', {
+  it('lose nothing if one of them is suspended for two thirds of the time, and continued', {
     timeout: PATIENCE_MS,
   }, async () => {
     const world = await openPlace()
@@ -141,7 +141,7 @@ describe.each(engineNames)('router processes on %s', (name) => {
     await world.stores.close()
   })
 
-  it('lets a process that wakes after it was cleared take its holds again, and settle', {
+  it('let one that wakes after it was cleared take its holds again, and settle', {
     timeout: PATIENCE_MS,
   }, async () => {
     const world = await openPlace()
@@ -167,7 +167,7 @@ describe.each(engineNames)('router processes on %s', (name) => {
     await world.stores.close()
   })
 
-  it('frees nothing while the database is gone', { timeout: PATIENCE_MS }, async () => {
+  it('free nothing while the database is gone', { timeout: PATIENCE_MS }, async () => {
     const server = name === 'PostgreSQL' ? await startPostgresServer() : undefined
     const world = await openPlace(server?.url())
     const account = `gone-${name}`

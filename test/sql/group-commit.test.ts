@@ -129,7 +129,7 @@ describe('group commit', () => {
     expect(batches).toEqual([[1, 3]])
   })
 
-  it('leaves alone the call that waits for a lock, if it is unknown which one does', async () => {
+  it('does not retry a call that waits for a lock if it is unknown which call does', async () => {
     const { batches, add } = createBench(async (batch) => {
       if (!batch.some(({ value }) => value === 3)) return double(batch)
       await new Promise((resolve) => setTimeout(resolve, 20))

@@ -10,7 +10,7 @@ const reply: StoredReply = {
   charge: createCharge(2n ** 60n, { shortfall: 5n, priceVersion: 'v1' }),
 }
 
-describe.each(engineNames)('idempotent replies in %s', (name) => {
+describe.each(engineNames)('the idempotency store in %s', (name) => {
   const engine = useEngine(name)
 
   it('grants the claim to one of many callers in two processes', async () => {
@@ -22,7 +22,7 @@ describe.each(engineNames)('idempotent replies in %s', (name) => {
     expect(states.filter(({ state }) => state === 'in-flight').length).toBe(39)
   })
 
-  it('replays the stored reply, byte for byte, and recognizes a different request', async () => {
+  it('replays the stored reply byte for byte, and recognises a different request', async () => {
     const { idempotency } = engine.open('replays')
     expect(await idempotency.claim(request, context)).toEqual({ state: 'mine' })
     expect(await idempotency.claim({ ...request, digest: 'e' }, context)).toEqual({ state: 'mismatch' })

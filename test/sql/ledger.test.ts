@@ -83,7 +83,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('takes the holds of an account with too little credit in their order', async () => {
+  it('takes the holds of an account with too little credit in order', async () => {
     const { ledger, database } = engine.open('short')
     await openAccounts(database, { alice: '0.00000001' })
     const amounts = [4n, 8n, 3n, 3n, 0n, 1n]

@@ -12,7 +12,7 @@ const UNKNOWN = { ok: false, reason: 'unknown' }
 /** A token's random part, without its checksum. */
 const bareToken = (prefix = 'sk-cr-') => prefix + randomBytes(32).toString('base64url')
 
-describe('a token', () => {
+describe('a router token', () => {
   it.each(['api-key', 'access-token'] as const)(
     'of kind %s has a checksum that any changed character breaks',
     (kind) => {
@@ -62,7 +62,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     })
   }
 
-  it('run no statement for a token that administration cannot have issued', async () => {
+  it('run no statement for a token that the router cannot have issued', async () => {
     const { statements, store } = counting(engine.open('garbage').database)
     const garbage = [
       'sk-proj-abc',
@@ -77,7 +77,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     expect(statements).toEqual([])
   })
 
-  it('find a host’s own tokens only with otherTokens', async () => {
+  it("find a host's own tokens only with otherTokens", async () => {
     const stores = engine.open('own')
     const { token } = await createAdmin(stores).issueKey({ account: 'alice' })
     await replaceToken(stores.database, token, 'team-7')

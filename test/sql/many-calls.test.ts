@@ -35,7 +35,7 @@ const QUERIES: Readonly<Record<string, CallQuery>> = {
 describe.each(engineNames)(`${CALLS} kept calls in %s`, (name) => {
   const engine = useEngine(name)
 
-  it(`page, and filter, in less than ${MOST_MS} ms`, async () => {
+  it(`are paged and filtered in less than ${MOST_MS} ms`, async () => {
     const { calls, database } = engine.open('many')
     const number = name === 'SQLite' ? 'value' : 'g'
     const numbers =

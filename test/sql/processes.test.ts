@@ -23,7 +23,7 @@ async function poll(stores: DurableStores, times: number): Promise<void> {
   }
 }
 
-describe.each(engineNames)('processes on %s', (name) => {
+describe.each(engineNames)('the process registry on %s', (name) => {
   const engine = useEngine(name)
 
   /** Stores that are closed with the test. */
@@ -115,7 +115,7 @@ describe.each(engineNames)('processes on %s', (name) => {
     expect(held).toBe(Number(row!.count) === 1 ? 5n : 0n)
   })
 
-  it('a process that was cleared takes holds under a new name, and its settlements post', async () => {
+  it('lets a process that was cleared take holds under a new name, and its settlements post', async () => {
     const { first, second, holder } = await openTwo('woken')
     const hold = createHold('alice', CREDIT, { ttlMs: 600_000, claim: 'key' })
     await first.ledger.hold(hold, context)
@@ -143,7 +143,7 @@ describe.each(engineNames)('processes on %s', (name) => {
     expect(await createAdmin(second).verify()).toEqual([])
   })
 
-  it('leaves the key of a process that was cleared to the one that has taken it', async () => {
+  it('leaves the key of a cleared process to the process that has taken it', async () => {
     const { first, second } = await openTwo('key')
     const hold = createHold('alice', 5n, { ttlMs: 600_000, claim: 'key' })
     await first.ledger.hold(hold, context)
@@ -166,7 +166,7 @@ describe.each(engineNames)('processes on %s', (name) => {
     expect(await second.ledger.balance('alice', context)).toMatchObject({ posted: CREDIT - 14n, held: 0n })
   })
 
-  it('leaves the holds of a process that keeps none to their time', async () => {
+  it('leaves the holds of a process that keeps none to their expiry', async () => {
     const { second, events } = await openTwo('unkept')
     const unkept = engine.open('unkept')
     await unkept.ledger.hold(createHold('alice', 5n, { ttlMs: 600_000 }), context)
@@ -186,7 +186,7 @@ describe.each(engineNames)('processes on %s', (name) => {
     expect(events).toEqual([])
   })
 
-  it('writes nothing for a call but what the ledger writes anyway', async () => {
+  it('adds no writes to a call beyond those of the ledger', async () => {
     const { first } = await openTwo('counted')
     const beat = async () => {
       const [row] = await first.database.all({
@@ -204,7 +204,7 @@ describe.each(engineNames)('processes on %s', (name) => {
   })
 })
 
-it('takes and settles a hold on PostgreSQL in one statement each, whether or not its process is kept', async () => {
+it('the ledger on PostgreSQL takes and settles a hold in one statement each, whether or not its process is registered', async () => {
   const database = await createTestDatabase()
   const texts: string[] = []
   const counting: PostgresPool = {
@@ -235,7 +235,7 @@ it('takes and settles a hold on PostgreSQL in one statement each, whether or not
   await database.drop()
 })
 
-it('on PostgreSQL, the deletion of a process waits for its last batch, and expires the holds of that too', async () => {
+it("on PostgreSQL, the deletion of a process waits for its last batch, and expires that batch's holds too", async () => {
   const database = await createTestDatabase()
   const events: StoresEvent[] = []
   const open = () => createPostgresStores(database.pool, { onEvent: (event) => events.push(event) }, POLL_MS)

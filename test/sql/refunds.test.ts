@@ -104,7 +104,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
     for (const { entries } of found) expect(entries).toEqual([refund])
   })
 
-  it('appear in the statements of all accounts that they change, and not in the spend', async () => {
+  it('appear in the statements of all accounts that they change, but not in the spend', async () => {
     const { admin, idOf } = await openBooks()
     await admin.refund(await idOf('shared'), nanos(143n))
     const sums = async (account: string) => {
@@ -117,7 +117,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
     expect((await admin.spendReport({ by: 'model' })).books).toMatchObject({ debited: 1_001n, isEqual: true })
   })
 
-  it('in parts are never more than the charge, however many run at once', async () => {
+  it('in parts are never more than the charge, however many run concurrently', async () => {
     const { admin, balances, idOf } = await openBooks()
     const of = await idOf('shared')
     const results = await Promise.allSettled(
@@ -136,7 +136,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('with the same reference are posted once, also at once, and refuse another charge or amount', async () => {
+  it('with the same reference are posted once, even concurrently, and refuse another charge or amount', async () => {
     const { admin, balances, idOf, settle } = await openBooks()
     await settle('other', 5n, [
       { account: 'alice', amount: -5n },
@@ -167,7 +167,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
     expect(await admin.verify()).toEqual([])
   })
 
-  it('of a call whose payer earns the price itself give back what it was debited', async () => {
+  it('of a call whose payer earns the price itself return what it was debited', async () => {
     const { admin, idOf, settle } = await openBooks()
     await settle(
       'own',
@@ -195,7 +195,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
     expect(granted + corrected + refunded + earned - spent).toBe(posted)
   })
 
-  it('refuse entries that are no charge, free calls and amounts that are none', async () => {
+  it('refuse entries that are not charges, free calls and invalid amounts', async () => {
     const { admin, idOf, settle } = await openBooks()
     await settle('free', 0n, [])
     const { id } = await admin.grant({ account: 'bob', amount: '1' })
@@ -217,7 +217,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
     await expect(admin.refund(refund.id)).rejects.toThrow('There is no charge')
   })
 
-  it('move the budgets that counted the charge, in its period alone', async () => {
+  it('reduce the budgets that counted the charge, in its period only', async () => {
     const { admin, database, facts, idOf, ledger } = await openBooks()
     const { credentialId } = await admin.issueKey({ account: 'alice' })
     const of = 'credential' as const

@@ -149,7 +149,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     expect(JSON.stringify(listed)).not.toContain('sk-upstream')
   })
 
-  it('leaves out a route with an unknown adapter or bad settings, and reports it', async () => {
+  it('leaves out a route with an unknown adapter or invalid settings, and reports it', async () => {
     const events: StoresEvent[] = []
     const { adapters } = createFactory()
     const stores = engine.open('unknown', { adapters, onEvent: (event) => events.push(event) })
@@ -170,7 +170,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
   })
 
   it.each(FAILING)(
-    'returns the other routes if the host’s onEvent %s for a route that is left out',
+    "returns the other routes if the host's onEvent %s for a route that is left out",
     async (what, onEvent) => {
       const { adapters } = createFactory()
       const stores = engine.open(`host_${what}`, { adapters, onEvent })
@@ -354,7 +354,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
   })
 })
 
-describe('the provider registry', () => {
+describe('the cache of the provider registry', () => {
   /** A registry whose reads get these answers in turn, and then always the last one. */
   function openRegistry(...answers: (Error | readonly Row[])[]) {
     const asked: string[] = []

@@ -36,7 +36,7 @@ describe('secrets at rest', () => {
     expect(() => renamed.open({ ...sealed, keyId: 'other' }, binding)).toThrow('does not open')
   })
 
-  it('accepts a key as bytes, hex or base64, and says which one is invalid', () => {
+  it('accept a key as bytes, hex or base64, and an invalid key is named', () => {
     const key = randomBytes(32)
     const sealed = createSecretBox([{ id: 'k', key }]).seal('sk', binding)
     for (const text of [key.toString('hex'), key.toString('base64'), key.toString('base64url')]) {

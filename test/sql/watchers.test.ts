@@ -15,7 +15,7 @@ function open() {
   return { told, watchers, watch }
 }
 
-it('reports the connection to each watch, even one that starts later or after all have ended', () => {
+it('the change watchers report the connection to each watch, even one that starts later or after all have ended', () => {
   const { told, watchers, watch } = open()
   const endOne = watch('one')
   watchers.connected(true)
@@ -39,7 +39,7 @@ it('reports the connection to each watch, even one that starts later or after al
   ])
 })
 
-it('reports a change of its topic with its id, and missed changes without one', () => {
+it('the change watchers report a change of their topic with its id, and missed changes without one', () => {
   const { told, watchers, watch } = open()
   const end = watch('one')
   watchers.changed('models', 'acme/fast')
@@ -56,7 +56,7 @@ it('reports a change of its topic with its id, and missed changes without one', 
 })
 
 it.each(FAILING)(
-  'notifies every watch even if the listener of one %s, and emits a warning',
+  'the change watchers notify every watch even if the listener of one %s, and emit a warning',
   async (_, fail) => {
     const { told, watchers, watch } = open()
     watchers.watch('models', fail)

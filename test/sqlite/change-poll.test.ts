@@ -50,7 +50,7 @@ function change(id: string, daysAgo: number): void {
   connection.prepare("insert into {changes} (topic, id, at) values ('models', ?1, ?2)").run([id, at])
 }
 
-it('reports an unreadable file as a lost connection, and missed changes afterwards', async () => {
+it('the SQLite change poll reports an unreadable file as a lost connection, and missed changes afterwards', async () => {
   const { heard, fail } = await startProcess()
   const mend = fail()
   change('missed', 0)
@@ -61,7 +61,7 @@ it('reports an unreadable file as a lost connection, and missed changes afterwar
   heard.end()
 })
 
-it('polls a file rarely while it stays unreadable, and soon after it is readable', async () => {
+it('the SQLite change poll reads a file rarely while it stays unreadable, and soon after it is readable', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   onTestFinished(() => {
     vi.useRealTimers()
@@ -88,7 +88,7 @@ it('polls a file rarely while it stays unreadable, and soon after it is readable
   end()
 })
 
-it('does not poll after it was closed', () => {
+it('the SQLite change poll stops once it was closed', () => {
   let asked = 0
   const poll = createChangePoll(async () => {
     asked++
@@ -107,16 +107,19 @@ it('does not poll after it was closed', () => {
 it.each([
   ['the first change is', 0],
   ['all changes are', 1],
-])('reports that everything may have changed after a long suspension if %s old', async (_, daysAgo) => {
-  const { heard, suspend } = await startProcess()
-  const resume = suspend()
-  change('first', 2)
-  change('second', daysAgo)
-  // A process deletes old changes when it starts.
-  const other = await startProcess()
-  resume()
-  expect(await heard.next()).toBeUndefined()
-  expect(await heard.next()).toBe('second')
-  heard.end()
-  other.heard.end()
-})
+])(
+  'the SQLite change poll reports that everything may have changed after a long suspension if %s old',
+  async (_, daysAgo) => {
+    const { heard, suspend } = await startProcess()
+    const resume = suspend()
+    change('first', 2)
+    change('second', daysAgo)
+    // A process deletes old changes when it starts.
+    const other = await startProcess()
+    resume()
+    expect(await heard.next()).toBeUndefined()
+    expect(await heard.next()).toBe('second')
+    heard.end()
+    other.heard.end()
+  },
+)

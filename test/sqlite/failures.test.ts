@@ -145,7 +145,7 @@ describe('a SQLite file', () => {
     await stores.close()
   })
 
-  it('is opened again by the next question after its thread has died', async () => {
+  it('is opened again by the next call after its thread has died', async () => {
     const client = createWorkerClient(`${place.file}-thread`, { isUpToDate: false })
     const look = () => client.ask({ kind: 'batch', statements: [{ text: 'select 1 as one' }] })
     expect(await look()).toEqual([[{ one: 1n }]])
@@ -167,7 +167,7 @@ describe('a SQLite file', () => {
     connection.close()
   })
 
-  it('stays the same if the process changes its folder', async () => {
+  it('stays the same if the process changes its working directory', async () => {
     const [here, there] = ['here', 'there'].map((name) => `${place.file}-${name}`)
     for (const folder of [here!, there!]) mkdirSync(folder)
     const start = process.cwd()

@@ -15,7 +15,7 @@ vi.mock('node:fs', async (importOriginal) => {
   return { ...fs, statSync }
 })
 
-it('opens the file that another process creates at the same time, and leaves no other', async () => {
+it('creating a SQLite file opens the one that another process creates at the same time, and leaves no other', async () => {
   const { file, remove } = await createTestFile()
   onTestFinished(remove)
   const first = openConnection(file)

@@ -17,7 +17,7 @@ const limitOf = (bucket: string, limit: bigint): HoldLimit => ({
   ...{ bucket, unit: 'tokens', limit, amount: 1n, windows: [[0, 8_640_000_000_000_000]] },
 })
 
-describe('SQLite', () => {
+describe('a query of SQLite', () => {
   let place: TestFile
   let connection: Connection
   const texts = new Set<string>()

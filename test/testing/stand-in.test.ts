@@ -42,7 +42,7 @@ async function streamed(body: Omit<OpenAI.ChatCompletionCreateParamsStreaming, '
   return chunks
 }
 
-describe('the demo upstream, read by the openai client', () => {
+describe('the demo upstream, read by the openai client,', () => {
   it('lists its models', async () => {
     const ids = (await client.models.list()).data.map((model) => model.id)
     expect(ids).toEqual(['demo-small', 'demo-large'])
@@ -176,7 +176,7 @@ describe('the demo upstream, read by the openai client', () => {
   })
 })
 
-describe('the demo upstream, read by the AI SDK', () => {
+describe('the demo upstream, read by the AI SDK,', () => {
   const model = () =>
     createOpenAICompatible({
       name: 'demo',

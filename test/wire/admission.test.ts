@@ -33,7 +33,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     return { refused: refused.received, next: next.status }
   }
 
-  test('an account at its limit is refused with any of its keys; another account is not', async () => {
+  test('refuse an account at its limit with any of its keys, but not another account', async () => {
     const { next, refused } = await crowd({ inFlightPerAccount: 2 }, 'sk-wire-alice-2', ACCESS_TOKEN)
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/retry-after: 1\r\n/)
@@ -42,7 +42,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     expect(next).toBe(200)
   })
 
-  test('a credential at its limit is refused; another credential of the account is not', async () => {
+  test('refuse a credential at its limit, but not another credential of the account', async () => {
     const { next, refused } = await crowd({ inFlightPerCredential: 2 }, API_KEY, 'sk-wire-alice-2')
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/retry-after: 1\r\n/)
@@ -50,8 +50,8 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
   })
 })
 
-describe('inFlight', () => {
-  test('a process at its limit refuses new calls, still counts calls whose client left, and aborts none', async () => {
+describe('the limit inFlight', () => {
+  test('refuses new calls of a process at its limit, still counts calls whose client left, and aborts none', async () => {
     const service = await WireService.start({ limits: { inFlight: 2 } })
     const gate = createDeferred()
     const reply = answerJson(providerReply())
@@ -82,7 +82,7 @@ describe('inFlight', () => {
   })
 })
 
-describe('admit', () => {
+describe("the host's admit", () => {
   const unpaid = () =>
     new CompatError('account_suspended', 'Pay invoice 7 first.', {
       headers: { 'x-invoice': '7' },
@@ -119,7 +119,7 @@ describe('admit', () => {
       },
     ],
     ['rejects with', () => Promise.reject(unpaid())],
-  ])('that %s a CompatError answers with it, and is no fault', async (_what, admit) => {
+  ])('that %s a CompatError answers with it, which is no fault', async (_what, admit) => {
     const service = await WireService.start({ router: () => ({ admit }) })
     for (const answer of [await service.post(ask()), await service.get('/models')]) {
       expect([answer.status, answer.headers['x-invoice']]).toEqual([403, '7'])

@@ -121,7 +121,7 @@ const shown = (unit: string, limit: string, remaining: string, reset?: string) =
 describe.each([
   ['streamed', true],
   ['as JSON', false],
-])('a monthly budget, of calls %s', (_, stream) => {
+])('a monthly budget of calls %s', (_, stream) => {
   it('refuses the call that it does not cover, and says what would fit', async () => {
     const { ask, balanceOf, end, upstreams } = await start({ limits: [MONTHLY] })
     for (let call = 0; call < 3; call++) {
@@ -149,7 +149,7 @@ describe.each([
     expect((await ask({ max_tokens: 90, stream })).status).toBe(200)
   })
 
-  it('is never overdrawn by 50 calls at once, and lets in all that fit', async () => {
+  it('is never overdrawn by 50 concurrent calls, and admits all that fit', async () => {
     const { ask, balanceOf, upstreams } = await start({
       limits: [{ ...MONTHLY, amount: 7n * HOLD + COST }],
     })
@@ -165,7 +165,7 @@ describe.each([
     expect(await balanceOf()).toMatchObject({ posted: parseCredits('1') - 7n * HOLD, held: 0n })
   })
 
-  it('sends the provider the most that is held, and never costs more', async () => {
+  it('sends the provider the maximum that is held, and never costs more', async () => {
     const { ask, end, upstreams } = await start({
       limits: [MONTHLY],
       router: { limits: { holdOutputTokens: 50 } },
@@ -188,7 +188,7 @@ describe.each([
   })
 })
 
-it('cuts a stream off where it has used up its hold under a budget', async () => {
+it('cuts a stream off once its hold under a budget is used up', async () => {
   const { ask, end, upstreams } = await start({ limits: [MONTHLY] })
   upstreams[0]!.script(async (reply) => {
     reply.head(200, { 'content-type': 'text/event-stream' })
@@ -204,8 +204,8 @@ it('cuts a stream off where it has used up its hold under a budget', async () =>
   expect(charge!.cost).toBeLessThanOrEqual(HOLD)
 })
 
-describe('a rate of requests', () => {
-  it('admits as many as it says, and shows it on every reply', async () => {
+describe('a rate limit of requests', () => {
+  it('admits exactly its number, and shows it on every reply', async () => {
     const { ask, clock, upstreams } = await start({ limits: [RATE] })
     await clock.elapse(15_500)
     const seen = []
@@ -226,14 +226,14 @@ describe('a rate of requests', () => {
     expect(rateHeaders(await ask())).toEqual(shown('requests', '3', '2', '1m0s'))
   })
 
-  it('admits exactly its number of 50 calls at once', async () => {
+  it('admits exactly its number of 50 concurrent calls', async () => {
     const { ask } = await start({ limits: [{ ...RATE, amount: 20n }] })
     const seen = await Promise.all(Array.from({ length: 50 }, () => ask()))
     expect(seen.filter(({ status }) => status === 200)).toHaveLength(20)
     expect(seen.filter(({ status }) => status === 429)).toHaveLength(30)
   })
 
-  it('counts calls that fail, and shows so', async () => {
+  it('counts calls that fail, and shows that', async () => {
     const { ask, upstreams } = await start({ limits: [{ ...RATE, amount: 2n }] })
     upstreams[0]!.script(fails(500))
     const seen = []
@@ -242,7 +242,7 @@ describe('a rate of requests', () => {
     expect(seen.map(rateHeaders)).toEqual(['1', '0', '0'].map((left) => shown('requests', '2', left, '1m0s')))
   })
 
-  it('counts no replay, no call that was refused its hold, and no look at the models', async () => {
+  it('counts no replay, no call whose hold was refused, and no listing of models', async () => {
     const { ask, url } = await start({ limits: [RATE], balance: '0.003' })
     const key = { 'idempotency-key': 'one' }
     const first = await ask(ASK, key)
@@ -294,7 +294,7 @@ describe('a rate of requests', () => {
   })
 })
 
-describe('a rate of tokens', () => {
+describe('a rate limit of tokens', () => {
   it('holds the estimate of a call, and then counts its tokens', async () => {
     const { ask } = await start({ limits: [TOKENS] })
     const first = await ask(ASK)
@@ -307,7 +307,7 @@ describe('a rate of tokens', () => {
     expect(rateHeaders(refused)).toEqual(shown('tokens', '1000', '970', '1h0m0s'))
   })
 
-  it('can wait for calls in flight', async () => {
+  it('may be refused until calls in flight have ended', async () => {
     const { ask, upstreams } = await start({ limits: [TOKENS] })
     upstreams[0]!.script((reply) => reply.closed)
     const asked = upstreams[0]!.nextRequest()
@@ -326,7 +326,7 @@ describe('a rate of tokens', () => {
   })
 })
 
-describe('a route that is dearer than the budget', () => {
+describe('a route that is more expensive than the budget', () => {
   const dear = { prices: { input: '100', output: '200' } }
 
   it('is skipped after another one has failed, and the call ends with that failure', async () => {
@@ -344,7 +344,7 @@ describe('a route that is dearer than the budget', () => {
     expect((await ask(ASK)).status).toBe(503)
   })
 
-  it('is taken if the budget covers it, and its own cost counts', async () => {
+  it('is used if the budget covers it, and its own cost counts', async () => {
     const amount = 10n * HOLD + COST
     const { ask, upstreams } = await start({ limits: [{ ...MONTHLY, amount }], routes: [{}, dear] })
     upstreams[0]!.script(fails(503))
@@ -364,8 +364,8 @@ describe('a route that is dearer than the budget', () => {
   })
 })
 
-describe("a call on the caller's own key", () => {
-  it('passes a budget that is used up, and counts as a request', async () => {
+describe("a limited call with the caller's own key", () => {
+  it('passes a used-up budget, and counts as a request', async () => {
     const envelopes = keyring([await generateEnvelopeKey('2026-11')])
     const [published] = envelopes.publicKeys().keys
     const { ask } = await start({
@@ -383,7 +383,7 @@ describe("a call on the caller's own key", () => {
   })
 })
 
-describe('a client that leaves', () => {
+describe('a client that leaves a call with a budget', () => {
   it('pays from its budget as if it had stayed', async () => {
     const { ask, events, ledger, upstreams, url } = await start({ limits: [MONTHLY] })
     let proceed = (): void => undefined
@@ -427,7 +427,7 @@ describe('a client that leaves', () => {
   })
 })
 
-describe('a call that is in flight', () => {
+describe('a limited call in flight', () => {
   /** A provider that answers when it is told to. */
   function held() {
     let proceed = (): void => undefined
@@ -439,7 +439,7 @@ describe('a call that is in flight', () => {
     return { proceed: () => proceed(), script }
   }
 
-  it('over the end of a period does not count in the next one', async () => {
+  it('does not count in the next period if it crosses the end of one', async () => {
     const limit: Limit = { ...MONTHLY, per: 'minute', amount: HOLD }
     const { ask, clock, upstreams } = await start({ limits: [limit] })
     const { proceed, script } = held()
@@ -472,7 +472,7 @@ describe('a call that is in flight', () => {
     expect(await balanceOf()).toMatchObject({ posted: parseCredits('1') - 2n * COST, held: 0n })
   })
 
-  it('keeps its hold if the amount is lowered, and nothing passes until it has room', async () => {
+  it('keeps its hold if the limit is lowered, and nothing passes until there is room', async () => {
     const { ask, caller } = await start({ limits: [MONTHLY] })
     expect((await ask(ASK)).status).toBe(200)
     caller.limits = [{ ...MONTHLY, amount: COST - 1n }]
@@ -496,7 +496,7 @@ describe('limits of an account or an app', () => {
     expect((await end(refused)).limit).toMatchObject({ id: 'rate' })
   })
 
-  it('stand beside the grant of a user to an app, whose figures the app sees', async () => {
+  it('apply beside the grant of a user to an app, whose figures the app sees', async () => {
     const { ask } = await start({
       limits: [RATE, { ...RATE, id: 'app', of: 'app', amount: 1_000n }],
       isGrant: true,
@@ -505,7 +505,7 @@ describe('limits of an account or an app', () => {
   })
 })
 
-describe("the host's own sentence", () => {
+describe("the host's own sentence for refusals", () => {
   it.each([
     ['insufficient_credits', { balance: '0.0001' }],
     ['budget_exceeded', { limits: [{ ...MONTHLY, amount: 1n }] }],
@@ -517,7 +517,7 @@ describe("the host's own sentence", () => {
     expect(errorOf(refused).message.endsWith(`. ${creditHelp}`)).toBe(true)
   })
 
-  it('follows what would have fitted the balance', async () => {
+  it('follows what would have fitted into the balance', async () => {
     const { ask } = await start({ balance: '0.001' })
     const { message } = errorOf(await ask(ASK))
     const most = Number(/It would fit with max_tokens: (\d+)\.$/.exec(message)![1])
@@ -533,7 +533,7 @@ describe("the host's own sentence", () => {
     expect((await ask({ max_completion_tokens: most, n: 2 })).status).toBe(200)
   })
 
-  it('has room for a budget for thinking', async () => {
+  it('leaves room for a thinking budget', async () => {
     const { ask } = await start({ limits: [MONTHLY] })
     const thinking = { reasoning: { max_tokens: 40 } }
     const { message } = errorOf(await ask({ max_tokens: 5_000, ...thinking }))
@@ -567,7 +567,7 @@ describe('limits that a credential store returns wrongly', () => {
     expect(await balanceOf()).toMatchObject({ held: 0n })
   })
 
-  it('are none if the list is empty', async () => {
+  it('are treated as none if the list is empty', async () => {
     const { ask } = await start({ limits: [] })
     expect((await ask(ASK)).status).toBe(200)
   })
@@ -585,7 +585,7 @@ describe('a ledger that does not answer the limits of a hold', () => {
     ['with the time that is left', { ok: true, limits: [{ ...state, resetMs: Number.NaN }] }],
     ['of this call', { ok: false, reason: 'limited', ...state, bucket: 'other', onlyHeld: false }],
     ['as only held or not', { ok: false, reason: 'limited', ...state }],
-  ])('%s gets its hold back, and nothing is dispatched', async (_, answer) => {
+  ])('%s gets its hold released, and nothing is dispatched', async (_, answer) => {
     const released: string[] = []
     const { ask, balanceOf, events, router, upstreams } = await start({
       limits: [RATE],
@@ -616,7 +616,7 @@ describe('a ledger that does not answer the limits of a hold', () => {
   }
 })
 
-it('counts embeddings too, which have no output to shorten', async () => {
+it('embeddings count towards limits too, and have no output to shorten', async () => {
   const { upstreams, url } = await start({ limits: [RATE, TOKENS, { ...MONTHLY, amount: 2_100_000n }] })
   const data = [{ object: 'embedding', index: 0, embedding: [1] }]
   upstreams[0]!.script(answerJson({ object: 'list', data, usage: { prompt_tokens: 7, total_tokens: 7 } }))
@@ -647,12 +647,12 @@ it('counts embeddings too, which have no output to shorten', async () => {
   expect(await embed('Hello')).toMatchObject({ left: '1', status: 200 })
 })
 
-it('gets the refusal for its balance before that of any limit', async () => {
+it('a refusal for the balance comes before that of any limit', async () => {
   const { ask } = await start({ balance: '0', limits: [{ ...RATE, amount: 0n }] })
   expect(statusAndCode(await ask(ASK))).toEqual([402, 'insufficient_credits'])
 })
 
-it('puts what a call uses of its limits into the event of a charge that cannot be posted', async () => {
+it('what a call uses of its limits is in the event of a charge that cannot be posted', async () => {
   const { ask, clock, events } = await start({
     limits: [MONTHLY, RATE, TOKENS],
     router: (ledger) => ({ ledger: { ...ledger, settle: () => Promise.reject(new Error('down')) } }),

@@ -63,12 +63,12 @@ async function ask(body: object = {}): Promise<{ status: number; limit: unknown;
 }
 
 describe('a call without an output limit', () => {
-  it('gets the maximum of the model if a quarter of its budget pays that', async () => {
+  it("gets the model's maximum if a quarter of its budget covers that", async () => {
     await start({ limits: [budget(4n * hold(16_384))] })
     expect(await ask()).toEqual({ status: 200, limit: 16_384, hold: hold(16_384) })
   })
 
-  it('gets as much as a quarter of its budget pays, or of its balance if that is less', async () => {
+  it('gets as much as a quarter of its budget, or of its balance if less, covers', async () => {
     await start({ limits: [budget(4n * hold(9_000))] })
     expect(await ask()).toEqual({ status: 200, limit: 9_000, hold: hold(9_000) })
     await service.close()
@@ -77,7 +77,7 @@ describe('a call without an output limit', () => {
     expect(await ask()).toEqual({ status: 200, limit: 9_000, hold: hold(9_000) })
   })
 
-  it('gets the usual number from a budget that pays it, but not four times', async () => {
+  it('gets the usual number from a budget that covers it, but not four times', async () => {
     await start({ limits: [budget(hold(4_096) + 3n * LEAST)] })
     expect(await ask()).toEqual({ status: 200, limit: 4_096, hold: hold(4_096) })
   })
@@ -94,7 +94,7 @@ describe('a call without an output limit', () => {
     expect(await ask()).toMatchObject({ status: 200, limit: 777 })
   })
 
-  it('is refused if its credit does not pay 256 tokens, and told what would fit', async () => {
+  it('is refused if its credit does not cover 256 tokens, and is told what would fit', async () => {
     await start({ limits: [budget(LEAST - 1n)] })
     const refused = await service.post(HELLO)
     const { error } = JSON.parse(await refused.text())
@@ -106,7 +106,7 @@ describe('a call without an output limit', () => {
   it.each([
     ['budget', { limits: [budget(4n * LEAST)] }],
     ['balance', { balance: '0.002932', router: { neverOverdraw: true } }],
-  ])('fits beside three others in a %s that pays four times the least', async (_name, options) => {
+  ])('fits beside three others in a %s that covers four times the minimum', async (_name, options) => {
     await start(options)
     const gate = createDeferred()
     service.upstream.script(async (reply, request) => {
@@ -124,7 +124,7 @@ describe('a call without an output limit', () => {
 })
 
 describe('an app that may not read the balance', () => {
-  it('gets the same output whatever its user has', async () => {
+  it('gets the same output whatever balance its user has', async () => {
     for (const balance of ['1000', '0.04']) {
       await start({ balance, scopes: [], limits: [budget(4n * hold(9_000))] })
       expect(await ask()).toMatchObject({ status: 200, limit: 9_000 })
@@ -146,7 +146,7 @@ describe('an app that may not read the balance', () => {
   )
 
   it.each(variants)(
-    'is told no figure of it on %s (stream: %s), nor by a repeat',
+    'is told no figure of the balance on %s (stream: %s), nor by a repeat',
     async (path, _stream, body) => {
       const answers = new Set<string>()
       for (const balance of [SECRET_BALANCE, '0.000001', '2']) {
@@ -175,7 +175,7 @@ describe('an app that may not read the balance', () => {
     },
   )
 
-  it('is told of its own budget before the balance, and of its rate after it', async () => {
+  it('is told about its own budget before the balance, and about its rate after it', async () => {
     const rate: Limit = { id: 'rate', unit: 'requests', amount: 0n, per: 'minute' }
     const codeFor = async (limits: readonly Limit[]) => {
       await start({ balance: '0.000001', scopes: [], limits })
@@ -191,7 +191,7 @@ describe('an app that may not read the balance', () => {
     await start({})
   })
 
-  it('with the scope is told the figures', async () => {
+  it('is told the figures if it has the scope', async () => {
     await start({ balance: SECRET_BALANCE, scopes: ['credits.read'], model: { maxOutputTokens: 10_000_000 } })
     const response = await service.post({ ...HELLO, max_tokens: 9_000_000 })
     expect([response.status, (await response.text()).includes(SECRET_BALANCE)]).toEqual([402, true])

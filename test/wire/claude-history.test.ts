@@ -46,11 +46,11 @@ const thought = {
 const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }
 const bodies = () => service.asked.map(({ body }) => body as { thinking?: object; messages: object[] })
 
-describe.each([true, false])('Claude refuses an earlier reply (stream: %s)', (stream) => {
+describe.each([true, false])('an earlier reply that Claude refuses (stream: %s)', (stream) => {
   it.each([
     ['its thinking', BLOCKS, '"thinking":"Hm."'],
     ['changed blocks', '`thinking` or `redacted_thinking` blocks cannot be modified', '"thinking":"Hm."'],
-  ])('for %s: the call is sent again without it, and charged once', async (_what, words, removed) => {
+  ])('for %s is removed, and the call is sent again and charged once', async (_what, words, removed) => {
     service = await start()
     service.upstream.scriptOnce(refusal(words))
     service.upstream.script(fine)
@@ -66,7 +66,7 @@ describe.each([true, false])('Claude refuses an earlier reply (stream: %s)', (st
     expect(more).toEqual([])
   })
 
-  it('for a call without thinking: the call is sent again without a budget', async () => {
+  it('for missing thinking leads to a call without a thinking budget', async () => {
     service = await start()
     service.upstream.scriptOnce(refusal(BUDGET))
     service.upstream.script(fine)
@@ -86,7 +86,7 @@ describe.each([true, false])('Claude refuses an earlier reply (stream: %s)', (st
     await service.event('request-end')
   })
 
-  it('twice: the refusal stands, and nothing is charged', async () => {
+  it('twice stays refused, and nothing is charged', async () => {
     service = await start()
     service.upstream.script(refusal(BLOCKS))
     const before = await service.posted('alice')
@@ -99,7 +99,7 @@ describe.each([true, false])('Claude refuses an earlier reply (stream: %s)', (st
   })
 })
 
-it('aiSdk gives a call without a result an empty one', async () => {
+it('aiSdk gives a tool call without a result an empty one', async () => {
   const fake = fakeModel({})
   service = await WireService.start({ adapter: () => aiSdk({ model: () => fake }) })
   const two = { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'b' }] }

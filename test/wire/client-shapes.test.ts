@@ -4,7 +4,7 @@ import { type ReadReply, readBody, readStream } from './client-schemas.js'
 import { message, oddBodies, oddStreams } from './odd-replies.js'
 import { ask, framesOf, WireService } from './service.js'
 
-describe.each([true, false])('requested as a stream: %s; the provider replies with a stream', (wanted) => {
+describe.each([true, false])('requested as a stream: %s, and streamed by the provider,', (wanted) => {
   let service: WireService
   beforeAll(async () => {
     service = await WireService.start()

@@ -112,7 +112,7 @@ describe('graceMs', () => {
   )
 })
 
-test('closing is a signal listener', async () => {
+test('closing the router works as a signal listener', async () => {
   const service = await start()
   const signals = new EventEmitter()
   const closed = new Promise((resolve, reject) => {
@@ -123,7 +123,7 @@ test('closing is a signal listener', async () => {
   expect((await service.post(ask())).status).toBe(503)
 })
 
-describe('a kept-alive connection', () => {
+describe('on closing, a kept-alive connection', () => {
   test('ends with the reply to the call in progress, and then the server ends', async () => {
     const { service, server, post, ended } = await startKeptAlive()
     service.upstream.scriptOnce(answerJson(providerReply()))

@@ -166,7 +166,7 @@ const orders = (['deepseek', 'groq', 'mistral'] as const).flatMap(
     ] as const,
 )
 
-describe('a conversation of ten turns never sticks', () => {
+describe('a conversation of ten turns never gets stuck', () => {
   it.each(orders.map((order) => ({ order, name: order.join(' -> ') })))(
     'if it moves with each request: $name',
     async ({ order }) => {
@@ -211,7 +211,7 @@ describe('a conversation of ten turns never sticks', () => {
   )
 })
 
-describe('the providers of this test refuse', () => {
+describe('the scripted providers of conversations refuse', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }
   const said = { role: 'assistant', content: null, tool_calls: [call] }
   const result = { role: 'tool', tool_call_id: 'call_1', content: 'x' }
@@ -229,7 +229,7 @@ describe('the providers of this test refuse', () => {
     ['null members', [{ role: 'assistant', content: 'x', refusal: null }], 'groq'],
     ['the role developer', [{ role: 'developer', content: 'x' }], 'groq'],
     ['broken arguments', [{ ...said, tool_calls: [{ ...call, function: { arguments: '{' } }] }], 'groq'],
-  ])('%s, of OpenAI’s format', (_name, messages, name) => {
+  ])('%s, like OpenAI', (_name, messages, name) => {
     expect(refusalOfOpenAi(messages, strictness[name])).toEqual(expect.any(String))
     expect(refusalOfOpenAi([said, result], strictness.groq)).toBeUndefined()
   })
@@ -243,7 +243,7 @@ describe('the providers of this test refuse', () => {
       { messages: [hi, { role: 'assistant', content: [{ type: 'thinking', thinking: 'x' }] }] },
     ],
     ['a call without a thought', { messages: [hi, use('a'), answer('a')], thinking: {} }],
-  ])('%s, as Claude', (_name, request) => {
+  ])('%s, like Claude', (_name, request) => {
     expect(refusalOfClaude(request)).toEqual(expect.any(String))
     expect(refusalOfClaude({ messages: [hi, use('a'), answer('a')] })).toBeUndefined()
   })
@@ -252,7 +252,7 @@ describe('the providers of this test refuse', () => {
     ['a late system message', [hi, { role: 'system', content: 'x' }]],
     ['an empty message', [hi, { role: 'assistant', content: [] }]],
     ['an unsigned call', [hi, { role: 'assistant', content: [{ type: 'tool-call', toolName: 'look' }] }]],
-  ])('%s, as Gemini', (_name, prompt) => {
+  ])('%s, like Gemini', (_name, prompt) => {
     expect(refusalOfGemini(prompt)).toEqual(expect.any(String))
     expect(refusalOfGemini([hi])).toBeUndefined()
   })

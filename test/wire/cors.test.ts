@@ -45,7 +45,7 @@ describe.each(hosts)('CORS on $name', (host) => {
     ['/models', 'GET, HEAD, OPTIONS'],
     ['/models/acme/fast', 'GET, HEAD, OPTIONS'],
     ['/openapi.json', 'GET, HEAD, OPTIONS'],
-  ])('a preflight for %s is answered, whoever asks', async (path, methods) => {
+  ])('a preflight for %s is answered for everybody', async (path, methods) => {
     const response = await service.host.request(path, { method: 'OPTIONS', headers: PREFLIGHT })
     expect([response.status, corsOf(response.headers), await response.text()]).toEqual([
       204,
@@ -60,7 +60,7 @@ describe.each(hosts)('CORS on $name', (host) => {
     expect(response.headers.allow).toBe(methods)
   })
 
-  test('a reply is for its page alone', async () => {
+  test('a reply is readable only by its own page', async () => {
     for (const origin of [PAGE, OTHER_PAGE]) {
       const response = await service.post(ask(), { ...BY_PAGE, origin })
       expect([response.status, corsOf(response.headers)]).toMatchObject([
@@ -84,7 +84,7 @@ describe.each(hosts)('CORS on $name', (host) => {
     }
   })
 
-  test('a reply to an API key has no header, and an error has', async () => {
+  test('a reply to an API key has no CORS header, but an error has', async () => {
     const good = await service.post(ask(), { origin: EVIL })
     expect([good.status, good.headers['access-control-allow-origin']]).toEqual([200, undefined])
     await good.text()
@@ -93,7 +93,7 @@ describe.each(hosts)('CORS on $name', (host) => {
     await bad.text()
   })
 
-  test('nothing is added for a client that is no browser', async () => {
+  test('nothing is added for a client that is not a browser', async () => {
     for (const [body, status] of [
       [ask(), 200],
       ['{', 400],
@@ -107,14 +107,14 @@ describe.each(hosts)('CORS on $name', (host) => {
   })
 })
 
-describe('with a credential of some origins', () => {
+describe('with CORS and a credential for some origins', () => {
   async function open(host: Host = bareHttp) {
     const service = await start(host)
     onTestFinished(() => service.close())
     return service
   }
 
-  test('a stream is for its page as well, and is charged', async () => {
+  test('a stream is readable by its page too, and is charged', async () => {
     const service = await open()
     service.upstream.script(answerEvents([textChunk('Hello'), finishChunk(), usageChunk(COUNTS)]))
     const response = await service.post(ask({ stream: true }), BY_PAGE)
@@ -141,7 +141,7 @@ describe('with a credential of some origins', () => {
   })
 
   test.each(['/models', '/models/acme/fast', '/key', '/credits'])(
-    'GET %s is for its page as well',
+    'GET %s is readable by its page too',
     async (path) => {
       const service = await open()
       const good = await service.host.request(path, { headers: BY_PAGE })
@@ -153,7 +153,7 @@ describe('with a credential of some origins', () => {
     },
   )
 
-  test('a repeat of a call is for its page as well, and not for another', async () => {
+  test('a repeat of a call is readable by its page, but not by another', async () => {
     const service = await open()
     const headers = { ...BY_PAGE, 'idempotency-key': 'one' }
     const texts: string[] = []
@@ -167,7 +167,7 @@ describe('with a credential of some origins', () => {
     expect(service.asked).toHaveLength(1)
   })
 
-  test('that lists no origin, no page is let in', async () => {
+  test('that lists no origin, no page is admitted', async () => {
     const service = await open()
     service.credentials.put('at-wire-none', { kind: 'api-key', account: 'alice', origins: [] })
     const response = await service.post(ask(), { ...BY_PAGE, authorization: 'Bearer at-wire-none' })
@@ -175,7 +175,7 @@ describe('with a credential of some origins', () => {
     await response.text()
   })
 
-  test('an error in the style of another API can be read too', async () => {
+  test("an error in another API's format is readable too", async () => {
     const service = await open()
     const response = await service.host.request('/messages', {
       method: 'POST',
@@ -187,7 +187,7 @@ describe('with a credential of some origins', () => {
   })
 
   test.each(['/nothing', '/v1/chat/completions'])(
-    'an unknown path such as %s can be read as 404',
+    'an unknown path such as %s is readable as 404',
     async (path) => {
       const service = await open()
       const response = await service.host.request(path, { headers: { origin: EVIL } })
@@ -196,7 +196,7 @@ describe('with a credential of some origins', () => {
     },
   )
 
-  test('no header is made from what cannot be a list of names', async () => {
+  test('no header is made from a value that cannot be a list of names', async () => {
     const service = await open()
     const asked = 'x-a: b'
     const response = await service.host.request('/models', {
@@ -207,21 +207,21 @@ describe('with a credential of some origins', () => {
     expect(response.headers['access-control-allow-headers']).toBeUndefined()
   })
 
-  test('OPTIONS of a client that is no browser is answered as before', async () => {
+  test('OPTIONS from a client that is not a browser is answered as without CORS', async () => {
     const service = await open()
     const response = await service.host.request('/models', { method: 'OPTIONS' })
     expect([response.status, corsOf(response.headers)]).toEqual([204, {}])
   })
 })
 
-describe('headers that the host has set', () => {
+describe('CORS headers that the host has set', () => {
   /** Puts a middleware in front of the router. */
   const behind = (middleware: (...parts: Parameters<Parameters<Host['mount']>[0]>) => void): Host => ({
     ...bareHttp,
     mount: (router) => bareHttp.mount((req, res) => middleware(req, res, () => router(req, res))),
   })
 
-  test('are left as they are', async () => {
+  test('are left unchanged', async () => {
     const service = await start(
       behind((_, res, next) => {
         res.setHeader('access-control-allow-origin', 'https://app.example')
@@ -239,7 +239,7 @@ describe('headers that the host has set', () => {
     await Promise.all([good.text(), bad.text()])
   })
 
-  test('in vary stay beside Origin', async () => {
+  test('in Vary stay beside Origin', async () => {
     const compress = compression({ threshold: 0 })
     const service = await start(behind((req, res, next) => compress(req as never, res as never, next!)))
     onTestFinished(() => service.close())
@@ -250,7 +250,7 @@ describe('headers that the host has set', () => {
   })
 })
 
-test('no credential is asked for a preflight', async () => {
+test('a CORS preflight needs no credential', async () => {
   const service = await start(bareHttp)
   onTestFinished(() => service.close())
   await service.host.request('/chat/completions', { method: 'OPTIONS', headers: PREFLIGHT })

@@ -88,7 +88,7 @@ function argumentsIn(text: string, stream: boolean): string {
     .join('')
 }
 
-describe.each(Object.entries(adapters))('%s', (_name, { adapter, replies }) => {
+describe.each(Object.entries(adapters))('a call to %s', (_name, { adapter, replies }) => {
   it.each(['JSON', 'stream'])('keeps the digits of arguments that are an object (%s)', async (mode) => {
     service = await WireService.start({ adapter })
     service.upstream.script(replies[mode]!)
@@ -100,7 +100,7 @@ describe.each(Object.entries(adapters))('%s', (_name, { adapter, replies }) => {
     expect(before - (await service.posted('alice'))).toBe(BigInt(BASE_COST.slice(2).padEnd(9, '0')))
   })
 
-  it('sends on the digits of arguments and schemas', async () => {
+  it('forwards the digits of arguments and schemas', async () => {
     service = await WireService.start({ adapter })
     service.upstream.script(replies.JSON!)
     const body = JSON.stringify(
@@ -124,7 +124,7 @@ describe.each(Object.entries(adapters))('%s', (_name, { adapter, replies }) => {
   })
 })
 
-describe('an Idempotency-Key', () => {
+describe('an Idempotency-Key and digits', () => {
   const schema = (most: string) => `{"type":"object","properties":{"id":{"maximum":${most}}}}`
   const parameters = '@schema'
   const messages = [{ role: 'user', content: 'Hi' }]
@@ -169,7 +169,7 @@ describe('an Idempotency-Key', () => {
   ]
 
   it.each(requests)(
-    'refuses other digits beyond 2^53 in %s, and repeats for the same',
+    'is refused for other digits beyond 2^53 in %s, and repeats for the same digits',
     async (_, path, body) => {
       service = await WireService.start()
       service.upstream.script(answerJson(providerReply()))

@@ -37,11 +37,11 @@ testOddReplies('a reply encoded unasked', {
 
 const GZIP = { 'content-encoding': 'gzip' }
 
-describe('a compressed reply', () => {
+describe('a compressed reply from a provider', () => {
   test.each([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
-  ])('is no success if it is cut off (%s)', async (encoding, encode) => {
+  ])('is not a success if it is cut off (%s)', async (encoding, encode) => {
     const service = await startService()
     const bytes = encode(Buffer.from(STREAM))
     try {
@@ -58,7 +58,7 @@ describe('a compressed reply', () => {
     }
   })
 
-  test('is sent on piece by piece', async () => {
+  test('is forwarded piece by piece', async () => {
     const service = await startService()
     const zlib = await import('node:zlib')
     const gzip = zlib.createGzip()
@@ -113,7 +113,7 @@ describe('a compressed reply', () => {
     }
   })
 
-  test('that is an error is read for its words', async () => {
+  test('is decoded for its message if it is an error', async () => {
     const service = await startService()
     try {
       service.upstream.script([

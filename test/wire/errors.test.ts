@@ -6,7 +6,7 @@ import { cases, PROVIDER_KEY, rawAnswer, refusedWith } from './error-cases.js'
 import { ACCESS_TOKEN, API_KEY, ask, UPSTREAM_KEY, UPSTREAM_MODEL, WireService } from './service.js'
 
 test.each(errorCodes)(
-  '$status $code arrives complete, costs nothing, and reveals no secret',
+  'the error $status $code arrives complete, costs nothing, and reveals no secret',
   async (expected) => {
     const {
       headers = {},

@@ -149,7 +149,7 @@ const broken: Readonly<Record<string, readonly [body: string, code: string]>> = 
   ],
 }
 
-describe('a stream that breaks with', () => {
+describe("a provider's stream that breaks with", () => {
   it.each(Object.entries(broken))('%s ends with an error, and costs nothing', async (_name, [body, code]) => {
     await start()
     service.upstream.script(answerStream(body))
@@ -162,7 +162,7 @@ describe('a stream that breaks with', () => {
   })
 
   it.each(Object.entries(broken))(
-    '%s is an HTTP error to a client that wants JSON',
+    '%s is an HTTP error for a client that wants JSON',
     async (_name, [body, code]) => {
       await start()
       service.upstream.script(answerStream(body))
@@ -174,7 +174,7 @@ describe('a stream that breaks with', () => {
   )
 })
 
-it("a host is told the provider's words for an error between the events", async () => {
+it("a host is told a provider's words for an error between the events", async () => {
   await start()
   service.upstream.script(answerStream(`${HALF}{"error":{"message":"All workers are busy."}}\n\n${DONE}`))
   await call(true)
@@ -213,7 +213,7 @@ const failing = [
   ...['errorerror', 'network_errornetwork_error', 'ERROR ERROR', 'timeouttimeouttimeout'],
 ]
 
-describe('the finish reason', () => {
+describe("a provider's finish reason", () => {
   it.each(failing)('%s is a failure', async (reason) => {
     await start()
     service.upstream.scriptOnce(answerStream(ends(reason)), answerJson(whole(reason)))
@@ -365,7 +365,7 @@ describe('the finish reason', () => {
       {},
       { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
     ],
-  ])('of dropped output stands, %s', async (_name, more, message) => {
+  ])('of dropped output is kept, %s', async (_name, more, message) => {
     await start()
     const said = { role: 'assistant', content: 'Half a text', ...message }
     service.upstream.script(answerJson(whole('MALFORMED_FUNCTION_CALL', more, said)))
@@ -429,7 +429,7 @@ describe('the finish reason', () => {
     }
   })
 
-  it('of length stands, although the provider ends with stop', async () => {
+  it('of length is kept even if the provider ends with stop', async () => {
     await start()
     service.upstream.script(
       answerStream(sse([text('Half a text'), delta({}, 'length'), STOP, REPORT]) + DONE),
@@ -437,7 +437,7 @@ describe('the finish reason', () => {
     for (const stream of [true, false]) expect((await call(stream)).finish).toBe('length')
   })
 
-  it('in another spelling of its field is read', async () => {
+  it('is read under another spelling of its field', async () => {
     await start()
     const last = chunk([{ index: 0, delta: {}, finish_reason: null, finishReason: 'MAX_TOKENS' }])
     service.upstream.script(answerStream(sse([text('Half a text'), last, REPORT])))
@@ -448,7 +448,7 @@ describe('the finish reason', () => {
   })
 })
 
-describe('an error in a choice', () => {
+describe("an error in a provider's choice", () => {
   const error = { code: 502, message: 'Upstream idle timeout' }
   it.each([
     ['beside the reason error', { finish: 'error', more: { error } }],
@@ -470,7 +470,7 @@ describe('an error in a choice', () => {
     expect(await posted()).toBe(OPENING)
   })
 
-  it('in its message is a failure', async () => {
+  it('is a failure even if it is in the message', async () => {
     await start()
     const body = whole('stop', {}, { role: 'assistant', content: '', error })
     service.upstream.script(answerJson(body))
@@ -478,7 +478,7 @@ describe('an error in a choice', () => {
     expect(await posted()).toBe(OPENING)
   })
 
-  it('that says nothing is none', async () => {
+  it('is no failure if it is empty', async () => {
     await start()
     const empty = { error: {} }
     service.upstream.scriptOnce(answerStream(ends('stop', empty)), answerJson(whole('stop', empty)))

@@ -18,7 +18,7 @@ beforeAll(() => {
 })
 afterAll(() => Promise.all([on.close(), off.close()]))
 
-describe('fast paths', () => {
+describe("the router's fast paths", () => {
   it.each(Array.from({ length: runs }, (_, run) => firstSeed + run))(
     'change neither a byte nor a charge (seed %i)',
     async (seed) => {
@@ -38,7 +38,7 @@ describe('fast paths', () => {
     },
   )
 
-  it('are used if they are open, and not if they are closed', () => {
+  it('are used if they are on, and not if they are off', () => {
     const [open, closed] = lastPlayed.map(({ accounts }) => accounts.taken)
     for (const times of Object.values(open!)) expect(times).toBeGreaterThan(100)
     expect(closed).toEqual({ gathered: 0, spliced: 0, chunks: 0, lines: 0, messages: 0 })

@@ -148,7 +148,7 @@ const replies: readonly (readonly [name: string, given: Message, sent: Message |
   ['the role developer', { role: 'developer', content: 'x' }, { role: 'system', content: 'x' }],
 ]
 
-describe.each(modes)('a provider of OpenAI’s format gets ($mode)', ({ first, stream }) => {
+describe.each(modes)('a conversation sent to an OpenAI-format provider ($mode) has', ({ first, stream }) => {
   it.each(replies)('%s', async (_name, given, sent) => {
     const rest = 'tool_calls' in given ? [result] : []
     const [got] = await send({ messages: [first, given, ...rest], stream })
@@ -156,7 +156,7 @@ describe.each(modes)('a provider of OpenAI’s format gets ($mode)', ({ first, s
   })
 })
 
-describe.each(modes)('a call that was interrupted ($mode)', ({ first, stream }) => {
+describe.each(modes)('an interrupted tool call ($mode)', ({ first, stream }) => {
   const two: Message = {
     role: 'assistant',
     content: null,
@@ -172,13 +172,13 @@ describe.each(modes)('a call that was interrupted ($mode)', ({ first, stream }) 
       [calls('{}'), { role: 'assistant', content: 'x' }],
       [calls('{}'), none('call_1'), { role: 'assistant', content: 'x' }],
     ],
-  ] as const)('%s, gets an empty one', async (_name, given, sent) => {
+  ] as const)('gets an empty result if %s', async (_name, given, sent) => {
     const [got] = await send({ messages: [first, ...given], stream })
     expect(got).toEqual([first, ...sent, USER])
   })
 })
 
-it('a request of empty replies alone is refused', async () => {
+it('a chat request with only empty replies is refused', async () => {
   service = await WireService.start()
   const reply = await service.post(ask({ messages: [{ role: 'assistant', content: null }] }))
   expect([reply.status, await reply.text()]).toEqual([400, expect.stringContaining('messages.0.content')])
@@ -187,7 +187,7 @@ it('a request of empty replies alone is refused', async () => {
 it.each([
   ['developerRole', { developerRole: true }, { role: 'developer', content: 'x' }],
   ['reasoningHistory', { reasoningHistory: 'reasoning_content' }, { role: 'system', content: 'x' }],
-])('%s is a setting', async (_name, settings, first) => {
+])('the history field %s is a setting of the adapter', async (_name, settings, first) => {
   const said = { role: 'assistant', content: 'y', reasoning: 'Hm.', reasoning_details: [{ text: 'Hm.' }] }
   const given = [{ role: 'developer', content: 'x' }, said, { role: 'assistant', content: 'z' }]
   const [got] = await send({ messages: given, stream: false, settings })
@@ -316,7 +316,7 @@ const roleRefusals: readonly (readonly [status: number, error: { message: string
   [422, { message: "Input should be 'system', 'user', 'assistant' or 'tool'" }],
 ]
 
-describe.each([false, true])('a provider that refuses the role developer (stream: %s)', (stream) => {
+describe.each([false, true])('a provider that refuses the developer role (stream: %s)', (stream) => {
   const settings = { developerRole: true }
   const given = { role: 'developer', content: 'x' }
 
@@ -328,7 +328,7 @@ describe.each([false, true])('a provider that refuses the role developer (stream
     ])
   })
 
-  it('gets it again from the next call, since a caller may have planted the words', async () => {
+  it('gets developer again from the next call, since a caller may have planted the words', async () => {
     const refusals = [roleRefusals[0]!]
     await send({ messages: [USER, given], stream, settings, refusals })
     await (await service!.post(ask({ messages: [given, USER], stream }))).text()

@@ -114,7 +114,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
       expect(before - (await service.posted('alice'))).toBe(nanos(BASE_COST))
     })
 
-    test('is sent to the provider with its own model name and the host’s key, without any header of the client', async () => {
+    test("is sent to the provider with its own model name and the host's key, without any header of the client", async () => {
       service.upstream.scriptOnce(answerJson(providerReply()))
       const response = await service.post(ask(), {
         ...label(),
@@ -304,7 +304,7 @@ describe.each([...hosts, pipelinedHost])('on $name', (host) => {
     })
   })
 
-  describe('models', () => {
+  describe('the models API', () => {
     const fast = {
       id: MODEL,
       object: 'model',

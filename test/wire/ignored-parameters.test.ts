@@ -28,7 +28,7 @@ const modelThatIgnores = (feature: string) => {
 
 const TOOL = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } }
 
-describe('a parameter that the package of a provider ignored', () => {
+describe("a parameter that a provider's AI SDK package ignored", () => {
   it.each([
     ['top_k', 'topK', { top_k: 0 }],
     ['seed', 'seed', { seed: 7 }],

@@ -84,13 +84,16 @@ describe('JSON text inside a request', () => {
       withCalls(...Array<string>(3).fill(`{"a":[${'0,'.repeat(80_000)}0]}`)),
       'messages.1.tool_calls.2.function.arguments',
     ],
-  ])('is refused with 400 and its place beyond the limits of a body: %s', async (_, path, body, param) => {
-    const reply = await post(path, body)
-    expect(reply.status).toBe(400)
-    if (path === '/messages') expect(reply.body.error.message).toContain(param)
-    else expect(reply.body.error.param).toBe(param)
-    expect(service.asked).toEqual([])
-  })
+  ])(
+    'is refused with 400 and its place if it is beyond the limits of a body: %s',
+    async (_, path, body, param) => {
+      const reply = await post(path, body)
+      expect(reply.status).toBe(400)
+      if (path === '/messages') expect(reply.body.error.message).toContain(param)
+      else expect(reply.body.error.param).toBe(param)
+      expect(service.asked).toEqual([])
+    },
+  )
 
   it.each<[string, object]>([
     ['words of any number', withCalls('word '.repeat(300_000))],
@@ -101,7 +104,7 @@ describe('JSON text inside a request', () => {
     expect(service.asked).toHaveLength(1)
   })
 
-  it('is accepted in the next turn if it was given out as reasoning', async () => {
+  it('is accepted in the next turn if it was returned as reasoning', async () => {
     const of = (count: number) =>
       sealReasoning({
         provider: 'openai-compatible',

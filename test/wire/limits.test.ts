@@ -18,12 +18,12 @@ import { API_KEY, ask, framesOf, providerReply, tokens, usageChunk, WireService 
 /** The file and title of the test that exceeds each limit, here or closer to the code that enforces it. */
 const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string]> = {
   bodyBytes: ['http/body.test.ts', 'is refused by its declared length before it is read'],
-  bodyBytesInFlight: ['wire/limits.test.ts', 'and releases the bytes it counted'],
+  bodyBytesInFlight: ['wire/limits.test.ts', 'and release the bytes it counted'],
   memoryBytes: ['wire/memory.test.ts', 'while requests fill the memory'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
-  bodyMs: ['wire/limits.test.ts', 'bodyMs ends an upload'],
+  bodyMs: ['wire/limits.test.ts', 'end an upload that never pauses after bodyMs'],
   lookUps: ['wire/look-ups.test.ts', 'never exceed limits.lookUps'],
-  storeMs: ['wire/store-deadlines.test.ts', 'that does not answer is 503'],
+  storeMs: ['wire/store-deadlines.test.ts', 'leads to a 503 if %s does not answer'],
   connectMs: ['faults/cases/http-errors.ts', 'connectMs: 20'],
   idleMs: ['faults/cases/broken.ts', 'the provider falls silent after the first token'],
   tokenMs: ['faults/cases/broken.ts', 'the provider sends comments and no further token'],
@@ -35,23 +35,23 @@ const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string
   settleMs: ['faults/cases/ledger.ts', 'until the settlement is abandoned; the event reconciles'],
   openStreamAfterMs: ['wire/limits.test.ts', 'opens a silent stream, and comments keep it alive'],
   holdOutputTokens: ['faults/cases/overdraw.ts', 'holdOutputTokens: 50'],
-  attempts: ['wire/limits.test.ts', 'limits.attempts of %i'],
+  attempts: ['wire/limits.test.ts', 'of %i with five routes'],
   inFlight: ['wire/admission.test.ts', 'a process at its limit'],
   inFlightPerAccount: ['wire/admission.test.ts', 'an account at its limit'],
   inFlightPerCredential: ['wire/admission.test.ts', 'a credential at its limit'],
 }
 
-test.each(Object.entries(TESTS))('the limit %s has its test', (_limit, [file, name]) => {
+test.each(Object.entries(TESTS))('the limit %s has a test', (_limit, [file, name]) => {
   const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
   expect(text.split(name).length).toBeGreaterThan(file === 'wire/limits.test.ts' ? 2 : 1)
 })
 
-test('every limit with a default is listed', () => {
+test('every limit with a default is listed in this test', () => {
   expect(Object.keys(TESTS)).toEqual(expect.arrayContaining(Object.keys(DEFAULT_LIMITS)))
 })
 
-describe('bodies', () => {
-  test('bodyMs ends an upload that never pauses, and releases the bytes it counted', async () => {
+describe('request body limits', () => {
+  test('end an upload that never pauses after bodyMs, and release the bytes it counted', async () => {
     const service = await WireService.start({ limits: { bodyMs: 30_000, bodyBytesInFlight: 1_000 } })
     service.upstream.script(answerJson(providerReply()))
     const slow = await RawClient.connect(service.host.port)
@@ -72,7 +72,7 @@ describe('bodies', () => {
     await service.close()
   })
 
-  test('of one account that never end block that account, and nobody else', async () => {
+  test('block only the account whose bodies never end', async () => {
     const service = await WireService.start({ limits: { bodyBytesInFlight: 4_000 } })
     service.upstream.script(answerJson(providerReply()))
     const halves = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(service.host.port)))
@@ -92,33 +92,30 @@ describe('bodies', () => {
   })
 })
 
-describe('attempts', () => {
+describe('the limit of attempts', () => {
   test.each([
     [1, 1],
     [3, 3],
     [9, 5],
-  ])(
-    'limits.attempts of %i with five routes calls %i of them, and reports the last error',
-    async (attempts, dials) => {
-      const service = await WireService.start({ providers: 5, limits: { attempts } })
-      const statuses = [503, 500, 429, 500, 408]
-      for (const [index, upstream] of service.upstreams.entries()) {
-        upstream.script(answerJson({ error: { message: 'no' } }, statuses[index]))
-      }
-      const response = await service.post(ask())
-      const told = { 1: 503, 3: 429, 5: 504 }[dials]
-      expect(response.status).toBe(told)
-      await response.text()
-      expect(service.upstreams.map(({ requests }) => requests.length)).toEqual(
-        statuses.map((_status, index) => (index < dials ? 1 : 0)),
-      )
-      expect(await service.posted('alice')).toBe(1_000_000_000n)
-      await service.close()
-    },
-  )
+  ])('of %i with five routes calls %i of them, and reports the last error', async (attempts, dials) => {
+    const service = await WireService.start({ providers: 5, limits: { attempts } })
+    const statuses = [503, 500, 429, 500, 408]
+    for (const [index, upstream] of service.upstreams.entries()) {
+      upstream.script(answerJson({ error: { message: 'no' } }, statuses[index]))
+    }
+    const response = await service.post(ask())
+    const told = { 1: 503, 3: 429, 5: 504 }[dials]
+    expect(response.status).toBe(told)
+    await response.text()
+    expect(service.upstreams.map(({ requests }) => requests.length)).toEqual(
+      statuses.map((_status, index) => (index < dials ? 1 : 0)),
+    )
+    expect(await service.posted('alice')).toBe(1_000_000_000n)
+    await service.close()
+  })
 })
 
-describe('eventBytes and replyBytes', () => {
+describe('the limits eventBytes and replyBytes', () => {
   const long = textChunk('x'.repeat(5_000))
   const scripts: readonly (readonly [string, Partial<Limits>, boolean, Script, boolean])[] = [
     ['an event too long at the start', { eventBytes: 2_000 }, true, answerEvents([long]), false],
@@ -147,7 +144,7 @@ describe('eventBytes and replyBytes', () => {
     ['a stream of comments that never ends', { replyBytes: 20_000 }, true, endless('', ': hm\n\n'), false],
   ]
 
-  test.each(scripts)('%s is an unreadable reply', async (_what, limits, stream, script, begun) => {
+  test.each(scripts)('make %s an unreadable reply', async (_what, limits, stream, script, begun) => {
     const service = await WireService.start({ limits })
     service.upstream.script(script)
     const response = await service.post(ask({ stream }))
@@ -163,7 +160,7 @@ describe('eventBytes and replyBytes', () => {
     await service.close()
   })
 
-  test('a body that is too long is not requested from another provider, which would cost as much', async () => {
+  test('do not request a body that is too long from another provider, which would cost as much', async () => {
     const service = await WireService.start({ providers: 2, limits: { replyBytes: 2_000 } })
     for (const upstream of service.upstreams) {
       upstream.script(answerJson(providerReply({ pad: 'x'.repeat(5_000) })))
@@ -176,7 +173,7 @@ describe('eventBytes and replyBytes', () => {
     await service.close()
   })
 
-  test('a client pays for the part it received of a stream that is too long, and the route is not blamed', async () => {
+  test('charge a client for the part it received of a stream that is too long, without blaming the route', async () => {
     const service = await WireService.start({ limits: { replyBytes: 20_000 } })
     const piece = textChunk('twenty bytes of text')
     service.upstream.script(endless(sse([piece]), sse([piece])))
@@ -193,7 +190,7 @@ describe('eventBytes and replyBytes', () => {
   })
 })
 
-describe('openStreamAfterMs', () => {
+describe('the limit openStreamAfterMs', () => {
   test('opens a silent stream, and comments keep it alive until the reply arrives', async () => {
     const service = await WireService.start()
     let reply!: Parameters<Extract<Script, (...args: never) => unknown>>[0]

@@ -11,7 +11,7 @@ const ASKED = { messages: JSON.parse(MESSAGES), model: UPSTREAM_MODEL, temperatu
 let service: WireService
 afterEach(() => service.close())
 
-test.runIf(usesFastPath('messages'))('reaches a provider as its client wrote it', async () => {
+test.runIf(usesFastPath('messages'))('a long prompt reaches a provider as its client wrote it', async () => {
   service = await WireService.start()
   service.upstream.script(answerJson(providerReply()))
   expect((await service.post(BODY)).status).toBe(200)
@@ -20,7 +20,7 @@ test.runIf(usesFastPath('messages'))('reaches a provider as its client wrote it'
   expect(service.asked[0]!.text).toContain(`"messages":${MESSAGES}}`)
 })
 
-test('is the same for the next provider if the first one fails', async () => {
+test('a long prompt is the same for the next provider if the first one fails', async () => {
   service = await WireService.start({ providers: 2 })
   service.upstreams[0]!.script(answerJson({ error: { message: 'down' } }, 503))
   service.upstreams[1]!.script(answerJson(providerReply()))
@@ -28,7 +28,7 @@ test('is the same for the next provider if the first one fails', async () => {
   expect(service.asked.map(({ body }) => body)).toEqual([ASKED, ASKED])
 })
 
-test.each(hosts)('is the same if $name has read the body', async (host) => {
+test.each(hosts)('a long prompt is the same if $name has read the body', async (host) => {
   service = await WireService.start({ host })
   service.upstream.script(answerJson(providerReply()))
   expect((await service.post(BODY)).status).toBe(200)

@@ -18,7 +18,7 @@ afterEach(() => service.close())
 describe.each([
   ['a host with neverOverdraw', true],
   ['a key with a budget', false],
-])('%s refuses 1.2 MB of marks without credit in linear time', (_, neverOverdraw) => {
+])('%s without credit refuses 1.2 MB of marks in linear time', (_, neverOverdraw) => {
   it.each<[path: string, body: object]>([
     ['/chat/completions', { messages: [{ role: 'user', content: MARKS }] }],
     [

@@ -121,7 +121,7 @@ describe.each(adapters)('audio and image tokens that %s reports', (_, adapter) =
   })
 })
 
-describe('audio and image tokens', () => {
+describe('audio and image tokens on the wire', () => {
   test.each([false, true])('cost as much as text if they have no prices; stream: %s', async (isStream) => {
     const { input, cachedInput, output } = PRICES
     await start({ models: [{ ...LISTED, prices: { input, cachedInput, output } }] })
@@ -149,7 +149,7 @@ describe('audio and image tokens', () => {
     },
   )
 
-  test.each([false, true])('that are no counts are reported to the host; stream: %s', async (isStream) => {
+  test.each([false, true])('are reported to the host if they are no counts; stream: %s', async (isStream) => {
     await start()
     const details = { audio_tokens: -1, image_tokens: '30' }
     expect(await usageOf({ ...USAGE, prompt_tokens_details: details }, isStream)).toMatchObject({

@@ -51,8 +51,8 @@ function respond(body: object, token: string = API_KEY) {
   })
 }
 
-describe('a new call', () => {
-  it('is refused with 503 while requests fill the memory, and taken when a route has them', async () => {
+describe("a new call, with the router's memory limit,", () => {
+  it('is refused with 503 while requests fill the memory, and admitted once a route has read them', async () => {
     await start({ limits: { memoryBytes: 100_000 } })
     const goOn = answerLater()
     const asked = service.upstream.nextRequest()
@@ -67,7 +67,7 @@ describe('a new call', () => {
     await after.text()
   })
 
-  it('is refused with 429 if its account fills a quarter of the memory, and nobody else is', async () => {
+  it('is refused with 429 if its account fills a quarter of the memory, but nobody else is', async () => {
     await start({ limits: { memoryBytes: 400_000 } })
     const goOn = answerLater()
     const asked = service.upstream.nextRequest()
@@ -115,7 +115,7 @@ describe('log probabilities of a streamed response', () => {
     }
   }
 
-  it('are repeated in its last events up to a bound, and left out of them beyond it', async () => {
+  it('are repeated in its last events up to a bound, and omitted beyond it', async () => {
     await start({ limits: { memoryBytes: 1_000_000 } })
     expect(await repeats(50)).toEqual({ deltas: 50, last: [50, 50, 50, 50] })
     const before = await service.posted('alice')
@@ -175,7 +175,7 @@ describe('a request that names earlier items', () => {
   })
 })
 
-describe('twenty calls at once', () => {
+describe('twenty concurrent calls', () => {
   it('of each kind that takes much memory stay within the limit', { timeout: 600_000 }, async () => {
     await start()
     const measured = await proveMemory(SHORT)

@@ -33,7 +33,7 @@ test.each([
   ['acme%2Fone', ['acme%2Fone'], 'acme%2Fone'],
   ['acme%252Fone', ['acme%252Fone', 'acme%2Fone'], 'acme%2Fone'],
   ['acme%2fone', ['acme%2fone', 'acme/one'], 'acme/one'],
-])('GET /models/%s looks for it as written, then decoded once', async (path, asked, id) => {
+])('GET /models/%s looks for the key as written, then decoded once', async (path, asked, id) => {
   expect(await retrieve(path)).toEqual({ asked, id, status: 200 })
 })
 

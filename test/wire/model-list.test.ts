@@ -87,7 +87,7 @@ describe('the list of models', () => {
     ])
   })
 
-  it('is what pickers of models read', async () => {
+  it('is what model pickers read', async () => {
     await start()
     const { body } = await listOf('/models', API_KEY)
     // Zed requires these of every model, or shows none.
@@ -122,7 +122,7 @@ describe('the list of models', () => {
     }
   })
 
-  it('has the markup of the app in each price that an access token sees', async () => {
+  it("has the app's markup in each price that an access token sees", async () => {
     await start()
     const { body } = await listOf('/models', ACCESS_TOKEN)
     // The app adds 33.33 % and 0.0005 a call.
@@ -166,7 +166,7 @@ describe('the list of models', () => {
     })
   })
 
-  it('is written once for everybody without a credential, however it is filtered, and again once it has changed', async () => {
+  it('is built once for everybody without a credential, however it is filtered, and again once it has changed', async () => {
     const models = Array.from({ length: 500 }, (_, index) => ({ id: `acme/${index}`, prices: PRICES }))
     const catalogue = memoryCatalogue(models)
     service = await WireService.start({ router: () => ({ publicModels: true, catalogue }) })
@@ -193,7 +193,7 @@ describe('the list of models', () => {
     expect(written()).toBe(999)
   })
 
-  it('is not sent again to a client without a credential that has it', async () => {
+  it('is not sent again to a client without a credential that already has it', async () => {
     const { host } = await start({ publicModels: true })
     const first = await host.request('/models')
     await first.text()

@@ -57,7 +57,7 @@ describe.each(PATHS)('GET %s', (path) => {
   })
 })
 
-describe('the list of models', () => {
+describe('the cache of the model list', () => {
   const namesIn = async (service: WireService) => {
     const { data } = (await (await service.get('/models', API_KEY)).json()) as { data: { name: string }[] }
     return data.map(({ name }) => name)

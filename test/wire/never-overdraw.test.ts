@@ -60,7 +60,7 @@ async function charge(body: object) {
 
 const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
 
-describe('under neverOverdraw a call costs all that the provider bills, and no more than its hold, for', () => {
+describe("under neverOverdraw, a call costs exactly the provider's bill, and no more than its hold, for", () => {
   it.each<[name: string, body: object]>([
     ['prose', user('A letter to the editor.')],
     ['base64', user(Buffer.from('x'.repeat(3_000)).toString('base64'))],
@@ -112,7 +112,7 @@ describe('under neverOverdraw a call costs all that the provider bills, and no m
   })
 })
 
-describe('on a route whose provider escapes what tools contain', () => {
+describe('under neverOverdraw, on a route whose provider escapes the contents of tools,', () => {
   it.each<['html' | 'ascii', string]>([
     ['html', '<'.repeat(3_000)],
     ['ascii', '😀'.repeat(1_500)],
@@ -160,8 +160,8 @@ describe('on a route whose provider escapes what tools contain', () => {
   })
 })
 
-describe('media without a known maximum', () => {
-  it('is refused before any hold, naming the part and the setting that the host can change', async () => {
+describe('media without a known maximum, under neverOverdraw,', () => {
+  it('are refused before any hold, naming the part and the setting that the host can change', async () => {
     await start({ models: [{ id: MODEL, prices: PRICES }] })
     const part = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     const response = await service.post({
@@ -177,7 +177,7 @@ describe('media without a known maximum', () => {
 })
 
 describe('without neverOverdraw', () => {
-  it('a limit above the model’s maximum is held, sent and charged as the maximum', async () => {
+  it("a limit above the model's maximum is held, sent and charged as the maximum", async () => {
     await start({ router: () => ({}) })
     const made = await charge({ ...user('Go'), max_tokens: 20_000 })
     expect((service.asked[0]!.body as Sent).max_tokens).toBe(1_000)

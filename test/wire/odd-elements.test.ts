@@ -341,8 +341,8 @@ testOddReplies(
   (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-x' }),
 )
 
-describe('events joined by a single newline', () => {
-  test('are sent on as they come, wherever the bytes are cut', async () => {
+describe('provider events joined by a single newline', () => {
+  test('are forwarded as they come, wherever the bytes are cut', async () => {
     const service = await startService()
     const stream = Buffer.from(joined(`${between('')}${text(' and more')}`))
     try {
@@ -366,7 +366,7 @@ describe('events joined by a single newline', () => {
   })
 })
 
-describe('reply-mended', () => {
+describe('the event reply-mended', () => {
   test('is reported once for each route and kind, with the number of mends and what was dropped', async () => {
     const service = await WireService.start({ providers: 2 })
     const odd = `${text(1, { timings: { n: 1 } })}${text(2, { timings: { n: 1 } })}${END}`

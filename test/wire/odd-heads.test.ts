@@ -64,18 +64,21 @@ describe.each([
     ['17 KB of headers', () => [{ raw: reply(stream, headers(17_000, 1_000)) }]],
     ['one header of 17 KB', () => [{ raw: reply(stream, headers(17_000, 17_000)) }]],
     ['60 KB of headers', () => [{ raw: reply(stream, headers(60_000, 1_000)) }]],
-  ])('a reply after %s is relayed and charged, and its connection used again', async (_what, steps) => {
-    for (let round = 0; round < 3; round++) {
-      const { body, charge, status } = await call(steps(), stream)
-      expect(status).toBe(200)
-      expect(contentOf(body, stream)).toBe('Hello, wörld \u{1f600}!')
-      expect(wireCharge(body)?.cost).toBe(nanos(BASE_COST))
-      expect(charge?.cost).toBe(nanos(BASE_COST))
-    }
-    expect(service.upstream.connections).toBeLessThanOrEqual(2)
-  })
+  ])(
+    "a provider's reply after %s is relayed and charged, and its connection used again",
+    async (_what, steps) => {
+      for (let round = 0; round < 3; round++) {
+        const { body, charge, status } = await call(steps(), stream)
+        expect(status).toBe(200)
+        expect(contentOf(body, stream)).toBe('Hello, wörld \u{1f600}!')
+        expect(wireCharge(body)?.cost).toBe(nanos(BASE_COST))
+        expect(charge?.cost).toBe(nanos(BASE_COST))
+      }
+      expect(service.upstream.connections).toBeLessThanOrEqual(2)
+    },
+  )
 
-  test('a reply whose text looks like an interim reply is not changed', async () => {
+  test("a provider's reply whose text looks like an interim reply is not changed", async () => {
     const text = 'HTTP/1.1 100 Continue\r\n\r\n'
     const body = stream
       ? `${sse([textChunk(text), finishChunk(), usageChunk()])}data: [DONE]\n\n`
@@ -89,7 +92,7 @@ describe.each([
     expect(contentOf(got.body, stream)).toBe(text)
   })
 
-  test('a reply with more than 64 KB of headers is a broken one, and costs nothing', async () => {
+  test("a provider's reply with more than 64 KB of headers is broken, and costs nothing", async () => {
     const { body, charge, status } = await call([{ raw: reply(stream, headers(70_000, 1_000)) }], stream)
     expect(status).toBe(502)
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'provider_invalid_response' } })
@@ -97,7 +100,7 @@ describe.each([
   })
 })
 
-test('anthropic reads a reply after an unasked 100 Continue, too', async () => {
+test('the anthropic adapter also reads a reply after an unrequested 100 Continue', async () => {
   await service.close()
   service = await WireService.start({ adapter: (baseUrl) => anthropic({ baseUrl, apiKey: 'sk-ant' }) })
   const body = JSON.stringify({

@@ -37,6 +37,6 @@ test('a model that refuses max_tokens gets the field in its list of parameters',
   expect(await ask({ models })).toEqual([200, undefined, 4_096])
 })
 
-test('without such a setting, the field is max_tokens, and the provider refuses it', async () => {
+test('without such a setting, the output limit is sent as max_tokens, and the provider refuses it', async () => {
   expect(await ask({})).toEqual([400, 4_096, undefined])
 })

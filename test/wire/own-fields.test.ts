@@ -47,7 +47,7 @@ const BILLED: readonly (readonly [field: string, value: unknown, param: string])
   ['tools', [{ type: 'function', function: { name: 'f' } }, { type: 'mcp' }], 'tools.mcp'],
 ]
 
-describe('with an access token', () => {
+describe('a request with an access token', () => {
   let service: WireService
   beforeAll(async () => {
     service = await WireService.start({
@@ -93,7 +93,7 @@ describe('with an access token', () => {
     return { status: response.status, text, error: JSON.parse(text).error }
   }
 
-  test.each(Object.keys(STEERING))('%s is refused with any value, for every model', async (field) => {
+  test.each(Object.keys(STEERING))('is refused with any value of %s, for every model', async (field) => {
     for (const model of [MODEL, 'acme/listed', 'acme/priced']) {
       for (const value of STEERING[field]!) {
         for (const stream of [false, true]) {
@@ -124,7 +124,7 @@ describe('with an access token', () => {
     },
   )
 
-  test('a parameter outside the model’s list is refused, and one in the list is not', async () => {
+  test("is refused with a parameter outside the model's list, but not with one in it", async () => {
     const { error, status } = await refusal({ model: 'acme/listed', top_k: 3, temperature: 1 })
     expect([status, error]).toMatchObject([400, { code: 'unsupported_parameter', param: 'top_k' }])
     const response = await service.post(
@@ -168,7 +168,7 @@ describe('with an access token', () => {
       { ...STREAMED, max_tokens: 32_000, usage: { include: true }, tools: TOOLS, tool_choice: 'auto' },
     ],
     ['OpenClaw', { ...STREAMED, max_completion_tokens: 4_096, store: false, tools: TOOLS, user: 'u' }],
-  ])('a model with a short list accepts the requests of %s', async (_program, fields) => {
+  ])('works with a model with a short list if it comes from %s', async (_program, fields) => {
     service.upstream.scriptOnce(answerEvents([textChunk('Hi'), finishChunk(), usageChunk()]))
     const response = await service.post(ask({ model: 'acme/listed', ...fields }), BOB)
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
@@ -178,7 +178,7 @@ describe('with an access token', () => {
     expect(known.split(' ')).toEqual(expect.arrayContaining(Object.keys(sent)))
   })
 
-  test('unknown members of messages are left out, and reported once for the model', async () => {
+  test('has unknown members of messages omitted, and reported once for the model', async () => {
     const messages = [{ role: 'user', content: 'x', providerOptions: { gateway: { models: [MARKER] } } }]
     for (const requestId of ['first', 'second']) {
       const response = await service.post(ask({ messages }), { ...BOB, 'x-request-id': requestId })
@@ -220,7 +220,7 @@ describe('with an access token', () => {
     expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL, [field]: value })
   })
 
-  test('a number that the provider may read more exactly than JavaScript is forwarded as written, if JSON can', async () => {
+  test('forwards a number that the provider may read more exactly than JavaScript as written, if JSON can', async () => {
     const response = await service.post(
       '{"model":"acme/fast","messages":[{"role":"user","content":"x"}],"top_p":0.30000000000000004,"seed":9007199254740991}',
       BOB,
@@ -264,7 +264,7 @@ describe('the router’s own fields', () => {
     expect(end.facts).toMatchObject({ sessionId: OWN.session_id })
   })
 
-  test('an app_id sent with an API key is only a label', async () => {
+  test('include app_id, which is only a label with an API key', async () => {
     const response = await service.post(ask({ app_id: 'app-1' }), { 'x-request-id': 'claimed' })
     expect(await response.json()).toMatchObject({ usage: { charge: { markup_cost: 0 } } })
     const { facts } = await service.event('request-end', 'claimed')
@@ -272,7 +272,7 @@ describe('the router’s own fields', () => {
     expect(facts).not.toHaveProperty('appId')
   })
 
-  test('an own __proto__ is dropped', async () => {
+  test('lose an own __proto__', async () => {
     const response = await service.post(
       '{"model":"acme/fast","messages":[{"role":"user","content":"x"}],"__proto__":{"model":"other"}}',
     )
@@ -281,7 +281,7 @@ describe('the router’s own fields', () => {
     expect(service.asked.at(-1)!.text).not.toContain('__proto__')
   })
 
-  test('if a field is repeated, the last one counts, for the router and the provider alike', async () => {
+  test('that are repeated count by their last value, for the router and the provider alike', async () => {
     const response = await service.post(
       '{"model":"acme/nowhere","messages":[{"role":"user","content":"x"}],"model":"acme/fast"}',
     )
@@ -296,7 +296,7 @@ describe('the router’s own fields', () => {
     { include_usage: false },
     { include_usage: true, include_obfuscation: false },
   ])(
-    'stream_options %j changes nothing for the client, and the provider is always asked for usage',
+    'with stream_options %j change nothing for the client, and the provider is always asked for usage',
     async (options) => {
       service.upstream.scriptOnce(answerEvents([textChunk('Hi'), finishChunk(), usageChunk()]))
       const response = await service.post(ask({ stream: true, stream_options: options }))
@@ -308,14 +308,14 @@ describe('the router’s own fields', () => {
     },
   )
 
-  test('stream_options without a stream is not passed on', async () => {
+  test('include stream_options, which are not passed on without a stream', async () => {
     const response = await service.post(ask({ stream_options: { include_usage: true } }))
     await response.text()
     expect(service.asked.at(-1)!.body).not.toHaveProperty('stream_options')
     expect(service.asked.at(-1)!.body).not.toHaveProperty('stream')
   })
 
-  test.each([1, 'true', [1]])('stream_options %j is refused', async (options) => {
+  test.each([1, 'true', [1]])('are refused with stream_options %j', async (options) => {
     const response = await service.post(ask({ stream: true, stream_options: options }))
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -324,7 +324,7 @@ describe('the router’s own fields', () => {
   })
 })
 
-describe('a provider key', () => {
+describe('a provider key in a request', () => {
   const PLAIN = 'sk-proj-Zq7MarkerZq7-T3BlbkFJ'
   const bad: Readonly<Record<string, unknown>> = {
     'in plain text': PLAIN,
@@ -366,7 +366,7 @@ describe('a provider key', () => {
     [{ provider: 'p0' }, 'provider_key'],
     [{ provider_key: 'v1.a.b.c.d.e' }, 'provider'],
     [{ provider: { order: ['p0'] } }, 'provider'],
-  ])('%j is only half of a pin: 400 naming %s', async (more, param) => {
+  ])('%j is only half of a pin and refused with 400, naming %s', async (more, param) => {
     const response = await service.post(ask(more))
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -375,7 +375,7 @@ describe('a provider key', () => {
     expect(service.asked).toEqual([])
   })
 
-  test('the public keys are published to everyone, without any private part', async () => {
+  test('is sealed with published keys, which have no private part', async () => {
     const response = await service.host.request('/envelope-keys')
     expect(response.status).toBe(200)
     expect(response.headers['cache-control']).toBe('public, max-age=300')
@@ -386,7 +386,7 @@ describe('a provider key', () => {
   })
 })
 
-describe('an opener supplied by the host', () => {
+describe("a host's own opener of provider keys", () => {
   const start = (publicKeys: () => unknown) =>
     WireService.start({
       expectsFaults: true,

@@ -74,7 +74,7 @@ function* mutations(value: unknown): Generator<unknown> {
   }
 }
 
-describe('what the router cannot read', () => {
+describe('a request that the router cannot read', () => {
   let service: WireService
   beforeAll(async () => {
     service = await WireService.start()
@@ -95,14 +95,14 @@ describe('what the router cannot read', () => {
   }
 
   it.each(Object.keys(BODIES))(
-    'is refused as the mistake of its caller, wherever it is in a body of %s',
+    "is refused as its caller's mistake, wherever the problem is in a body of %s",
     async (path) => {
       for (const body of mutations(BODIES[path])) await expectRefusal(path, body)
     },
   )
 
   it.each(Object.keys(BODIES))(
-    'is refused as the mistake of its caller in every documented field of %s',
+    "is refused as its caller's mistake in every documented field of %s",
     async (path) => {
       const document = (await (await service.get('/openapi.json')).json()) as {
         paths: Record<string, { post: { requestBody: { content: Record<string, { schema: unknown }> } } }>

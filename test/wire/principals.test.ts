@@ -81,7 +81,7 @@ test.each(wrong)(
 )
 
 test.each([[KEY], [{ ...KEY, allowedModels: [] }], [TOKEN]])(
-  'complete principals are admitted: %o',
+  'a store that returns a complete principal admits it: %o',
   async (principal) => {
     const resolve = () => ({ ok: true, principal }) as CredentialResult
     const service = await WireService.start({ router: () => ({ credentials: { resolve } }) })
@@ -90,7 +90,7 @@ test.each([[KEY], [{ ...KEY, allowedModels: [] }], [TOKEN]])(
   },
 )
 
-test('an API key with a list of models may use and see those alone, and its list is read for each request', async () => {
+test('an API key with a list of models may use and see only those, and its list is read for each request', async () => {
   const OTHER = 'acme/other'
   const allowed = ['acme/FAST', `${MODEL}-2`]
   const principal = { ...KEY, allowedModels: allowed }

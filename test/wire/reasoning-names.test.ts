@@ -56,7 +56,7 @@ async function fieldsSent(stream: boolean, headers: Record<string, string> = {})
 }
 
 describe.each(NAMES.map((fields) => ({ fields, name: fields.join(' and ') })))(
-  'a provider that thinks in $name',
+  'a provider that sends its reasoning in $name',
   ({ fields }) => {
     it.each(Object.keys(libraries))('is read once, with its call, by %s', async (library) => {
       await start(fields)
@@ -89,19 +89,22 @@ describe.each(NAMES.map((fields) => ({ fields, name: fields.join(' and ') })))(
       ['reasoning', ['reasoning']],
       ['reasoning_content', ['reasoning_content']],
       ['both', FIELDS],
-    ] as const)('reaches every client as the host chose: %s', async (reasoningName, expected) => {
-      await start(fields, { reasoningName })
-      for (const userAgent of ['Agents/JavaScript 0.14.3', 'x']) {
-        for (const stream of [true, false]) {
-          const sent = await fieldsSent(stream, { 'user-agent': userAgent })
-          expect(sent).toEqual(Object.fromEntries(expected.map((field) => [field, THOUGHT])))
+    ] as const)(
+      'reaches every client in the field that the host chose: %s',
+      async (reasoningName, expected) => {
+        await start(fields, { reasoningName })
+        for (const userAgent of ['Agents/JavaScript 0.14.3', 'x']) {
+          for (const stream of [true, false]) {
+            const sent = await fieldsSent(stream, { 'user-agent': userAgent })
+            expect(sent).toEqual(Object.fromEntries(expected.map((field) => [field, THOUGHT])))
+          }
         }
-      }
-    })
+      },
+    )
   },
 )
 
-it('a host chooses the field for each request by its caller and user agent', async () => {
+it('a host chooses the reasoning field for each request by its caller and user agent', async () => {
   const readers: ReplyReader[] = []
   await start(['reasoning_content'], {
     reasoningName(reader) {
@@ -125,14 +128,20 @@ it.each<[string, () => never]>([
     },
   ],
   ['returns no name', () => 'thinking' as never],
-])('a choice of the host that %s fails the request before anything is held', async (_what, reasoningName) => {
-  service = await WireService.start({ router: () => ({ reasoningName }), expectsFaults: true })
-  const response = await service.post(ask())
-  expect([response.status, await response.json()]).toMatchObject([500, { error: { code: 'internal_error' } }])
-  expect(service.asked).toEqual([])
-})
+])(
+  "a host's choice of a reasoning field that %s fails the request before anything is held",
+  async (_what, reasoningName) => {
+    service = await WireService.start({ router: () => ({ reasoningName }), expectsFaults: true })
+    const response = await service.post(ask())
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { code: 'internal_error' } },
+    ])
+    expect(service.asked).toEqual([])
+  },
+)
 
-it('a provider gets reasoning back in its own field, in whichever the client read it', async () => {
+it('a provider gets reasoning back in its own field, whichever field the client read', async () => {
   service = await WireService.start()
   const spoken = (field: string) => ({
     choices: [
@@ -273,7 +282,7 @@ describe.each(Object.entries(partly))('reasoning with details %s', (_what, [firs
   })
 })
 
-it('details with another text than the reasoning, and all that no client can read, stay as they are', async () => {
+it('reasoning details with another text than the reasoning, or that no client can read, stay unchanged', async () => {
   const kept = [
     [{ type: 'reasoning.summary', summary: 'A look.', format: 'unknown', index: 0 }],
     [{ type: 'reasoning.idea', text: 'Let me ' }],

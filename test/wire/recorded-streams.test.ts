@@ -65,7 +65,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
   return { sent, whole, usage, basis, terminated, finished, implausible, tokens: estimates.completion }
 }
 
-describe.each(recordings)('a stream of $provider', (recording) => {
+describe.each(recordings)('a recorded stream of $provider', (recording) => {
   const bytes = Buffer.from(recording.stream)
   const expected = play(recording, [bytes])
   const expectedBody = play(recording, [bytes], false)
@@ -100,7 +100,7 @@ describe.each(recordings)('a stream of $provider', (recording) => {
     expect(play(recording, pieces, false)).toEqual(expectedBody)
   })
 
-  test('that ends early is never taken as complete, and its output is a prefix', () => {
+  test('is never taken as complete if it ends early, and its output is a prefix', () => {
     const finishAt = bytes.indexOf(
       Buffer.from(recording.kind === 'anthropic' ? '"message_delta"' : '"finish_reason":"'),
     )
@@ -114,7 +114,7 @@ describe.each(recordings)('a stream of $provider', (recording) => {
   })
 })
 
-describe.each(recordings)('a stream of $provider, over sockets', (recording) => {
+describe.each(recordings)('a recorded stream of $provider, over sockets,', (recording) => {
   const bytes = Buffer.from(recording.stream)
   let service: WireService
   beforeAll(async () => {

@@ -177,7 +177,7 @@ describe.each([
   })
 })
 
-it('a refusal in the middle of a stream ends it with its code, and costs nothing', async () => {
+it('a content refusal in the middle of a stream ends it with its code, and costs nothing', async () => {
   const { router, upstreams } = await start()
   const refusal = { error: { code: 'content_filter', message: 'The response was filtered.' } }
   const body = sse([textChunk('Half of'), refusal])
@@ -233,7 +233,7 @@ const keys: Readonly<Record<string, Refusal>> = {
 }
 
 it.each(Object.entries(keys))(
-  'a refusal that is about %s is no refusal of the prompt',
+  'a refusal about %s is not taken as a content refusal',
   async (_name, [status, body]) => {
     const { upstreams } = await start()
     for (const upstream of upstreams) upstream.script(answerJson(body, status))

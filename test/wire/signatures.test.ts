@@ -80,7 +80,7 @@ const call = (toolCallId: string, more: object = {}) => ({
 const google = (thoughtSignature: string) => ({ providerMetadata: { google: { thoughtSignature } } })
 const googleOptions = (thoughtSignature: string) => ({ providerOptions: { google: { thoughtSignature } } })
 
-describe.each([false, true])('with stream: %s', (stream) => {
+describe.each([false, true])('in a conversation with stream: %s,', (stream) => {
   it.each(['google', 'vertex'])('a thought and a call that Google signed, by %s, come back', async (name) => {
     const signed = (thoughtSignature: string) => ({ providerMetadata: { [name]: { thoughtSignature } } })
     const { message, prompt } = await goOn(model(signed('s1'), signed('s2')), stream)
@@ -155,7 +155,7 @@ describe.each([false, true])('with stream: %s', (stream) => {
   })
 })
 
-it('a prompt has no empty messages, and for Gemini all system messages first', async () => {
+it('a prompt has no empty messages, and for Gemini all system messages come first', async () => {
   const fake = model({}, {}, { provider: 'google.generative-ai' })
   service = await WireService.start({ adapter: () => aiSdk({ model: () => fake }) })
   const messages = [

@@ -5,7 +5,7 @@ import { createDeferred } from '../helpers/deferred.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { API_KEY, ask, type ServiceOptions, WireService } from './service.js'
 
-describe('storeMs', () => {
+describe('the deadline storeMs', () => {
   const never = () => new Promise<never>(() => {})
   const key = generateEnvelopeKey('limits')
 
@@ -73,7 +73,7 @@ describe('storeMs', () => {
   }
 
   test.each(Object.entries(silentStores))(
-    '%s that does not answer is 503, and its signal aborts',
+    'leads to a 503 if %s does not answer, and its signal aborts',
     async (_name, { body, code, headers, path, router }) => {
       const asked = createDeferred<CallContext>()
       const service = await WireService.start({
@@ -109,7 +109,7 @@ describe('storeMs', () => {
   )
 
   test.each(Object.entries(silentStores).filter(([name]) => !/^(?:ledger|idempotency)/.test(name)))(
-    '%s is aborted as soon as its client leaves',
+    'is not awaited for %s once its client leaves, and its signal aborts',
     async (_name, { body, headers = {}, path, router }) => {
       const asked = createDeferred<CallContext>()
       const service = await WireService.start({
@@ -135,7 +135,7 @@ describe('storeMs', () => {
     },
   )
 
-  test('a hold that arrives after its deadline is released', async () => {
+  test('releases a hold that arrives too late', async () => {
     let taken: Promise<HoldResult> | undefined
     const answer = createDeferred()
     const asked = createDeferred()
@@ -162,7 +162,7 @@ describe('storeMs', () => {
     await service.close()
   })
 
-  test('public keys that do not arrive are 503', async () => {
+  test('leads to a 503 if public keys do not arrive', async () => {
     const asked = createDeferred()
     const service = await WireService.start({
       expectsFaults: true,

@@ -104,7 +104,7 @@ describe('an invalid model from a catalogue', () => {
   ]
 
   test.each(wrong)(
-    'is a store-fault because its %s is %s, and nothing is sent',
+    'causes a store-fault if its %s is %s, and nothing is sent',
     async (field, value, wanted) => {
       const service = await startWith({ [field]: value }, true)
       const response = await service.post(ask())
@@ -122,7 +122,7 @@ describe('an invalid model from a catalogue', () => {
     },
   )
 
-  test('is a store-fault because a price is a number; the report names it, and nothing is sent', async () => {
+  test('causes a store-fault that names the price if a price is a number, and nothing is sent', async () => {
     const service = await startWith({ prices: { input: 10, output: '20' } }, true)
     const response = await service.post(ask())
     expect([response.status, await response.json()]).toMatchObject([

@@ -104,7 +104,7 @@ describe('a provider over TLS', () => {
   })
 })
 
-test('a provider with an untrusted certificate gets no request, and nothing is charged', async () => {
+test('a provider with an untrusted TLS certificate gets no request, and nothing is charged', async () => {
   const response = await service.post(ask())
   expect(response.status).toBe(502)
   expect(await response.json()).toMatchObject({ error: { code: 'provider_error' } })

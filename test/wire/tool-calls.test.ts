@@ -41,7 +41,7 @@ const numberings: Readonly<
   ],
 }
 
-describe('the openai client gets both tool calls complete if they', () => {
+describe('the openai client receives both tool calls complete if they', () => {
   let service: WireService
   let client: OpenAI
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe('the openai client gets both tool calls complete if they', () => {
   })
 })
 
-describe('a call that was cut off', () => {
+describe('a tool call that was cut off', () => {
   let service: WireService
   let client: OpenAI
   beforeAll(async () => {

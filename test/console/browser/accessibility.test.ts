@@ -57,11 +57,11 @@ async function go(page: Page, path: string): Promise<void> {
   await page.locator('.loading').waitFor({ state: 'detached' })
 }
 
-describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+describe.each(['light', 'dark'] as const)('in %s mode, the console', (colorScheme) => {
   it.each([
     ['operator', OPERATOR_PAGES],
     ['alice', USER_PAGES],
-  ] as const)('axe finds no violation on any page of %s', { timeout: 240_000 }, async (viewer, paths) => {
+  ] as const)('has no axe violation on any page of %s', { timeout: 240_000 }, async (viewer, paths) => {
     const page = await visit.open(viewer, 'playground', { colorScheme })
     for (const path of paths) {
       await go(page, path)
@@ -80,7 +80,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
     await page.context().close()
   })
 
-  it('axe finds no violation in dialogs or in the menu of a narrow screen', {
+  it('has no axe violation in dialogs or in the menu of a narrow screen', {
     timeout: 120_000,
   }, async () => {
     const page = await visit.open('operator', 'routes', {
@@ -105,7 +105,7 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
 })
 
 it.each([360, 768, 1280])(
-  'no page needs sideways scrolling at %i px',
+  'no console page scrolls sideways at %i px',
   { timeout: 120_000 },
   async (width) => {
     const page = await visit.open('operator', 'playground', { viewport: { width, height: 740 } })
@@ -127,7 +127,7 @@ it.each([360, 768, 1280])(
   },
 )
 
-it('the chart explains its colours, even if the reader has chosen the colours of the page', {
+it("the console's chart explains its colours, even if the reader overrides the page's colours", {
   timeout: 120_000,
 }, async () => {
   const colourOf = (name: string): string =>
@@ -142,7 +142,7 @@ it('the chart explains its colours, even if the reader has chosen the colours of
   expect(await coloursAt('active')).toEqual(await coloursAt('none'))
 })
 
-describe('by keyboard alone', { timeout: 120_000 }, () => {
+describe('by keyboard alone in the console,', { timeout: 120_000 }, () => {
   const focused = (page: Page): Promise<string> =>
     page.evaluate('(document.activeElement.textContent || document.activeElement.name).trim()')
 
@@ -158,7 +158,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     throw new Error(`Tab never came to ${name}`)
   }
 
-  it('people can skip to the page, go to another, fill in a form, and return to the same place', async () => {
+  it('people can skip to the page content, go to another page, fill in a form, and return to the same place', async () => {
     const page = await visit.open('operator', 'spend')
     await page.keyboard.press('Tab')
     expect(await focused(page)).toBe('Skip to the page')
@@ -193,7 +193,7 @@ describe('by keyboard alone', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('the focus moves to a new page at once, and not again from an element that is already in use', async () => {
+  it('the focus moves to a new page at once, and not again away from an element already in use', async () => {
     const page = await visit.open('operator', 'calls')
     // Work that the console schedules for after a paint never runs.
     await page.evaluate('globalThis.requestAnimationFrame = globalThis.setTimeout = () => 0')

@@ -46,7 +46,7 @@ async function save(): Promise<void> {
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }
 
-describe('a form for an existing item', { timeout: 120_000 }, () => {
+describe('a console form for an existing item', { timeout: 120_000 }, () => {
   it.each([{}, { supportedParameters: [] }, { supportedParameters: ['tools', 'seed'] }])(
     'saves the supported parameters unchanged: %j',
     async (supported) => {
@@ -63,7 +63,7 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     },
   )
 
-  it('saves media tokens, prompt overhead and dimensions unchanged, changed and emptied', async () => {
+  it('saves media tokens, prompt overhead and dimensions: unchanged, changed or emptied', async () => {
     await visit.stage.admin.putModel({ ...strict, mediaTokens: 500, promptOverhead: 0, dimensions: 768 })
     const before = await modelNow()
     await change('models', strict.id)
@@ -90,7 +90,7 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     expect(await modelNow()).toEqual({ ...strict, created: 0 })
   })
 
-  it('saves the prices of audio and images as they were, as changed, and as emptied', async () => {
+  it('saves the prices of audio and images: unchanged, changed or emptied', async () => {
     const media = { audioInput: '3', audioOutput: '4', imageInput: '5', imageOutput: '6' }
     await visit.stage.admin.putModel({ ...strict, prices: { ...strict.prices, ...media } })
     const before = await modelNow()
@@ -104,7 +104,7 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     expect((await modelNow())?.prices).toEqual({ ...strict.prices, audioInput: '30', imageOutput: '6' })
   })
 
-  it('shows the reason beside the field if media tokens are refused', async () => {
+  it('shows the reason beside the field if it is refused for its media tokens', async () => {
     await visit.stage.admin.putModel({ ...strict, mediaTokens: 500 })
     const form = await change('models', strict.id)
     await form.getByLabel(MEDIA).fill('0')
@@ -114,7 +114,7 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
     expect((await modelNow())?.mediaTokens).toBe(500)
   })
 
-  it('sets whether all parameters or none are accepted, if none is listed', async () => {
+  it('sets whether all parameters or none are accepted if none is listed', async () => {
     await visit.stage.admin.putModel(strict)
     for (const [chosen, stored] of [
       ['it accepts none', []],
@@ -128,7 +128,7 @@ describe('a form for an existing item', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a form for a new item', { timeout: 120_000 }, () => {
+describe('a console form for a new item', { timeout: 120_000 }, () => {
   const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [], account: 'mail' }
 
   it.each([
@@ -181,7 +181,7 @@ describe('a form for a new item', { timeout: 120_000 }, () => {
   )
 })
 
-describe('a form for an item that somebody else has changed since', { timeout: 120_000 }, () => {
+describe('a console form for an item that somebody else has changed meanwhile', { timeout: 120_000 }, () => {
   const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [] }
   const appNow = async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0]
 

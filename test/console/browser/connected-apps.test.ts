@@ -43,8 +43,8 @@ async function callAs(token: string): Promise<void> {
   expect(await response.text()).toContain('is well.')
 }
 
-describe('a user', { timeout: 120_000 }, () => {
-  it('sees the apps that it connected, changes a cap, and disconnects one', async () => {
+describe('on the connected apps page, a user', { timeout: 120_000 }, () => {
+  it('sees the apps it has connected, changes a cap, and disconnects an app', async () => {
     const { admin } = visit.stage
     const page = await visit.open('alice', 'connected-apps')
     const row = page.getByRole('row', { name: /Notes/ })
@@ -93,8 +93,8 @@ describe('a user', { timeout: 120_000 }, () => {
   })
 })
 
-describe('an account that publishes', { timeout: 120_000 }, () => {
-  it('publishes an app, gives it a logo, asks for review, and is live when an operator accepts', async () => {
+describe("on the console's pages, an account that publishes", { timeout: 120_000 }, () => {
+  it('publishes an app, gives it a logo, asks for review, and is live once an operator accepts', async () => {
     const { admin } = visit.stage
     const page = await visit.open('dev', 'own-apps')
     await page.getByRole('button', { name: 'Publish an app' }).click()

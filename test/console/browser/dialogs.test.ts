@@ -24,7 +24,7 @@ async function pressEscapeThrice(): Promise<void> {
   for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
 }
 
-describe('a dialog', { timeout: 120_000 }, () => {
+describe('a dialog of the console', { timeout: 120_000 }, () => {
   it('with a token stays open, however often Escape is pressed, until its button is', async () => {
     await go('keys')
     await page.getByRole('button', { name: 'New API key' }).click()

@@ -113,7 +113,7 @@ async function openSpend(query: string, by: string): Promise<void> {
   await page.locator('.listing[aria-busy="false"]').waitFor()
 }
 
-describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
+describe(`in the console, after ${CALLS} calls,`, { timeout: 120_000 }, () => {
   it('all of them are in the ledger', () => {
     expect(entries).toHaveLength(CALLS)
   })
@@ -126,7 +126,7 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     },
   )
 
-  it('so are those of one account and one app, and the sums above the table', async () => {
+  it('every figure of one account and one app is too, and so are the sums above the table', async () => {
     await openSpend('by=model&account=alice&appId=notes', 'model')
     const narrowed = entries.filter(({ facts }) => facts!.account === 'alice' && facts!.appId === 'notes')
     const sums = sumsOf(narrowed, KEYS.model)
@@ -151,7 +151,7 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   })
 
-  it('Calls shows the entries page by page, forward and back', async () => {
+  it('the Calls page shows the entries page by page, forwards and backwards', async () => {
     const all = (await visit.stage.admin.entries({ limit: 150 })).entries.map(({ id }) => `Explain ${id}`)
     await page.goto(`${visit.stage.consoleUrl}#/calls`)
     const shown = page.getByRole('table').getByRole('button')
@@ -181,7 +181,7 @@ describe(`after ${CALLS} calls`, { timeout: 120_000 }, () => {
   })
 })
 
-describe('the chart of days', { timeout: 120_000 }, () => {
+describe("the console's chart of days", { timeout: 120_000 }, () => {
   /** Returns the labels beside and below its bars, for a reader in a time zone. */
   async function writtenIn(timezoneId: string, rows: readonly object[]): Promise<readonly string[]> {
     const there = await visit.open('operator', 'playground', { timezoneId })
@@ -210,7 +210,7 @@ describe('the chart of days', { timeout: 120_000 }, () => {
       )
     ).filter((text) => /[a-z]/.test(text))
 
-  it('names each day, even if its midnight does not exist on the reader’s clock', async () => {
+  it("names each day, even if its midnight does not exist in the reader's time zone", async () => {
     const days = Array.from({ length: 7 }, (_, day) => `2026-09-0${day + 3}`)
     const labels = ['3', '4', '5', '6', '7', '8', '9'].map((day) => `${day} Sept`)
     for (const zone of ['UTC', 'America/Santiago']) expect(await labelsIn(zone, days), zone).toEqual(labels)

@@ -15,7 +15,7 @@ function filesIn(folder: string): readonly { readonly name: string; readonly tex
     .map(({ parentPath, name }) => ({ name, text: readFileSync(join(parentPath, name), 'utf8') }))
 }
 
-describe('the built pages', () => {
+describe("the console's built pages", () => {
   beforeAll(() => askDatabases(inject('databases'), '/console'), 120_000)
 
   it(`are at most ${MAX_BYTES / 1_000} kB in total, compressed`, () => {
@@ -36,11 +36,11 @@ describe('the built pages', () => {
   })
 })
 
-describe('the source of the pages', () => {
+describe("the source of the console's pages", () => {
   const files = filesIn('src/console/ui')
   const code = files.filter(({ name }) => /\.tsx?$/.test(name))
 
-  it('is found', () => {
+  it('is found by this test', () => {
     expect(code.length).toBeGreaterThan(30)
   })
 

@@ -9,8 +9,8 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
-describe('a filter', { timeout: 120_000 }, () => {
-  it('that somebody types into when its page closes causes no error, and does not apply to another page', async () => {
+describe('a filter in the console', { timeout: 120_000 }, () => {
+  it('causes no error and does not apply to another page if its page closes while somebody types', async () => {
     const page = await visit.open('operator', 'calls')
     for (const [field, next, title] of [
       ['Session', 'keys', 'Keys'],
@@ -30,7 +30,7 @@ describe('a filter', { timeout: 120_000 }, () => {
   })
 
   it.each(['keys', 'calls?view=events'])(
-    'that is left while %s is about to open does not apply there',
+    'does not apply to %s if its page closes just before that opens',
     async (next) => {
       const page = await visit.open('operator', 'calls')
       const field = page.getByLabel('Session', { exact: true })
@@ -43,7 +43,7 @@ describe('a filter', { timeout: 120_000 }, () => {
     },
   )
 
-  it('keeps the typed text while the page asks in vain who is signed in', async () => {
+  it('keeps the typed text while the page cannot learn who is signed in', async () => {
     const page = await visit.open('operator', 'calls')
     const field = page.getByLabel('Session', { exact: true })
     await field.focus()
@@ -59,7 +59,7 @@ describe('a filter', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('of a day makes no refused request while it is typed', async () => {
+  it('of a day sends no refused request while it is typed', async () => {
     const page = await visit.open('operator', 'spend')
     await page.getByLabel('From', { exact: true }).focus()
     const asked: URL[] = []

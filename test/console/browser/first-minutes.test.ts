@@ -51,7 +51,7 @@ function transpile(text: string): string {
   return transpileModule(text, { compilerOptions }).outputText
 }
 
-describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
+describe("a new user's first five minutes in the console", { timeout: 120_000 }, () => {
   let charged: string
   let key: string
   let requestId: string
@@ -64,7 +64,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(page.url()).not.toContain('sign-in')
   })
 
-  it('continue with the reply of a model and its cost', async () => {
+  it("continue with a model's reply and its cost", async () => {
     await page.getByLabel('Account that pays').selectOption('alice')
     await page.locator('[data-balance]').waitFor()
     const before = await attributeOf('[data-balance]', 'data-balance')
@@ -93,7 +93,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     }
   })
 
-  it('include making a key, which is shown once', async () => {
+  it('include creating a key, which is shown once', async () => {
     await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await page.getByRole('button', { name: 'New API key' }).click()
     const form = page.getByRole('dialog', { name: 'New API key' })
@@ -112,7 +112,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(await page.content()).not.toContain(key)
   })
 
-  it('include using it with exactly the curl command of the playground', async () => {
+  it("include using the key with exactly the playground's curl command", async () => {
     await page.getByRole('link', { name: 'Playground', exact: true }).click()
     await page.getByLabel('Message').fill("It's mine")
     await page.getByRole('button', { name: 'curl', exact: true }).click()
@@ -123,7 +123,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(requestId).not.toBe('')
   })
 
-  it('include using it with exactly the TypeScript of the playground, whose Python is valid too', async () => {
+  it("include using the key with exactly the playground's TypeScript, whose Python is valid too", async () => {
     await page.getByRole('button', { name: 'TypeScript', exact: true }).click()
     const typescript = await page.getByLabel('The call as typescript').inputValue()
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', transpile(typescript)])
@@ -137,7 +137,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     })
   })
 
-  it('include finding that call in Calls, explained', async () => {
+  it('include finding and understanding that call on the Calls page', async () => {
     await page.goto(`${origin}/#/calls?account=alice&call=${requestId}`)
     const detail = page.locator('.detail')
     await detail.waitFor()
@@ -147,7 +147,7 @@ describe('the first five minutes of a new user', { timeout: 120_000 }, () => {
     expect(text).toContain('were put on hold')
   })
 
-  it('end with its cost in Spend, under the key, equal to the ledger', async () => {
+  it('end with its cost on the Spend page, under the key, equal to the ledger', async () => {
     await page.goto(`${origin}/#/spend?account=alice&by=key`)
     await page.getByRole('row', { name: /My first key/ }).waitFor()
     await page.locator('[data-books="equal"]').waitFor()

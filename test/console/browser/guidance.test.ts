@@ -46,7 +46,7 @@ const isInView = (selector: string): Promise<boolean> =>
     `(() => { const { top, bottom } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return top >= 0 && bottom <= innerHeight })()`,
   )
 
-describe('a dialog', { timeout: 120_000 }, () => {
+describe('a dialog with a problem in the console', { timeout: 120_000 }, () => {
   it('brings a general problem into view and focuses it', async () => {
     await visitPage('Routes')
     await putRoute(500, { message: 'The database is away' })
@@ -66,7 +66,7 @@ describe('a dialog', { timeout: 120_000 }, () => {
   })
 })
 
-describe('the playground', { timeout: 120_000 }, () => {
+describe('the playground page', { timeout: 120_000 }, () => {
   it('shows neither account nor balance for a pasted token, whose account only the router knows', async () => {
     const { token, credentialId } = await visit.stage.admin.issueKey({
       account: 'bob',
@@ -93,7 +93,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await expect.poll(() => page.locator('tbody > tr[data-row]').count()).toBe(1)
   })
 
-  it('shows that a call failed, and the error once', async () => {
+  it('shows that a call failed, and shows the error once', async () => {
     await visitPage('Playground')
     await page.getByLabel('Acts through').selectOption('a token that I paste')
     await page.getByLabel('Token', { exact: true }).fill('sk-unknown')
@@ -136,7 +136,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     }
   })
 
-  it('shows the full text of the choice that the call acts through', async () => {
+  it('shows the full text of the credential choice that the call uses', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     const select = page.getByLabel('Acts through')
     await select.selectOption('an API key of the account')
@@ -166,7 +166,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await look()).toEqual(before)
   })
 
-  it('marks a suspended account, and does not offer it first', async () => {
+  it('marks a suspended account and does not offer it first', async () => {
     await visit.stage.admin.suspendAccount('alice')
     await openPlayground()
     await page.getByText('Balance of bob').waitFor()
@@ -175,7 +175,7 @@ describe('the playground', { timeout: 120_000 }, () => {
   })
 })
 
-describe('the pages', { timeout: 120_000 }, () => {
+describe("the console's pages", { timeout: 120_000 }, () => {
   it('show times in UTC wherever the reader is, like the days of filters', async () => {
     await visitPage('Calls')
     await page.getByText('Times and days are in UTC').waitFor()
@@ -322,7 +322,7 @@ describe('the pages', { timeout: 120_000 }, () => {
   })
 })
 
-describe('data that is still loading', { timeout: 120_000 }, () => {
+describe('console data that is still loading', { timeout: 120_000 }, () => {
   /** Delays the replies of one path until the returned function is called. */
   async function holdBack(held: Page, path: string): Promise<() => void> {
     let release = (): void => undefined
@@ -352,7 +352,7 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
     await waiting.context().close()
   })
 
-  it('cannot be missing from a route: its form opens once the adapters in use are known', async () => {
+  it('cannot be missing from a route: its form opens once the adapters are known', async () => {
     const waiting = await visit.open('operator', 'spend')
     const release = await holdBack(waiting, 'api/routes')
     await waiting.getByRole('link', { name: 'Routes', exact: true }).click()
@@ -379,7 +379,7 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
     await waiting.context().close()
   })
 
-  it('shows an error if the apps cannot be loaded, and sends once they can', async () => {
+  it('leads to an error if the apps cannot be loaded, and calls can be sent once they are', async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/apps?*', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
@@ -395,7 +395,7 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
     await failing.context().close()
   })
 
-  it('shows an error if the models of an app cannot be loaded', async () => {
+  it("leads to an error if an app's models cannot be loaded", async () => {
     const failing = await visit.open('operator', 'spend')
     await failing.route('**/api/models', (route) =>
       route.fulfill({ status: 500, json: { error: { message: 'The database is away' } } }),
@@ -409,11 +409,11 @@ describe('data that is still loading', { timeout: 120_000 }, () => {
   })
 })
 
-describe('the form that replaces a token', { timeout: 120_000 }, () => {
+describe('the console form that replaces a token', { timeout: 120_000 }, () => {
   it.each([
     ['alice', 'Expires with the previous token by default, and no later.'],
     ['operator', 'Never expires by default.'],
-  ])('tells %s when the new one expires', async (viewer, hint) => {
+  ])('tells %s when the new token expires', async (viewer, hint) => {
     const expiresAt = Date.now() + 3_600_000
     await visit.stage.admin.issueKey({ account: 'alice', label: `trial of ${viewer}`, expiresAt })
     const keys = await visit.open(viewer, 'keys')
@@ -423,7 +423,7 @@ describe('the form that replaces a token', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a reply that is not from this console', { timeout: 120_000 }, () => {
+describe('a reply that does not come from this console', { timeout: 120_000 }, () => {
   const elsewhere = 'Something other than the console answered'
 
   it.each([
@@ -450,7 +450,7 @@ describe('a reply that is not from this console', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('leaves a form as it is, and does not report success', async () => {
+  it('leaves a form unchanged, and is not reported as success', async () => {
     const page = await visit.open('operator', 'accounts')
     await page.route('**/api/accounts/grant', (route) => route.fulfill({ json: {} }))
     await page.getByRole('button', { name: 'Grant to alice' }).click()
@@ -463,8 +463,8 @@ describe('a reply that is not from this console', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a new access token', { timeout: 120_000 }, () => {
-  it('is for a chosen app, which is distinguished from another with the same name', async () => {
+describe('a new access token in the console', { timeout: 120_000 }, () => {
+  it('is for a chosen app, which can be told from another with the same name', async () => {
     const { admin } = visit.stage
     await admin.putApp({ id: 'notes-2', name: 'Notes', markup: { basisPoints: 9_000 }, allowedModels: [] })
     await visitPage('Keys')

@@ -24,8 +24,8 @@ async function save(form: Locator, values: Readonly<Record<string, string>>): Pr
   await form.getByRole('button', { name: 'Save' }).click()
 }
 
-describe('an operator', { timeout: 120_000 }, () => {
-  it('sets, changes and removes a monthly budget of a key, and sees its use as a bar', async () => {
+describe("on the console's limits page, an operator", { timeout: 120_000 }, () => {
+  it("sets, changes and removes a key's monthly budget, and sees its use as a bar", async () => {
     await page.getByRole('button', { name: 'Set a limit for limited' }).click()
     await save(dialog('Limit limited'), { 'Name of the limit': 'alice-budget', 'At most': 'twenty' })
     await dialog('Limit limited').locator('[name="amount"][aria-invalid="true"]:focus').waitFor()
@@ -74,7 +74,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     )
   })
 
-  it('makes a key for some models, and sees which', async () => {
+  it('creates a key for some models, and sees which', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/keys`)
     const [model] = await visit.stage.admin.listModels()
     await page.getByRole('button', { name: 'New API key' }).click()
@@ -92,7 +92,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     expect(keys.find(({ label }) => label === 'one model')?.allowedModels).toEqual([model!.id])
   })
 
-  it('refunds a part of a charge, and then the rest', async () => {
+  it('refunds part of a charge, and then the rest', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     await page.getByLabel('Account that pays').selectOption('alice')
     await say(page, 'Hello')
@@ -128,8 +128,8 @@ describe('an operator', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a user', { timeout: 120_000 }, () => {
-  it('sees its own limits, and cannot change them', async () => {
+describe("on the console's limits page, a user", { timeout: 120_000 }, () => {
+  it('sees its own limits but cannot change them', async () => {
     await visit.stage.admin.putLimit({
       ...{ id: 'shown', of: 'credential', ownerId: credentialId },
       ...{ unit: 'tokens', amount: '100000', per: 'minute' },

@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
-it('Live makes one request at a time, however often its page was hidden while replies were late', {
+it('the Live page makes one request at a time, however often it was hidden while replies were late', {
   timeout: 120_000,
 }, async () => {
   const page = await visit.open('operator', 'nowhere')

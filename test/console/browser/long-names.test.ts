@@ -43,7 +43,7 @@ const excess = (of: string) =>
   `{ const { scrollWidth, clientWidth } = document.querySelector(${JSON.stringify(of)}); scrollWidth - clientWidth }`
 
 describe.each([360, 1280])(
-  'with names of the maximum length, %i pixels wide',
+  'with names of the maximum length, at %i px, the console',
   { timeout: 120_000 },
   (width) => {
     it.each([
@@ -52,7 +52,7 @@ describe.each([360, 1280])(
       ['apps', 'Change'],
       ['models', 'Remove'],
       ['routes', 'Remove'],
-    ])('neither %s nor its dialog is wider than the screen', async (path, button) => {
+    ])('keeps %s and its dialog within the width of the screen', async (path, button) => {
       const page = await visit.open('operator', path, { viewport: { width, height: 740 } })
       await page.getByRole('button', { name: `${button} W` }).click()
       await page.getByRole('dialog').waitFor()
@@ -66,7 +66,7 @@ describe.each([360, 1280])(
       ['accounts', 'Statement of'],
       ['calls', 'Explain'],
       ['spend', undefined],
-    ])('every figure under %s is completely visible', async (path, button) => {
+    ])('shows every figure under %s completely', async (path, button) => {
       const page = await visit.open('operator', `${path}?account=${LONG}`, {
         viewport: { width, height: 740 },
       })
@@ -84,7 +84,7 @@ describe.each([360, 1280])(
   },
 )
 
-it('a table that is too wide can be scrolled by keyboard alone', {
+it('a console table that is too wide can be scrolled by keyboard alone', {
   timeout: 120_000,
 }, async () => {
   const page = await visit.open('operator', 'spend', { viewport: { width: 1_280, height: 740 } })

@@ -25,8 +25,8 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
-describe('an app beyond the first page', { timeout: 120_000 }, () => {
-  it('is found by its name where a token is made, and its terms are those that were shown', async () => {
+describe("an app beyond the console's first page of apps", { timeout: 120_000 }, () => {
+  it('is found by name in the token form, with the terms that were shown', async () => {
     const page = await visit.open('operator', 'keys')
     await page.getByRole('button', { name: 'New access token' }).click()
     const form = page.getByRole('dialog')
@@ -50,7 +50,7 @@ describe('an app beyond the first page', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('is found by its name in the playground, and acts there', async () => {
+  it('is found by name in the playground, and acts there', async () => {
     const page = await visit.open('operator', 'playground')
     await page.getByRole('searchbox', { name: 'Search: Acts through' }).fill('number 217')
     const through = page.getByLabel('Acts through', { exact: true })
@@ -62,7 +62,7 @@ describe('an app beyond the first page', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('is found by its name on the page of apps, and suggested for a filter', async () => {
+  it('is found by name on the apps page, and suggested in filters', async () => {
     const page = await visit.open('operator', 'apps')
     await page.getByLabel('App', { exact: true }).fill('number 229')
     await page.getByLabel('App', { exact: true }).press('Enter')
@@ -77,8 +77,8 @@ describe('an app beyond the first page', { timeout: 120_000 }, () => {
   })
 })
 
-describe('reviews', { timeout: 120_000 }, () => {
-  it('have pages of their own, beside those of the apps', async () => {
+describe('reviews of apps in the console', { timeout: 120_000 }, () => {
+  it('are paged separately from the apps', async () => {
     for (let index = 0; index < 60; index++) {
       await visit.stage.admin.askForReview('dev', `app-${1_000 + index}`)
     }

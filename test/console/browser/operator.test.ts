@@ -37,7 +37,7 @@ async function confirm(button: Locator, title: string | RegExp, says: string, ac
   await dialog(title).waitFor({ state: 'detached' })
 }
 
-describe('an operator', { timeout: 120_000 }, () => {
+describe('in the console, an operator', { timeout: 120_000 }, () => {
   it('opens an account and grants it credits', async () => {
     await page.getByRole('button', { name: 'Open an account' }).click()
     await fill(dialog('Open an account'), { Name: 'carol' })
@@ -75,7 +75,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     ['Grant to dora', 'Grant', 'grant', '100', '100'],
     ['Correct dora', 'Correct', 'correct', '-40', '60'],
   ])(
-    '%s: posts once if the reply was lost and it tries again',
+    '%s: posts once if the reply was lost and the operator tries again',
     async (button, action, path, amount, left) => {
       await visit.stage.admin.openAccount('dora')
       await page.reload()
@@ -106,7 +106,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     await dialog('Statement of carol').getByRole('button', { name: 'Close' }).click()
   })
 
-  it('adds a model and a route, and talks to the model', async () => {
+  it('adds a model and a route, and chats with the model', async () => {
     await visitPage('Models')
     await page.getByRole('button', { name: 'Add a model' }).click()
     const form = dialog('Add a model')
@@ -221,7 +221,7 @@ describe('an operator', { timeout: 120_000 }, () => {
     await page.getByRole('row', { name: /Night job.*carol.*\d\d:\d\d:00.*0.*in use/ }).waitFor()
   })
 
-  it('goes through many keys page by page', async () => {
+  it('pages through many keys', async () => {
     for (let number = 0; number < 51; number++) {
       await visit.stage.admin.issueKey({ account: 'carol', label: `Till ${number}` })
     }

@@ -53,7 +53,7 @@ async function expectSampleIsSent(send: () => Promise<void>): Promise<ScriptedRe
   return asked
 }
 
-describe('a reply', { timeout: 120_000 }, () => {
+describe('a reply in the playground', { timeout: 120_000 }, () => {
   it('with several choices shows the first, and says that there are more', async () => {
     visit.upstream.scriptOnce(
       answerEvents([
@@ -72,7 +72,7 @@ describe('a reply', { timeout: 120_000 }, () => {
   })
 
   it.each([true, false])(
-    'that is a refusal is shown, and is sent with the next call; streamed: %j',
+    'that is a refusal is shown and sent with the next call; streamed: %j',
     async (isStream) => {
       await startAnew()
       await page.getByLabel('Stream the reply').setChecked(isStream)
@@ -104,8 +104,8 @@ describe('a reply', { timeout: 120_000 }, () => {
   )
 })
 
-describe('a sample', { timeout: 120_000 }, () => {
-  it('is the call that is sent after a call that failed', async () => {
+describe('a code sample in the playground', { timeout: 120_000 }, () => {
+  it('shows the call that follows a failed call', async () => {
     await startAnew()
     visit.upstream.scriptOnce(answerJson({ error: { message: 'No.' } }, 400), streamOf(['Well.']))
     await say(page, 'First')
@@ -114,7 +114,7 @@ describe('a sample', { timeout: 120_000 }, () => {
     await expectSampleIsSent(() => page.getByLabel('Message').press('Enter'))
   })
 
-  it('contains the tool calls that were answered', async () => {
+  it('contains the answered tool calls', async () => {
     await startAnew()
     const call = { index: 0, id: 'call-1', type: 'function', function: { name: 'now', arguments: '{}' } }
     visit.upstream.scriptOnce(
@@ -137,7 +137,7 @@ describe('a sample', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a tool call without an answer', { timeout: 120_000 }, () => {
+describe('an unanswered tool call in the playground', { timeout: 120_000 }, () => {
   const callOf = (given: string) => ({
     tool_calls: [{ index: 0, id: 'call-1', type: 'function', function: { name: 'now', arguments: given } }],
   })
@@ -163,7 +163,7 @@ describe('a tool call without an answer', { timeout: 120_000 }, () => {
     ])
   })
 
-  it('is not sent either if it was stopped midway', async () => {
+  it('is not sent if it was stopped midway either', async () => {
     await startAnew()
     visit.upstream.scriptOnce(
       async (reply) => {
@@ -187,7 +187,7 @@ describe('a tool call without an answer', { timeout: 120_000 }, () => {
   })
 })
 
-it('a reply in a right-to-left script begins on the right', { timeout: 120_000 }, async () => {
+it('the playground aligns a reply in a right-to-left script to the right', { timeout: 120_000 }, async () => {
   await startAnew()
   visit.upstream.scriptOnce(streamOf(['שלום עולם!']))
   await say(page, 'Hello')
@@ -201,7 +201,7 @@ it('a reply in a right-to-left script begins on the right', { timeout: 120_000 }
   expect(await page.evaluate(fromRight)).toBeLessThan(1)
 })
 
-describe('a JSON field', { timeout: 120_000 }, () => {
+describe('a JSON field of the console', { timeout: 120_000 }, () => {
   it('is not sent with a number that would lose digits', async () => {
     await startAnew()
     await page.getByLabel('Further fields').fill('{ "seed": 12345678901234567890 }')
@@ -218,8 +218,8 @@ describe('a JSON field', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a limit in a national number format', { timeout: 120_000 }, () => {
-  it.each(['1.000', '1,000', '1 000', '1e3', '-1'])('is not sent as another number: %s', async (text) => {
+describe('a limit typed in a national number format', { timeout: 120_000 }, () => {
+  it.each(['1.000', '1,000', '1 000', '1e3', '-1'])('is not sent as a different number: %s', async (text) => {
     await startAnew()
     const before = visit.upstream.requests.length
     await page.getByLabel('Max tokens').fill(text)
@@ -231,10 +231,10 @@ describe('a limit in a national number format', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a reply from something other than the server', { timeout: 120_000 }, () => {
+describe('a reply to the console from something other than the server', { timeout: 120_000 }, () => {
   const page200 = { status: 200, contentType: 'text/html', body: '<h1>Sign in</h1>' }
 
-  it('is recognised in place of the router’s', async () => {
+  it("is recognised if it replaces the router's", async () => {
     await startAnew()
     await page.route('**/chat/completions', (route) => route.fulfill(page200), { times: 1 })
     await say(page, 'Hello')
@@ -245,7 +245,7 @@ describe('a reply from something other than the server', { timeout: 120_000 }, (
     await page.getByRole('button', { name: 'Parameters' }).click()
   })
 
-  it('is recognised in place of the console’s', async () => {
+  it("is recognised if it replaces the console's", async () => {
     const other = await visit.open('alice', 'nowhere')
     await other.route('**/api/calls', (route) => route.fulfill(page200))
     await other.evaluate("location.hash = '#/calls'")

@@ -33,7 +33,7 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
   const inUse = async () =>
     (await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })).map(({ label }) => label)
 
-  it('is used for all messages of a page, and revoked when the page is left', async () => {
+  it('is used for all messages of a page, and revoked when the user leaves the page', async () => {
     const page = await visit.open('bob', 'playground')
     for (const text of ['Hello', 'Hello again']) {
       visit.upstream.scriptOnce(streamOf(['Hi.']))
@@ -74,7 +74,7 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a user who tries to see another’s data', { timeout: 120_000 }, () => {
+describe("in the console, a user who tries to see another user's data", { timeout: 120_000 }, () => {
   const SECRET_MEMO = 'a memo for bob alone'
 
   beforeAll(async () => {
@@ -101,7 +101,7 @@ describe('a user who tries to see another’s data', { timeout: 120_000 }, () =>
     await page.context().close()
   })
 
-  it('is refused by the API, whatever its page requests', async () => {
+  it('is refused by the API, whatever the page requests', async () => {
     const page = await visit.open('alice', 'spend')
     for (const path of [
       'spend?by=day&account=bob',
@@ -126,7 +126,7 @@ describe('a user who tries to see another’s data', { timeout: 120_000 }, () =>
   })
 })
 
-describe('text of models and of people', { timeout: 120_000 }, () => {
+describe('text from models and people in the console', { timeout: 120_000 }, () => {
   const expectHarmless = async (page: Page): Promise<void> => {
     expect(await page.evaluate('globalThis.owned')).toBeUndefined()
     expect(await page.locator('main img, main script, main #grown, main a[href^="javascript"]').count()).toBe(
@@ -135,7 +135,7 @@ describe('text of models and of people', { timeout: 120_000 }, () => {
     expect(visit.complaints).toEqual([])
   }
 
-  it('stays text in a reply and in its reasoning', async () => {
+  it('stays plain text in a reply and its reasoning', async () => {
     visit.upstream.scriptOnce([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },
       { write: sse([{ ...textChunk(''), choices: [{ index: 0, delta: { reasoning_content: HOSTILE } }] }]) },
@@ -153,7 +153,7 @@ describe('text of models and of people', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('stays text in an error of a provider', async () => {
+  it("stays plain text in a provider's error", async () => {
     visit.upstream.scriptOnce(answerJson({ error: { message: `Refused: ${HOSTILE}` } }, 400))
     const page = await visit.open('alice', 'playground')
     await say(page, 'Hello')
@@ -162,7 +162,7 @@ describe('text of models and of people', { timeout: 120_000 }, () => {
     await page.context().close()
   })
 
-  it('stays text in labels, memos, names and sessions', async () => {
+  it('stays plain text in labels, memos, names and sessions', async () => {
     const { admin, origin } = visit.stage
     const { token } = await admin.issueKey({ account: 'alice', label: HOSTILE })
     await admin.grant({ account: 'alice', amount: '0.000000001', memo: HOSTILE })

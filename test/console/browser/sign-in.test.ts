@@ -21,7 +21,7 @@ afterAll(async () => {
   await visit?.close()
 })
 
-describe('a one-time link', { timeout: 120_000 }, () => {
+describe('a one-time link of the console', { timeout: 120_000 }, () => {
   it.each([
     ['the path of the console', '/console'],
     ['another path behind a proxy', '/ops'],
@@ -56,8 +56,8 @@ describe('a one-time link', { timeout: 120_000 }, () => {
 
 const lookAgain = "document.dispatchEvent(new Event('visibilitychange'))"
 
-describe('a page that becomes visible again', { timeout: 120_000 }, () => {
-  it('keeps its content for the same viewer, and nothing for another', async () => {
+describe('a console page that becomes visible again', { timeout: 120_000 }, () => {
+  it('keeps its content for the same viewer, but for nobody else', async () => {
     const page = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Hello, Alice.']))
     await say(page, 'Hello')
@@ -77,7 +77,7 @@ describe('a page that becomes visible again', { timeout: 120_000 }, () => {
   })
 })
 
-describe('a session that ends while a page is open', { timeout: 120_000 }, () => {
+describe('a console session that ends while a page is open', { timeout: 120_000 }, () => {
   const ended = 'Your session has ended'
   const signIn = (page: Page, viewer: string) =>
     page.context().addCookies([{ name: VIEWER_COOKIE, value: viewer, url: visit.stage.origin }])
@@ -118,7 +118,7 @@ describe('a session that ends while a page is open', { timeout: 120_000 }, () =>
     await page.context().close()
   })
 
-  it('shows nothing of it to another viewer', async () => {
+  it('shows nothing of the form to another viewer', async () => {
     const page = await sendTooLate()
     await signIn(page, 'bob')
     await page.evaluate(lookAgain)

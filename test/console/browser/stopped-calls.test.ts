@@ -24,7 +24,7 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() }
 }
 
-describe('a call that was stopped', { timeout: 120_000 }, () => {
+describe('a call stopped in the playground', { timeout: 120_000 }, () => {
   let visit: Visit
   let page: Page
   let stop: Locator
@@ -82,7 +82,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await broken.context().close()
   })
 
-  it('shows its charge if the first request for it is never answered', async () => {
+  it('shows its charge even if the first request for the charge is never answered', async () => {
     const broken = await visit.open('alice', 'playground')
     visit.upstream.scriptOnce(streamOf(['Never', ' seen']))
     let looks = 0
@@ -100,7 +100,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await broken.context().close()
   })
 
-  it('shows its charge if it ran in another process', async () => {
+  it('shows its charge even if it ran in another process', async () => {
     const there = await visit.open('alice', 'playground')
     const { opened, open } = gate()
     visit.upstream.scriptOnce([{ wait: opened }, ...completion])
@@ -118,7 +118,7 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
     await there.context().close()
   })
 
-  it('links to Calls, and loads the balance again, if its charge does not arrive', async () => {
+  it('links to the Calls page and reloads the balance if its charge does not arrive', async () => {
     const slow = await visit.open('alice', 'spend')
     await slow.clock.install()
     await slow.goto(`${visit.stage.consoleUrl}#/playground`)
@@ -166,14 +166,14 @@ describe('a call that was stopped', { timeout: 120_000 }, () => {
   })
 })
 
-describe('the charge of a stopped call', () => {
+describe('in the playground, the charge of a stopped call', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
 
   const { settleMs, totalMs } = DEFAULT_LIMITS
 
-  it.each([settleMs, totalMs + settleMs])('is waited for if it arrives after %i ms', async (afterMs) => {
+  it.each([settleMs, totalMs + settleMs])('is awaited if it arrives after %i ms', async (afterMs) => {
     vi.useFakeTimers()
     const startedAt = Date.now()
     let looks = 0
@@ -188,7 +188,7 @@ describe('the charge of a stopped call', () => {
     expect(looks).toBeLessThan(60)
   })
 
-  it('is no longer looked for if the page is gone', async () => {
+  it('is no longer looked for once the page is closed', async () => {
     const look = () => expect.unreachable()
     expect(await stoppedCharge(look, () => true)).toBeUndefined()
   })

@@ -48,7 +48,7 @@ function holdInTheMiddle(first: string, rest: string): () => void {
   return release
 }
 
-describe('the playground', { timeout: 120_000 }, () => {
+describe('a conversation in the playground', { timeout: 120_000 }, () => {
   it('shows text as it arrives, stops on request, and still shows the charge', async () => {
     const release = holdInTheMiddle('The first half', ' and the second.')
     await say(page, 'Hello')
@@ -60,7 +60,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(await last('.said').textContent()).toBe('The first half')
   })
 
-  it('appears in Live while it waits, and no longer when the call has ended', async () => {
+  it('appears on the Live page while it waits, and disappears when the call has ended', async () => {
     let release = (): void => undefined
     const gate = new Promise<void>((resolve) => {
       release = resolve
@@ -82,7 +82,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await live.context().close()
   })
 
-  it('continues while other pages are shown, and has all messages when it is shown again', async () => {
+  it('continues while other pages are shown, and is complete when it is shown again', async () => {
     const release = holdInTheMiddle('Before you leave', ' and after.')
     await page.getByLabel('Model').selectOption('acme/smart')
     await say(page, 'Wait for me')
@@ -98,7 +98,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await page.getByLabel('Model').selectOption('acme/fast')
   })
 
-  it('keeps the account and the app, whichever way it is opened again', async () => {
+  it('keeps its account and app, whichever way it is reopened', async () => {
     const operators = await visit.open('operator', 'playground')
     const chosen = async () => ({
       model: await operators.getByLabel('Model').inputValue(),
@@ -154,7 +154,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     await operators.context().close()
   })
 
-  it('sends the parameters as they were typed, and names an invalid one', async () => {
+  it('sends the parameters as typed, and names an invalid one', async () => {
     await page.getByRole('button', { name: 'New conversation' }).click()
     await page.getByLabel('Temperature').fill('warm')
     await say(page, 'Hello')
@@ -204,7 +204,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     expect(visit.upstream.requests.at(-1)?.body).not.toHaveProperty('session_id')
   })
 
-  it('sends the answer of a tool to the model', async () => {
+  it("sends a tool's answer to the model", async () => {
     visit.upstream.scriptOnce(streamOf(['It is noon.']))
     await page.getByLabel('Stream the reply').check()
     await page.getByLabel('Answer of now').fill('12:00')
@@ -220,7 +220,7 @@ describe('the playground', { timeout: 120_000 }, () => {
     ])
   })
 
-  it('returns a refused message to the draft, and sends it with the next call only if it is sent again', async () => {
+  it('returns a refused message to the draft, and sends it with the next call only if it is submitted again', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/playground`)
     await page.reload()
     visit.upstream.scriptOnce([

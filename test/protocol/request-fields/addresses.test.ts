@@ -87,7 +87,7 @@ describe('an address in a message', () => {
     expect(parseChatRequest(given).forward.messages).toBe(given.messages)
   })
 
-  it('of an image from a reply is sent if a provider may open it, and otherwise left out', () => {
+  it('of an image from a reply is sent if a provider may open it, and otherwise omitted', () => {
     const reply = (url: unknown) => {
       const images = [{ type: 'image_url', image_url: { url } }]
       const given = body({ messages: [{ role: 'assistant', content: 'x', images }] })

@@ -10,7 +10,7 @@ function read(...messages: readonly object[]) {
 const user = (...parts: readonly object[]) => ({ role: 'user', content: parts })
 const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1.0}' } }
 
-describe('a message', () => {
+describe('a chat message', () => {
   it.each<object>([
     { role: 'system', content: 'x', name: 'n' },
     { role: 'developer', content: [{ type: 'text', text: 'x' }] },
@@ -64,7 +64,7 @@ describe('a message', () => {
     expect(leftOut).toEqual([])
   })
 
-  it('silently loses members that repeat a reply or say nothing', () => {
+  it('silently loses members that repeat a reply or mean nothing', () => {
     const given = {
       role: 'assistant',
       content: 'x',
@@ -82,7 +82,7 @@ describe('a message', () => {
     expect(given).toHaveProperty('parsed')
   })
 
-  it('loses unknown members, which are noted by their path', () => {
+  it('loses unknown members, which are reported by their path', () => {
     const { leftOut, messages } = read(
       { role: 'user', content: 'x', toolCalls: [], providerOptions: { gateway: {} } },
       user({ type: 'text', text: 'y', role: 'user', tool_calls: [call], 'bad\u0000name': 1 }),
@@ -129,13 +129,13 @@ describe('a message', () => {
     expect(leftOut).toContain('messages.reasoning_details.image_url')
   })
 
-  it('has at most 20 of them noted', () => {
+  it('has at most 20 lost members reported', () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x${index}`, 1]))
     expect(read({ role: 'user', content: 'x', ...many }).leftOut).toHaveLength(20)
   })
 
   it.each(['images', 'image', 'videos', 'audios', 'documents', 'files', 'attachments'])(
-    'is refused with content in %s, which nobody would read, but a reply loses it',
+    'is refused with content in %s, which no provider would read, but a reply only loses it',
     (name) => {
       for (const role of ['user', 'system', 'tool']) {
         const error = refusal(body({ messages: [{ role, content: 'x', tool_call_id: 'c', [name]: ['a'] }] }))
@@ -186,11 +186,11 @@ describe('a message', () => {
       'messages.0.content.0.cache_control.ttl',
     ],
     [user({ type: 'text', text: 'x', cache_control: true }), 'messages.0.content.0.cache_control'],
-  ])('is refused as %j, with the path named', (message, param) => {
+  ])('is refused as %j, naming the path', (message, param) => {
     expect(refusal(body({ messages: [message] }))).toMatchObject({ code: 'invalid_request', param })
   })
 
-  it('has other names of text parts changed to the one that all providers read', () => {
+  it('has alternative names of text parts changed to the one that all providers read', () => {
     const { messages } = read(user({ type: 'input_text', text: 'x' }), {
       role: 'assistant',
       content: [{ type: 'output_text', text: 'y' }],

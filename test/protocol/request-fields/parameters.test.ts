@@ -72,7 +72,7 @@ function passed(field: string): unknown {
   throw new Error(`Give a value for ${field} that passes.`)
 }
 
-describe('a known field', () => {
+describe('a known request field', () => {
   it.each([...KNOWN_FIELDS.keys()].filter((field) => !(field in DROPPED)))(
     '%s is forwarded unchanged',
     (field) => {
@@ -136,7 +136,7 @@ describe('a known field', () => {
     ],
     [{ response_format: {} }, 'response_format.type'],
     [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
-  ])('is refused as %j, with the path named', (fields, param) => {
+  ])('is refused as %j, naming the path', (fields, param) => {
     expect(refusal(body(fields))).toMatchObject({ code: 'invalid_request', param })
   })
 
@@ -205,7 +205,7 @@ describe('a known field', () => {
   })
 })
 
-describe('an unknown field', () => {
+describe('an unknown request field', () => {
   it.each<[Record<string, unknown>, string]>([
     ...[
       'providerOptions user_config context_window_fallbacks compound_custom venice_parameters enable_search',

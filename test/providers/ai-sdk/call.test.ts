@@ -12,7 +12,7 @@ import { choicesOf, fakeModel, optionsFor, runModel, streamOf } from './models.j
 const finish = { type: 'finish', usage: {}, finishReason: { unified: 'stop', raw: 'stop' } }
 const text = (delta: string) => ({ type: 'text-delta', id: 't', delta })
 
-describe('the settings', () => {
+describe('the settings of the AI SDK adapter', () => {
   it('are checked at once', () => {
     expect(() => aiSdk({ model: 'gpt' } as never)).toThrow(TypeError)
     expect(() => aiSdk(undefined as never)).toThrow(
@@ -29,14 +29,14 @@ describe('the settings', () => {
     )
   })
 
-  it('may make the model later', async () => {
+  it('may create the model later', async () => {
     const adapter = aiSdk({ model: async () => fakeModel({ parts: [finish] }) })
     expect(await runCall(adapter)).toMatchObject({ terminated: true })
   })
 })
 
-describe('the model', () => {
-  it('is made for each call from its name and the only key that the call has', async () => {
+describe('an AI SDK model', () => {
+  it('is created for each call from its name and the only key that the call has', async () => {
     const made: unknown[] = []
     const adapter = aiSdk({
       model: (...call) => {
@@ -61,7 +61,7 @@ describe('the model', () => {
     expect(model.calls).toMatchObject([{ headers: trace }])
   })
 
-  it('learns nothing about the caller’s key', async () => {
+  it("learns nothing about the caller's key", async () => {
     const { options } = await optionsFor({ user: 'u' })
     expect(Object.keys(options)).toEqual(['prompt'])
   })
@@ -74,7 +74,7 @@ describe('the model', () => {
     },
   )
 
-  it('is the host’s fault if it cannot be made, and the error is passed on unchanged', async () => {
+  it("is the host's fault if it cannot be created, and the error is passed on unchanged", async () => {
     const fault = new TypeError('no such package')
     const makers = [
       async () => {
@@ -88,14 +88,14 @@ describe('the model', () => {
   })
 
   it.each([undefined, 'openai/gpt-4o-mini', () => fakeModel(), { specificationVersion: 'v3', doEmbed() {} }])(
-    'is the host’s fault if it is not a language model: %o',
+    "is the host's fault if it is not a language model: %o",
     async (made) => {
       const model = () => made as never
       await expect(runCall(aiSdk({ model }))).rejects.toThrow('model() returned no language model')
     },
   )
 
-  it('fails the call with the provider’s error if that is why it cannot be made', async () => {
+  it("fails the call with the provider's error if that is why it cannot be created", async () => {
     const model = () => {
       throw new ProviderError('status', 'No key', { status: 401 })
     }
@@ -103,7 +103,7 @@ describe('the model', () => {
   })
 })
 
-describe('an abort', () => {
+describe('aborting an AI SDK call', () => {
   it('ends a call whose model ignores it, and a stream that arrives too late', async () => {
     const controller = new AbortController()
     let cancelled = () => {}
@@ -141,7 +141,7 @@ describe('an abort', () => {
   })
 })
 
-describe('reading', () => {
+describe('reading from an AI SDK model', () => {
   it('waits for the promise that take returns', async () => {
     let pulled = 0
     const stream = new ReadableStream(
@@ -222,7 +222,7 @@ const apiError = (fields: object) =>
 
 const withCode = (code: string) => Object.assign(new Error(code), { code })
 
-describe('an error thrown by a model', () => {
+describe('an error thrown by an AI SDK model', () => {
   it.each([
     [
       'a status with a message',
@@ -319,7 +319,7 @@ function failing(error: unknown): ReadableStream<unknown> {
   return new ReadableStream({ start: (source) => source.error(error) })
 }
 
-describe('a real model', () => {
+describe('a real AI SDK model', () => {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta, finish_reason }] })}\n\n`
   const wire = Buffer.from(
@@ -340,7 +340,7 @@ describe('a real model', () => {
   it.each([
     ['top_k', { top_k: 5 }],
     ['response_format', { response_format: { type: 'json_schema', json_schema: { schema: {} } } }],
-  ])('that ignores %s has that reported with its reply', async (param, asked) => {
+  ])('that ignores %s has this reported with its reply', async (param, asked) => {
     const fetch = async (_url: unknown, { body }: RequestInit = {}) =>
       String(body).includes('"stream":true')
         ? new Response(wire, { headers: { 'content-type': 'text/event-stream' } })

@@ -16,7 +16,7 @@ const stream = (parts: readonly unknown[], version: Version = 'v3', provider?: s
 const deltasOf = async (parts: readonly unknown[]) =>
   choicesOf((await stream(parts)).events).map((choice) => (choice as { delta: unknown }).delta)
 
-describe('a stream', () => {
+describe('an AI SDK stream', () => {
   it.each(['v2', 'v3', 'v4'] as const)('of %s becomes chunks, a finish and usage', async (version) => {
     const usage = version === 'v2' ? flat : nested
     const { events, terminated } = await stream(
@@ -214,14 +214,14 @@ describe('a stream', () => {
     expect((await stream([{ type: 'error', error }])).error).toMatchObject({ reason: 'invalid-response' })
   })
 
-  it('reports Google’s reason for a dropped tool call, which version 2 has no place for', async () => {
+  it("reports Google's reason for a dropped tool call, which version 2 has no field for", async () => {
     const ends = { type: 'finish', usage: { inputTokens: 3, outputTokens: 4 }, finishReason: 'error' }
     const { events } = await stream([ends], 'v2', 'google.generative-ai')
     expect(choicesOf(events).at(-1)).toMatchObject({ native_finish_reason: 'MALFORMED_FUNCTION_CALL' })
   })
 })
 
-describe('usage', () => {
+describe('AI SDK usage', () => {
   const finish = (usage: unknown, providerMetadata?: object) => ({
     type: 'finish',
     usage,
@@ -257,7 +257,7 @@ describe('usage', () => {
     expect(await v2({ ...apart, totalTokens: 29, reasoningTokens: 3 })).toMatchObject({ prompt: 21 })
   })
 
-  it('of version 2 depends on the package’s report, not on the name that the host chose', async () => {
+  it("of version 2 depends on the package's report, not on the name that the host chose", async () => {
     const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 8 }
     for (const name of ['bedrock', 'anthropic', 'my-anthropic-gateway']) {
       expect(await v2(usage, `${name}.chat`, { [name]: {} })).toMatchObject({ prompt: 10, cached: 8 })
@@ -288,7 +288,7 @@ describe('usage', () => {
     )
   })
 
-  it('has audio and image tokens if the provider’s own report has them', async () => {
+  it("has audio and image tokens if the provider's own report has them", async () => {
     const counts = { inputTokens: { total: 30 }, outputTokens: { total: 20 } }
     const later = async (raw: unknown) => usageOf((await stream([finish({ ...counts, raw })])).events)[0]
     const media = { prompt: 30, completion: 20, audioInput: 4, imageInput: 6, audioOutput: 5, imageOutput: 7 }
@@ -367,8 +367,8 @@ describe('usage', () => {
   })
 })
 
-describe('a result', () => {
-  it('is one completion and its usage', async () => {
+describe('an AI SDK result', () => {
+  it('becomes one completion and its usage', async () => {
     const result = {
       content: [
         { type: 'reasoning', text: 'Hm' },

@@ -9,7 +9,7 @@ const promptOf = async (messages: readonly object[], version: Version = 'v3', su
   return error ?? options.prompt
 }
 
-describe('the prompt', () => {
+describe('the AI SDK prompt', () => {
   it('has the right form for each role', async () => {
     const call = (id: string, name: string) => ({
       id,
@@ -145,7 +145,7 @@ describe('the prompt', () => {
     ])
   })
 
-  it('marks the end of a cache', async () => {
+  it('marks the end of a cached prefix', async () => {
     const content = [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }]
     const providerOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
     expect(
@@ -160,8 +160,8 @@ describe('the prompt', () => {
   })
 })
 
-describe('the settings', () => {
-  it('have the specification’s names', async () => {
+describe('the settings of an AI SDK call', () => {
+  it("have the specification's names", async () => {
     const { options } = await optionsFor({
       max_completion_tokens: 9,
       temperature: 0.5,
@@ -265,7 +265,7 @@ describe('the settings', () => {
   })
 })
 
-describe('a warning about an ignored option', () => {
+describe('an AI SDK warning about an ignored option', () => {
   const tool = { type: 'function', function: { name: 'look' } }
   const REQUESTS = [
     ['topK', 'top_k', { top_k: 5 }],
@@ -304,7 +304,7 @@ describe('a warning about an ignored option', () => {
     return ignored[0]
   }
 
-  it.each(REQUESTS)('for %s reports %s, and the reply goes on', async (name, param, asked) => {
+  it.each(REQUESTS)('for %s reports %s, and the reply continues', async (name, param, asked) => {
     const reported = ignoring(param)
     expect(await told({ type: 'unsupported-setting', setting: name }, asked, 'v2')).toEqual(reported)
     expect(await told({ type: 'unsupported', feature: name }, asked, 'v3')).toEqual(reported)

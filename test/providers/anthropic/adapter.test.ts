@@ -28,8 +28,8 @@ afterEach(async () => {
   await upstream.close()
 })
 
-describe('a request', () => {
-  it('is sent to /messages with the key, the version and the host’s headers', async () => {
+describe('a request of the Anthropic adapter', () => {
+  it("is sent to /messages with the key, the version and the host's headers", async () => {
     const adapter = connect({ apiKey: 'sk-host', headers: { 'anthropic-beta': 'some-beta' } })
     expect(await runCall(adapter)).toMatchObject({ terminated: true })
     const [request] = upstream.requests
@@ -49,7 +49,7 @@ describe('a request', () => {
     })
   })
 
-  it('carries the trace context of its call, in place of one among the host’s headers', async () => {
+  it("carries the trace context of its call, in place of one among the host's headers", async () => {
     const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' }
     await runCall(connect({ headers: { traceparent: 'of-the-host' } }), { trace })
     expect(upstream.requests[0]?.headers).toMatchObject(trace)
@@ -66,14 +66,14 @@ describe('a request', () => {
     expect(request?.body).not.toHaveProperty('stream')
   })
 
-  it('uses the route’s secret before the adapter’s own, and under byok only the caller’s', async () => {
+  it("uses the route's secret before the adapter's own, and under byok only the caller's", async () => {
     const adapter = connect({ apiKey: 'sk-host' })
     await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
     await runCall(adapter, { auth: { kind: 'byok', secret: createSecret('sk-caller') } })
     expect(upstream.requests.map(({ headers }) => headers['x-api-key'])).toEqual(['sk-route', 'sk-caller'])
   })
 
-  it('is not sent if it cannot be put in the API’s terms', async () => {
+  it("is not sent if it cannot be expressed in the API's terms", async () => {
     const request = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], n: 2 }
     const { error } = await runCall(connect(), { request })
     expect(error).toMatchObject({ reason: 'unsupported-request', param: 'n' })
@@ -81,7 +81,7 @@ describe('a request', () => {
   })
 })
 
-describe('a reply', () => {
+describe('a reply to the Anthropic adapter', () => {
   it('is read in the form in which it came, regardless of the request', async () => {
     upstream.script(
       answerJson({ type: 'message', content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn' }),
@@ -91,7 +91,7 @@ describe('a reply', () => {
     expect(terminated).toBe(true)
   })
 
-  it('may be an error status with the API’s own code', async () => {
+  it("may be an error status with the API's own code", async () => {
     const error = { type: 'rate_limit_error', message: 'Too many' }
     upstream.script(answerJson({ type: 'error', error, request_id: 'req_1' }, 429, { 'retry-after': '12' }))
     expect((await runCall(connect())).error).toMatchObject({
@@ -104,7 +104,7 @@ describe('a reply', () => {
   })
 })
 
-describe('settings', () => {
+describe('settings of the Anthropic adapter', () => {
   it.each([
     [{ apiKey: '' }, 'apiKey'],
     [{ apiKey: 'sk host' }, 'apiKey'],
@@ -118,7 +118,7 @@ describe('settings', () => {
     [{ proxy: 'http://a.example' }, 'proxy is not an option of anthropic; its options are'],
     ['sk-ant', 'anthropic takes an object with apiKey'],
     [{ headers: null }, 'headers must be an object'],
-  ])('%j are rejected at once, by name', (settings, name) => {
+  ])('that are invalid are rejected at once, by name: %j', (settings, name) => {
     expect(() => anthropic(settings as never)).toThrow(TypeError)
     expect(() => anthropic(settings as never)).toThrow(name)
   })

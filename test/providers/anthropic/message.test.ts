@@ -17,7 +17,7 @@ const choiceOf = (body: unknown) => {
   return event?.type === 'completion' ? (event.completion as ChatCompletion).choices[0] : undefined
 }
 
-describe('a whole message', () => {
+describe('a whole Anthropic message', () => {
   it('has its unknown counts of cached tokens reported', () => {
     const usage = { input_tokens: 3, output_tokens: 5, cache_refresh_tokens: 9, cache_read_input_tokens: 4 }
     expect(readMessage(message([], { usage })).at(-1)).toMatchObject({
@@ -25,7 +25,7 @@ describe('a whole message', () => {
     })
   })
 
-  it('is one completion and its usage', () => {
+  it('becomes one completion and its usage', () => {
     expect(readMessage(message([{ type: 'text', text: 'Hello' }]))).toEqual([
       {
         type: 'completion',

@@ -25,7 +25,7 @@ function refusal(run: () => unknown): { reason: string; param: string | undefine
 
 const refused = (param: string) => ({ reason: 'unsupported-request', param })
 
-describe('messages', () => {
+describe("a conversion of messages to Anthropic's format", () => {
   it('sends a plain request with only what the API needs', () => {
     expect(convert({})).toEqual({
       model: 'claude-sonnet-4-5',
@@ -93,7 +93,7 @@ describe('messages', () => {
   it.each([
     ['claude-sonnet-4-5', 'functions_look_0'],
     ['kimi-k2', 'functions.look:0'],
-  ])('spells other providers’ call ids as %s accepts them', (model, id) => {
+  ])("rewrites other providers' call ids as %s accepts them", (model, id) => {
     const given = 'functions.look:0'
     const call = { id: given, type: 'function', function: { name: 'look', arguments: '{}' } }
     const messages = [
@@ -133,7 +133,7 @@ describe('messages', () => {
     ])
   })
 
-  it('sends back signed and encrypted reasoning, and no other', () => {
+  it('sends back signed and encrypted reasoning only', () => {
     const native = convertMessages(
       { role: 'user', content: 'Hi' },
       {
@@ -192,7 +192,7 @@ function image(url: unknown) {
   return { type: 'image_url', image_url: { url, detail: 'auto' } }
 }
 
-describe('a conversation of several providers', () => {
+describe('a conversation of several providers, sent to Anthropic,', () => {
   const turn = (...content: readonly object[]) => ({ role: 'assistant', content })
   const results = (...ids: readonly string[]) => ({
     role: 'user',
@@ -306,7 +306,7 @@ function thoughts() {
   ]
 }
 
-describe('images and files', () => {
+describe("a conversion of images and files to Anthropic's format", () => {
   it('sends inline images as base64 and https images as URLs', () => {
     expect(convertParts(image('data:image/png;base64,AAEC'), image('HTTPS://example.com/a.png'))).toEqual([
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAEC' } },
@@ -373,7 +373,7 @@ describe('images and files', () => {
     ])
   })
 
-  it('applies a mark on a message, as clients of OpenRouter set it, to its last part', () => {
+  it('applies a mark on a message, as OpenRouter clients set it, to its last part', () => {
     const cache_control = { type: 'ephemeral' }
     const marked = { type: 'text', text: 'b', cache_control }
     const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }
@@ -401,7 +401,7 @@ describe('images and files', () => {
   })
 })
 
-describe('tools', () => {
+describe("a conversion of tools to Anthropic's format", () => {
   const tool = { type: 'function', function: { name: 'look', description: 'Looks', strict: true } }
 
   it('sends a function’s schema, or an empty one if it has none', () => {
@@ -450,7 +450,7 @@ describe('tools', () => {
   })
 })
 
-describe('parameters', () => {
+describe("a conversion of parameters to Anthropic's format", () => {
   it('converts limits, stops and sampling', () => {
     expect(
       convert({
@@ -534,7 +534,7 @@ describe('parameters', () => {
   })
 })
 
-describe('reasoning', () => {
+describe('reasoning in a request to Anthropic', () => {
   it('turns an effort into a share of the output on models that think within a budget', () => {
     const thinkingOf = (fields: object) => convert(fields).thinking
     const budget = (budget_tokens: number) => ({ type: 'enabled', budget_tokens })

@@ -38,10 +38,10 @@ const joined = (events: readonly ProviderEvent[], field: string) =>
 const usageOf = (events: readonly ProviderEvent[]) =>
   events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
 
-describe('a streamed message', () => {
+describe('a streamed Anthropic message', () => {
   const events = readAll(richStream)
 
-  it('begins with the role and reports text and reasoning piece by piece', () => {
+  it('starts with the role and reports text and reasoning piece by piece', () => {
     expect(choicesOf(events)[0]).toEqual({
       index: 0,
       delta: { role: 'assistant', content: '' },
@@ -98,7 +98,7 @@ describe('a streamed message', () => {
     ])
   })
 
-  it('finishes with the provider’s own reason, once', () => {
+  it("finishes with the provider's own reason, once", () => {
     const reasons = choicesOf(events).map((choice) => (choice as { finish_reason: unknown }).finish_reason)
     expect(reasons.filter((reason) => reason !== null)).toEqual(['tool_use'])
   })
@@ -145,7 +145,7 @@ describe('a streamed message', () => {
   })
 })
 
-describe('the end of a stream', () => {
+describe('the end of an Anthropic stream', () => {
   it('is signalled only by message_stop', () => {
     const reader = createReader(EVENT_BYTES)
     const read: ProviderEvent[] = []
@@ -153,7 +153,7 @@ describe('the end of a stream', () => {
     expect(reader.end(read)).toBe(false)
   })
 
-  it('is message_stop, and nothing is read after it', () => {
+  it('stops all reading at message_stop', () => {
     const reader = createReader(EVENT_BYTES)
     const read: ProviderEvent[] = []
     expect(reader.read(Buffer.from(frames([messageStop, messageStart()])), read)).toBe(true)
@@ -200,7 +200,7 @@ describe('the end of a stream', () => {
   })
 })
 
-describe('a failure inside a stream', () => {
+describe('a failure inside an Anthropic stream', () => {
   it.each([
     ['overloaded_error', 529],
     ['rate_limit_error', 429],
@@ -251,7 +251,7 @@ describe('a failure inside a stream', () => {
   })
 })
 
-describe('content that cannot be read', () => {
+describe('unreadable content of an Anthropic stream', () => {
   const read = (events: Parameters<typeof frames>[0]) => {
     const found: ProviderEvent[] = []
     createReader(EVENT_BYTES).read(Buffer.from(frames(events)), found)
@@ -277,7 +277,7 @@ describe('content that cannot be read', () => {
     ['below zero', -1],
     ['of no block', 7],
     ['missing', undefined],
-  ])('does not lose the arguments of the block that is open if its index is %s', (_name, index) => {
+  ])('does not lose the arguments of the open block if its index is %s', (_name, index) => {
     const found = read([
       messageStart(),
       blockStart(index as number, { type: 'tool_use', id: 'a', name: 'f', input: {} }),
@@ -311,7 +311,7 @@ describe('content that cannot be read', () => {
     expect(JSON.stringify(found)).not.toContain('of a')
   })
 
-  it('may be a block of a whole message, which is left out', () => {
+  it('may be a block of a whole message, which is omitted', () => {
     const found = readMessage({
       type: 'message',
       content: [

@@ -38,7 +38,7 @@ afterEach(async () => {
 const counts = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }
 const report = { prompt: 11, completion: 7 }
 
-describe('a request', () => {
+describe('a request of the OpenAI-compatible adapter', () => {
   it('has the expected headers and no others', async () => {
     upstream.script(answerEvents([finishChunk()]))
     await runCall(connect({ apiKey: 'sk-host', headers: { 'X-Title': 'Mine' } }))
@@ -70,7 +70,7 @@ describe('a request', () => {
     })
   })
 
-  it('uses the route’s secret before the adapter’s own key, and under byok only the caller’s', async () => {
+  it("uses the route's secret before the adapter's own key, and under byok only the caller's", async () => {
     upstream.script(answerEvents([finishChunk()]))
     const adapter = connect({ apiKey: 'sk-host' })
     await runCall(adapter, { auth: { kind: 'host', secret: createSecret('sk-route') } })
@@ -99,7 +99,7 @@ describe('a request', () => {
   })
 })
 
-describe('settings', () => {
+describe('settings of the OpenAI-compatible adapter', () => {
   it('reject a base URL that cannot be used, and say why', () => {
     for (const [baseUrl, why] of [
       ['api.example.com/v1', 'absolute'],
@@ -139,7 +139,7 @@ describe('settings', () => {
     }
   })
 
-  it('refuses a setting that does not exist, which would do nothing', () => {
+  it('reject a setting that does not exist, which would have no effect', () => {
     const baseUrl = 'https://example.com'
     expect(() => openaiCompatible({ baseUrl, apikey: 'sk-secret' } as never)).toThrow(
       new TypeError('apikey is not an option of openaiCompatible; did you mean apiKey?'),
@@ -156,7 +156,7 @@ describe('settings', () => {
     )
   })
 
-  it('reject an API that is not known', () => {
+  it('reject an unknown API', () => {
     for (const api of ['completions', '', null]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', api: api as never })).toThrow(
         new TypeError("api must be 'chat' or 'responses', or left out."),
@@ -182,7 +182,7 @@ describe('settings', () => {
   })
 })
 
-describe('a reply', () => {
+describe('a reply to the OpenAI-compatible adapter', () => {
   it('is handed over line by line, unparsed, and its usage separately', async () => {
     const chunks = [
       textChunk('', { usage: null }),
@@ -292,7 +292,7 @@ describe('a reply', () => {
     expect(textOf(events)).toBe('a')
   })
 
-  it('has not begun with white space before a JSON body, but is reported for each piece of the body', async () => {
+  it('has not begun with white space before a JSON body, which still counts as a sign of life', async () => {
     let read = () => {}
     const begun = new Promise<void>((resolve) => {
       read = resolve
@@ -367,7 +367,7 @@ describe('a reply', () => {
     expect([textOf(events), terminated]).toEqual(['a', true])
   })
 
-  it('is done at [DONE], although the body goes on, and nothing after it is read', async () => {
+  it('is done at [DONE] although the body goes on, and nothing after it is read', async () => {
     upstream.script([
       { head: 200 },
       { write: `${sse([textChunk('a')])}data: [DONE]\n\n${sse([textChunk('b')])}` },

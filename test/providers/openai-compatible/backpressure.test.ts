@@ -39,7 +39,7 @@ const framings: Record<string, Readonly<Record<string, string>>> = {
 }
 
 for (const [name, headers] of Object.entries(framings)) {
-  describe(`${name}, read slowly`, () => {
+  describe(`${name}, read slowly,`, () => {
     it('is not read while a take is pending, so that the provider is held up', async () => {
       const piece = sse([textChunk('x'.repeat(1_000))]).repeat(50)
       const total = 32 * 1024 * 1024
@@ -118,7 +118,7 @@ for (const [name, headers] of Object.entries(framings)) {
   })
 }
 
-describe('a pending take', () => {
+describe("an adapter's pending take", () => {
   it('holds up the end of the call', async () => {
     const blocked = deferred()
     const last = deferred()

@@ -32,7 +32,7 @@ async function startHastyProvider() {
   return { adapter, sockets }
 }
 
-it('sends nothing behind a request that its provider answered without reading it', async () => {
+it('the OpenAI-compatible adapter sends nothing more of a request that its provider answered without reading it', async () => {
   const { adapter, sockets } = await startHastyProvider()
   const messages = [{ role: 'user', content: LONG }]
   for (const calls of [1, 2]) {

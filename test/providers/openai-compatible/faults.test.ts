@@ -49,7 +49,7 @@ function portOf(server: Server): number {
 
 const head = { head: 200, headers: { 'content-type': 'text/event-stream' } }
 
-describe('an HTTP error status', () => {
+describe('an HTTP error status from a provider', () => {
   it('is a failure with the details in its body', async () => {
     const body = {
       error: { message: 'No such thing', type: 'x', param: 'messages', code: 'context_length_exceeded' },
@@ -70,7 +70,7 @@ describe('an HTTP error status', () => {
     expect(error).toMatchObject({ status: 429, retryAfterSeconds: 17, providerMessage: 'Slow down' })
   })
 
-  it('has its body read up to 64 KiB, and is then disconnected', async () => {
+  it('has its body read up to 64 KiB before the adapter disconnects', async () => {
     const { error } = await runScript(async (reply) => {
       reply.head(500)
       while (reply.open) await reply.write('x'.repeat(16_384))
@@ -110,7 +110,7 @@ describe('an HTTP error status', () => {
 
 const DEEP = `{"x":${'['.repeat(200)}${']'.repeat(200)}}`
 
-describe('an invalid reply', () => {
+describe('an invalid reply from a provider', () => {
   const replies: Record<string, Script> = {
     'a redirect': [{ head: 307, headers: { location: 'http://127.0.0.1:1/' } }, 'end'],
     'an encoded body': [{ head: 200, headers: { 'content-encoding': 'gzip' } }, { write: 'x' }, 'end'],
@@ -177,14 +177,14 @@ describe('an invalid reply', () => {
   })
 })
 
-it('reads a reply whose content encoding is identity, in upper or lower case', async () => {
+it('an identity content encoding of a reply is accepted in upper or lower case', async () => {
   const encodings = { 'content-encoding': 'Identity' }
   const { error, events } = await runScript(answerJson({ choices: [] }, 200, encodings), { stream: false })
   expect(error).toBeUndefined()
   expect(events).toMatchObject([{ type: 'completion' }])
 })
 
-describe('a failure inside a reply', () => {
+describe("a failure inside a provider's reply", () => {
   it('may be a frame, reported after everything before it', async () => {
     const frame = { error: { message: 'Overloaded', type: 'server_error', code: 529 } }
     const { error, events } = await runScript([head, { write: sse([textChunk('half'), frame]) }, 'stall'])
@@ -193,7 +193,7 @@ describe('a failure inside a reply', () => {
     await upstream.requests[0]?.closed
   })
 
-  it('may be an empty error, if nothing else is beside it', async () => {
+  it('may be an empty error, if there is nothing beside it', async () => {
     for (const error of ['', {}, false]) {
       const failed = await runScript([head, { write: sse([textChunk('half'), { error }]) }, 'stall'])
       expect(failed.error).toMatchObject({ reason: 'error-frame' })
@@ -239,7 +239,7 @@ describe('a failure inside a reply', () => {
   it.each([
     ['long', { error_message: 'x'.repeat(2_048) }],
     ['beside usage', { error_message: 'Too long', usage: { prompt_tokens: 3, completion_tokens: 0 } }],
-  ])('may be a message in the place of choices, %s', async (_name, words) => {
+  ])('may be a message in place of choices, %s', async (_name, words) => {
     const events = [textChunk('Hel'), { choices: null, error_type: 'BadRequestError', ...words }]
     const { error, terminated } = await runScript([head, { write: `${sse(events)}data: [DONE]\n\n` }, 'end'])
     expect(error).toMatchObject({ reason: 'error-frame' })
@@ -254,7 +254,7 @@ describe('a failure inside a reply', () => {
   })
 })
 
-describe('a connection that fails', () => {
+describe('a failing connection to a provider', () => {
   it('is cut short if it breaks after the head, in the middle of an event, or before the head', async () => {
     const scripts: Script[] = [
       [head, 'reset'],
@@ -337,7 +337,7 @@ describe('a connection that fails', () => {
   })
 })
 
-describe('an abort', () => {
+describe('aborting a provider call', () => {
   it('rejects at once with its reason, and closes the connection', async () => {
     const controller = new AbortController()
     upstream.script([head, { write: sse([textChunk('a')]) }, 'stall'])
@@ -401,7 +401,7 @@ describe('an abort', () => {
   })
 })
 
-describe('a take that fails', () => {
+describe("a failing take of a provider's reply", () => {
   it('ends the call with the error that it threw, and disconnects', async () => {
     const fault = new Error('a fault of the caller')
     const takes = [
@@ -418,7 +418,7 @@ describe('a take that fails', () => {
   })
 })
 
-describe('close', () => {
+describe('closing an adapter', () => {
   it('ends idle connections, and rejects later calls', async () => {
     upstream.script(answerJson({ choices: [] }))
     const adapter = connect()

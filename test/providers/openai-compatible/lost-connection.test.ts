@@ -40,7 +40,7 @@ function reset(connection: Socket): void {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-it('sends a call on a new connection if the kept one was reset before any of it was sent', async () => {
+it('a call is sent on a new connection if the kept one was reset before any of it was sent', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
   await turn()
@@ -52,7 +52,7 @@ it('sends a call on a new connection if the kept one was reset before any of it 
   expect(connections).toHaveLength(2)
 })
 
-it('does not send it again if it was aborted in the meantime', async () => {
+it('a call is not sent again on a new connection if it was aborted in the meantime', async () => {
   const { adapter, connections, calls } = await startProvider()
   await runCall(adapter, settings)
   await turn()

@@ -48,7 +48,7 @@ const ask = (name: string, onTake?: Parameters<typeof runCall>[2], signal?: Abor
     onTake,
   )
 
-it('hands each of many calls its own reply, complete and in order', async () => {
+it('the adapter hands each of many calls its own reply, complete and in order', async () => {
   answerTogether('end')
   const outcomes = await Promise.all(names.map((name) => ask(name)))
   for (const [number, { events, terminated, error }] of outcomes.entries()) {
@@ -58,7 +58,7 @@ it('hands each of many calls its own reply, complete and in order', async () => 
   }
 })
 
-it('hands over nothing while a take of the same call is pending, and everything afterwards', async () => {
+it('the adapter hands over nothing while a take of the same call is pending, and everything afterwards', async () => {
   answerTogether('end')
   const outcomes = await Promise.all(
     names.map(async (name) => {
@@ -73,7 +73,7 @@ it('hands over nothing while a take of the same call is pending, and everything 
   for (const [number, { events }] of outcomes.entries()) expect(textOf(events)).toBe(names[number])
 })
 
-it('keeps little of a reply whose take is pending, however fast the reply comes', async () => {
+it('the adapter keeps little of a reply whose take is pending, however fast the reply arrives', async () => {
   const piece = sse([textChunk('x'.repeat(1_000))]).repeat(50)
   const pieces = 100
   upstream.script(async (reply) => {
@@ -97,7 +97,7 @@ it('keeps little of a reply whose take is pending, however fast the reply comes'
   for (const { events } of outcomes) expect(textOf(events)).toHaveLength(pieces * 50 * 1_000)
 })
 
-it('hands over everything that came before a lost connection, and then its failure', async () => {
+it('the adapter hands over everything that came before a lost connection, and then its failure', async () => {
   answerTogether('hang-up')
   const outcomes = await Promise.all(names.map((name) => ask(name)))
   for (const [number, { events, error }] of outcomes.entries()) {
@@ -106,7 +106,7 @@ it('hands over everything that came before a lost connection, and then its failu
   }
 })
 
-it('hands over nothing more of an aborted call, and everything of the others', async () => {
+it('the adapter hands over nothing more of an aborted call, and everything of the others', async () => {
   answerTogether('end')
   const controller = new AbortController()
   let takenAfter = 0

@@ -150,13 +150,13 @@ it.each([
     reasons,
     answerEvents([textChunk('Hel'), { error: { code: 400, message: 'messages.1.reasoning' } }]),
   ],
-])('%s is final', async (_what, request, script) => {
+])("a provider's refusal with %s is final", async (_what, request, script) => {
   opened.upstream.scriptOnce(script)
   expect((await runCall(opened.adapter, { request })).error).toBeDefined()
   expect(asked()).toHaveLength(1)
 })
 
-it('a long message of a provider is searched quickly', () => {
+it("a provider's long message is searched quickly", () => {
   const said = {
     status: 400,
     providerMessage: 'messages.'.repeat(1_000_000),
@@ -168,7 +168,7 @@ it('a long message of a provider is searched quickly', () => {
   expect(performance.now() - before).toBeLessThan(500)
 })
 
-it.each(['streamUsage', 'reasoningHistory'])('%s must be true or false', (name) => {
+it.each(['streamUsage', 'reasoningHistory'])('the setting %s must be true or false', (name) => {
   expect(() => openaiCompatible({ baseUrl: 'http://127.0.0.1:9/v1', [name]: 'no' })).toThrow(
     `${name} must be true or false`,
   )

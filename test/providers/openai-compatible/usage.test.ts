@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { readUsage } from '../../../src/providers/openai-compatible/usage.js'
 
 describe('readUsage', () => {
-  it('reads OpenAI’s usage', () => {
+  it("reads OpenAI's usage", () => {
     const usage = {
       prompt_tokens: 16,
       completion_tokens: 300,
@@ -70,7 +70,7 @@ describe('readUsage', () => {
     expect(readUsage({ ...usage, total_tokens: 'many' }, 'output')).toMatchObject({ completion: 5 })
   })
 
-  it('finds cached and cache-written tokens in other providers’ fields', () => {
+  it("finds cached and cache-written tokens in other providers' fields", () => {
     const counts = { prompt_tokens: 10, completion_tokens: 1 }
     expect(readUsage({ ...counts, prompt_cache_hit_tokens: 6 }, undefined)?.cached).toBe(6)
     expect(readUsage({ ...counts, cached_tokens: 7 }, undefined)?.cached).toBe(7)
@@ -119,7 +119,7 @@ describe('readUsage', () => {
     expect(readUsage(inside, undefined)).toMatchObject({ prompt: 500, cached: 100, cacheWrite: 20 })
   })
 
-  it('reads counts under Anthropic’s names with Anthropic’s meaning, unless the total shows otherwise', () => {
+  it("reads counts under Anthropic's names with Anthropic's meaning, unless the total shows otherwise", () => {
     const counts = { input_tokens: 500, output_tokens: 5 }
     const cache = { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 }
     expect(readUsage({ ...counts, ...cache }, undefined)).toMatchObject({
