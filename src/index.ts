@@ -10,6 +10,7 @@ export {
   type ProviderErrorReason,
 } from './base/errors.js'
 export { formatCredits, parseCredits } from './base/money.js'
+export { OptionsError, type OptionsErrorCode } from './base/options-error.js'
 export type { Period, PeriodWindow } from './base/periods.js'
 export { createSecret } from './base/secret.js'
 export { version } from './base/version.js'

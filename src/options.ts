@@ -30,10 +30,10 @@ import {
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryCalls, memoryIdempotency } from './memory/index.js'
 import { printFailures } from './print-failures.js'
-import { refuseMisspelt, requireFunction, requireMethods } from './rules/option-checks.js'
+import { functionSchema, optionsSchema, readOptions, withMethods } from './rules/read-options.js'
 import { isReasoningName, REASONING_NAMES } from './rules/reasoning-names.js'
-import { describeFieldless } from './rules/schema-faults.js'
-import { creditsSchema, labelSchema, nameSchema, parseInput } from './rules/schemas.js'
+import { mustBe } from './rules/schema-faults.js'
+import { basePathSchema, creditsSchema, labelSchema, nameSchema } from './rules/schemas.js'
 
 /** The options of a router. The first four are the host's stores; everything else has a default. */
 export interface RouterOptions {
@@ -185,102 +185,119 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   inFlight: 10_000,
 })
 
-const wholeSchema = z.int().min(1)
-const waitSchema = wholeSchema.max(LONGEST_WAIT_MS, {
-  error: `must be at most ${LONGEST_WAIT_MS}: no timer waits longer than 24.8 days`,
-})
-const limitsSchema = z.strictObject(
-  Object.fromEntries(
-    [...Object.keys(DEFAULT_LIMITS), 'inFlightPerAccount', 'inFlightPerCredential'].map((name) => [
-      name,
-      (name.endsWith('Ms') ? waitSchema : wholeSchema).optional(),
-    ]),
-  ),
-)
+const wholeSchema = z.int().min(1).optional()
+const waitSchema = z
+  .int()
+  .min(1)
+  .max(LONGEST_WAIT_MS, {
+    error: `must be at most ${LONGEST_WAIT_MS}: no timer waits longer than 24.8 days`,
+  })
+  .optional()
 
-const byokFeeSchema = z.strictObject({
+const limitsSchema = optionsSchema<Partial<Limits>>({
+  bodyBytes: wholeSchema,
+  bodyBytesInFlight: wholeSchema,
+  memoryBytes: wholeSchema,
+  bodyIdleMs: waitSchema,
+  bodyMs: waitSchema,
+  lookUps: wholeSchema,
+  storeMs: waitSchema,
+  connectMs: waitSchema,
+  idleMs: waitSchema,
+  tokenMs: waitSchema,
+  totalMs: waitSchema,
+  clientStallMs: waitSchema,
+  eventBytes: wholeSchema,
+  replyBytes: wholeSchema,
+  settleWaitMs: waitSchema,
+  settleMs: waitSchema,
+  openStreamAfterMs: waitSchema,
+  holdOutputTokens: wholeSchema,
+  attempts: wholeSchema,
+  inFlight: wholeSchema,
+  inFlightPerAccount: wholeSchema,
+  inFlightPerCredential: wholeSchema,
+})
+
+const byokFeeSchema = optionsSchema<ByokFeeOptions>({
   flat: creditsSchema.optional(),
   basisPoints: z.int().min(0).max(MAX_BYOK_BASIS_POINTS).optional(),
 })
-const idempotencySchema = z.strictObject({
-  store: z.unknown().optional(),
-  ttlMs: wholeSchema.optional(),
+
+const idempotencySchema = optionsSchema<IdempotencyOptions>({
+  store: withMethods<IdempotencyStore>('claim', 'complete', 'abandon').optional(),
+  ttlMs: wholeSchema,
   keepBodies: z.boolean().optional(),
 })
-const responsesSchema = z.strictObject({
-  recall: z
-    .union([
-      z.literal(false),
-      z.strictObject({ maxBytes: z.int().min(MIN_RECALL_BYTES).optional(), ttlMs: wholeSchema.optional() }),
-    ])
-    .optional(),
+
+const recallSchema = optionsSchema<RecallOptions>({
+  maxBytes: z.int().min(MIN_RECALL_BYTES).optional(),
+  ttlMs: wholeSchema,
 })
 
-/** The name of every option. The compiler checks that none is missing. */
-const OPTIONS: readonly string[] = Object.keys({
-  credentials: true,
-  catalogue: true,
-  ledger: true,
-  providers: true,
-  stores: true,
-  envelopes: true,
-  idempotency: true,
-  calls: true,
-  platformAccount: true,
-  neverOverdraw: true,
-  byokFee: true,
-  creditHelp: true,
-  basePath: true,
-  resourceMetadata: true,
-  openapi: true,
-  publicModels: true,
-  limits: true,
-  responses: true,
-  admit: true,
-  reasoningName: true,
-  onEvent: true,
-  traceContext: true,
-  tokenCounter: true,
-  clock: true,
-  newId: true,
-} satisfies Record<keyof StoredRouterOptions, true>)
+const responsesSchema = optionsSchema<ResponsesOptions>({
+  recall: z.union([z.literal(false), recallSchema], 'must be false, or an object').optional(),
+})
 
-const STORE_METHODS = {
-  credentials: ['resolve'],
-  catalogue: ['list', 'get'],
-  ledger: ['hold', 'settle', 'release', 'balance', 'expireHolds'],
-  providers: ['routes'],
-} as const
+const METADATA = 'a whole address, such as resourceMetadata of createConnect(…)'
 
-/** Checks a host's options and adds the defaults. Throws a `TypeError` that names the fault and its place. */
-export function engineOptions(given: RouterOptions | StoredRouterOptions): EngineOptions {
-  if (typeof given !== 'object' || given === null) {
-    throw new TypeError(
-      'createCompatRouter takes an object with credentials, catalogue, ledger and providers, or with stores.',
+/** The options with each store in its place. */
+interface PlacedOptions extends Omit<RouterOptions, 'idempotency'> {
+  readonly stores?: RouterStores
+  readonly idempotency?: IdempotencyOptions
+}
+
+const routerSchema = optionsSchema<PlacedOptions>({
+  stores: z
+    .custom<RouterStores>(
+      isObject,
+      'must be an object with credentials, catalogue, ledger and providers, such as sqliteStores(…)',
     )
-  }
-  refuseFieldless(given, 'options')
-  const options = withStores(given)
-  for (const [name, methods] of Object.entries(STORE_METHODS)) {
-    requireParts(name, options[name as keyof typeof STORE_METHODS], methods)
-  }
-  if (options.envelopes !== undefined) requireParts('envelopes', options.envelopes, ['open'])
-  const idempotency = idempotencyOptions(options.idempotency)
-  if (options.calls !== undefined) requireParts('calls', options.calls, ['record', 'find', 'list'])
-  if (options.tokenCounter !== undefined) requireParts('tokenCounter', options.tokenCounter, ['tally'])
-  refuseMisspelt(options, OPTIONS, 'createCompatRouter')
-  requireBoolean('neverOverdraw', options.neverOverdraw)
-  requireBoolean('openapi', options.openapi)
-  requireBoolean('publicModels', options.publicModels)
-  requireAddress(options.resourceMetadata)
-  requireTraceContext(options.traceContext)
-  requireReasoningName(options.reasoningName)
-  requireFunction('createCompatRouter: admit', options.admit)
-  if (options.onEvent !== false) requireFunction('createCompatRouter: onEvent', options.onEvent)
-  requireFunction('createCompatRouter: newId', options.newId)
-  if (options.clock !== undefined) requireParts('clock', options.clock, ['now', 'after'])
-  const clock = options.clock ?? systemClock
-  const { neverOverdraw = false } = options
+    .optional(),
+  credentials: withMethods<CredentialStore>('resolve'),
+  catalogue: withMethods<CatalogueStore>('list', 'get'),
+  ledger: withMethods<LedgerStore>('hold', 'settle', 'release', 'balance', 'expireHolds'),
+  providers: withMethods<ProviderRegistry>('routes'),
+  envelopes: withMethods<Envelopes>('open').optional(),
+  idempotency: idempotencySchema.optional(),
+  calls: withMethods<CallStore>('record', 'find', 'list').optional(),
+  tokenCounter: withMethods<TokenCounter>('tally').optional(),
+  platformAccount: nameSchema.optional(),
+  neverOverdraw: z.boolean().optional(),
+  byokFee: byokFeeSchema.optional(),
+  creditHelp: labelSchema.optional(),
+  basePath: basePathSchema.optional(),
+  resourceMetadata: z.string(mustBe(METADATA)).refine(isAddress, `must be ${METADATA}`).optional(),
+  openapi: z.boolean().optional(),
+  publicModels: z.boolean().optional(),
+  limits: limitsSchema.optional(),
+  responses: responsesSchema.optional(),
+  admit: functionSchema<Admit>().optional(),
+  reasoningName: z
+    .custom<ReasoningName | ReasoningNaming>(
+      (given) => typeof given === 'function' || isReasoningName(given),
+      `must be one of ${REASONING_NAMES}, or a function that returns one`,
+    )
+    .optional(),
+  onEvent: z
+    .custom<NonNullable<RouterOptions['onEvent']>>(
+      (given) => typeof given === 'function' || given === false,
+      'must be a function, or false',
+    )
+    .optional(),
+  traceContext: z.enum(['read', 'forward']).optional(),
+  clock: withMethods<Clock>('now', 'after').optional(),
+  newId: functionSchema<() => string>().optional(),
+})
+
+function isAddress(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).href === text
+}
+
+/** Checks a host's options and adds the defaults. Throws an `OptionsError` that names the fault and its place. */
+export function engineOptions(given: RouterOptions | StoredRouterOptions): EngineOptions {
+  const options = readOptions(routerSchema, withStores(given), 'createCompatRouter')
+  const { clock = systemClock, idempotency = {}, neverOverdraw = false } = options
   return Object.freeze({
     credentials: options.credentials,
     catalogue: options.catalogue,
@@ -293,10 +310,10 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
       keepBodies: idempotency.keepBodies ?? true,
     },
     calls: options.calls ?? memoryCalls(),
-    platformAccount: read(nameSchema, options.platformAccount ?? 'platform', 'platformAccount'),
+    platformAccount: options.platformAccount ?? 'platform',
     neverOverdraw,
     byokFee: byokFee(options.byokFee),
-    creditHelp: read(labelSchema.optional(), options.creditHelp, 'creditHelp'),
+    creditHelp: options.creditHelp,
     limits: limits(options.limits),
     admit: options.admit,
     reasoningName: options.reasoningName,
@@ -310,34 +327,30 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
   })
 }
 
-/** Takes each store that is not given alone from `stores`. */
-function withStores(options: RouterOptions | StoredRouterOptions): RouterOptions {
-  if (!('stores' in options) || options.stores === undefined) return options as RouterOptions
-  const { stores, ...rest } = options
-  if (typeof stores !== 'object' || stores === null) {
-    throw new TypeError(
-      'createCompatRouter: stores must be an object with credentials, catalogue, ledger and providers, such as sqliteStores(…).',
-    )
-  }
-  const { calls, catalogue, credentials, idempotency, ledger, providers } = stores
+/** Takes each store that is not given alone from `stores`. The schema refuses values that are not objects. */
+function withStores(given: RouterOptions | StoredRouterOptions): unknown {
+  if (!isObject(given)) return given
+  const { stores }: Partial<StoredRouterOptions> = given
+  const idempotency = asIdempotencyOptions(given.idempotency)
+  if (!isObject(stores)) return { ...given, idempotency }
   return {
-    ...rest,
-    credentials: rest.credentials ?? credentials,
-    catalogue: rest.catalogue ?? catalogue,
-    ledger: rest.ledger ?? ledger,
-    providers: rest.providers ?? providers,
-    ...(idempotency !== undefined && { idempotency: withStore(rest.idempotency, idempotency) }),
-    ...(calls !== undefined && { calls: rest.calls ?? calls }),
+    ...given,
+    credentials: given.credentials ?? stores.credentials,
+    catalogue: given.catalogue ?? stores.catalogue,
+    ledger: given.ledger ?? stores.ledger,
+    providers: given.providers ?? stores.providers,
+    idempotency:
+      stores.idempotency === undefined ? idempotency : { store: stores.idempotency, ...idempotency },
+    calls: given.calls ?? stores.calls,
   }
 }
 
-function withStore(
-  given: RouterOptions['idempotency'],
-  store: IdempotencyStore,
-): NonNullable<RouterOptions['idempotency']> {
-  if (given === undefined) return store
-  if (typeof given !== 'object' || given === null || 'claim' in given) return given
-  return { ...given, store: given.store ?? store }
+function isObject<Value>(given: Value): given is Value & object {
+  return typeof given === 'object' && given !== null && !Array.isArray(given) && !(given instanceof Promise)
+}
+
+function asIdempotencyOptions(given: RouterOptions['idempotency']): IdempotencyOptions | undefined {
+  return typeof given === 'object' && given !== null && 'claim' in given ? { store: given } : given
 }
 
 /** A host without a listener sees at least its failures. */
@@ -374,70 +387,17 @@ function counters(
   }
 }
 
-function requireParts(name: string, store: unknown, methods: readonly string[]): void {
-  requireMethods(`createCompatRouter: ${name}`, store, methods)
-}
-
-function idempotencyOptions(given: IdempotencyOptions | IdempotencyStore = {}) {
-  const isStore = typeof given === 'object' && given !== null && 'claim' in given
-  const { store, ...rest } = read(idempotencySchema, isStore ? { store: given } : given, 'idempotency')
-  if (store !== undefined) {
-    requireParts('idempotency.store', store, ['claim', 'complete', 'abandon'])
-  }
-  return { ...rest, store: store as IdempotencyStore | undefined }
-}
-
-function requireBoolean(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'boolean') {
-    throw new TypeError(`createCompatRouter: ${name} must be true or false.`)
-  }
-}
-
-function requireAddress(value: unknown): void {
-  if (value === undefined) return
-  const isHttp = typeof value === 'string' && /^https?:/.test(value)
-  if (isHttp && URL.canParse(value) && new URL(value).href === value) return
-  throw new TypeError(
-    'createCompatRouter: resourceMetadata must be a whole address, such as resourceMetadata of createConnect(…).',
-  )
-}
-
-function requireTraceContext(value: unknown): void {
-  if (value !== undefined && value !== 'read' && value !== 'forward') {
-    throw new TypeError("createCompatRouter: traceContext must be 'read' or 'forward', or left out.")
-  }
-}
-
-function requireReasoningName(value: unknown): void {
-  if (value === undefined || typeof value === 'function' || isReasoningName(value)) return
-  throw new TypeError(
-    `createCompatRouter: reasoningName must be one of ${REASONING_NAMES}, or a function that returns one.`,
-  )
-}
-
-function limits(given: unknown = {}): Limits {
-  const set = Object.entries(read(limitsSchema, given, 'limits')).filter(([, value]) => value !== undefined)
+function limits(given: Partial<Limits> = {}): Limits {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
   return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
 }
 
-function read<Output>(schema: z.ZodType<Output>, given: unknown, name: string): Output {
-  refuseFieldless(given, name)
-  return parseInput(schema, given, `createCompatRouter: ${name}`)
-}
-
-function refuseFieldless(given: unknown, name: string): void {
-  const fault = describeFieldless(given)
-  if (fault !== undefined) throw new TypeError(`createCompatRouter: ${name}: ${fault}`)
-}
-
-/** Returns how much is kept of recent replies, or undefined if nothing is. Throws a `TypeError` for other settings. */
-export function recallBounds(given: unknown = {}): Required<RecallOptions> | undefined {
-  const { recall = {} } = read(responsesSchema, given, 'responses')
+/** Returns how much is kept of recent replies, or undefined if nothing is. */
+export function recallBounds({ recall = {} }: ResponsesOptions = {}): Required<RecallOptions> | undefined {
   if (recall === false) return undefined
   return { maxBytes: recall.maxBytes ?? 64 * MEBIBYTE, ttlMs: recall.ttlMs ?? HOUR_MS }
 }
 
-function byokFee(given: unknown = {}) {
-  const { flat = '0', basisPoints = 0 } = read(byokFeeSchema, given, 'byokFee')
+function byokFee({ flat = '0', basisPoints = 0 }: ByokFeeOptions = {}) {
   return { flat: parseCredits(flat, 'byokFee.flat'), basisPoints: BigInt(basisPoints) }
 }

@@ -33,104 +33,116 @@ describe('the options of a router', () => {
     ],
     ['letters in another order', { legder: 1 }, /did you mean ledger/],
     ['a plural', { onEvents() {} }, /did you mean onEvent/],
-    ['a string instead of a boolean', { neverOverdraw: 'yes' }, /neverOverdraw must be true or false/],
+    [
+      'a string instead of a boolean',
+      { neverOverdraw: 'yes' },
+      /neverOverdraw must be true or false; got "yes"$/,
+    ],
     [
       'an unknown limit',
       { limits: { bodybytes: 1 } },
-      /limits: has no field "bodybytes"; its fields are bodyBytes, .*, inFlightPerCredential$/,
+      /^limits\.bodybytes is not an option of createCompatRouter; did you mean limits\.bodyBytes\?$/,
     ],
-    ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs: must be at least 1$/],
+    ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs must be at least 1; got 0$/],
     [
       'an infinite limit',
       { limits: { totalMs: Number.POSITIVE_INFINITY } },
-      /limits\.totalMs: must be a whole number; got Infinity$/,
+      /limits\.totalMs must be a whole number; got Infinity$/,
     ],
     [
       'a time beyond the maximum of timers',
       { limits: { storeMs: 2 ** 31 } },
-      /limits\.storeMs: must be at most 2147483647: no timer waits longer than 24\.8 days$/,
+      /limits\.storeMs must be at most 2147483647: no timer waits longer than 24\.8 days; got 2147483648$/,
     ],
-    ['limits that are null', { limits: null }, /limits: must be an object; got null$/],
+    ['limits that are null', { limits: null }, /limits must be an object; got null$/],
     [
       'a fee that is not a decimal',
       { byokFee: { flat: 1 } },
-      /byokFee\.flat: must be a decimal string .*quotes$/,
+      /byokFee\.flat must be a decimal string .*; got 1: put it in quotes$/,
     ],
     [
       'a fee above the price',
       { byokFee: { basisPoints: 10_001 } },
-      /byokFee\.basisPoints: must be at most 10,000$/,
+      /byokFee\.basisPoints must be at most 10,000; got 10001$/,
     ],
     [
       'a misspelt fee',
       { byokFee: { flatt: '0.01' } },
-      /byokFee: has no field "flatt"; its fields are flat, basisPoints$/,
+      /^byokFee\.flatt is not .* did you mean byokFee\.flat\?$/,
     ],
     [
       'a misspelt share',
       { byokFee: { basispoints: 500 } },
-      /byokFee: has no field "basispoints"; its fields are flat, basisPoints$/,
+      /^byokFee\.basispoints is not .* did you mean byokFee\.basisPoints\?$/,
     ],
-    ['a fee alone', { byokFee: '0.01' }, /byokFee: must be an object; got a string$/],
-    ['null for a fee', { byokFee: null }, /byokFee: must be an object; got null$/],
+    ['a fee alone', { byokFee: '0.01' }, /byokFee must be an object; got "0.01"$/],
+    ['null for a fee', { byokFee: null }, /byokFee must be an object; got null$/],
     [
       'a misspelt lifetime of replies',
       { idempotency: { ttl: 5 } },
-      /idempotency: has no field "ttl"; its fields are store, ttlMs, keepBodies$/,
+      /^idempotency\.ttl is not .* did you mean idempotency\.ttlMs\?$/,
     ],
     [
       'a lifetime of zero for replies',
       { idempotency: { ttlMs: 0 } },
-      /idempotency\.ttlMs: must be at least 1$/,
+      /idempotency\.ttlMs must be at least 1; got 0$/,
     ],
     [
       'a string instead of a boolean for keepBodies',
       { idempotency: { keepBodies: 'no' } },
-      /idempotency\.keepBodies: must be true or false; got a string$/,
+      /idempotency\.keepBodies must be true or false; got "no"$/,
     ],
-    [
-      'a number instead of a reply store',
-      { idempotency: 5 },
-      /idempotency: must be an object; got a number$/,
-    ],
+    ['a number instead of a reply store', { idempotency: 5 }, /idempotency must be an object; got 5$/],
     [
       'a misspelt setting of responses',
       { responses: { recal: false } },
-      /responses: has no field "recal"; its fields are recall$/,
+      /^responses\.recal is not .* did you mean responses\.recall\?$/,
     ],
     [
       'a misspelt bound of recent replies',
       { responses: { recall: { maxbytes: 100_000 } } },
-      /responses\.recall: has no field "maxbytes"; its fields are maxBytes, ttlMs$/,
+      /^responses\.recall\.maxbytes is not .* did you mean responses\.recall\.maxBytes\?$/,
     ],
     [
       'too little space for recent replies',
       { responses: { recall: { maxBytes: 65_535 } } },
-      /responses\.recall\.maxBytes: must be at least 65,?536$/,
+      /responses\.recall\.maxBytes must be at least 65,?536; got 65535$/,
     ],
-    ['true for the recall of replies', { responses: { recall: true } }, /responses\.recall: /],
+    [
+      'true for the recall of replies',
+      { responses: { recall: true } },
+      /responses\.recall must be false, or an object; got true$/,
+    ],
     ['a counter that cannot count', { tokenCounter: {} }, /tokenCounter has no method tally\(\)/],
     ['null for a counter', { tokenCounter: null }, /tokenCounter is missing; .* with tally/],
     ['an opener that cannot open', { envelopes: {} }, /envelopes has no method open\(\)/],
     ['a clock that cannot wait', { clock: { now: Date.now } }, /clock has no method after\(\)/],
-    ['an empty platform account', { platformAccount: '' }, /platformAccount: must be 1 to 256 bytes/],
+    [
+      'an empty platform account',
+      { platformAccount: '' },
+      /platformAccount must be 1 to 256 bytes .*; got ""$/,
+    ],
     [
       'a platform account with a line break',
       { platformAccount: 'plat\nform' },
-      /platformAccount: .* without control/,
+      /platformAccount .* without control/,
     ],
-    ['a Map of limits', { limits: new Map([['totalMs', 1]]) }, /limits: must be an object; got a Map/],
+    ['a Map of limits', { limits: new Map([['totalMs', 1]]) }, /limits must be an object; got a Map/],
     [
       'a promise of limits',
       { limits: Promise.resolve({}) },
-      /limits: must be an object; got a promise: await/,
+      /limits must be an object; got a promise: await/,
     ],
     ['a promise of a ledger', { ledger: Promise.resolve(memoryLedger()) }, /ledger is a promise: await it/],
-    ['a base path that is a pattern', { basePath: /^\/v1/ }, /basePath must begin with a slash/],
-    ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee: must be an object; got a Map/],
-    ['a Set for idempotency', { idempotency: new Set() }, /idempotency: must be an object; got a Set/],
+    ['a base path that is a pattern', { basePath: /^\/v1/ }, /basePath must be a string; got an object/],
+    ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee must be an object; got a Map/],
+    ['a Set for idempotency', { idempotency: new Set() }, /idempotency must be an object; got a Set/],
     ['a listener that is not a function', { onEvent: 1 }, /onEvent must be a function/],
-    ['an unknown use of trace contexts', { traceContext: true }, /traceContext must be 'read' or 'forward'/],
+    [
+      'an unknown use of trace contexts',
+      { traceContext: true },
+      /traceContext must be "read" or "forward"; got true/,
+    ],
     [
       'an unknown name of reasoning',
       { reasoningName: 'thinking' },
@@ -164,7 +176,7 @@ describe('the options of a router', () => {
 
   it('cannot be a promise', () => {
     const make = () => createCompatRouter(Promise.resolve(stores()) as unknown as RouterOptions)
-    expect(make).toThrow('createCompatRouter: options: must be an object; got a promise: await it first')
+    expect(make).toThrow('createCompatRouter takes an object of options; got a promise: await it first')
   })
 
   it('may have undefined limits, and any number for limits that are not times', async () => {
@@ -173,10 +185,25 @@ describe('the options of a router', () => {
     }).close()
   })
 
-  it('may have additional members, as a spread object of stores has', async () => {
-    const router = make({ database: {}, secrets: {}, ready() {}, close() {} })
-    await router.close()
-  })
+  it.each(['compat/v1', '/a?b', '/a#b', '/a b', 'http://a/b'])(
+    'with the base path %j are refused',
+    (basePath) => {
+      expect(() => make({ basePath })).toThrow(/basePath must begin with a slash/)
+    },
+  )
+
+  it.each(['maxTokens', 'database', 'ready'])(
+    'named %s are refused, because they would do nothing',
+    (name) => {
+      expect(() => make({ [name]: 5 })).toThrow(
+        expect.objectContaining({
+          code: 'unknown_option',
+          field: name,
+          message: expect.stringMatching(/ is not an option of createCompatRouter; its options are stores, /),
+        }),
+      )
+    },
+  )
 
   it('accept a reply store alone or in an object', async () => {
     await make({ idempotency: memoryIdempotency() }).close()

@@ -1,14 +1,16 @@
 import type { ServerResponse } from 'node:http'
+import { z } from 'zod'
 import type { Admin } from '../admin/index.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { RouterEvent } from '../contracts/index.js'
-import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
-import { requireClock, requireFunction } from '../rules/option-checks.js'
+import { pathOf, pathUnder, withoutTrailingSlashes } from '../http/match.js'
+import { functionSchema, optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
+import { basePathSchema } from '../rules/schemas.js'
 import { assetsFolder } from './assets.js'
 import { endpoints } from './endpoints/index.js'
 import { createOwnTurns } from './own-turns.js'
 import { createPages } from './pages.js'
-import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
+import { type ConsoleRequest, checkOrigin, originSchema, readBody } from './request.js'
 import type { Endpoint, EndpointRequest, Services } from './serving/endpoint.js'
 import { createEventLog } from './serving/event-log.js'
 import { HttpError, notFound, toHttpError } from './serving/http-error.js'
@@ -57,9 +59,10 @@ const SIGN_IN_HINT = 'Sign in to this service, then open the console again.'
  * router to its `observe`. Its only state is the newest events, in memory. Throws a `TypeError` that names the missing or
  * invalid option.
  */
-export function createConsole(options: ConsoleOptions): Console {
-  const { admin, authorise } = checkOptions(options)
-  const basePath = normaliseBasePath(options.basePath ?? '')
+export function createConsole(given: ConsoleOptions): Console {
+  const options = readOptions(consoleSchema, given, 'createConsole')
+  const { admin, authorise } = options
+  const basePath = withoutTrailingSlashes(options.basePath ?? '')
   const log = createEventLog()
   const routers = new ObservedRouters()
   const services: Services = {
@@ -156,42 +159,25 @@ export function createConsole(options: ConsoleOptions): Console {
   )
 }
 
-function checkOptions(options: ConsoleOptions): ConsoleOptions {
-  if (typeof options?.authorise !== 'function') {
-    throw new TypeError(
-      'createConsole needs authorise: a function of the request that returns an operator ({ kind: "operator" }), a user ({ kind: "user", account }) or, if nobody is signed in, undefined. There is no default, since an operator may move credits. oneTimeSignIn() makes one for a single operator.',
-    )
-  }
-  if (typeof options.admin?.entries !== 'function') {
-    throw new TypeError('createConsole needs admin: createAdmin(stores) from compat-router/admin')
-  }
-  requireClock('createConsole', options.clock, ['now'])
-  if (options.signInHint !== undefined && typeof options.signInHint !== 'string') {
-    throw new TypeError('createConsole: signInHint must be a string.')
-  }
-  requireFunction('createConsole: publish', options.publish)
-  if (options.origin !== undefined && !isOrigin(options.origin)) throw new TypeError(`origin ${ORIGIN_FORM}`)
-  if (options.routerPath !== undefined && !/^\/[^/?#\s]/.test(options.routerPath)) {
-    throw new TypeError("routerPath must be a path on the console's origin, such as /compat/v1")
-  }
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined) {
-    throw new TypeError(`createConsole has no option ${unknown}; its options are ${OPTIONS.join(', ')}`)
-  }
-  return options
-}
+const AUTHORISE =
+  'must be a function of the request that returns an operator ({ kind: "operator" }), a user ({ kind: "user", account }) or, if nobody is signed in, undefined. There is no default, since an operator may move credits. oneTimeSignIn() makes one for a single operator'
 
-/** The names of all options; the compiler checks that none is missing. */
-const OPTIONS: readonly string[] = Object.keys({
-  admin: true,
-  authorise: true,
-  routerPath: true,
-  basePath: true,
-  origin: true,
-  publish: true,
-  signInHint: true,
-  clock: true,
-} satisfies Record<keyof ConsoleOptions, true>)
+const consoleSchema = optionsSchema<ConsoleOptions>({
+  authorise: z.custom<Authorise>((given) => typeof given === 'function', AUTHORISE),
+  admin: z.custom<Admin>(
+    (given) => typeof Object(given).entries === 'function',
+    'must be createAdmin(stores) from compat-router/admin',
+  ),
+  routerPath: z
+    .string()
+    .regex(/^\/[^/?#\s]/, "must be a path on the console's origin, such as /compat/v1")
+    .optional(),
+  basePath: basePathSchema.optional(),
+  origin: originSchema.optional(),
+  publish: functionSchema<NonNullable<ConsoleOptions['publish']>>().optional(),
+  signInHint: z.string().optional(),
+  clock: withMethods<Clock>('now').optional(),
+})
 
 async function readRequest(
   endpoint: Endpoint,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import { HttpError } from './serving/http-error.js'
 
 export type ConsoleRequest = IncomingMessage & { body?: unknown; originalUrl?: string }
@@ -28,12 +29,13 @@ export function checkOrigin(req: ConsoleRequest, origin: string | undefined): vo
   )
 }
 
-export const ORIGIN_FORM = 'must be only a scheme and a host, such as https://console.example.com'
-
-/** Whether the text is an origin as browsers send it. */
-export function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text
-}
+/** An origin as browsers send it. */
+export const originSchema = z
+  .string()
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).origin === text,
+    'must be only a scheme and a host, such as https://console.example.com',
+  )
 
 function isOwn(from: string, req: ConsoleRequest, origin: string | undefined): boolean {
   if (origin !== undefined) return from === origin

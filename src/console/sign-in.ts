@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
-import { normaliseBasePath, pathOf, pathUnder } from '../http/match.js'
-import { requireClock } from '../rules/option-checks.js'
-import { parseInput } from '../rules/schemas.js'
-import { type ConsoleRequest, checkOrigin, isOrigin, ORIGIN_FORM, readBody } from './request.js'
+import { pathOf, pathUnder, withoutTrailingSlashes } from '../http/match.js'
+import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
+import { basePathSchema } from '../rules/schemas.js'
+import { type ConsoleRequest, checkOrigin, originSchema, readBody } from './request.js'
 import { HttpError, toHttpError } from './serving/http-error.js'
 import { send, sendError, sendJson } from './serving/reply.js'
 import { type Authorise, type ConsoleViewer, viewerSchema } from './serving/viewer.js'
@@ -46,15 +46,15 @@ const SECRET_BYTES = 32
 const MAX_KEPT = 100
 const HINT = 'Get a new link from the same source as the last one.'
 
-const lifeSchema = z.int().positive()
-const optionsSchema = z.strictObject({
+const lifeSchema = z.int().positive().optional()
+const signInSchema = optionsSchema<OneTimeSignInOptions>({
   viewer: viewerSchema.optional(),
-  linkMs: lifeSchema.optional(),
-  sessionMs: lifeSchema.optional(),
+  linkMs: lifeSchema,
+  sessionMs: lifeSchema,
   hint: z.string().optional(),
-  basePath: z.string().optional(),
-  origin: z.string().refine(isOrigin, ORIGIN_FORM).optional(),
-  clock: z.custom<Clock>().optional(),
+  basePath: basePathSchema.optional(),
+  origin: originSchema.optional(),
+  clock: withMethods<Clock>('now').optional(),
 })
 
 /**
@@ -63,12 +63,11 @@ const optionsSchema = z.strictObject({
  * that names the invalid option.
  */
 export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
-  const options = parseInput(optionsSchema, given, 'oneTimeSignIn')
+  const options = readOptions(signInSchema, given, 'oneTimeSignIn')
   const viewer = options.viewer ?? { kind: 'operator' }
   const clock = options.clock ?? systemClock
-  requireClock('oneTimeSignIn', clock, ['now'])
   const sessionMs = options.sessionMs ?? 12 * HOUR_MS
-  const basePath = normaliseBasePath(options.basePath ?? '')
+  const basePath = withoutTrailingSlashes(options.basePath ?? '')
   const hint = options.hint ?? HINT
   const links = new Expiring(clock, options.linkMs ?? HOUR_MS)
   const sessions = new Expiring(clock, sessionMs)

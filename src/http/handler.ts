@@ -10,7 +10,7 @@ import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallTools, type HostRequest, HttpCall } from './call.js'
 import { preflightHeaders } from './cors.js'
-import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from './match.js'
+import { extraVersion, PathTable, pathOf, pathUnder, withoutTrailingSlashes } from './match.js'
 import { HttpReply, type ReplyTools } from './reply.js'
 import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
@@ -52,7 +52,7 @@ const NOT_NODES =
  * that it could answer or end.
  */
 export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpHandlerOptions): HttpHandler {
-  const basePath = normaliseBasePath(options.basePath ?? '')
+  const basePath = withoutTrailingSlashes(options.basePath ?? '')
   const onFault: HttpHandlerOptions['onFault'] = (where, error, requestId) => {
     try {
       options.onFault(where, error, requestId)

@@ -124,17 +124,8 @@ function endOfPrefix(prefix: string, path: string): number | undefined {
   return end
 }
 
-/** Checks a base path and removes its trailing slashes. Throws a `TypeError` if no request could match it. */
-export function normaliseBasePath(basePath: string): string {
-  if (typeof basePath !== 'string' || (basePath !== '' && !/^\/[^?#\s]*$/.test(basePath))) {
-    throw new TypeError(
-      `basePath must begin with a slash and contain no query, fragment or white space, such as '/compat/v1'; got ${JSON.stringify(basePath)}`,
-    )
-  }
-  return withoutTrailingSlashes(basePath)
-}
-
-function withoutTrailingSlashes(path: string): string {
+/** Returns a mount path as requests are compared with it. */
+export function withoutTrailingSlashes(path: string): string {
   let end = path.length
   while (end > 0 && path.charCodeAt(end - 1) === SLASH) end--
   return path.slice(0, end)

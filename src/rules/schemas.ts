@@ -3,7 +3,7 @@ import { invalidInput } from '../base/invalid-input.js'
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
-import { resembles } from './option-checks.js'
+import { resembles } from './read-options.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
@@ -33,6 +33,14 @@ export const nameSchema = z
   .refine(
     (text) => text !== '' && Buffer.byteLength(text) <= MAX_NAME_BYTES && !UNPRINTABLE_PATTERN.test(text),
     `must be 1 to ${MAX_NAME_BYTES} bytes of text without control characters or direction overrides`,
+  )
+
+/** The path that a host mounts something at. */
+export const basePathSchema = z
+  .string()
+  .regex(
+    /^(?:\/[^?#\s]*)?$/,
+    "must begin with a slash and contain no query, fragment or white space, such as '/compat/v1'",
   )
 
 /** Text that people read. */

@@ -561,10 +561,12 @@ describe('createConsole', () => {
   it('requires authorise, which has no default', () => {
     const make = (options: object) => () => createConsole(options as never)
     expect(make({ admin: bench.admin })).toThrow(TypeError)
-    expect(make({ admin: bench.admin })).toThrow(/needs authorise.*There is no default/)
-    expect(make({ admin: bench.admin, authorise: true })).toThrow(/needs authorise/)
-    expect(() => createConsole(undefined as never)).toThrow(/needs authorise/)
-    expect(make({ authorise })).toThrow(/needs admin: createAdmin\(stores\)/)
+    expect(make({ admin: bench.admin })).toThrow(
+      /authorise must be a function of the request .*There is no default/,
+    )
+    expect(make({ admin: bench.admin, authorise: true })).toThrow(/authorise must be a function/)
+    expect(() => createConsole(undefined as never)).toThrow(/createConsole takes an object of options/)
+    expect(make({ authorise })).toThrow(/admin must be createAdmin\(stores\)/)
   })
 
   it('refuses invalid options', () => {

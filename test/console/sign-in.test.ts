@@ -228,23 +228,23 @@ describe('oneTimeSignIn', () => {
   it.each<[object | null, RegExp]>([
     [
       { linkMs: '3600000' },
-      /^oneTimeSignIn\.linkMs: must be a whole number; got a string: remove the quotes/,
+      /^oneTimeSignIn: linkMs must be a whole number; got "3600000": remove the quotes$/,
     ],
-    [{ linkMs: -1 }, /^oneTimeSignIn\.linkMs: must be above 0/],
-    [{ linkMs: 0 }, /^oneTimeSignIn\.linkMs: must be above 0/],
-    [{ linkMs: Number.NaN }, /^oneTimeSignIn\.linkMs: must be a whole number; got NaN/],
-    [{ sessionMs: '1h' }, /^oneTimeSignIn\.sessionMs: must be a whole number; got a string/],
+    [{ linkMs: -1 }, /^oneTimeSignIn: linkMs must be above 0; got/],
+    [{ linkMs: 0 }, /^oneTimeSignIn: linkMs must be above 0; got/],
+    [{ linkMs: Number.NaN }, /^oneTimeSignIn: linkMs must be a whole number; got NaN/],
+    [{ sessionMs: '1h' }, /^oneTimeSignIn: sessionMs must be a whole number; got "1h"$/],
     [
       { sessionMs: Number.POSITIVE_INFINITY },
-      /^oneTimeSignIn\.sessionMs: must be a whole number; got Infinity/,
+      /^oneTimeSignIn: sessionMs must be a whole number; got Infinity/,
     ],
-    [{ viewer: { kind: 'admin' } }, /^oneTimeSignIn\.viewer\.kind: must be "operator" or "user"/],
-    [{ viewer: { kind: 'user' } }, /^oneTimeSignIn\.viewer\.account: is missing/],
-    [{ origin: 'example.com' }, /^oneTimeSignIn\.origin: must be only a scheme and a host, such as https:/],
-    [{ hint: 5 }, /^oneTimeSignIn\.hint: must be a string; got a number/],
-    [{ basePath: 'console' }, /^basePath must begin with a slash/],
-    [{ linkms: 5 }, /^oneTimeSignIn: has no field "linkms"; its fields are viewer, linkMs, sessionMs/],
-    [null, /^oneTimeSignIn: must be an object; got null/],
+    [{ viewer: { kind: 'admin' } }, /^oneTimeSignIn: viewer\.kind must be "operator" or "user"/],
+    [{ viewer: { kind: 'user' } }, /^oneTimeSignIn: viewer\.account is missing/],
+    [{ origin: 'example.com' }, /^oneTimeSignIn: origin must be only a scheme and a host, such as https:/],
+    [{ hint: 5 }, /^oneTimeSignIn: hint must be a string; got 5: put/],
+    [{ basePath: 'console' }, /^oneTimeSignIn: basePath must begin with a slash/],
+    [{ linkms: 5 }, /^linkms is not an option of oneTimeSignIn; did you mean linkMs\?$/],
+    [null, /^oneTimeSignIn takes an object of options; got null$/],
   ])('refuses %j', (options, message) => {
     const make = () => oneTimeSignIn(options as OneTimeSignInOptions)
     expect(make).toThrow(TypeError)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { extraVersion, normaliseBasePath, PathTable, pathOf, pathUnder } from '../../src/http/match.js'
+import { extraVersion, PathTable, pathOf, pathUnder, withoutTrailingSlashes } from '../../src/http/match.js'
 import { testEndpoints } from './fixture.js'
 
 describe('the path of a request target', () => {
@@ -37,15 +37,9 @@ describe('a base path', () => {
   })
 
   test('loses its trailing slashes', () => {
-    expect(normaliseBasePath('/compat/v1//')).toBe('/compat/v1')
-    expect(normaliseBasePath('/')).toBe('')
-    expect(normaliseBasePath('')).toBe('')
-  })
-
-  test.each(['compat/v1', '/a?b', '/a#b', '/a b', 'http://a/b'])('%j is refused by name', (basePath) => {
-    expect(() => normaliseBasePath(basePath)).toThrow(
-      expect.objectContaining({ name: 'TypeError', message: expect.stringContaining('basePath') }),
-    )
+    expect(withoutTrailingSlashes('/compat/v1//')).toBe('/compat/v1')
+    expect(withoutTrailingSlashes('/')).toBe('')
+    expect(withoutTrailingSlashes('')).toBe('')
   })
 })
 

@@ -436,12 +436,12 @@ describe('an invalid argument', () => {
     [
       'a clock of the console',
       () => createConsole({ ...pages, clock: Date.now as never }),
-      'createConsole: clock has no method now().',
+      'createConsole: clock has no method now()',
     ],
     [
       'a clock of a sign-in',
       () => oneTimeSignIn({ clock: {} as never }),
-      'oneTimeSignIn: clock has no method now().',
+      'oneTimeSignIn: clock has no method now()',
     ],
     [
       'parameters of an adapter',
@@ -524,7 +524,7 @@ describe('an invalid argument', () => {
     [
       'a hint of the console',
       () => createConsole({ ...pages, signInHint: 1 as never }),
-      'createConsole: signInHint must be a string.',
+      'createConsole: signInHint must be a string; got 1: put it in quotes',
     ],
   ])('as %s is refused at once', (_, make, message) => {
     expect(messageOf(make)).toBe(message)
