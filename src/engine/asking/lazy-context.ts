@@ -1,6 +1,6 @@
 import type { CallContext } from '../../contracts/context.js'
 
-/** A context whose signal is made when it is first asked for, since most stores never do. */
+/** A context that creates its signal only when it is first read, since most stores never read it. */
 export class LazyContext implements CallContext {
   private controller: AbortController | undefined
   /** Whether the answer is no longer wanted. */

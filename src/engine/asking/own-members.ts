@@ -5,7 +5,7 @@ import type { ProviderRegistry, Route } from '../../contracts/providers.js'
 import type { Limit } from '../../contracts/usage-limits.js'
 import { andThen } from './within.js'
 
-/** A member that a host's object lacks is undefined here, whatever some dependency has put on `Object.prototype`. */
+/** A member that a host's object lacks is undefined here, even if some dependency has put it on `Object.prototype`. */
 type None<T> = Readonly<Record<keyof T, undefined>>
 
 const NO_MODEL: None<Model> = {
@@ -82,8 +82,8 @@ const NO_LIMIT: None<Limit> = {
 const NO_MARKUP: None<AccessPrincipal['app']['markup']> = { basisPoints: undefined, flat: undefined }
 
 /**
- * The same options over stores whose models, routes and principals have their own members only. A frozen object is copied
- * once, however often a store hands it out.
+ * Returns the same options over stores whose models, routes and principals have only their own members. A frozen object
+ * is copied once, however often a store returns it.
  */
 export function withOwnMembers(options: EngineOptions): EngineOptions {
   return Object.freeze({
@@ -143,7 +143,7 @@ function own<T extends object>(given: T, none: None<T>): T {
   return isObject(given) ? { ...none, ...given } : given
 }
 
-/** Copies a store's answer. A frozen answer, whose copied parts are frozen too, is copied once. */
+/** Copies a store's answer. A deeply frozen answer is copied only once. */
 function onceIfFrozen<T extends object>(
   copy: (given: T) => T,
   partsOf: (given: T) => readonly unknown[] = () => [],

@@ -9,8 +9,9 @@ import { within } from './within.js'
 export type Asking = Pick<EngineOptions, 'clock' | 'emit' | 'limits'>
 
 /**
- * Asks a store within its deadline. A throw, or no answer in time, becomes a `store-fault` event and the store's 503. If
- * the client had left there is no event, since a store may then give up. A `CompatError` is thrown on unchanged.
+ * Asks a store within its deadline. If it throws or does not answer in time, emits a `store-fault` event and throws the
+ * store's 503. Emits nothing if the client has left, since a store may then give up. Rethrows a `CompatError`
+ * unchanged.
  */
 export function askStore<T>(
   store: StoreName,

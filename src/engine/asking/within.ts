@@ -10,8 +10,8 @@ export class DeadlinePassed extends Error {
 }
 
 /**
- * Rejects with {@link DeadlinePassed} if the answer takes longer, and ignores a later answer. `explain` turns the error
- * into the one for the caller. It is called once.
+ * Rejects with {@link DeadlinePassed} if the answer takes longer, and ignores a later answer. `explain` turns that
+ * error into the one for the caller, and is called once.
  */
 export function within<T>(
   clock: Clock,
@@ -40,14 +40,17 @@ export function within<T>(
   })
 }
 
-/** Calls `run` after the reactions of all promises that are already fulfilled: an answer that is there needs no timer. */
+/**
+ * Calls `run` after the reactions of all promises that are already fulfilled, since an answer that is ready needs no
+ * timer.
+ */
 export function afterReadyAnswers(run: () => void): void {
   void READY.then(run)
 }
 
 const READY = Promise.resolve()
 
-/** Calls `next` with an answer, without waiting if it is not a promise: most stores answer from memory. */
+/** Calls `next` with an answer, without waiting if it is not a promise. Most stores answer from memory. */
 export function andThen<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return isPromise(answer) ? answer.then(next) : next(answer)
 }

@@ -10,7 +10,10 @@ import { cleanLabel, escapeControl } from '../../protocol/text.js'
 import type { Caller } from '../admission/authenticate.js'
 import type { CallLog } from '../events/call-log.js'
 
-/** A request, until no further route gets it. Besides its plan, only this refers to it once the call has begun. */
+/**
+ * A request that is kept until no further route can get it. Once the call has begun, nothing but its plan refers to it
+ * otherwise.
+ */
 export class HeldRequest {
   private held: Asked | undefined
 
@@ -28,7 +31,7 @@ export class HeldRequest {
   }
 }
 
-/** A request that was let in, with everything that a call needs. */
+/** An admitted request, with everything that a call needs. */
 export interface AdmittedCall {
   readonly requestId: string
   readonly operation: Operation
@@ -37,15 +40,15 @@ export interface AdmittedCall {
   readonly request: HeldRequest
   /** Whether the client asked for a stream. */
   readonly stream: boolean
-  /** The names of the parameters that only the host has allowed. */
+  /** The names of the parameters that need the host's permission. */
   readonly unlisted: readonly string[]
   readonly memory: CallMemory
   readonly facts: CallFacts
   readonly log: CallLog
-  /** Whether the call costs at most its hold: by the option of this name, or because its caller has a budget. */
+  /** Whether the call costs at most its hold, because of the option of this name or because its caller has a budget. */
   readonly neverOverdraw: boolean
   readonly plan: Plan
-  /** In the order in which they are to be tried. */
+  /** In the order in which to try them. */
   readonly routes: readonly Route[]
   /** The caller's own provider key. */
   readonly providerKey: Secret | undefined
@@ -53,7 +56,7 @@ export interface AdmittedCall {
   readonly claim: string | undefined
 }
 
-/** The facts of a call for the ledger and the events. Strings from the client are cleaned. */
+/** Returns the facts of a call for the ledger and the events. Strings from the client are cleaned. */
 export function callFacts(
   requestId: string,
   principal: Principal,
@@ -69,10 +72,10 @@ export function callFacts(
   return facts
 }
 
-/** The same with the route that serves the call, and the `id` of its reply. */
+/** Returns the facts of a call with the route that serves it and the `id` of its reply. */
 export function routeFacts(call: CallFacts, { id, provider }: Route, completionId: string): CallFacts {
   const { requestId, account, credentialId, model, appId, claimedAppId, sessionId, user } = call
-  // Written out, since every call passes here and a spread costs microseconds.
+  // Written out, since every call runs this and a spread costs microseconds.
   const facts: Mutable<CallFacts> = {
     requestId,
     account,

@@ -35,9 +35,9 @@ export interface AttemptOptions {
   /** The output tokens that the hold covers. */
   readonly outputTokens: number
   readonly replyId: string
-  /** Of the reply, in Unix seconds. */
+  /** The creation time of the reply, in Unix seconds. */
   readonly created: number
-  /** When the whole call must be over. */
+  /** The deadline of the whole call. */
   readonly deadlineAt: number
   /** Whether no other route will be tried after this one. */
   readonly isLast: boolean
@@ -65,12 +65,12 @@ interface AttemptEnd extends HowItEnded {
 }
 
 const MAX_NAME_CHARS = 64
-/** The part of the memory of all calls that one reply may use to repeat log probabilities. */
+/** The fraction of the memory of all calls that one reply may use to repeat log probabilities. */
 const REPEATED_SHARE = 32
 
 /**
- * One route tried for one call: sends the request, relays the reply to the client, and says how it ended and what that
- * means for the charge.
+ * One route tried for one call. Sends the request, relays the reply to the client, and reports how it ended and what
+ * that means for the charge.
  */
 export class Attempt implements Watched {
   place = -1
@@ -79,26 +79,26 @@ export class Attempt implements Watched {
   readonly quote: Quote
   readonly facts: CallFacts
   readonly reply: Reply
-  /** Set once {@link run} is over, as are the next two. */
+  /** Set once {@link run} is over, like the next two. */
   private result: AttemptEnd | undefined
   private failure: ProviderFailure | undefined
   /** What the attempt says about the route. Undefined if it says nothing. */
   health: CallResult | undefined
-  /** Why it failed, unless the provider refused the request itself. */
+  /** Why it failed. Undefined if the provider refused the request itself. */
   blame: CallFailure | undefined
   private readonly meter: UsageMeter
   private readonly abort = new AbortController()
   private readonly startedAt: number
-  /** Infinity until the first byte of a reply in one body, which may take as long as the call. */
+  /** Infinity until the first byte of a JSON reply, which may take as long as the call. */
   private lastByteAt: number
   private lastTokenAt: number
   private firstTokenAt: number | undefined
   private isOver = false
-  /** Undefined before the call, and once the request was forgotten. */
+  /** Undefined before the call, and once the request was released. */
   private providerCall: Mutable<ProviderCall<ProviderRequest>> | undefined
   /** Whether the first bytes of the stream were sent. */
   private hasOpened = false
-  /** Since when the reply has been waiting for room in memory. */
+  /** When the reply began to wait for room in memory. */
   private fullSince = 0
   private interruption: Interruption | undefined
   private running: { resolve(): void; reject(error: unknown): void } | undefined
@@ -129,14 +129,14 @@ export class Attempt implements Watched {
     this.lastTokenAt = this.lastByteAt
   }
 
-  /** Calls the provider. Settles when its reply has ended, or was interrupted, and its {@link result} is known. */
+  /** Calls the provider. Settles when the reply has ended or was interrupted, and {@link result} is known. */
   run(): Promise<void> {
     const { call, client, outputTokens, parts, route } = this.options
     const { log, operation, plan, providerKey, requestId } = call
     const { limits, traceContext } = parts.options
     log.outputLimit = plan.chosenLimit?.(route, outputTokens)
     return new Promise((resolve, reject) => {
-      // Only the stack and `providerCall` refer to the request, so that it can be forgotten.
+      // Only the stack and `providerCall` refer to the request, so that it can be released.
       const request = plan.requestFor(route, providerKey !== undefined, outputTokens)
       this.running = { resolve, reject }
       if (client.left) this.leave()
@@ -155,7 +155,7 @@ export class Attempt implements Watched {
           stream: call.stream,
           auth:
             providerKey === undefined
-              ? // A member of its own, or an adapter would find one that is on `Object.prototype`. A table may have null.
+              ? // Always an own member: an adapter could otherwise find one on `Object.prototype`. A table may have null.
                 { kind: 'host', secret: route.secret || undefined }
               : { kind: 'byok', secret: providerKey },
           limits: plan.replyBytes === undefined ? limits : { ...limits, replyBytes: plan.replyBytes },
@@ -173,13 +173,13 @@ export class Attempt implements Watched {
     })
   }
 
-  /** The client went away: hang up if the route says so, else read on as if it had stayed. */
+  /** Called when the client has left. Hangs up if the route says so. Otherwise reads on as if the client had stayed. */
   leave(): void {
     const { call, route } = this.options
-    // A client under the same key may still come for the reply.
+    // A client with the same key may still come for the reply.
     if (call.claim !== undefined) return
     this.reply.discard()
-    // Of a reply that has finished only the usage is still to come.
+    // Once a reply has finished, only its usage is still to come.
     if (route.onDisconnect === 'abort' && !this.reply.finished) this.interrupt({ why: 'left' })
   }
 
@@ -201,7 +201,7 @@ export class Attempt implements Watched {
       this.interrupt({ why: 'deadline' })
       return Infinity
     }
-    // A deadline that may begin to run at any moment is never checked later than its own length.
+    // A deadline that can start to run at any moment is checked at least once in its own length.
     let due = Math.min(deadlineAt, now + limits.clientStallMs)
     if (client.blockedSince !== undefined) {
       const stalledAt = client.blockedSince + limits.clientStallMs
@@ -213,7 +213,7 @@ export class Attempt implements Watched {
       return Math.min(due, stalledAt)
     }
     if (call.memory.isWaiting) {
-      // A reply that others keep out of memory is not broken off for it.
+      // A reply is not broken off because others take its memory.
       const goesOnAt = this.fullSince + limits.clientStallMs
       if (now >= goesOnAt) call.memory.goOn()
       return Math.min(due, Math.max(goesOnAt, now + 1))
@@ -234,7 +234,7 @@ export class Attempt implements Watched {
     return due
   }
 
-  /** Reports the result to the log. Call it once, when {@link run} is over. */
+  /** Reports the result to the log. Call this once, when {@link run} is over. */
   report(): void {
     if (this.reply.mends !== undefined) this.reportMends(this.reply.mends)
     if (this.result === undefined) return
@@ -253,13 +253,16 @@ export class Attempt implements Watched {
     )
   }
 
-  /** Whether another route may be tried: nothing of this one has reached the client, and it is not the caller's fault. */
+  /**
+   * Whether another route may be tried: nothing of this one has reached the client, and the failure is not the caller's
+   * fault.
+   */
   get movesOn(): boolean {
     if (this.failure?.movesOn !== true) return false
     return !this.reply.begun || (this.isEmpty(this.end) && !this.options.client.open)
   }
 
-  /** The facts that the truth table asks for. */
+  /** The facts that the truth table needs. */
   callEnd(): CallEnd {
     const { ended, terminated } = this.end
     const { gaveReason, tokenEvents, unreadable } = this.reply
@@ -286,7 +289,7 @@ export class Attempt implements Watched {
     }
   }
 
-  /** The error for the client if the reply is one. */
+  /** The error for the client, if the reply is an error. */
   get error(): CompatError {
     return this.failure === undefined ? brokenOff(this.end) : this.failure.error
   }
@@ -296,7 +299,7 @@ export class Attempt implements Watched {
     return this.result
   }
 
-  /** Accepts the events of one network read. The adapter reads no more until a promise that this returns settles. */
+  /** Accepts the events of one network read. If it returns a promise, the adapter reads no more until that settles. */
   private readonly take = (events: readonly ProviderEvent[], heldBytes = 0): void | Promise<void> => {
     if (this.isOver || this.interruption !== undefined) return
     const { reply } = this
@@ -322,12 +325,12 @@ export class Attempt implements Watched {
     }
     const waiting = bytes === '' ? undefined : this.send(bytes)
     this.openUnreadable()
-    // A provider that broke did so whatever else this read brought: nobody pays an estimate for it.
+    // A provider that broke did so whatever else this read brought, and nobody pays an estimate for it.
     if (reply.failure !== undefined) this.interrupt({ why: 'broken', error: reply.failure })
-    // A usage alone cuts nothing off: it may be that of an error, or of a reply that is done.
+    // A usage alone must not cut the reply off: it may belong to an error, or to a reply that is complete.
     if (broughtToken && !reply.finished && this.isHoldSpent()) this.interrupt({ why: 'cut' })
     const full = this.untilRoom(now, waiting === undefined ? heldBytes : heldBytes + bytes.length)
-    // Little follows the end of the choices, so it is read on without waiting for the client.
+    // Little follows the end of the choices, so it is read without waiting for the client.
     if (reply.finished && !wasFinished) return
     if (waiting === undefined) return full
     return waiting.then(() => {
@@ -347,7 +350,7 @@ export class Attempt implements Watched {
     return client.write(bytes)
   }
 
-  /** Counts what the reply keeps. Returns a promise if it should not grow until there is room. */
+  /** Counts the memory of the reply. Returns a promise if the reply must not grow until there is room. */
   private untilRoom(now: number, heldBytes: number): Promise<void> | undefined {
     const { call, parts } = this.options
     const full = call.memory.keep(this.reply.keptBytes + heldBytes)
@@ -359,7 +362,7 @@ export class Attempt implements Watched {
     })
   }
 
-  /** Forgets the request: this route has it, and no other will get it. */
+  /** Releases the request, since this route has it and no other will get it. */
   private forgetRequest(): void {
     const { providerCall } = this
     if (providerCall === undefined) return
@@ -372,7 +375,10 @@ export class Attempt implements Watched {
     memory.freeRequest()
   }
 
-  /** Opens the stream for unreadable content, so that the error is a frame with its charge: an error status is free. */
+  /**
+   * Opens the stream for unreadable content, so that the error is an event with its charge. An error status would be
+   * free.
+   */
   private openUnreadable(): void {
     const { call, client } = this.options
     if (call.stream && this.reply.unreadable !== undefined) client.openStream()
@@ -381,7 +387,7 @@ export class Attempt implements Watched {
   private interrupt(interruption: Interruption): void {
     if (this.isOver || this.interruption !== undefined) return
     this.interruption = interruption
-    // Not at once, since it may come in the middle of `take`.
+    // Deferred, since this may happen in the middle of `take`.
     queueMicrotask(() => this.finish(false, undefined))
     this.abort.abort()
   }
@@ -406,7 +412,7 @@ export class Attempt implements Watched {
       }
       this.failure = this.readFailure(end)
       this.result = end
-      // Now, because it calls the host's tokenizer, which must not throw after the settlement.
+      // Read now: it calls the host's tokenizer, which must not throw after the settlement.
       this.health = this.readHealth()
       running.resolve()
     } catch (error) {
@@ -414,7 +420,7 @@ export class Attempt implements Watched {
     }
   }
 
-  /** Returns how the attempt ended, once the choices of a reply that counts have been ended too. */
+  /** Returns how the attempt ended. Ends the choices of a reply that counts. */
   private conclude(terminated: boolean, failed: ProviderError | undefined): HowItEnded {
     const how = this.howItEnded(terminated, failed)
     if (how.ended !== 'finished' && how.ended !== 'cut') return how
@@ -427,13 +433,16 @@ export class Attempt implements Watched {
     }
   }
 
-  /** Decides how the attempt ended if several things apply: first an error in the stream, then a proper end, then the rest. */
+  /**
+   * Decides how the attempt ended if several things apply: first an error in the stream, then a proper end, then the
+   * rest.
+   */
   private howItEnded(terminated: boolean, failed: ProviderError | undefined): HowItEnded {
     const { interruption } = this
     const failure = interruption?.why === 'broken' ? interruption.error : failed
     if (failure?.reason === 'error-frame') return { ended: 'broken', failure }
     if (terminated || this.reply.finished) return { ended: 'finished' }
-    // A client can ask for a reply as long as this: without a charge, all that it has got of it would be free.
+    // A client can ask for a reply as long as this. Without a charge, everything that it has received would be free.
     if (failure !== undefined && isReplyTooLong(failure)) return { ended: 'stopped', failure }
     if (failure !== undefined) return { ended: 'broken', failure }
     switch (interruption?.why) {
@@ -457,7 +466,7 @@ export class Attempt implements Watched {
     const { reply, route } = this
     const { unreadable } = reply
     const empty = () => new ProviderError('invalid-response', 'The reply was empty.')
-    // In one body the rest of the reply goes out.
+    // A JSON reply is sent with the rest of its content.
     const unsent = call.stream && (end.ended === 'finished' || end.ended === 'cut')
     const failure =
       end.failure ?? (this.isEmpty(end) ? empty() : undefined) ?? (unsent ? unreadable : undefined)
@@ -480,7 +489,7 @@ export class Attempt implements Watched {
     { firstTokenMs }: AttemptEnd,
   ): CallFailure {
     const { model, plan, requestId, unlisted } = this.options.call
-    // With a first token, the provider has accepted key and model.
+    // A provider that sent a first token has accepted key and model.
     const flaw =
       firstTokenMs === undefined
         ? routeFlaw(failure, {
@@ -492,14 +501,14 @@ export class Attempt implements Watched {
     return { outcome: error.code, why, flaw, requestId, model: model.id }
   }
 
-  /** Whether the provider said that it was done, and had given neither a token nor a finish nor a usage. */
+  /** Whether the provider ended its reply without a token, a finish or a usage. */
   private isEmpty({ ended, terminated }: AttemptEnd): boolean {
     const { gaveReason, tokenEvents } = this.reply
     if (ended !== 'finished' || tokenEvents > 0 || gaveReason) return false
     return !this.meter.reported(terminated)
   }
 
-  /** What the attempt says about the route: nothing if the caller or the router broke it off. */
+  /** What the attempt says about the route. Nothing if the caller or the router interrupted it. */
   private readHealth(): CallResult | undefined {
     const { failure } = this
     const { durationMs, ended, firstTokenMs } = this.end
@@ -510,7 +519,7 @@ export class Attempt implements Watched {
     }
     if (ended !== 'finished') return undefined
     if (firstTokenMs === undefined) return { ok: true }
-    // Over the whole of the call, since a reply may come in one piece.
+    // Measured over the whole call, since a reply may come in one piece.
     const tokens = this.reply.completionAtLeast(Infinity)
     // The machine's clock may have been set back.
     return durationMs > 0
@@ -528,8 +537,8 @@ export class Attempt implements Watched {
 
   /**
    * Whether the output of a stream took the cost above the hold, under `neverOverdraw`. If the input alone did, because
-   * its estimate was too low, cutting the reply would have the client pay the whole hold for nothing: the reply goes on to
-   * where the provider was told to stop, as one in one body does.
+   * its estimate was too low, cutting the reply off would make the client pay the whole hold for nothing. The reply
+   * then continues to the provider's own limit, as a JSON reply does.
    */
   private isHoldSpent(): boolean {
     const { call, holdAmount, quote } = this.options

@@ -50,7 +50,7 @@ export class Call implements LiveCall {
   private readonly replyId: string
   private readonly created: number
   private attempt: Attempt | undefined
-  /** What is left of the caller's own limits. Undefined if the caller has none that headers show. */
+  /** What is left of the caller's own limits. Undefined if there is nothing to show in headers. */
   private limitHeaders: Readonly<Record<string, string>> | undefined
   /** The last route that was tried. */
   private last: Attempt | undefined
@@ -74,7 +74,7 @@ export class Call implements LiveCall {
     this.created = Math.floor(options.wallClock.now() / 1_000)
   }
 
-  /** Runs the call to its end. Rejects with the error for the client if it is an HTTP error. */
+  /** Runs the call to its end. Rejects with the error for the client if nothing was sent yet. */
   async run(): Promise<void> {
     this.writer.onLeave(() => this.attempt?.leave())
     this.parts.inFlight.add(this)
@@ -93,8 +93,8 @@ export class Call implements LiveCall {
   }
 
   /**
-   * Takes the hold again if it is not kept any more. If a limit refuses that, or the balance a call that may cost at most its
-   * hold, nothing more is sent. Other calls go on, as an overdraft.
+   * Takes the hold again if it was lost. Nothing more is sent if a limit refuses it, or if the balance refuses it and
+   * the call may cost at most its hold. Other calls go on as an overdraft.
    */
   async renewHold(): Promise<void> {
     const refusal = await this.credit.renew()
@@ -102,10 +102,10 @@ export class Call implements LiveCall {
     if (refusal.reason === 'limited' || this.call.neverOverdraw) this.attempt?.refuse(refusal)
   }
 
-  /** Ends an open stream with the error; without one, throws it. */
+  /** Ends an open stream with the error. Without an open stream, throws the error. */
   private async fail(caught: unknown): Promise<void> {
     try {
-      // Whatever happened, a hold ends in exactly one of settlement and release.
+      // Whatever happened, every hold ends in exactly one settlement or release.
       if (this.credit.renewing !== undefined) await this.credit.renewing
       await this.credit.release()
       if (!this.client.open) throw withHeaders(caught, this.limitHeaders)
@@ -115,15 +115,15 @@ export class Call implements LiveCall {
       }
       this.endWithError(asCompatError(caught), this.call.log.charge ?? NOTHING_CHARGED)
     } catch (error) {
-      // Nothing else would end the stream, and a proper end would look like a success.
+      // Nothing else would end the stream, and a proper end would look like success.
       if (this.client.open) this.writer.drop()
       throw error
     }
   }
 
   /**
-   * Tries one route after the other until one has said something, or may not be passed over, and concludes with that. A
-   * call that failing routes refuse takes no hold.
+   * Tries one route after the other until one has produced output, or no other may be tried, and concludes with that
+   * one. A call refused by failing routes takes no hold.
    */
   private async tryRoutes(): Promise<void> {
     const { claim, facts: callFacts, model, plan, providerKey, routes } = this.call
@@ -151,16 +151,16 @@ export class Call implements LiveCall {
         }
         if (refusal !== undefined) {
           this.reportRefusal(route, refusal)
-          // The cheapest route is the one that the caller could have got most easily.
+          // The cheapest route is the one that the caller could have used most easily.
           if (refused === undefined || quoted.hold < refused.quoted.hold) refused = { refusal, quoted }
-          // A request counts as one on every route.
+          // A call counts as one request on every route.
           if (refusal.reason === 'limited' && refusal.limit.unit === 'requests') break
           continue
         }
         if (this.isShuttingDown) throw shuttingDown()
         const nobodyWaits = this.client.left && claim === undefined
         if (nobodyWaits) break
-        // The route may have come into trouble while the hold was taken.
+        // The route may have started failing while the hold was taken.
         if (visit?.isProbe === false) {
           if (this.isRefusedBy(route)) continue
           const isSecondTime = position >= routes.length
@@ -177,7 +177,7 @@ export class Call implements LiveCall {
         await attempt.run()
         if (!attempt.movesOn || this.isShuttingDown) return this.conclude(attempt)
       } finally {
-        // Without waiting for the settlement.
+        // Does not wait for the settlement.
         this.attempt = undefined
         if (visit !== undefined && attempt === undefined) health.giveBack(visit)
         else if (visit !== undefined) health.end(visit, attempt?.health, attempt?.blame)
@@ -188,7 +188,7 @@ export class Call implements LiveCall {
     throw refused === undefined ? noRoute(model.id, this.nextProbeInMs) : this.refuse(refused)
   }
 
-  /** Puts on hold what a route needs. Asks again if this process has stood still meanwhile. */
+  /** Takes the hold that a route needs. Asks again if this process was suspended meanwhile. */
   private async secure(quoted: Quote, facts: CallFacts): Promise<HoldRefusal | undefined> {
     const { holds, options } = this.parts
     const refusal = await this.credit.secure(quoted, facts)
@@ -207,7 +207,7 @@ export class Call implements LiveCall {
     )
   }
 
-  /** Returns the error for a call that could not hold what its routes need, and notes the limit that it reached. */
+  /** Returns the error for a call that could not hold what its routes need. Notes the limit that it reached. */
   private refuse({ quoted, refusal }: RefusedRoute): CompatError {
     const { log, plan } = this.call
     if (refusal.reason === 'limited') {
@@ -215,7 +215,7 @@ export class Call implements LiveCall {
       log.limit = { id: limit.id, bucket, unit: limit.unit }
     }
     const left = creditsLeft(refusal)
-    // With the fewest tokens that the input can have, too many would seem to fit.
+    // Assuming the smallest possible input would suggest more output tokens than fit.
     const isExact = plan.leastInput === undefined
     const output = left === undefined || !isExact ? undefined : outputTokensWithin(left, quoted)
     return refusedHold(refusal, {
@@ -224,7 +224,7 @@ export class Call implements LiveCall {
     })
   }
 
-  /** Whether a route refuses the call because it is failing. A caller's own key is no concern of its health. */
+  /** Whether a failing route refuses the call. A caller's own key does not depend on its health. */
   private isRefusedBy(route: Route): boolean {
     const { facts, log, providerKey } = this.call
     if (providerKey !== undefined) return false
@@ -235,7 +235,7 @@ export class Call implements LiveCall {
     return true
   }
 
-  /** Whether a route has come into trouble since the routes were chosen, and another behind it in the queue has not. */
+  /** Whether a route has started failing since the routes were chosen while a later one in the queue has not. */
   private isOvertaken(route: Route, queue: readonly Route[], position: number): boolean {
     const { health } = this.parts
     if (health.troubleOf(route) === undefined) return false
@@ -270,7 +270,7 @@ export class Call implements LiveCall {
     })
   }
 
-  /** Nothing may show a caller the balance, so one without a budget to divide gets the usual output. */
+  /** Nothing may reveal the balance to a caller, so one without a budget to divide gets the usual output. */
   private outputOn(route: Route, input: InputEstimate): OutputRange {
     const { caller, plan } = this.call
     const output = plan.outputOn(route, input)
@@ -299,7 +299,7 @@ export class Call implements LiveCall {
     }
   }
 
-  /** Reports a price of a store's that cannot be read. A missing price has no cause, and is no fault. */
+  /** Reports a price from a store that cannot be read. A missing price has no cause and is not reported. */
   private reportUnreadable(route: Route, cause: unknown): void {
     if (cause === undefined) return
     this.parts.options.emit({
@@ -310,7 +310,7 @@ export class Call implements LiveCall {
     })
   }
 
-  /** Decides what is due, settles or releases it, and then answers the client. */
+  /** Decides what is due, settles or releases the hold, and then answers the client. */
   private async conclude(last: Attempt): Promise<void> {
     if (this.credit.renewing !== undefined) await this.credit.renewing
     const { log, requestId } = this.call
@@ -336,12 +336,12 @@ export class Call implements LiveCall {
     this.answer(decided.reply, await this.settle(charge, facts), last)
   }
 
-  /** Settles the hold. Returns the charge as the ledger posted it, or as it will if it has not answered in time. */
+  /** Settles the hold. Returns the charge as the ledger posted it, or as sent if the ledger has not answered in time. */
   private async settle(charge: Charge, facts: CallFacts): Promise<Charge> {
     const { ledger, options } = this.parts
     const { caller, claim, log, requestId } = this.call
     log.holdAmount = this.credit.amount
-    // From here on nothing may throw before the settlement: neither would it be settled, nor released.
+    // Nothing may throw between here and the settlement, or the hold would be neither settled nor released.
     const { holdId, limits } = this.credit.handOver(charge)
     log.holdId = holdId
     const settled = await ledger.settle(
@@ -368,18 +368,18 @@ export class Call implements LiveCall {
     }
   }
 
-  /** Ends a stream that is already open. It never looks like a success. */
+  /** Ends a stream that is already open, so that it never looks successful. */
   private endWithError(error: CompatError, charge: WireCharge): void {
     const { claim, log } = this.call
     log.failed(error.code, 200, error.param)
     const keepsKey = claim !== undefined && log.charge !== undefined && !log.claimLost
-    // Nothing opens a stream before a route is tried.
+    // No stream opens before a route is tried.
     const bytes = this.last!.reply.failing(keepsKey ? brokenAndCharged(error) : error, charge)
     this.call.memory.sendUntil(this.client.end(bytes))
   }
 }
 
-/** An estimate of a request that has at least this many tokens. */
+/** Returns an estimate for a request with at least this many tokens. */
 function leastEstimate(tokens: number): InputEstimate {
   return { atMost: () => tokens, atLeast: tokens, hasMedia: false }
 }

@@ -1,20 +1,23 @@
 import type { Clock } from '../../base/clock.js'
 import type { ReplyBytes, ReplyWriter } from '../../contracts/reply.js'
 
-/** Sent with every reply that is charged: a client library must not repeat it by itself. */
+/** Sent with every charged reply, so that client libraries do not retry it on their own. */
 const STREAM_HEADERS = Object.freeze({ 'x-should-retry': 'false' })
 const KEEP_ALIVE = ': keep-alive\n\n'
 
-/** The client's side of a streamed reply: whether it is open, still there, and able to take more. */
+/**
+ * The client's side of a streamed reply: whether it is open, whether the client is still connected, and whether it can
+ * take more.
+ */
 export class ClientReply {
-  /** The head of the stream is out, or would be had the client stayed. */
+  /** Whether the head of the stream is sent, or would be if the client had stayed. */
   open = false
-  /** When the client last got something. */
+  /** When the client last received something. */
   lastWriteAt: number
-  /** Since when the client has been taking nothing. */
+  /** When the client stopped reading. Undefined while it reads. */
   blockedSince: number | undefined
   private headers: Readonly<Record<string, string>> = STREAM_HEADERS
-  /** The bytes that wait for a slow client: pieces that are still to be made, and what follows them. */
+  /** The bytes that wait for a slow client: pieces still to be written, and the text that follows them. */
   private rest: { readonly pieces: Iterator<string>; after: string; sent: Promise<void> } | undefined
 
   constructor(
@@ -29,7 +32,7 @@ export class ClientReply {
     return this.writer.left
   }
 
-  /** Adds headers to the head of the stream, which must not be out. */
+  /** Adds headers to the head of the stream, which must not be sent yet. */
   addHeaders(headers: Readonly<Record<string, string>>): void {
     this.headers = { ...STREAM_HEADERS, ...headers }
   }
@@ -52,12 +55,12 @@ export class ClientReply {
     })
   }
 
-  /** The last bytes of the stream. Returns what {@link ReplyWriter.end} does. */
+  /** Sends the last bytes of the stream. Returns what {@link ReplyWriter.end} returns. */
   end(bytes: ReplyBytes): void | Promise<void> {
     this.openStream()
     const { rest } = this
     if (rest !== undefined) {
-      // Nobody watches the client from here on, so its pieces wait for it no more.
+      // Nobody monitors the client from here on, so the pieces must not wait for it.
       this.rest = undefined
       for (let next = rest.pieces.next(); next.done !== true; next = rest.pieces.next()) {
         void this.writer.write(next.value)
@@ -80,7 +83,7 @@ export class ClientReply {
     return sent
   }
 
-  /** Makes and writes pieces for as long as the client accepts them. Then it waits for the client. */
+  /** Writes pieces while the client accepts them, and then waits for the client. */
   private writePieces(pieces: Iterator<string>): void | Promise<void> {
     for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
       const waiting = this.writer.write(next.value)
@@ -91,7 +94,10 @@ export class ClientReply {
     return after === '' ? undefined : this.writer.write(after)
   }
 
-  /** Drops a client that has been taking nothing for too long. Others of its key that hold up the reply have as long again. */
+  /**
+   * Drops a client that has read nothing for too long. Other clients with the same key that hold up the reply then have
+   * as long again.
+   */
   drop(): void {
     this.writer.drop()
     this.blockedSince = this.left ? undefined : this.clock.now()

@@ -20,7 +20,7 @@ import { type AdmittedCall, callFacts, HeldRequest } from './admitted-call.js'
 import { Call } from './call.js'
 import type { EngineParts } from './parts.js'
 
-/** What every step of one request needs. */
+/** Everything that each step of a request needs. */
 interface Incoming {
   readonly operation: Operation
   readonly parts: EngineParts
@@ -31,7 +31,7 @@ interface Incoming {
   readonly memory: CallMemory
 }
 
-/** A request that was read and found good. */
+/** A request that has been read and checked. */
 interface ReadRequest {
   readonly request: HeldRequest
   readonly model: Model
@@ -41,8 +41,8 @@ interface ReadRequest {
 }
 
 /**
- * One charged request, from its credential to its reply. The steps stand in their order. Each throws the error for the
- * client.
+ * Runs one charged request, from its credential to its reply. The steps are listed in order. Each throws the error for
+ * the client.
  */
 export async function runOperation(
   operation: Operation,
@@ -62,7 +62,7 @@ export async function runOperation(
     await askLimiter(principal, context, options)
     authoriseScope(principal, operation)
     parts.memory.checkRoom()
-    // What is read here is in no variable of this function, or it would stay in memory until the reply ends.
+    // No variable of this function may hold what is read here, or it would stay in memory until the reply ends.
     const read = await readRequest(incoming)
     const complete = async (claim: string | undefined, reply: ReplyWriter): Promise<void> =>
       new Call(parts, await prepare(incoming, read, claim), reply).run()
@@ -107,7 +107,7 @@ async function readRequest({
   return { request: new HeldRequest(asked), model, facts, keyed }
 }
 
-/** Plans a call, chooses its routes, and opens the key that it brings. */
+/** Plans a call, chooses its routes, and opens the provider key that it brings. */
 async function prepare(
   { call, caller, context, log, memory, operation, parts }: Incoming,
   { facts, model, request }: ReadRequest,
@@ -155,7 +155,7 @@ async function prepare(
   }
 }
 
-/** Reports members that were left out of a request, each once for each model. */
+/** Reports members that were left out of a request, each once per model. */
 function reportLeftOut(
   leftOut: readonly string[],
   model: string,

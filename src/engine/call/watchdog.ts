@@ -1,15 +1,15 @@
 import type { Clock } from '../../base/clock.js'
 import { createDeadlineHeap, type Due } from '../../base/deadline-heap.js'
 
-/** Something with deadlines that move while it goes on. */
+/** Something whose deadlines move while it runs. */
 export interface Watched extends Due {
-  /** Is handed the time, and returns when to look again: Infinity for never. */
+  /** Receives the time and returns when to check again. Infinity means never. */
   check(now: number): number
 }
 
 /**
- * Looks at each of the calls under way when it is due, with one timer for all. A deadline that moves with every byte is
- * only read when it could have passed, and so costs nothing per byte.
+ * Checks each running call when it is due, with one timer for all. A deadline that moves with every byte is read only
+ * when it could have passed, so it costs nothing per byte.
  */
 export class Watchdog {
   private readonly watched = createDeadlineHeap<Watched>()
@@ -18,18 +18,18 @@ export class Watchdog {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Looks at once, and then whenever `check` has said. */
+  /** Checks at once, and then whenever `check` asks for it. */
   add(watched: Watched): void {
     this.look(watched, this.clock.now())
     this.setTimer()
   }
 
-  /** Does nothing if it is no longer watched. */
+  /** Does nothing if the item is not watched. */
   remove(watched: Watched): void {
     this.watched.remove(watched)
   }
 
-  /** Leaves no timer behind. To be called when nothing is watched any more. */
+  /** Clears the timer. Call this when nothing is watched any more. */
   close(): void {
     this.cancelTimer()
     this.timerAt = Infinity
@@ -43,8 +43,8 @@ export class Watchdog {
   }
 
   /**
-   * A timer that is set already stays where it fires earlier, also when what it was set for is over: to set and cancel one
-   * for each call would cost more than to wake for nothing. It does not keep the process alive, calls do.
+   * Keeps a timer that fires earlier, even if its purpose is over: setting and cancelling one for each call would cost
+   * more than waking for nothing. The timer does not keep the process alive. Calls do.
    */
   private setTimer(): void {
     const { first } = this.watched

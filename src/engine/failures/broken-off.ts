@@ -3,14 +3,14 @@ import { type HoldRefusal, refusedHold } from './credit.js'
 
 const MAY_BE_BILLED = Object.freeze({ 'x-should-retry': 'false' })
 
-/** How the router, or the client, ended a call before the provider did. */
+/** How the router or the client ended a call before the provider did. */
 export interface BrokenOff {
   readonly ended: string
   /** A refusal if the hold was lost and could not be taken again. */
   readonly stoppedBy?: 'deadline' | 'shutdown' | HoldRefusal | undefined
 }
 
-/** The error for a reply that broke off, or was empty, although no provider failed. */
+/** Returns the error for a reply that was cut off or empty although no provider failed. */
 export function brokenOff({ ended, stoppedBy }: BrokenOff): CompatError {
   if (stoppedBy === 'shutdown') return shuttingDown(MAY_BE_BILLED)
   const headers = MAY_BE_BILLED

@@ -21,7 +21,7 @@ export function callCompleted(charge: Charge): CompatError {
   )
 }
 
-/** The end of a stream that broke and was charged: whoever asks again under its key gets this same part of a reply. */
+/** Returns the error for a broken stream that was charged. A repeat with the same key gets the same part of the reply. */
 export function brokenAndCharged(error: CompatError): CompatError {
   const { code, message, param } = error
   const told = `${message} What had come was charged: another attempt needs a new Idempotency-Key.`

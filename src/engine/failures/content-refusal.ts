@@ -1,6 +1,6 @@
 import type { ProviderError } from '../../base/errors.js'
 
-/** The statuses with which providers refuse a prompt for its content. Other statuses have a meaning of their own. */
+/** The statuses with which providers refuse a prompt for its content. Other statuses have other meanings. */
 const STATUSES = new Set([400, 401, 402, 403, 413, 422, 424, 446, 451])
 
 /** Codes such as `content_filter`, `content_policy_violation`, `DataInspectionFailed`, `sensitive_word_detected`. */
@@ -16,13 +16,13 @@ const WORDS = new RegExp(
     'requires moderation|content moderation|safety system|guardrail intervened|prompt injection|jailbreak',
     '(?:prompt|input|request|message|content|response|output)s? (?:was|were|is|are|has been|have been) (?:flagged|moderated|filtered)',
     '(?:prompt|input|content|response|output) (?:was |is |has been )?blocked',
-    // As several Chinese platforms say it.
+    // Phrases of several Chinese platforms.
     '敏感|违规|不安全',
   ].join('|'),
   'i',
 )
 
-/** An account that is closed for breaking a policy is a matter of its key: another provider can serve the prompt. */
+/** An account closed for a policy violation concerns the key, so another provider can serve the prompt. */
 const ABOUT_THE_ACCOUNT =
   /\b(?:account|organi[sz]ation|workspace|project|subscription|api key|access)\b.{0,60}\b(?:deactivated|disabled|suspended|banned|terminated|revoked|restricted|locked)\b|账[号户].{0,20}[封停禁]/i
 
@@ -31,7 +31,7 @@ const LONGEST_WORDS = 4_096
 /**
  * Whether a provider refused the content of the prompt, rather than the key or the account that sent it.
  *
- * A prompt can contain these words, and a provider may quote it. So the answer affects the caller's own call alone, and
+ * A prompt can contain these words, and a provider may quote it. So the answer affects only the caller's own call, and
  * can only make it fail.
  */
 export function refusesContent({

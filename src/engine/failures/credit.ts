@@ -4,14 +4,14 @@ import type { Limit, LimitUnit } from '../../contracts/usage-limits.js'
 import { rateLimitHeaders } from '../../protocol/rate-limit-headers.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
 
-/** The reason for refusing a hold: the balance, or one limit. */
+/** Why a hold was refused: the balance, or one limit. */
 export type HoldRefusal = ShortBalance | LimitReached
 
 export interface ShortBalance {
   readonly reason: 'insufficient'
   /** The credits that the hold needs. */
   readonly amount: Credits
-  /** Undefined if no account can have that many. */
+  /** Undefined if no account can hold this amount. */
   readonly balance: { readonly posted: Credits; readonly available: Credits } | undefined
   /** Whether the caller may not learn the balance. */
   readonly isHidden: boolean
@@ -28,21 +28,21 @@ export interface LimitReached {
   /** Whether the caller may not learn what is left. */
   readonly isHidden: boolean
   readonly left: bigint
-  /** The time to the end of the period. Infinity if it has no end. */
+  /** The time until the period ends. Infinity if it has no end. */
   readonly resetMs: number
-  /** Whether the amount would fit if the calls in flight had ended and used nothing. */
+  /** Whether the amount would fit if all calls in flight ended without using anything. */
   readonly onlyHeld: boolean
 }
 
 /** Words for the message of a refusal. */
 export interface RefusalWords {
-  /** Fields with which the request would have fitted, such as `max_tokens: 120`. */
+  /** Settings with which the request would have fitted, such as `max_tokens: 120`. */
   readonly fitting?: string | undefined
-  /** The host's own sentence for a caller that lacks credit. */
+  /** The host's own sentence for a caller without enough credit. */
   readonly creditHelp?: string | undefined
 }
 
-/** The code of the error for a client. */
+/** The error code for the client. */
 export type RefusalCode =
   | 'insufficient_credits'
   | 'credits_on_hold'
@@ -50,9 +50,9 @@ export type RefusalCode =
   | 'budget_on_hold'
   | 'rate_limited'
 
-/** Says nothing that depends on the balance, apart from the refusal itself. */
+/** Reveals nothing about the balance beyond the refusal itself. */
 const HIDDEN_BALANCE = 'The account that pays for this app has too few free credits for this request.'
-/** Client libraries wait this long before they try again. */
+/** Client libraries wait up to this long before they retry. */
 const LONGEST_WAIT_MS = 60_000
 const SECOND_MS = 1_000
 const NAMES = { minute: 'per-minute', hour: 'hourly', day: 'daily', month: 'monthly', total: 'total' }
@@ -61,7 +61,7 @@ const NOUNS: Readonly<Record<LimitUnit, string>> = {
   requests: 'request limit',
   tokens: 'token limit',
 }
-/** The longest time that is named in this unit, and its length. */
+/** Each unit of time, its length, and the longest time expressed in it. */
 const TIMES: readonly (readonly [name: string, ms: number, most: number])[] = [
   ['second', SECOND_MS, 119],
   ['minute', 60 * SECOND_MS, 119],
@@ -70,8 +70,8 @@ const TIMES: readonly (readonly [name: string, ms: number, most: number])[] = [
 ]
 
 /**
- * Requests and tokens of a period are a rate, which a client may wait for. Credits, and whatever is limited in total, are a
- * budget, which somebody must raise.
+ * Requests and tokens per period are a rate limit, which a client can wait for. Credits, and anything limited in total,
+ * are a budget, which somebody must raise.
  */
 export function refusalCode(refusal: HoldRefusal): RefusalCode {
   if (refusal.reason === 'insufficient') {
@@ -84,8 +84,8 @@ export function refusalCode(refusal: HoldRefusal): RefusalCode {
 }
 
 /**
- * The credits with which a smaller hold would be granted now. Undefined if a smaller hold would be refused as well, or if
- * the caller may not know.
+ * Returns the credits with which a smaller hold would be granted now. Undefined if a smaller hold would be refused too,
+ * or if the caller may not know.
  */
 export function creditsLeft(refusal: HoldRefusal): Credits | undefined {
   if (refusal.isHidden) return undefined
@@ -93,7 +93,7 @@ export function creditsLeft(refusal: HoldRefusal): Credits | undefined {
   return refusal.limit.unit === 'credits' ? refusal.left : undefined
 }
 
-/** The error for a client whose call was refused its hold. */
+/** Returns the error for a client whose hold was refused. */
 export function refusedHold(refusal: HoldRefusal, words: RefusalWords = {}): CompatError {
   return refusal.reason === 'insufficient' ? shortOfCredit(refusal, words) : limitReached(refusal, words)
 }
@@ -139,7 +139,7 @@ function limitReached(refusal: LimitReached, words: RefusalWords): CompatError {
   return new CompatError(code, isRate ? message : withWords(message, words), { headers })
 }
 
-/** Limits of an account or an app are named without figures: others use them too. */
+/** Names limits of an account or an app without figures, since others use them too. */
 function describe(refusal: LimitReached): string {
   const { amount, limit, onlyHeld, resetMs } = refusal
   const { per, unit } = limit
@@ -174,7 +174,7 @@ function number(unit: LimitUnit, amount: bigint): string {
   return unit === 'credits' ? formatCredits(amount) : amount.toLocaleString('en')
 }
 
-/** Rounds up, so that whoever waits as long is not too early. */
+/** Rounds up, so that a client that waits this long is not too early. */
 function duration(ms: number): string {
   const [name, length] = TIMES.find(([, each, most]) => ms <= most * each)!
   const count = Math.max(1, Math.ceil(ms / length))

@@ -1,6 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 
-/** The error for a call that no route took. `nextProbeInMs` is Infinity if no route refused it because it is failing. */
+/** Returns the error for a call that no route accepted. `nextProbeInMs` is Infinity unless a failing route refused it. */
 export function noRoute(modelId: string, nextProbeInMs: number): CompatError {
   const message = `No provider serves the model '${modelId}' just now.`
   if (nextProbeInMs === Infinity) return new CompatError('no_route_available', message)

@@ -9,33 +9,33 @@ import { cleanProviderMessage, type ProviderMessageContext } from '../../protoco
 import { refusesContent } from './content-refusal.js'
 import { codeForClient, whyItFailed } from './why-it-failed.js'
 
-/** The consequences of a provider's failure for the client, the next route and this route's health. */
+/** What a provider's failure means for the client, the next route and this route's health. */
 export interface ProviderFailure {
   readonly error: CompatError
   /** Whether another route may be tried. Never under a caller's own key. */
   readonly movesOn: boolean
   /** Whether the route, rather than the request or the key, is at fault. */
   readonly routeAtFault: boolean
-  /** Whether the provider did not take the call at all. Other failures may depend on the request. */
+  /** Whether the provider did not accept the call at all. Other failures may depend on the request. */
   readonly isOutage: boolean
   readonly retryAfterSeconds: number | undefined
-  /** In words, for the host. */
+  /** The reason in words, for the host. */
   readonly why: string
 }
 
-/** The host has no credit left with the provider. */
+/** The host has no credit left at the provider. */
 const NO_CREDIT = 402
 
 type Reading = Omit<ProviderFailure, 'why'>
 
 const OUTAGES: ReadonlySet<ProviderErrorReason> = new Set(['unreachable', 'timeout', 'status'])
 
-/** As OpenAI, Anthropic, Google, xAI and llama.cpp say it. */
+/** Phrases of OpenAI, Anthropic, Google, xAI and llama.cpp. */
 const CONTEXT_LENGTH =
   /context (?:length|window|limit|size)|maximum (?:context|prompt length)|input token count|too many tokens|prompt is too long/i
 
 /**
- * Reads a failure. Only of a refused request does the client see the provider's own words, cleaned.
+ * Interprets a failure. The client sees the provider's own words, cleaned, only if the request itself was refused.
  *
  * @param nativeFinishReason the finish reason with which the reply failed
  */
@@ -73,7 +73,7 @@ function readFailure(
   const refused = (): Reading => ({ ...refusedRequest(failure, context), retryAfterSeconds })
   const retryAfter =
     retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } }
-  /** The provider may have done, and billed, what it did not answer. Or a wait does not help. */
+  /** The provider may have done and billed the work without an answer, or waiting does not help. */
   const noRetry = { headers: { 'x-should-retry': 'false' } }
 
   switch (failure.reason) {
@@ -84,8 +84,8 @@ function readFailure(
     case 'timeout':
       return fails('provider_timeout', 'The provider of this model did not answer in time.', true, noRetry)
     case 'answer-timeout':
-      // It may be working on the request, and bill it: another provider would bill it too. And how long a reply takes is
-      // the caller's doing, so that the route is not marked.
+      // The provider may still be working and may bill for it, and a second provider would bill too. The length of a
+      // reply is the caller's doing, so the route is not blamed.
       return {
         ...fails('provider_timeout', 'The provider of this model did not answer in time.', false, noRetry),
         movesOn: false,
@@ -134,7 +134,7 @@ function readFailure(
   )
 }
 
-/** The request cannot be put in this provider's terms; another one's adapter may. */
+/** This provider cannot express the request, but another adapter may. */
 function unsupportedRequest(
   failure: ProviderError,
   context: ProviderMessageContext,

@@ -2,21 +2,21 @@ import type { ProviderError } from '../../base/errors.js'
 import type { RouteFlaw } from '../../contracts/route-health.js'
 import { refusesContent } from './content-refusal.js'
 
-/** What a failed call asked for. */
+/** The parts of a failed call that matter for its cause. */
 export interface RefusedCall {
   /** The provider's name of the model. */
   readonly upstreamModel: string
   /** The names of its parameters that the host had to allow. */
   readonly parameters: readonly string[]
-  /** The least tokens of its input, and the most of its output. */
+  /** Returns the least tokens of its input plus the most of its output. */
   tokens(): number
 }
 
 const LONGEST_WORDS = 4_096
-/** Calls of so many tokens are refused for their length by a provider with little credit left. */
+/** A provider with little credit left refuses even calls of this size for their length. */
 const SMALL_CALL_TOKENS = 1_000
 
-/** "This request requires more credits, or fewer max_tokens", "Prompt tokens limit exceeded" */
+/** Matches "This request requires more credits, or fewer max_tokens" and "Prompt tokens limit exceeded". */
 const ABOUT_LENGTH = /max_(?:completion_|output_)?tokens|fewer tokens|can only afford|tokens? limit exceeded/i
 const QUOTA_CODE = /^(?:insufficient_quota|insufficient_balance|exceeded_current_quota_error)$/i
 const KEY_CODE =
@@ -26,13 +26,13 @@ const KEY_WORDS =
 const REQUEST_WORDS = /\b(?:prompts?|content|messages?|inputs?|images?|files?|urls?|tools?)\b/i
 const MODEL_CODE = /model|deployment/i
 const MODEL_WORDS = /\b(?:models?|deployments?)\b|模型/i
-/** Parameters that name something stored at the provider, which may be gone. */
+/** Parameters that refer to something stored at the provider, which may be gone. */
 const STORED = /file|cache|previous|conversation|container|thread|assistant|^prompt$|_ids?$/i
 
 /**
- * Returns what a provider refuses to the host, whoever calls: its key, service without credit, or the model's name.
+ * Returns the fault that a provider finds with the host, whoever calls: its key, its credit, or the model's name.
  * Undefined if the call itself may be the cause, or if the failure has nothing to do with the host's settings. Only for
- * calls on the host's key.
+ * calls with the host's key.
  */
 export function routeFlaw(failure: ProviderError, call: RefusedCall): RouteFlaw | undefined {
   const { param, providerCode = '', providerMessage = '', reason, status } = failure

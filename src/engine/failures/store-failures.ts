@@ -19,7 +19,7 @@ const UNAVAILABLE: Record<StoreName, ErrorCode> = {
 
 const UNAVAILABLE_TEXT = 'A part of this service cannot be reached just now. Try again shortly.'
 
-/** The 503 for a store that cannot answer, without an event: nobody waits for the answer any more. */
+/** Returns the 503 for a store that cannot answer. Emits no event, since nobody is waiting any more. */
 export function storeUnavailable(store: StoreName, cause: unknown): CompatError {
   return new CompatError(UNAVAILABLE[store], UNAVAILABLE_TEXT, { cause })
 }

@@ -9,13 +9,13 @@ import { cut } from '../../protocol/text.js'
 import { eventError } from '../events/event-error.js'
 import { refusesContent } from './content-refusal.js'
 
-/** What was refused for what it asks, or may have been, as where a provider moderates: the words may quote it. */
+/** Statuses that refuse the request itself, or may do so, for example by moderation. The provider's words may quote it. */
 const ABOUT_THE_REQUEST = new Set([400, 403, 413, 422, 451])
 const MAX_CHARS = 500
-/** A code as providers have them, such as `unsupported_country`; no words. */
+/** A provider's code such as `unsupported_country`. It has no free text. */
 const CODE = /^[\w.-]{1,64}$/
 
-/** Beneath any other failure may lie one that quotes the reply, as those of `JSON.parse` do. */
+/** The cause beneath any other failure may quote the reply, as errors of `JSON.parse` do. */
 const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set([
   'unreachable',
   'timeout',
@@ -24,8 +24,8 @@ const OF_THE_CONNECTION: ReadonlySet<ProviderErrorReason> = new Set([
 ])
 
 /**
- * Why a provider failed, in words for the host's eyes: the adapter's, with the address, the provider's own, and the cause
- * beneath. Clients see none of it.
+ * Returns why a provider failed, in words for the host only: the adapter's message with the address, the provider's own
+ * words, and the underlying cause. Clients see none of it.
  */
 export function whyItFailed(failure: ProviderError, context: ProviderMessageContext): string {
   const { address, cause, message, providerMessage, reason, status } = failure
@@ -33,12 +33,12 @@ export function whyItFailed(failure: ProviderError, context: ProviderMessageCont
     reason === 'unsupported-request' || ABOUT_THE_REQUEST.has(status ?? 0) || refusesContent(failure)
   const said = isAboutRequest ? codeOf(failure) : providerMessage ? `It said: ${providerMessage}` : ''
   const beneath = cause instanceof Error && OF_THE_CONNECTION.has(reason) ? `(${wordsOf(cause)})` : ''
-  // Each apart: one that holds a secret is dropped whole.
+  // Each part is cleaned separately, so that one with a secret is dropped whole.
   const parts = [withAddress(message, address), said, beneath].map((text) => cleanForHost(text, context))
   return cut(parts.filter((text) => text !== '').join(' '), MAX_CHARS)
 }
 
-/** Returns the provider's own code if it is one, and contains no secret. */
+/** Returns the provider's own code, if it is a valid one and contains no secret. */
 export function codeForClient(
   { providerCode = '' }: ProviderError,
   context: ProviderMessageContext,
@@ -48,7 +48,7 @@ export function codeForClient(
     : undefined
 }
 
-/** Puts the address at the end of the first sentence. */
+/** Inserts the address at the end of the first sentence. */
 function withAddress(message: string, address: string | undefined): string {
   return address === undefined ? message : message.replace(/\.(?=\s|$)/, () => ` (${bareUrl(address)}).`)
 }

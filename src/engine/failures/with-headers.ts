@@ -1,6 +1,9 @@
 import { CompatError, isCompatError } from '../../base/errors.js'
 
-/** Returns the error with further headers, which do not replace its own. Returns anything but a `CompatError` unchanged. */
+/**
+ * Returns the error with additional headers, which do not replace its own. Returns anything but a `CompatError`
+ * unchanged.
+ */
 export function withHeaders(error: unknown, headers: Readonly<Record<string, string>> | undefined): unknown {
   if (headers === undefined || !isCompatError(error)) return error
   const { code, message, param } = error

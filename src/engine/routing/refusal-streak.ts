@@ -6,9 +6,10 @@ const FIRST_INTERVAL_MS = 30_000
 const LONGEST_INTERVAL_MS = 600_000
 
 /**
- * The calls of one route since the first one whose provider refused the host's key, account or model, up to the next
- * success. One account could cause such refusals, so it takes two in a row, or ten minutes without any other end of a
- * call, until the route counts as misconfigured. From then on it is tried last, except by one call per interval.
+ * The calls of one route since its provider first refused the host's key, account or model, up to the next success. A
+ * single account could cause such refusals, so the route counts as misconfigured only after two accounts in a row, or
+ * after ten minutes in which no call ended in another way. From then on it is tried last, except for one call per
+ * interval.
  */
 export class RefusalStreak {
   /** When the route became misconfigured. */
@@ -18,7 +19,7 @@ export class RefusalStreak {
   private intervalMs = FIRST_INTERVAL_MS
 
   constructor(
-    /** With the settings that were refused. */
+    /** The route with the settings that were refused. */
     readonly route: Route,
     readonly model: string,
     public flaw: RouteFlaw,
@@ -44,7 +45,7 @@ export class RefusalStreak {
     return true
   }
 
-  /** Records a call that ended in another way, and not with a success. */
+  /** Records a call that ended in another way, but without success. */
   interrupt(now: number): void {
     this.refusedSince = now
   }
@@ -53,14 +54,14 @@ export class RefusalStreak {
     return this.misconfiguredAt !== undefined && now < this.nextProbeAt
   }
 
-  /** Whether a call that begins now is a probe. The next one does not wait for its end. */
+  /** Returns whether a call that starts now is a probe. The next probe does not wait for its end. */
   beginProbe(now: number): boolean {
     if (this.misconfiguredAt === undefined || now < this.nextProbeAt) return false
     this.nextProbeAt = now + this.intervalMs
     return true
   }
 
-  /** A probe said nothing about the route: the next call is another. */
+  /** Called if a probe said nothing about the route, so that the next call is another probe. */
   giveProbeBack(now: number): void {
     this.nextProbeAt = now
   }

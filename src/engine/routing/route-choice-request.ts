@@ -9,11 +9,11 @@ export interface RouteChoiceRequest {
   readonly asked: Asked
   readonly plan: Plan
   readonly account: string
-  /** Spreads calls that belong to no session. Another one for each call, and not of the client's making. */
+  /** Spreads calls without a session. A new key for each call, and not one that the client can choose. */
   readonly spreadKey: () => string
 }
 
-/** Leaves out the routes that are not wanted, and notes why. */
+/** Removes the unwanted routes and notes why. */
 export type Keep = (
   routes: readonly Route[],
   why: string,

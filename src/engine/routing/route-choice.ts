@@ -18,12 +18,12 @@ import { applyPreferences, checkNames } from './route-preferences.js'
 import { createRoutePrices } from './route-prices.js'
 
 export interface RouteChoice {
-  /** In the order in which they are to be tried. Never empty. */
+  /** In the order in which to try them. Never empty. */
   readonly routes: readonly Route[]
   readonly explanation: Omit<RoutingExplanation, 'attempts'>
 }
 
-/** Returns all routes of a model, as the registry has them. */
+/** Returns all routes of a model in the registry. */
 export async function findRoutes(
   model: Model,
   context: LazyContext,
@@ -38,8 +38,8 @@ export async function findRoutes(
  * Chooses the routes that may serve a call, best first, and explains the choice. Throws if there is none.
  *
  * Filters by `enabled`, then by the pin or the caller's preferences. Orders by the caller's preference, otherwise by
- * session, weights or prices. Routes in trouble move behind the others. Whether a failing route refuses the call is
- * decided when it is tried.
+ * session, weights or prices. Failing routes move behind the others. Whether such a route refuses the call is decided
+ * when it is tried.
  */
 export function chooseRoutes(
   call: RouteChoiceRequest,
@@ -87,7 +87,7 @@ export function chooseRoutes(
     )
   }
   const wanted = routing === undefined ? shared : applyPreferences(routing, call, shared, keep, prices)
-  // If none has a price, the quote reports the fault.
+  // If no route has a price, the quote reports the fault.
   const priced = wanted.some(prices.known) ? keep(wanted, 'has no price', prices.known) : wanted
   const { routes, orderedBy } = orderRoutes(priced, routing, call, health, prices)
   const { ordered, behind } = moveTroubled(routes, health)
@@ -98,7 +98,7 @@ export function chooseRoutes(
   return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
 }
 
-/** The enabled routes that serve the operation with these parameters. Refuses a request that no enabled route serves. */
+/** Returns the enabled routes that serve the operation with these parameters. Throws if there is none. */
 function servingRoutes(
   { asked, model, operation, plan, routes }: RouteChoiceRequest,
   keep: Keep,
@@ -117,7 +117,7 @@ function servingRoutes(
   return allowed
 }
 
-/** The routes whose adapter can serve this request. Refuses a request that none can. */
+/** Returns the routes whose adapter can serve this request. Throws if there is none. */
 function servingRequest(plan: Plan, routes: readonly Route[], keep: Keep): readonly Route[] {
   if (plan.refusalOf === undefined) return routes
   let refusal: CompatError | undefined
@@ -152,10 +152,13 @@ function pinnedRoutes(
   )
 }
 
-/** A made-up key must buy nothing: it replaces one that the provider asks for, unless the host says that keys are checked. */
+/**
+ * A made-up key must buy nothing. It may only replace a key that the provider requires, unless the host says that keys
+ * are checked.
+ */
 function takesCallersKey({ adapter, byok, secret }: Route): boolean {
   if (adapter.takesKeys !== true) return false
-  // A registry over a table may return null for an absent member.
+  // A registry over a database table may return null for an absent member.
   return byok === 'only' || (byok === 'yes' && (adapter.hasKey === true || isSecret(secret?.reveal() ?? '')))
 }
 

@@ -6,7 +6,10 @@ import { RefusalStreak } from './refusal-streak.js'
 
 export interface CallResult {
   readonly ok: boolean
-  /** The provider did not take the call. Rate limits and broken replies are no outages: a caller can cause them. */
+  /**
+   * Whether the provider did not accept the call. Rate limits and broken replies do not count, since a caller can cause
+   * them.
+   */
   readonly isOutage?: boolean
   readonly firstTokenMs?: number
   readonly tokensPerSecond?: number
@@ -17,7 +20,7 @@ export interface CallResult {
 export interface CallFailure extends Omit<RouteError, 'at'> {
   readonly requestId: string
   readonly model: string
-  /** What the provider refuses to the host, whoever calls. */
+  /** The fault that the provider finds with the host, whoever calls. */
   readonly flaw: RouteFlaw | undefined
 }
 
@@ -30,25 +33,25 @@ export interface Refusal {
   readonly waitMs: number
 }
 
-/** One call on one route. Begins and ends in the {@link RouteHealthBook}. */
+/** One call on one route. {@link RouteHealthBook.begin} creates it, and {@link RouteHealthBook.end} must end it. */
 export interface RouteVisit {
   readonly state: State
   readonly route: Route
   readonly account: string
   readonly beganAt: number
-  /** How often the breaker had opened by then. */
+  /** How often the breaker had opened when the call started. */
   readonly openings: number
   /** Whether this call decides if an open route closes. */
   readonly isProbe: boolean
-  /** The refusals of the route by then. */
+  /** The route's refusals when the call started. */
   readonly streak: RefusalStreak | undefined
-  /** Whether this call is tried first on a misconfigured route, to see if it still is. */
+  /** Whether this call is tried first on a misconfigured route, to see whether it still is one. */
   readonly probesStreak: boolean
 }
 
 interface State {
   readonly provider: string
-  /** As the latest call found it. */
+  /** The route as the latest call found it. */
   route: Route
   wasCalled: boolean
   firstTokenMs: number | undefined
@@ -59,15 +62,15 @@ interface State {
   failuresInARow: number
   /** The outages since the last success. */
   outagesInARow: number
-  /** The account of the first of them. */
+  /** The account of the first of these outages. */
   outagesOf: string | undefined
-  /** Whether another account's calls failed too. */
+  /** Whether calls of another account failed too. */
   hasSeveralAccounts: boolean
-  /** When the last call to succeed began. */
+  /** When the last successful call started. */
   succeededAt: number
   /** How often the breaker has opened. */
   openings: number
-  /** When the next probe may begin; undefined while the breaker is closed. */
+  /** When the next probe may start. Undefined while the breaker is closed. */
   nextProbeAt: number | undefined
   /** The time between two probes while the breaker is open. */
   intervalMs: number
@@ -81,13 +84,16 @@ const WEIGHT_OF_LATEST = 0.2
 const FAILURES_IN_A_ROW = 3
 const FAILURE_RATE = 0.5
 const FEWEST_CALLS = 10
-/** A route that answers some of its calls is better than none. After this many outages in a row, it answers none. */
+/**
+ * A route that answers some of its calls is better than none. After this many outages in a row, it counts as answering
+ * none.
+ */
 const OUTAGES_OF_A_DEAD_ROUTE = 10
-/** If no call that began within this time has succeeded, {@link FAILURES_IN_A_ROW} outages suffice. */
+/** If no call that started within this time has succeeded, {@link FAILURES_IN_A_ROW} outages are enough. */
 const SUCCESS_COUNTS_FOR_MS = 5_000
 const FIRST_INTERVAL_MS = 5_000
 const LONGEST_INTERVAL_MS = 60_000
-/** A provider cannot send itself to the back for longer. */
+/** A longer retry-after is shortened to this. */
 const LONGEST_RETRY_AFTER_MS = 600_000
 /** Older measurements say nothing about a route now. */
 const MEASURED_FOR_MS = 600_000
@@ -100,9 +106,10 @@ const FLAWS: Readonly<Record<RouteFlaw, (route: Route) => string>> = {
 }
 
 /**
- * Per route: moving averages of latency, throughput and failure, and a circuit breaker. An open breaker moves its route
- * behind the others. If the route has stopped answering, the breaker also refuses calls, except one probe per interval.
- * A route whose provider refuses the host's key, account or model is misconfigured: it is tried last, and takes each call.
+ * For each route: moving averages of latency, throughput and failure, and a circuit breaker. An open breaker moves its
+ * route behind the others. If the route has stopped answering, the breaker also refuses calls, except for one probe per
+ * interval. A route whose provider refuses the host's key, account or model is misconfigured: it is tried last, but
+ * never refuses a call.
  */
 export class RouteHealthBook {
   private readonly states = new Map<string, State>()
@@ -110,7 +117,7 @@ export class RouteHealthBook {
 
   constructor(private readonly options: Pick<EngineOptions, 'clock' | 'emit' | 'wallClock'>) {}
 
-  /** Ends the misconfiguration of a model's routes that have other settings by now, or are disabled or gone. */
+  /** Ends the misconfiguration of a model's routes whose settings have changed, or that are disabled or gone. */
   noticeChanges(model: string, routes: readonly Route[]): void {
     if (this.misconfigured.size === 0) return
     for (const state of this.misconfigured) {
@@ -123,7 +130,7 @@ export class RouteHealthBook {
     }
   }
 
-  /** Returns why a route should be tried after others, otherwise undefined. */
+  /** Returns why a route should be tried after the others. Undefined if it should not. */
   troubleOf(route: Route): Trouble | undefined {
     const state = this.states.get(route.id)
     if (state === undefined) return undefined
@@ -136,8 +143,8 @@ export class RouteHealthBook {
   }
 
   /**
-   * Returns why a route takes no call of an account now, otherwise undefined. Outages of a single account's calls, which it
-   * may have caused, close the route to that account alone.
+   * Returns why a route refuses a call of this account now. Undefined if it accepts the call. Outages caused by a
+   * single account close the route to that account only.
    */
   refusal(route: Route, account: string): Refusal | undefined {
     const state = this.states.get(route.id)
@@ -158,7 +165,10 @@ export class RouteHealthBook {
       : state[what]
   }
 
-  /** Records the beginning of a call. If a probe of the route is due, the call is that probe. Each visit must {@link end}. */
+  /**
+   * Records the start of a call. If a probe of the route is due, the call becomes that probe. Every visit must {@link
+   * end}.
+   */
   begin(route: Route, account: string): RouteVisit {
     const state = this.state(route)
     const { nextProbeAt, openings } = state
@@ -170,27 +180,27 @@ export class RouteHealthBook {
     state.route = route
     if (isProbe) {
       state.probe = visit
-      // A probe may take as long as any call. The next one does not wait for it.
+      // A probe may take as long as any call, so the next one does not wait for it.
       state.nextProbeAt = beganAt + state.intervalMs
     }
     return visit
   }
 
-  /** Records the first token of a call. It closes the route if the call is a probe, whose reply may take minutes. */
+  /** Records the first token of a call. This closes the breaker if the call is a probe, whose reply may take minutes. */
   answered(visit: RouteVisit): void {
     if (visit.state.streak !== undefined) this.accept(visit)
     if (visit.isProbe && visit.openings === visit.state.openings) this.succeed(visit)
   }
 
-  /** Records that a call did not reach the route after all. After such a probe, another may begin. */
+  /** Records that a call did not reach the route after all. If it was a probe, another may start. */
   giveBack(visit: RouteVisit): void {
     if (visit.probesStreak) visit.streak?.giveProbeBack(this.options.clock.now())
     this.giveProbeBack(visit)
   }
 
   /**
-   * Records the end of a call, with its result unless that says nothing about the route, and with its failure. After a
-   * probe without a result, another may begin.
+   * Records the end of a call with its failure, if any, and its result, unless that says nothing about the route. After
+   * a probe without a result, another may start.
    */
   end(visit: RouteVisit, result: CallResult | undefined, failure?: CallFailure): void {
     const { state } = visit
@@ -215,11 +225,11 @@ export class RouteHealthBook {
       return
     }
     this.measure(state, result)
-    // A call that began before the breaker opened neither opens nor closes it.
+    // A call that started before the breaker opened neither opens nor closes it.
     if (visit.openings === state.openings) this.judge(visit, result)
   }
 
-  /** The routes that were called. */
+  /** Returns the routes that were called so far. */
   snapshot(): readonly RouteHealth[] {
     const now = this.options.clock.now()
     const told = [...this.states].filter(([, state]) => state.wasCalled)
@@ -235,10 +245,10 @@ export class RouteHealthBook {
     }))
   }
 
-  /** Records a refusal of the host's key, account or model. */
+  /** Records that a provider refused the host's key, account or model. */
   private refuse(visit: RouteVisit, { model, requestId, why }: CallFailure, flaw: RouteFlaw): void {
     const { account, probesStreak, route, state } = visit
-    // Calls that began before the route was edited say nothing about its new settings.
+    // Calls that started before the route was edited say nothing about its new settings.
     if (!hasSameSettings(route, state.route)) return
     const now = this.options.clock.now()
     if (state.streak !== undefined && !hasSameSettings(route, state.streak.route)) {
@@ -263,7 +273,7 @@ export class RouteHealthBook {
 
   /** Records a success, or its first token. */
   private accept({ state, streak }: RouteVisit): void {
-    // A call that began before the refusals may have been let in before the key was revoked.
+    // A call that started before the refusals may have been accepted before the key was revoked.
     if (this.misconfigured.has(state) && streak !== state.streak) return
     this.endStreak(state, 'a call succeeded')
   }
@@ -323,7 +333,7 @@ export class RouteHealthBook {
       state.failuresInARow >= FAILURES_IN_A_ROW ||
       (state.calls >= FEWEST_CALLS && state.failureRate >= FAILURE_RATE)
     const isClosed = state.nextProbeAt === undefined
-    // An open breaker is kept open by its probe alone, so that a burst of failures opens it once.
+    // Only its probe decides about an open breaker, so a burst of failures opens it once.
     if (isClosed ? !failing : !visit.isProbe) return
     state.openings++
     state.intervalMs = isClosed ? FIRST_INTERVAL_MS : Math.min(state.intervalMs * 2, LONGEST_INTERVAL_MS)
@@ -386,7 +396,7 @@ function stateOf({ nextProbeAt, probe, streak }: State, now: number): RouteHealt
   return now >= nextProbeAt || probe !== undefined ? 'half-open' : 'open'
 }
 
-/** Whether two readings of a route agree in all that a provider may refuse. */
+/** Whether two readings of a route agree in everything that a provider may refuse. */
 function hasSameSettings(one: Route, other: Route): boolean {
   if (one === other) return true
   return (

@@ -12,7 +12,7 @@ interface Ordered {
   readonly orderedBy: RoutingExplanation['chosenBy']
 }
 
-/** Orders routes by the caller's preferences, and those that remain equal as {@link spreadOut} does. */
+/** Orders routes by the caller's preferences. Equal routes are ordered by {@link spreadOut}. */
 export function orderRoutes(
   routes: readonly Route[],
   routing: RoutingPreferences | undefined,
@@ -56,7 +56,7 @@ function sortValue(
   switch (sort) {
     case 'price':
       return priceOf(prices)
-    // A route that has not been measured is first, or it would never be.
+    // A route without measurements comes first, or it would never be measured.
     case 'latency':
       return (route) => health.average(route, 'firstTokenMs') ?? 0
     case 'throughput':

@@ -8,7 +8,7 @@ import type { RoutePrices } from './route-prices.js'
 
 const MAX_DETAILS = 20
 
-/** Refuses a preference for a provider that the model does not have, enabled or not: most likely it is misspelt. */
+/** Refuses a preference for a provider that the model does not have, enabled or not. It is probably a typo. */
 export function checkNames(routing: RoutingPreferences, { model, routes }: RouteChoiceRequest): void {
   const known = new Set(routes.map((route) => route.provider))
   for (const list of ['order', 'only', 'ignore'] as const) {
@@ -23,7 +23,7 @@ export function checkNames(routing: RoutingPreferences, { model, routes }: Route
   }
 }
 
-/** Returns the routes that match a caller's preferences. Throws if none does. */
+/** Returns the routes that match a caller's preferences. Throws if there is none. */
 export function applyPreferences(
   routing: RoutingPreferences,
   call: RouteChoiceRequest,
@@ -63,7 +63,7 @@ export function applyPreferences(
   )
 }
 
-/** A route without prices is within any limit: its quote refuses it. */
+/** A route without prices is within any limit, since its quote refuses it. */
 function withinPrice(maxPrice: NonNullable<RoutingPreferences['maxPrice']>) {
   const limits = (['input', 'output', 'request'] as const).flatMap((part): [typeof part, Credits][] => {
     const limit = maxPrice[part]

@@ -3,13 +3,13 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Route } from '../../contracts/providers.js'
 import type { PriceReader } from '../charging/quote.js'
 
-/** The prices of a model's routes for one call, as far as they are known before it. */
+/** The prices of a model's routes for one call, as far as they are known in advance. */
 export interface RoutePrices {
-  /** Whether a route has prices that can be read. */
+  /** Whether a route has readable prices. */
   known(route: Route): boolean
-  /** The prices for the longest that this prompt can be, or undefined if there are none. */
+  /** Returns the prices for the longest possible length of this prompt. Undefined if there are none. */
   row(route: Route): PriceRow | undefined
-  /** Every row that may come to apply: a shorter prompt than estimated falls into a lower tier. */
+  /** Returns every row that may apply, since a prompt shorter than estimated falls into a lower tier. */
   rows(route: Route): readonly PriceRow[]
 }
 

@@ -5,8 +5,8 @@ const HASH_BYTES = 6
 const HASH_RANGE = 2 ** (HASH_BYTES * 8)
 
 /**
- * Orders routes by weighted rendezvous hashing: the same key gives the same order in every process, a route that goes
- * moves only the keys that it had, and over many keys each route comes first in proportion to its weight.
+ * Orders routes by weighted rendezvous hashing. The same key gives the same order in every process. A removed route
+ * moves only its own keys. Over many keys, each route comes first in proportion to its weight.
  */
 export function rankByKey(key: readonly string[], routes: readonly Route[]): Route[] {
   const scored = routes.map((route) => ({ route, score: score(key, route) }))

@@ -12,8 +12,9 @@ interface Prompt {
 }
 
 /**
- * Returns how many tokens the prompt leaves of the model's context: exactly if it leaves fewer than `wanted`. An upper bound
- * of the prompt can be several times its tokens, so the prompt is estimated a second time if the bound leaves too few.
+ * Returns how many tokens the prompt leaves of the model's context. The result is exact if fewer than `wanted` are
+ * left. The upper bound of a prompt can be several times its tokens, so if the bound leaves too few, the prompt is
+ * estimated a second time.
  */
 export function contextLeft(
   wanted: number,

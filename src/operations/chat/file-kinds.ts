@@ -3,10 +3,10 @@ import type { MediaTokens } from '../../contracts/catalogue.js'
 /** The kinds of files that a model does not read as text. */
 export type FileKind = keyof MediaTokens
 
-/** As many bytes as tell the kind. A PDF may begin anywhere in the first kibibyte. */
+/** This many bytes identify the kind. A PDF may start anywhere in the first kibibyte. */
 export const HEAD_BYTES = 1_024 + 5
 
-/** How files begin, in hexadecimal. */
+/** The first bytes of files, in hexadecimal. */
 const STARTS: readonly (readonly [pattern: RegExp, ...kinds: FileKind[]])[] = [
   [/^89504e470d0a1a0a/, 'image'], // PNG
   [/^ffd8ff/, 'image'], // JPEG
@@ -41,7 +41,7 @@ const STARTS: readonly (readonly [pattern: RegExp, ...kinds: FileKind[]])[] = [
   [/^4d534346/, 'archive'], // CAB
 ]
 const PDF_HEADER = '%PDF-'
-/** Files of MP4 and its relatives have this mark, and a brand after it. */
+/** Files of MP4 and its relatives have this marker, followed by a brand. */
 const BRAND_MARK = 'ftyp'
 const IMAGE_BRAND = /^(?:hei[cmsx]|hev[cmsx]|mif1|msf1|avi[fs])$/
 const AUDIO_BRAND = /^M4[AB] $/
@@ -62,7 +62,10 @@ const KIND_OF_ENDING: ReadonlyMap<string, FileKind> = new Map(
 )
 const ENDING = /\.([a-z][a-z0-9]{0,7}|7z|3gpp?)$/
 
-/** Returns every kind that a file may be, by its first {@link HEAD_BYTES}. It may be several: a PDF within an image. */
+/**
+ * Returns every kind that a file may be, judged by its first {@link HEAD_BYTES}. There can be several, such as a PDF
+ * within an image.
+ */
 export function recognisedKinds(head: Buffer): ReadonlySet<FileKind> {
   const start = head.toString('hex')
   const kinds = STARTS.flatMap(([pattern, ...may]) => (pattern.test(start) ? may : []))
@@ -78,8 +81,8 @@ function kindsByBrand(head: Buffer): readonly FileKind[] {
 }
 
 /**
- * Returns the kind that the media type and the name of a file declare. Undefined if it is none of them, or if the two
- * disagree: providers go by either.
+ * Returns the kind declared by a file's media type and name. Undefined if there is none, or if the two disagree, since
+ * providers go by either.
  */
 export function declaredKind(mediaType: string, name: string): FileKind | undefined {
   const type = mediaType.toLowerCase().trim()
@@ -88,7 +91,7 @@ export function declaredKind(mediaType: string, name: string): FileKind | undefi
   if (type === '') return byName
   const byType = kindOfType(type)
   if (ending === undefined || byType === byName) return byType
-  // The endings of recordings and of videos are often the same.
+  // Audio and video files often share their extensions.
   const isSound = byType === 'audio' || byType === 'video'
   return isSound && (byName === 'audio' || byName === 'video') ? byType : undefined
 }

@@ -2,12 +2,12 @@ import { isProviderError } from '../../base/errors.js'
 import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 
-/** Fields that agents send to every model, and that only say how it should work. */
+/** Fields that agents send to every model, and that only suggest how it should work. */
 const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls', 'verbosity'])
 
 /**
- * Sends a chat. If the adapter cannot express a hint, sends it again without the hint: an adapter says so before it has
- * sent anything.
+ * Sends a chat. If the adapter cannot express a hint, sends it again without the hint. An adapter reports that before
+ * it has sent anything.
  */
 export async function chatWithHints(
   adapter: ChatAdapter,

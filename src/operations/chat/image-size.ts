@@ -3,11 +3,11 @@ export interface ImageSize {
   readonly height: number
 }
 
-/** Enough for the headers of every format. If the metadata before the size of a JPEG is longer, the size is unknown. */
+/** Enough for the headers of every format. If a JPEG has longer metadata before its size, the size is unknown. */
 const HEADER_BYTES = 96 * 1_024
 const BASE64_ADDRESS = /^data:[^,]{0,200};base64,/i
 
-/** Returns the size in pixels of a PNG, JPEG, GIF or WebP image in a `data:` URL, or undefined if it cannot be read. */
+/** Returns the size in pixels of a PNG, JPEG, GIF or WebP image in a `data:` URL. Undefined if it cannot be read. */
 export function imageSize(address: unknown): ImageSize | undefined {
   if (typeof address !== 'string') return undefined
   const start = BASE64_ADDRESS.exec(address.slice(0, 256))?.[0].length
@@ -31,7 +31,7 @@ function readGif(bytes: Buffer): ImageSize | undefined {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
 }
 
-/** Each of the three kinds of WebP has its size in a different place. */
+/** The three kinds of WebP have their size in different places. */
 function readWebp(bytes: Buffer): ImageSize | undefined {
   if (bytes.length < 30 || !says(bytes, 0, 'RIFF') || !says(bytes, 8, 'WEBP')) return undefined
   if (says(bytes, 12, 'VP8X')) {

@@ -19,7 +19,7 @@ export const chat: Operation<ParsedChatRequest> = {
   plan: (asked, model, options, reader) =>
     new ChatPlan(asked, model, options, reasoningNameFor(options.reasoningName, reader)),
 
-  // Labels cannot change the reply. Neither can the envelope of a provider key, which is different for each sealing.
+  // Labels cannot change the reply. Neither can the envelope of a provider key, which differs with each sealing.
   digest: ({ forward, own: { provider, routing, sessionId }, stream }) => ({
     forward: { ...forward, stream },
     provider,

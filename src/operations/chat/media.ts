@@ -6,11 +6,11 @@ import { imageSize } from './image-size.js'
 const TOKENS_AN_IMAGE = 1_600
 const TOKENS_A_TILE = 260
 const TILE_PIXELS = 768
-/** For an image of unknown size. */
+/** Used for an image of unknown size. */
 const TOKENS_ANY_IMAGE = 3_000
 const TOKENS_OTHER_MEDIA = 8_000
 
-/** The types of content parts that contain media, with the member that contains it. */
+/** The types of content parts with media, and the member that contains it. */
 const MEDIA: ReadonlyMap<unknown, string> = new Map([
   ['image_url', 'image_url'],
   ['input_image', 'image_url'],
@@ -19,7 +19,7 @@ const MEDIA: ReadonlyMap<unknown, string> = new Map([
   ['video_url', 'video_url'],
   ['audio_url', 'audio_url'],
 ])
-/** The kind of each, wherever its bytes are. A file may be of any. */
+/** The kind of each type, wherever its bytes are. A file may be of any kind. */
 const KINDS: ReadonlyMap<unknown, FileKind> = new Map([
   ['image_url', 'image'],
   ['input_image', 'image'],
@@ -33,7 +33,7 @@ export function isMedia(part: JsonObject): boolean {
   return MEDIA.has(part.type)
 }
 
-/** Estimates the tokens of a media part, erring high. Only for an image of known size is it more than a guess. */
+/** Estimates the tokens of a media part, erring high. It is a mere guess unless the part is an image of known size. */
 export function mediaTokens(part: JsonObject, { mediaTokens: listed }: Model): number {
   if (typeof listed === 'number') return listed
   const kind = KINDS.get(part.type) ?? inlineBytes(part)?.declared
@@ -46,19 +46,19 @@ export function mediaTokens(part: JsonObject, { mediaTokens: listed }: Model): n
   return Math.max(TOKENS_AN_IMAGE, TOKENS_A_TILE * tiles)
 }
 
-/** What bounds the tokens of a media part. */
+/** The bound on the tokens of a media part. */
 export interface MediaBound {
-  /** The most tokens that it has if it is not read as text. Undefined if the catalogue has no bound. */
+  /** The most tokens that the part has if it is not read as text. Undefined if the catalogue has no bound. */
   readonly tokens: number | undefined
-  /** The text that a model may read in its place. Empty if it is surely media. */
+  /** The text that a model may read instead. Empty if the part is certainly media. */
   readonly text: string
 }
 
 const MEDIA_KINDS = ['image', 'audio', 'video'] as const
 
 /**
- * Returns the bound of a media part. Its bytes are media only if they are both declared and recognised as such: whoever
- * reads any others may read them as text. A file that is elsewhere may be of any kind and length.
+ * Returns the bound of a media part. Its bytes count as media only if they are both declared and recognised as such,
+ * since providers may read any others as text. A remote file may be of any kind and length.
  */
 export function mediaBound(part: JsonObject, model: Model): MediaBound {
   const inline = inlineBytes(part)
@@ -75,7 +75,7 @@ export function mediaBound(part: JsonObject, model: Model): MediaBound {
   return { tokens: mostTokens(kinds, model), text: textOf(inline.bytes()) }
 }
 
-/** Returns the most tokens of one file of any of these kinds, or of unknown ones if there are none. */
+/** Returns the most tokens that one file of these kinds can have. Without kinds, returns that of an unknown file. */
 function mostTokens(kinds: Iterable<FileKind>, { contextLength, mediaTokens: listed }: Model) {
   const each = [...kinds].map((kind) => {
     if (typeof listed === 'object') return listed[kind] ?? contextLength
@@ -90,7 +90,7 @@ function mostTokens(kinds: Iterable<FileKind>, { contextLength, mediaTokens: lis
   return known.length < each.length ? undefined : Math.max(...known)
 }
 
-/** Returns the name that a file has, which the model may read. */
+/** Returns the name of a file, which the model may read. */
 export function fileName({ file }: JsonObject): string {
   return isObject(file) && typeof file.filename === 'string' ? file.filename : ''
 }
@@ -118,11 +118,11 @@ function addressOf(part: JsonObject): unknown {
 /** The bytes of a part that contains them. */
 interface InlineBytes {
   readonly declared: FileKind | undefined
-  /** @param first only so many of them, or fewer if something else stands between them */
+  /** @param first the number of bytes to read. Returns fewer if anything else is between them */
   bytes(first?: number): Buffer
 }
 
-/** Returns undefined if the bytes are elsewhere: behind an address, or an id. */
+/** Returns undefined if the bytes are elsewhere: at an address or under an id. */
 function inlineBytes(part: JsonObject): InlineBytes | undefined {
   const address = addressOf(part)
   const held = part[MEDIA.get(part.type)!]
@@ -144,7 +144,7 @@ function inlineBytes(part: JsonObject): InlineBytes | undefined {
   }
 }
 
-/** Unlike `Buffer.from`, it reads on after `=`. */
+/** Unlike `Buffer.from`, continues after `=`. */
 function decodeBase64(data: string, first?: number): Buffer {
   const read = first === undefined ? data : data.slice(0, Math.ceil(first / 3) * 4)
   return Buffer.from(read.replaceAll('=', ''), 'base64')
@@ -160,7 +160,7 @@ function decodePercent(data: string, first?: number): Buffer {
   return Buffer.from(decoded)
 }
 
-/** Bytes that are not valid count as the three bytes of their replacement. */
+/** Invalid bytes count as the three bytes of their replacement character. */
 function textOf(bytes: Buffer): string {
   const start = bytes.toString('hex', 0, 2)
   if (start === 'fffe') return bytes.toString('utf16le')

@@ -7,33 +7,33 @@ import { isObject } from '../../protocol/json-values.js'
 
 /** The output limits of one choice. The hold covers them, and the provider is never sent higher ones. */
 export interface OutputBounds {
-  /** The output limit: the client's, at most the model's maximum, or the one that is chosen for it. */
+  /** The client's output limit, at most the model's maximum, or the limit that the router chooses. */
   readonly tokens: number
   /** Whether the provider is sent the output limit. */
   readonly isSent: boolean
-  /** The largest budget for thinking that the provider is sent. Some servers do not count it in the output limit. */
+  /** The largest thinking budget that the provider is sent. Some servers do not count it in the output limit. */
   readonly thinking: number
 }
 
 /** The output limits of one choice that a hold may cover. */
 export type BoundRange = Pick<OutputRange, 'least' | 'usual' | 'most'>
 
-/** If the router chooses the output limit, it chooses none below this one, unless it is the model's maximum. */
+/** The router chooses no output limit below this, unless it is the model's maximum. */
 const LEAST_TOKENS = 256
 
 /**
  * The output limits of a request. If both `max_completion_tokens` and `max_tokens` are valid, the larger one applies. A
- * budget for thinking is below the output limit. If the client set only a budget, an output limit that is sent leaves
- * room for it.
+ * thinking budget must be below the output limit. If the client sets only a budget, the output limit leaves room for
+ * it.
  */
 export class RequestedOutput {
   /** See {@link OutputBounds}. */
   readonly thinking: number
   private readonly isSent: boolean
-  /** The client's own limit. 0 if it set none. */
+  /** The client's own limit. 0 if there is none. */
   private readonly asked: number
   private readonly budget: number
-  /** The maximum of the model, or the most tokens that can be read. */
+  /** The model's maximum, or the most tokens that can be read. */
   private readonly most: number
   private readonly mayBeTooLong: boolean
 
@@ -57,7 +57,7 @@ export class RequestedOutput {
     this.thinking = Math.min(this.budget, (this.asked || this.most) - 1)
   }
 
-  /** @param room returns how many output tokens the model's context has left for the prompt, at least up to `wanted` */
+  /** @param room returns how many output tokens the model's context has left beside the prompt, at least up to `wanted` */
   rangeOn(route: Route, room: (wanted: number) => number): BoundRange {
     const { asked, budget, mayBeTooLong, model, most, options } = this
     if (asked > 0) return { least: asked, usual: asked, most: asked }
@@ -67,7 +67,7 @@ export class RequestedOutput {
       const tokens = Math.min(mayBeTooLong ? (stated ?? most) : usual, most)
       return { least: tokens, usual: tokens, most: tokens }
     }
-    // A provider may refuse more than its own maximum, if that is not known.
+    // If the model's maximum is unknown, a provider may refuse more than its own.
     const isFixed = stated !== undefined || model.maxOutputTokens === undefined
     const wanted = Math.min(isFixed ? usual + budget : most, most)
     const least = Math.min(wanted, LEAST_TOKENS + budget)
@@ -75,27 +75,27 @@ export class RequestedOutput {
     return { least, usual: Math.max(least, Math.min(usual + budget, longest)), most: longest }
   }
 
-  /** Returns the limits with this output limit, from {@link rangeOn}. */
+  /** Returns the limits for this number of output tokens, which {@link rangeOn} allows. */
   bounds(tokens: number): OutputBounds {
     const { isSent, thinking } = this
     return { tokens, isSent, thinking }
   }
 
-  /** Returns the output limit that a route is sent although the client set none, or undefined. */
+  /** Returns the output limit that a route is sent although the client set none. Undefined if there is none. */
   chosenFor(route: Route, tokens: number): number | undefined {
     if (this.asked > 0) return undefined
     return sentLimit(this.bounds(tokens), this.model, route)
   }
 }
 
-/** Returns the output limit that a route is sent. Undefined if it is sent none. */
+/** Returns the output limit that a route is sent. Undefined if none is sent. */
 export function sentLimit(
   { isSent, thinking, tokens }: OutputBounds,
   { maxOutputTokens = Infinity }: Model,
   { adapter }: Route,
 ): number | undefined {
   if (isSent) return tokens
-  // All that is on hold, because the API counts thinking in the output limit.
+  // Everything on hold, because the API counts thinking in the output limit.
   return adapter.needsBound === true ? Math.min(tokens + thinking, maxOutputTokens) : undefined
 }
 
@@ -106,8 +106,8 @@ const BYTES_A_TOKEN = 8
 const BYTES_A_LOGPROB = 140
 
 /**
- * Returns how many tokens each choice may have so that the whole reply can still be read. With several choices or the
- * probabilities of tokens, a caller could request a longer reply, and nobody would pay for the rest.
+ * Returns how many tokens each choice may have so that the whole reply can still be read. With several choices or log
+ * probabilities, a caller could request a longer reply, and nobody would pay for the rest.
  */
 function readableTokens({ logprobs, n, stream, top_logprobs: top }: ChatRequest, replyBytes: number): number {
   const alternatives = typeof top === 'number' ? top : typeof logprobs === 'number' ? logprobs : 0

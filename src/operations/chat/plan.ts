@@ -65,19 +65,19 @@ export class ChatPlan implements Plan {
   shortened(outputTokens: number): string | undefined {
     const { asked, output, predicted } = this
     const each = Math.floor(outputTokens / asked.n) - predicted
-    // A budget for thinking is less than the output, so it shrinks with it.
+    // A thinking budget must be less than the output, so it shrinks with it.
     const half = output.thinking === 0 ? each : Math.floor((each + 1) / 2)
     const tokens = Math.max(each - output.thinking, half)
     if (tokens < 1) return undefined
     return `${this.boundName}: ${tokens}`
   }
 
-  /** The most tokens that parts add which the chat has as one. */
+  /** The most tokens added by parts that the chat joins into one. */
   protected get joinedTokens(): number {
     return 0
   }
 
-  /** The field that limits the output, as the client wrote it. */
+  /** The field that limits the output, as the client named it. */
   protected get boundName(): string {
     const { forward } = this.asked
     return OUTPUT_FIELDS.filter((name) => isOutputBound(forward[name])).join(' and ') || 'max_tokens'

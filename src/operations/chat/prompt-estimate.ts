@@ -11,28 +11,33 @@ import { fileName, isMedia, mediaBound, mediaText, mediaTokens } from './media.j
 type PromptCounters = Pick<PlanOptions, 'counter' | 'upperCounter' | 'neverOverdraw'>
 
 const TOKENS_A_MESSAGE = 8
-/** Under `neverOverdraw`. Some chat templates add more tokens to a message, and instructions for tools. */
+/**
+ * Used under `neverOverdraw`. Some chat templates add more tokens to each message than usual, and add instructions for
+ * tools.
+ */
 const MOST_TOKENS_A_MESSAGE = 16
 const MOST_TOKENS_A_REQUEST = 200
 const MOST_TOKENS_WITH_TOOLS = 700
-/** Between two parts, a template or a provider may write a line feed. */
+/** A template or a provider may put a line feed between two parts. */
 export const MOST_TOKENS_A_PART = 2
 export const MOST_TOKENS_A_DOCUMENT = 6
 
-/** All others have results of tools. */
+/** Messages of all other roles contain results of tools. */
 const SPEAKERS = new Set(['system', 'developer', 'user', 'assistant'])
-/** The tokens of a message include a role up to this length. */
+/** A role of up to this length is included in the tokens of its message. */
 const LONGEST_ROLE_CHARS = 16
 const CHARGED_FIELDS = new Set(['tools', 'functions', 'response_format'])
 const CHOICES = new Set(['tool_choice', 'function_call'])
 
 /**
- * Estimates the prompt tokens of a request from all parts that a model reads.
+ * Estimates the prompt tokens of a request from every part that a model reads.
  *
- * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. Throws 400 `invalid_request` if the
+ * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. Throws a 400 `invalid_request` if
+ * the
  * request has media and the catalogue has no upper bound for them.
  *
- * @param otherTokens the most tokens that parts of the client's request add which the chat no longer shows, for a bound
+ * @param otherTokens the most tokens of parts of the client's request that the chat no longer contains, for an upper
+ * bound
  */
 export function estimatePrompt(
   request: ChatRequest,
@@ -60,7 +65,10 @@ export function estimatePrompt(
   }
 }
 
-/** Returns an estimate under `neverOverdraw` that lets go of the request. No further route is asked about. */
+/**
+ * Returns an estimate under `neverOverdraw` that no longer refers to the request. It cannot be asked about further
+ * routes.
+ */
 export function withoutRequest({ atLeast, atMost, hasMedia }: InputEstimate): InputEstimate {
   const most = atMost()
   return { atLeast, hasMedia, atMost: () => most }
@@ -72,7 +80,7 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
     const value = request[field]
     if (value === undefined || value === null || field === 'model' || field === 'messages') continue
     const isCharged = CHARGED_FIELDS.has(field)
-    // A field that only the host has allowed may also become part of the prompt.
+    // A field that needs the host's permission may also become part of the prompt.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
     addValue(value, isCharged, sums)
     if (isCharged) sums.hasTools()
@@ -87,12 +95,12 @@ interface Sums {
   /** @param isCharged whether the text also counts in an estimate that is charged */
   text(text: string, isCharged: boolean): void
   json(value: unknown, isCharged: boolean): void
-  /** @param whole the result of a tool, or a part of it, which is JSON in some chat templates */
+  /** @param whole the result of a tool, or a part of it, which some chat templates write as JSON */
   result(whole: unknown, text: string): void
   part(type: unknown): void
   media(part: JsonObject, place: () => string): void
   hasTools(): void
-  /** The prompt has audio or images, or something that may be such. */
+  /** Notes that the prompt has audio or images, or something that may contain them. */
   hasMedia(): void
 }
 
@@ -111,11 +119,11 @@ function addMessage(message: ChatMessage, position: number, sums: Sums): void {
       }
     } else if (field === 'images' && Array.isArray(value)) {
       for (const [at, image] of value.entries()) {
-        // Whatever type the client gives it, or none.
+        // Counted as an image, whatever type the client gives it.
         addMedia({ ...(image as JsonObject), type: 'image_url' }, `messages.${position}.images.${at}`, sums)
       }
     } else if (field === 'reasoning_content') {
-      // The router sends reasoning under two names, and clients send both back.
+      // The router sends reasoning under two names, and clients return both.
       if (value !== message.reasoning) addValue(value, true, sums)
     } else if (field === 'content' && isResult && typeof value === 'string') sums.result(value, value)
     else if (field !== 'cache_control' && field !== 'is_error') addValue(value, true, sums)
@@ -192,7 +200,7 @@ class Estimate implements Sums {
     this.anyMedia = true
   }
 
-  /** Calls the counters. If one of them fails, it must fail before anything is held. */
+  /** Calls the counters. If a counter fails, it must fail before anything is held. */
   estimate(): InputEstimate {
     const text = this.charged.atMost() + this.perhaps.atMost()
     const { anyMedia, rest } = this
@@ -241,7 +249,7 @@ class UpperBound implements Sums {
     this.addJson(typeof whole === 'string' ? JSON.stringify(whole) : writtenOut(whole))
   }
 
-  /** A template may write the JSON of one place with escapes, and that of another without. */
+  /** A template may write the JSON of one part with escapes and that of another without. */
   private addJson(json: string): void {
     const text = controlsWrittenOut(json)
     if (this.escapes === undefined) this.upper.add(text)
@@ -281,7 +289,7 @@ class UpperBound implements Sums {
     this.anyMedia = true
   }
 
-  /** Calls the counters. If one of them fails, it must fail before anything is held. */
+  /** Calls the counters. If a counter fails, it must fail before anything is held. */
   estimate(otherTokens: number) {
     const { contextLength = Infinity, promptOverhead } = this.model
     const overhead = promptOverhead ?? MOST_TOKENS_A_REQUEST + (this.anyTools ? MOST_TOKENS_WITH_TOOLS : 0)
@@ -304,27 +312,27 @@ function unbounded(param: string, { id }: Model): CompatError {
 }
 
 /**
- * Returns JSON with as much white space as a chat template may add to tools and to the arguments of calls. For a list of
+ * Returns JSON with as much white space as a chat template may add to tools and the arguments of calls. In a list of
  * digits, the white space can have more tokens than the list has bytes.
  */
 function writtenOut(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/[,:]/g, '$& ')
 }
 
-/** Any escape is as long. */
+/** All escapes have this length. */
 const SOME_ESCAPE = '\\u0000'
-/** The characters that are escaped, in units of UTF-16. */
+/** The characters that are escaped, in UTF-16 units. */
 const ESCAPED: Readonly<Record<PromptEscapes, RegExp>> = {
   ascii: /[\u0080-\uffff]/g,
   html: /[<>&'\u2028\u2029]/g,
 }
 
-/** A registry of the host's own may have anything there. */
+/** A host's own registry may return anything here. */
 function isEscapes(escapes: unknown): escapes is PromptEscapes {
   return escapes === 'ascii' || escapes === 'html'
 }
 
-/** `JSON.stringify` writes two control characters in short that others write in full. */
+/** `JSON.stringify` shortens some control characters that others write in full. */
 function controlsWrittenOut(json: string): string {
   return json.replace(/\\\\|\\[bf]/g, (found) => (found === '\\\\' ? found : SOME_ESCAPE))
 }

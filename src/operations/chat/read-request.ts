@@ -29,8 +29,8 @@ const SPELLINGS = new Spellings([
 /**
  * Checks a request body and splits it into the part for providers and the router's own fields.
  *
- * Throws a `CompatError` of status 400, or 404 if no model can have the name `model`. The body is not changed. If the
- * messages can be sent unchanged, the result has the same list as the body.
+ * Throws a `CompatError` of status 400, or of status 404 if no model can have the name `model`. Does not change the
+ * body. If the messages can be sent unchanged, the result shares their list with the body.
  */
 export function parseChatRequest(body: JsonObject, sentText?: SentText): ParsedChatRequest {
   const request = openRequest(body, SPELLINGS)

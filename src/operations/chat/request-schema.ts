@@ -7,7 +7,7 @@ const MAX_PARTS = 1_000
 
 const contentPart = z.looseObject({ type: z.string() })
 
-/** A message in the API document. `request-fields/messages.ts` reads messages. */
+/** A message in the OpenAPI document. Messages are read by `request-fields/messages.ts`. */
 const messageSchema = z.looseObject({
   role: z.string(),
   content: z
@@ -16,7 +16,7 @@ const messageSchema = z.looseObject({
     .describe('Null or absent only on an assistant message. One that has nothing else either is left out.'),
 })
 
-/** A whole request in the API document. */
+/** A whole request in the OpenAPI document. */
 export const chatRequestSchema = z.looseObject({
   ...outlineFields,
   messages: z.array(messageSchema).min(1).max(MAX_MESSAGES),

@@ -7,9 +7,9 @@ import { isOutputBound, type OutputBounds, sentLimit } from './output-bounds.js'
 import type { ParsedChatRequest } from './read-request.js'
 
 /**
- * Returns the request with the parameters that a route accepts. `reasoning` and `reasoning_effort` get the name in its
- * list. Parameters that are not in its list and have no effect are removed, and so are prompt cache marks if nobody
- * would pay for the cache write.
+ * Returns the request with the parameters that a route accepts. `reasoning` and `reasoning_effort` get the name in the
+ * route's list. Removes unlisted parameters without effect. Removes prompt cache marks if nobody would pay for the
+ * cache write.
  */
 export function routeParameters(
   { forward, marksCache }: Pick<ParsedChatRequest, 'forward' | 'marksCache'>,
@@ -37,7 +37,7 @@ function withListed(forward: ChatRequest, supported: readonly string[]): ChatReq
   return renamed || isChanged ? (left as ChatRequest) : forward
 }
 
-/** Returns whether anything was renamed. A budget in tokens is not an effort, and keeps the client's name. */
+/** Returns whether anything was renamed. A token budget is not an effort and keeps the client's name. */
 function renameReasoning(request: JsonObject, supported: readonly string[]): boolean {
   const takesObject = supported.includes('reasoning')
   const takesEffort = supported.includes('reasoning_effort')
@@ -56,7 +56,7 @@ function renameReasoning(request: JsonObject, supported: readonly string[]): boo
   return true
 }
 
-/** Whether every row of some prices has a price of cache writes. */
+/** Whether every price row has a price for cache writes. */
 export function pricesCacheWrites(prices: Prices | undefined): boolean {
   if (prices === undefined) return false
   return [prices, ...(prices.tiers ?? [])].every(({ cacheWrite }) => cacheWrite !== undefined)

@@ -2,7 +2,7 @@ import { isNeutral, KNOWN_FIELDS, SAME_FIELDS } from '../../protocol/request-fie
 import type { ParsedChatRequest } from './read-request.js'
 
 const MAX_NAMED = 20
-/** Every route is sent these. */
+/** Every route supports these. */
 const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'user'])
 
 /** Returns at most 20 known fields of a request that have an effect but are not in a list. */

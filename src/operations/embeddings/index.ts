@@ -14,7 +14,7 @@ export const embeddings: Operation<AskedEmbeddings> = {
   openapi: embeddingsOpenApi,
   read: ({ value }) => parseEmbeddingsRequest(value),
 
-  // The router converts the format itself, and every provider may get the label `user`.
+  // The router converts the format itself, and every provider accepts the label `user`.
   unsupported: ({ forward }, supported) =>
     forward.dimensions === undefined || supported.includes('dimensions') ? [] : ['dimensions'],
 

@@ -14,16 +14,16 @@ import { EmbeddingsReply } from './reply.js'
 
 /** The most tokens that a model adds to each text. */
 const TOKENS_AN_INPUT = 8
-/** The numbers in an embedding of the largest known models. */
+/** The most numbers in an embedding of any known model. */
 const MOST_DIMENSIONS = 4_096
-/** The most bytes of a number in a provider's reply: all digits of a 64-bit float, indented on a line of its own. */
+/** The most bytes of a number in a provider's reply: all digits of a 64-bit float, indented on its own line. */
 const NUMBER_BYTES = { numbers: 32, base64: 6 } as const
 
 type EmbeddingsForm = keyof typeof NUMBER_BYTES
 
 const NO_OUTPUT: OutputRange = Object.freeze({ least: 0, usual: 0, most: 0, step: 1 })
 
-/** The plan of one embeddings request for one model. Only the input has a price. */
+/** The plan of one embeddings request with one model. Only the input has a price. */
 export class EmbeddingsPlan implements Plan {
   readonly choices = 1
   private estimate: InputEstimate | undefined
@@ -77,7 +77,7 @@ export class EmbeddingsPlan implements Plan {
     return this.asked.forward.dimensions ?? this.model.dimensions ?? MOST_DIMENSIONS
   }
 
-  /** The most bytes of a reply. Bytes count in the memory of the calls when they come, so no reply may have more. */
+  /** The most bytes of a reply. Received bytes count towards the memory of calls, so no reply may have more. */
   private get mostBytes(): number {
     const { memoryBytes, replyBytes } = this.options.limits
     return Math.max(memoryBytes, replyBytes)
@@ -87,7 +87,7 @@ export class EmbeddingsPlan implements Plan {
     return this.asked.count * this.dimensions * NUMBER_BYTES[form]
   }
 
-  /** Each token in the input counts as one, and text is counted by the counters. An upper bound for text needs no factor. */
+  /** A token in the input counts as one. Text is counted by the counters, and its upper bound needs no factor. */
   private estimateInput(): InputEstimate {
     const { counter, neverOverdraw, upperCounter } = this.options
     const { count, forward } = this.asked

@@ -22,7 +22,7 @@ const INPUT_RULE = 'must be a string, a list of strings, a list of tokens, or a 
 
 const tokens = z.array(z.int().min(0)).min(1)
 
-/** The fields other than the input, with the message for an invalid value. */
+/** The fields other than the input, with the error message for an invalid value. */
 const FIELDS = {
   encoding_format: [z.enum(['float', 'base64']), "must be 'float' or 'base64'"],
   dimensions: [z.int().min(1).max(MAX_DIMENSIONS), 'must be a positive integer'],
@@ -30,7 +30,7 @@ const FIELDS = {
   stream: [z.literal(false), 'must be false: embeddings cannot be streamed'],
 } as const
 
-/** A whole request in the API document. */
+/** A whole request in the OpenAPI document. */
 export const embeddingsRequestSchema = z.looseObject({
   ...outlineFields,
   input: z
@@ -52,7 +52,7 @@ export const embeddingsRequestSchema = z.looseObject({
 
 const READ: ReadonlySet<string> = new Set([...OUTLINE_NAMES, 'input', '__proto__', ...Object.keys(FIELDS)])
 const NOT_HERE = 'It is a field of POST /chat/completions'
-/** Fields that no host can allow: those of a chat too, since the list of a model's parameters names them for chats. */
+/** Fields that no host can allow. Includes those of a chat, since a model's list of parameters names them for chats. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ...[...KNOWN_FIELDS.keys(), 'messages']
     .filter((name) => !READ.has(name))
@@ -62,8 +62,8 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 const SPELLINGS = new Spellings([...OUTLINE_NAMES, 'input', ...Object.keys(FIELDS), ...REFUSED.keys()])
 
 /**
- * Checks a request body and splits it into the part for providers and the router's own fields. Throws a `CompatError` of
- * status 400, or 404 if no model can have the name `model`.
+ * Checks a request body and splits it into the part for providers and the router's own fields. Throws a `CompatError`
+ * of status 400, or of status 404 if no model can have the name `model`.
  */
 export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
   const request = openRequest(body, SPELLINGS, REFUSED)
@@ -91,7 +91,7 @@ export function parseEmbeddingsRequest(body: JsonObject): AskedEmbeddings {
   }
 }
 
-/** Returns the input, or an empty one if it has faults. */
+/** Returns the input. Returns an empty one if it is invalid. */
 function readInput(input: unknown, { faults }: RequestReading): EmbeddingInput {
   if (input === undefined || input === null) {
     faults.add('input', 'is required')

@@ -41,7 +41,10 @@ export class EmbeddingsReply extends JsonReply {
     return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
   }
 
-  /** Embeddings have no output, so that prompt and total are one count: the larger, since some providers omit one or report it as 0. */
+  /**
+   * Embeddings have no output, so prompt and total are the same count. The larger one applies, since some providers
+   * omit one or report it as 0.
+   */
   protected usage(report: UsageReport): UsageReport {
     const { prompt, total } = report
     const isLarger =
@@ -91,14 +94,14 @@ export class EmbeddingsReply extends JsonReply {
   }
 }
 
-/** The most decimal places and digits that tell a 32-bit float from its neighbours. */
+/** The most decimal places and digits needed to distinguish a 32-bit float from its neighbours. */
 const MOST_PLACES = 12
 const MOST_DIGITS = 9
 
-/** Returns the number with the fewest digits that is the same 32-bit float: 0.1, not 0.10000000149011612. */
+/** Returns the shortest number that is the same 32-bit float: 0.1, not 0.10000000149011612. */
 function shortest(float: number): number {
   if (!Number.isFinite(float)) return float
-  // Writing each with ever more digits would take ten times as long.
+  // Trying each number with more and more digits would take ten times as long.
   if (Math.abs(float) >= LEAST_IN_PLACES && Math.abs(float) < MOST_IN_PLACES) {
     for (let places = 0, scale = 1; places <= MOST_PLACES; places++, scale *= 10) {
       const rounded = Math.round(float * scale) / scale

@@ -47,10 +47,10 @@ export function envelopeKeysEndpoint(engine: Engine): Endpoint {
   }
 }
 
-/** The members that only private and secret keys have (RFC 7518 section 6). */
+/** Members that only private and secret keys have (RFC 7518, section 6). */
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
-/** Returns the public keys for sealing provider keys. Throws if the list contains anything other than public keys. */
+/** Returns the public keys for sealing provider keys. Throws if the list contains anything else. */
 async function publishedKeys(options: EngineOptions, context: LazyContext): Promise<object> {
   const published = await askStore('envelopes', options, context, () => options.envelopes?.publicKeys?.())
   const keys: unknown = published?.keys

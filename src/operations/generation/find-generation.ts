@@ -16,22 +16,22 @@ import { ownerOfCall } from '../../rules/kept-calls.js'
 export interface Generation {
   /** The id of its reply, or the id by which it was found. */
   readonly id: string
-  /** Not known of a call that is found by its request id while it runs. */
+  /** Unknown for a call that is found by its request id while it runs. */
   readonly operation: string | undefined
   /** Absent if the request was refused before its model was found. */
   readonly facts: CallFacts | undefined
-  /** Whether it is still running, or its charge is not posted yet. */
+  /** Whether the call is still running, or its charge is not posted yet. */
   readonly isPending: boolean
   /** Absent if nothing is charged, or the charge is not known yet. */
   readonly charge: Charge | undefined
   readonly refunded: bigint
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number
-  /** How it ended. Absent if it has not, or was not kept. */
+  /** How the call ended. Absent if it has not ended, or was not kept. */
   readonly kept: KeptCall | undefined
 }
 
-/** Finds the calls that a caller may see: a key those of its account, and an app its own. */
+/** Finds the calls that a caller may see: an API key sees those of its account, and an app its own. */
 export class GenerationFinder {
   constructor(
     private readonly engine: Engine,
@@ -39,12 +39,12 @@ export class GenerationFinder {
     private readonly operations: readonly Operation[],
   ) {}
 
-  /** Returns the call with this reply id or, if there is none, the newest with this request id. */
+  /** Returns the call with this reply id. If there is none, returns the newest call with this request id. */
   async find(id: string, principal: Principal, context: LazyContext): Promise<Generation | undefined> {
-    // First, since a call that ends is kept in the moment in which it is no longer in flight.
+    // Must be first: a call is recorded at the moment when it is no longer in flight.
     const inFlight = this.inFlight(id, principal)
     const { hasFailed, kept } = await this.askCalls(id, principal, context)
-    // A client may send the request id of an earlier call again.
+    // A client may reuse the request id of an earlier call.
     if (inFlight !== undefined && kept !== undefined && kept.id !== id && kept.at < inFlight.startedAt) {
       return inFlight
     }
@@ -123,7 +123,7 @@ export class GenerationFinder {
       case 'settling':
         return { ...common, isPending: true, charge: call.charge, startedAt: keptAt ?? this.now }
       case 'held': {
-        // A call that ended without a charge only waits for its hold to be freed.
+        // A call that ended without a charge only waits for its hold to be released.
         const isPending = kept === undefined || kept.charge !== undefined
         const startedAt = keptAt ?? call.expiresAt - holdMs(this.engine.options.limits)
         return { ...common, isPending, charge: kept?.charge, startedAt }
@@ -133,7 +133,7 @@ export class GenerationFinder {
         return { ...common, isPending: false, charge: entry.charge, refunded, startedAt: keptAt ?? entry.at }
       }
       case 'ended':
-        // With a charge, it could not be posted before its hold expired.
+        // A charge here could not be posted before its hold expired.
         return {
           ...common,
           isPending: kept?.charge !== undefined,
@@ -154,7 +154,7 @@ export class GenerationFinder {
   }
 }
 
-/** A store is not trusted to return only calls of the account. */
+/** A store is not trusted to return only calls of this account. */
 function maySee(
   { account, credentialId, kind }: Principal,
   owner: Pick<CredentialOwner, 'account' | 'credentialId'> | undefined,

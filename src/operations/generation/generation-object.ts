@@ -4,8 +4,8 @@ import { mediaCount } from '../../protocol/usage.js'
 import type { Generation } from './find-generation.js'
 
 /**
- * Returns a call as `GET /generation` shows it: the fields of OpenRouter, whose amounts are numbers, and the router's own, whose
- * amounts are exact. A field is null if it is not known, or not yet.
+ * Returns a call as `GET /generation` shows it: OpenRouter's fields, whose amounts are numbers, and the router's own,
+ * whose amounts are exact. Unknown fields are null.
  */
 export function generationObject(found: Generation) {
   const { charge, facts, id, isPending, kept, operation, refunded, startedAt } = found
@@ -43,7 +43,7 @@ export function generationObject(found: Generation) {
   }
 }
 
-/** What OpenRouter's clients require, for things that this router does not have. */
+/** Fields that OpenRouter's clients require, for things that this router does not have. */
 const NO_COUNTERPART = {
   app_id: null,
   cache_discount: null,
@@ -80,7 +80,7 @@ function tokensOf(charge: Charge | undefined) {
   }
 }
 
-/** The exact cost and its parts: null while they are not known, 0 if nothing was charged. */
+/** Returns the exact cost and its parts: null while they are unknown, 0 if nothing was charged. */
 function costOf({ charge, isPending }: Generation) {
   if (charge !== undefined) {
     const { base, basis, cost, markup } = charge

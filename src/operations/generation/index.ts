@@ -11,11 +11,14 @@ import { GenerationFinder } from './find-generation.js'
 import { generationObject } from './generation-object.js'
 import { generationSchema } from './schema.js'
 
-/** No id of a reply is longer, whatever function a host uses for ids. */
+/** No reply id is longer, whatever function a host uses for ids. */
 const MAX_ID_CHARS = 256
 const SHOWN_CHARS = 64
 
-/** `GET /generation?id=`: one call, by the id of its reply. Calls that are running or were kept are also found by their request id. */
+/**
+ * `GET /generation?id=`: one call, by the id of its reply. Running and recorded calls are also found by their request
+ * id.
+ */
 export function generationEndpoint(
   engine: Engine,
   lookUps: LedgerLookUps,

@@ -5,7 +5,7 @@ import type { Limit } from '../../contracts/usage-limits.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
 import { type CountOfLimit, tightest } from '../look-ups/ask-ledger.js'
 
-/** The words of OpenRouter for the periods after which a limit starts again. */
+/** OpenRouter's words for the periods of limits. */
 const RESETS: Readonly<Record<Limit['per'], string | null>> = {
   minute: 'minutely',
   hour: 'hourly',
@@ -15,8 +15,8 @@ const RESETS: Readonly<Record<Limit['per'], string | null>> = {
 }
 
 /**
- * Returns a credential as `GET /key` shows it: the fields of OpenRouter, whose amounts are numbers, and the router's own, whose
- * amounts are exact. Fields of OpenRouter without a counterpart have the value that says so.
+ * Returns a credential as `GET /key` shows it: OpenRouter's fields, whose amounts are numbers, and the router's own,
+ * whose amounts are exact. OpenRouter's fields without a counterpart have a value that says so.
  */
 export function keyObject(principal: Principal, spent: Spent, counts: readonly CountOfLimit[], now: number) {
   const budget = tightest(counts, 'credits')
@@ -52,7 +52,7 @@ export function keyObject(principal: Principal, spent: Spent, counts: readonly C
   }
 }
 
-/** What OpenRouter's clients require, for things that this router does not have. */
+/** Fields that OpenRouter's clients require, for things that this router does not have. */
 const NO_COUNTERPART = {
   is_management_key: false,
   is_provisioning_key: false,
@@ -83,7 +83,7 @@ function rightsOf(principal: Principal) {
   return { account: null, app: { id: app.id, name: app.name ?? null }, scopes, models: app.allowedModels }
 }
 
-/** Others use the limits of an account or an app too, so their figures are not shown. */
+/** Limits of an account or an app are used by others too, so their figures are not shown. */
 function limitObject(count: CountOfLimit, now: number) {
   const { definition, held, left, resetMs, used } = count
   const { amount, of: owner = 'credential', per, unit, zone } = definition
@@ -103,7 +103,7 @@ function limitObject(count: CountOfLimit, now: number) {
   }
 }
 
-/** Periods end with a second. The ledger says how long until then, and its answer takes some milliseconds. */
+/** Periods end on a full second. The ledger returns the time until then, and its answer takes some milliseconds. */
 function wholeSecond(at: number): number {
   return Math.round(at / 1_000) * 1_000
 }

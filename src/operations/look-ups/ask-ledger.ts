@@ -8,7 +8,7 @@ import type { Engine } from '../../engine/engine.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
 
-/** The error codes of every look-up. Limits on calls do not apply to them. */
+/** The error codes of every look-up. Limits on calls do not apply to look-ups. */
 export const LOOK_UP_CODES: readonly ErrorCode[] = [
   'missing_credential',
   'invalid_api_key',
@@ -24,12 +24,12 @@ export const LOOK_UP_CODES: readonly ErrorCode[] = [
   'shutting_down',
 ]
 
-/** A limit of the caller, and its count in the present period. */
+/** A limit of the caller, with its count in the current period. */
 export interface CountOfLimit extends LimitCount {
   readonly definition: Limit
 }
 
-/** Asks the ledger for what was spent. Throws if it does not answer, or not with amounts. */
+/** Asks the ledger for the amounts spent. Throws if it does not answer with amounts. */
 export async function readSpent(
   { options }: Engine,
   lookUps: LedgerLookUps,
@@ -47,7 +47,7 @@ export async function readSpent(
   throw faultyStore('ledger', options, context.requestId, why)
 }
 
-/** Asks the ledger for the counts of the caller's limits. Throws if it does not answer, or not for all of them. */
+/** Asks the ledger for the counts of the caller's limits. Throws if it does not answer with all of them. */
 export async function readCounts(
   { options }: Engine,
   lookUps: LedgerLookUps,
@@ -76,7 +76,7 @@ function isCount(count: LimitCount | undefined, bucket: string): boolean {
   )
 }
 
-/** Returns the count of this unit that has the least left among the caller's own limits. */
+/** Returns the count of this unit with the least left among the caller's own limits. */
 export function tightest(counts: readonly CountOfLimit[], unit: Limit['unit']): CountOfLimit | undefined {
   let found: CountOfLimit | undefined
   for (const count of counts) {

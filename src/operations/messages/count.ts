@@ -24,14 +24,14 @@ import { countOpenApi } from './openapi.js'
 import { nativeRequest } from './request/native-request.js'
 import { type AskedMessages, readRequest, wholeChat } from './request/read-request.js'
 
-/** The name of the operation in events. */
+/** The operation's name in events. */
 const NAME = 'count-message-tokens'
-/** A provider has this long to count. After it, the count is an estimate. */
+/** The time that a provider has to count. After that, the count is an estimate. */
 const COUNT_MS = 10_000
 
 /**
- * `POST /messages/count_tokens`. It costs nothing, and passes the same gates as a call, except that it counts towards no
- * limit and holds nothing: so no provider is asked with the host's key for a caller who has limits or no credit.
+ * `POST /messages/count_tokens`. It costs nothing. It passes the same checks as a call, but counts towards no limit and
+ * holds nothing. So no provider is asked with the host's key for a caller who has limits or no credit.
  */
 export function countEndpoint(engine: Engine): Endpoint {
   const underWay = new CountsUnderWay()
@@ -103,7 +103,7 @@ async function countBody(
   return JSON.stringify({ input_tokens: estimate.atMost(serving[0]?.adapter.tokenFactor), estimated: true })
 }
 
-/** Whether a route may be asked to count: with the host's key, or with the caller's if the request brings one. */
+/** Whether a route may be asked to count: with the host's key, or with the caller's own if the request brings one. */
 function mayCount(route: Route, { own }: AskedMessages): boolean {
   const { adapter, byok = 'no', enabled, provider } = route
   if (enabled === false || adapter.countMessageTokens === undefined) return false
@@ -115,7 +115,7 @@ function mayCount(route: Route, { own }: AskedMessages): boolean {
   return byok !== 'only'
 }
 
-/** Asks a provider unless that would be too much for nothing. Returns undefined if there is no count. */
+/** Asks a provider, unless the caller makes too many free requests. Returns undefined if there is no count. */
 async function askFreely(
   { options, underWay }: Parts,
   route: Route,
@@ -136,7 +136,7 @@ async function askFreely(
   }
 }
 
-/** Whether a caller without limits has credit. Without an answer of the ledger, it may have none. */
+/** Whether a caller without limits has credit. If the ledger does not answer, the caller may have none. */
 async function hasCredit(
   options: Engine['options'],
   { account, limits }: Principal,
@@ -147,7 +147,7 @@ async function hasCredit(
     const balance = await askStore('ledger', options, context, () => options.ledger.balance(account, context))
     return balance !== undefined && balance.available > 0n
   } catch {
-    // The host has heard of it, and an estimate needs no ledger.
+    // The fault was reported to the host, and an estimate needs no ledger.
     return false
   }
 }

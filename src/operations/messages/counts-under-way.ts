@@ -1,11 +1,11 @@
-/** The most counts of one account that providers are asked for at once. */
+/** The most counts that one account may have running at providers. */
 const MOST_AT_ONCE = 8
 
-/** Bounds the counts that providers make for each account, since counts are free. */
+/** Limits the running counts of each account, since counts are free. */
 export class CountsUnderWay {
   private readonly counts = new Map<string, number>()
 
-  /** Counts one more. Returns a function that ends it, or undefined if the account has as many as it may have. */
+  /** Counts one more. Returns a function that ends it. Returns undefined if the account has reached its limit. */
   begin(account: string): (() => void) | undefined {
     const before = this.counts.get(account) ?? 0
     if (before >= MOST_AT_ONCE) return undefined

@@ -25,7 +25,7 @@ export const messages: Operation<AskedMessages> = {
   unsupported: ({ native }, supported) => unsupportedFields(native, supported),
   plan: (asked, model, options) => new MessagesPlan(asked, model, options),
 
-  // Labels cannot change the reply, and neither can the envelope of a provider key, which is different for each sealing.
+  // Labels cannot change the reply. Neither can the envelope of a provider key, which differs with each sealing.
   digest: ({ native, own: { provider, routing, sessionId }, stream }) => ({
     native,
     stream,

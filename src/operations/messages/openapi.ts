@@ -76,7 +76,7 @@ const errorSchema = z.looseObject({
   }),
 })
 
-/** The error responses of this API, which have a shape of their own. */
+/** Returns the error responses of this API, which have their own shape. */
 function ownErrors(): Record<string, unknown> {
   const responses = errorResponses(CALL_CODES) as Record<string, { content: unknown }>
   for (const response of Object.values(responses)) response.content = json('MessagesError')

@@ -25,7 +25,7 @@ import { blocksOf } from './request/blocks.js'
 import { nativeRequest } from './request/native-request.js'
 import { type AskedMessages, chatFor, wholeChat } from './request/read-request.js'
 
-/** The plan of one message with one model. Its input and output are estimated as those of a chat. */
+/** The plan of one message with one model. Its input and output are estimated like those of a chat. */
 export class MessagesPlan implements Plan {
   readonly choices = 1
   private readonly output: RequestedOutput
@@ -46,7 +46,7 @@ export class MessagesPlan implements Plan {
     return this.estimate
   }
 
-  /** The most tokens that blocks add which the chat has as one text. */
+  /** The most tokens added by blocks that the chat joins into one text. */
   private blockTokens(): number {
     const { messages, system } = this.asked.native
     return [system, ...messages.map(({ content }) => content)].reduce<number>(

@@ -1,7 +1,7 @@
 import { isObject } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 
-/** The fields of this API that a list must name, each with the names that a list may have for it. */
+/** The fields of this API that a list must name, each with the names that a list may use for it. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   temperature: ['temperature'],
   top_p: ['top_p'],
@@ -15,8 +15,9 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Returns the fields of a request that have an effect but are not in a list of supported parameters. Such lists have the
- * names of chat. The effort, and thinking that the model decides about, are left out for routes that do not list them.
+ * Returns the fields of a request that have an effect but are not in a list of supported parameters. Such lists use the
+ * names of chat fields. Omits the effort, and thinking that the model decides about: they are not sent to routes that
+ * do not list them.
  */
 export function unsupportedFields(request: MessagesRequest, supported: readonly string[]): string[] {
   const { output_config: output, thinking, tool_choice: choice } = request

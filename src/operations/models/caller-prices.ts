@@ -6,7 +6,7 @@ const BASIS_POINT_PLACES = 4
 const MILLION_PLACES = 6
 const WHOLE = 10n ** BigInt(BASIS_POINT_PLACES)
 
-/** The tokens of a price per million, by its name. `request` is per call. */
+/** The names of the prices per million tokens. `request` is per call. */
 const PER_MILLION = [
   'input',
   'output',
@@ -19,17 +19,17 @@ const PER_MILLION = [
   'imageOutput',
 ] as const satisfies readonly (keyof Price)[]
 
-/** The word of OpenRouter's list for a price that depends on the route. Its clients require both prices of each model. */
+/** OpenRouter's word for a price that depends on the route. Its clients require both prices of each model. */
 const UNKNOWN = '-1'
 
-/** The prices of a model whose catalogue entry has none: its routes may have some. */
+/** The prices of a model whose catalogue entry has none. Its routes may have some. */
 export const NO_PRICES = Object.freeze({ prompt: UNKNOWN, completion: UNKNOWN })
 
 /**
- * Returns prices as a caller pays them, with the markup of the caller's app: decimal strings, exact, in credits per million
- * tokens, and `request` per call. `prompt`, `completion` and the two prices of cached input are in credits per token, as
- * pickers of models read them. A price that cannot be read is shown as the catalogue has it: each call of the model reports
- * it.
+ * Returns prices as a caller pays them, including the markup of the caller's app. They are exact decimal strings in
+ * credits per million tokens, and `request` is per call. `prompt`, `completion` and the two cached input prices are in
+ * credits per token, as model pickers read them. A price that cannot be read is shown as in the catalogue, since each
+ * call of the model reports it.
  */
 export function callerPrices(prices: Prices, markup: MarkupTerms) {
   return {

@@ -25,14 +25,14 @@ const MODEL_CODES: readonly ErrorCode[] = [
   'shutting_down',
 ]
 
-/** Writes the answer for a caller, who is unknown if the models are public. */
+/** Writes the answer for a caller. The caller is unknown if the models are public. */
 type AnswerModels = (
   replies: ModelReplies,
   context: LazyContext,
   principal?: Principal,
 ) => Promise<ModelsBody>
 
-/** The clients of one API: how models are shown to them, and how they send their credential and read errors. */
+/** The clients of one API: how models are shown to them, how they send their credential, and how they read errors. */
 interface Audience {
   readonly replies: ModelReplies
   readonly door: Door
@@ -40,7 +40,7 @@ interface Audience {
 
 /**
  * `GET /models` and `GET /models/{model_key}`. If they are public, a request without a credential is answered too, with
- * prices before any markup. Clients of Anthropic's API send the version that they expect, and get its shapes.
+ * prices before any markup. Clients of Anthropic's API send a version header and get that API's shapes.
  */
 export function modelEndpoints(
   engine: Engine,

@@ -10,7 +10,7 @@ export function messageModel({ created, id, name }: ListedModel) {
   }
 }
 
-/** Returns the list of models as Anthropic's API shows it, on one page, around its models. */
+/** Returns the envelope of the model list in Anthropic's API, as a single page. */
 export function messageModelList(models: readonly ListedModel[]) {
   return {
     data: [] as const,

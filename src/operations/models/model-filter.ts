@@ -5,16 +5,16 @@ import { parametersOf } from './model-object.js'
 
 /** The models that a client asks for in the query of `GET /models`. */
 export interface ModelFilter {
-  /** Models that take all of these. Empty for any. */
+  /** Selects models that accept all of these. Empty for any. */
   readonly parameters: readonly string[]
-  /** Models that serve this. */
+  /** Selects models that serve this operation. */
   readonly operation: Operation | undefined
 }
 
 /**
- * Reads `supported_parameters`, names with commas between them, and `operation` of a query. Returns undefined if it has
- * neither. Ignores all other fields, since pickers send some. Throws 400 `invalid_request` for an operation that the router
- * does not have.
+ * Reads `supported_parameters`, a comma-separated list, and `operation` from a query. Returns undefined if it has
+ * neither. Ignores all other fields, since model pickers send some. Throws a 400 `invalid_request` for an operation
+ * that the router does not have.
  */
 export function readFilter(query: string, operations: readonly Operation[]): ModelFilter | undefined {
   if (query === '') return undefined
@@ -33,7 +33,7 @@ export function readFilter(query: string, operations: readonly Operation[]): Mod
   return { parameters, operation }
 }
 
-/** Whether a model takes all the parameters of a filter. */
+/** Whether a model accepts all parameters of a filter. */
 export function takesParameters(model: Model, { parameters }: ModelFilter): boolean {
   if (parameters.length === 0) return true
   const taken = new Set(parametersOf(model))

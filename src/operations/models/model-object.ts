@@ -19,14 +19,14 @@ export interface ListedModel {
   readonly prices?: Prices
 }
 
-/** The parameters of a model whose catalogue does not list them: everything that changes a reply. */
+/** The parameters of a model whose catalogue entry does not list them: everything that changes a reply. */
 const KNOWN_PARAMETERS: readonly string[] = [...KNOWN_FIELDS]
   .filter(([, field]) => field.isDropped !== true)
   .map(([name]) => name)
 
 /**
- * Returns a model as `GET /models/{model_key}` shows it. The fields of OpenRouter's list that pickers of models and its SDK
- * require are always there. Of the others, those that the catalogue does not have are left out.
+ * Returns a model as `GET /models/{model_key}` shows it. The fields of OpenRouter's list that model pickers and its SDK
+ * require are always present. Other fields are omitted if the catalogue does not have them.
  */
 export function modelObject(model: ListedModel, markup: MarkupTerms = NO_MARKUP) {
   const inputs = model.modalities ?? ['text']
@@ -64,7 +64,7 @@ export function modelObject(model: ListedModel, markup: MarkupTerms = NO_MARKUP)
   }
 }
 
-/** Returns the answer of `GET /models` around its models. */
+/** Returns the envelope of the list in `GET /models`. */
 export function modelList(models: readonly ListedModel[]) {
   return {
     object: 'list' as const,
@@ -74,7 +74,7 @@ export function modelList(models: readonly ListedModel[]) {
   }
 }
 
-/** Returns the parameters that a model takes: those of its catalogue, or all that the router knows. */
+/** Returns the parameters that a model accepts: those in its catalogue entry, or all that the router knows. */
 export function parametersOf({ operations, supportedParameters }: ListedModel): readonly string[] {
   if (supportedParameters !== undefined) return supportedParameters
   return isChat(operations) ? KNOWN_PARAMETERS : []
@@ -84,7 +84,7 @@ function outputsOf({ operations }: ListedModel): readonly string[] {
   return isChat(operations) ? ['text'] : ['embeddings']
 }
 
-/** Whether a model writes replies. A model without a list of operations is taken for one that does. */
+/** Whether a model writes replies. A model without a list of operations is assumed to do so. */
 function isChat(operations: readonly string[] | undefined): boolean {
   return operations === undefined || operations.some((name) => name !== 'embeddings')
 }

@@ -15,23 +15,26 @@ import { modelNotFound } from '../../protocol/model-key.js'
 import { type ModelFilter, readFilter, takesParameters } from './model-filter.js'
 import type { ListedModel } from './model-object.js'
 
-/** How many markups have a body of their own at a time, and the most characters of them together. */
+/** The number of markups that have cached bodies, and the most characters of all of them together. */
 const KEPT_MARKUPS = 100
 const KEPT_CHARS = 67_108_864
-/** The place of the models in what is around them. No value can contain it, since a quotation mark in one is escaped. */
+/**
+ * The position of the models in their envelope. No value can contain this text, since quotation marks in values are
+ * escaped.
+ */
 const PLACE = '"data":[]'
-/** How long it is remembered whether a model's routes serve an operation, since anybody may ask for the whole list. */
+/** How long to remember whether a model's routes serve an operation, since anybody may ask for the whole list. */
 const KEPT_MS = 5_000
 const KEPT_ANSWERS = 10_000
 
-/** How models are shown to the clients of one API, with the prices that a caller pays. */
+/** How to show models to the clients of one API, with the prices that a caller pays. */
 export interface ModelShapes {
   one(model: ListedModel, markup: MarkupTerms): object
-  /** What is around the models of a list. */
+  /** Returns the envelope around the models of a list. */
   list(models: readonly ListedModel[]): { readonly data: readonly [] }
 }
 
-/** A body as latin1, and its tag if it is kept. */
+/** A body as latin1, with its tag if it is cached. */
 export interface ModelsBody {
   readonly bytes: string
   readonly etag?: string
@@ -44,7 +47,7 @@ interface WrittenList extends ModelsBody {
 
 /** Writes the bodies of `GET /models` and `GET /models/{model_key}`. */
 export class ModelReplies {
-  /** The list that the bodies show. */
+  /** The list that the cached bodies show. */
   private listed: readonly Model[] | undefined
   /** By markup. */
   private readonly lists = new LRUCache<string, WrittenList>({
@@ -64,8 +67,8 @@ export class ModelReplies {
 
   /**
    * Writes each model once for each markup while the catalogue returns the same frozen list, as caches and the memory
-   * catalogue do until it changes: anybody may ask for a long list, again and again. A list that a query or the API key
-   * narrows is put together from these parts.
+   * catalogue do until it changes. Anybody may ask for a long list again and again. A list that a query or the API key
+   * narrows is assembled from these parts.
    */
   async list(query: string, context: LazyContext, principal?: Principal): Promise<ModelsBody> {
     const { options } = this
@@ -84,7 +87,7 @@ export class ModelReplies {
     return { bytes: this.bodyOf(shown, parts) }
   }
 
-  /** Returns the kept list, or undefined if what it shows may change. */
+  /** Returns the cached list. Undefined if its contents may change. */
   private written(models: readonly Model[], markup: MarkupTerms): WrittenList | undefined {
     if (this.listed !== models) {
       this.lists.clear()
@@ -135,7 +138,7 @@ export class ModelReplies {
     return taking.filter((_model, position) => serves[position])
   }
 
-  /** Whether a model serves an operation: as its catalogue says, otherwise if any of its routes does. */
+  /** Whether a model serves an operation: as its catalogue entry says, or otherwise if any of its routes does. */
   private async serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
     const isListed = listsOperation(model, operation)
     if (isListed !== undefined) return isListed
@@ -159,7 +162,7 @@ function markupOf(principal: Principal | undefined): MarkupTerms {
   return principal?.kind === 'access-token' ? parseMarkup(principal.app.markup) : NO_MARKUP
 }
 
-/** Whether nothing that the list shows can change. */
+/** Whether nothing in the list can change. */
 function isFixed(models: readonly Model[]): boolean {
   return Object.isFrozen(models) && models.every((model) => partsOf(model).every(Object.isFrozen))
 }
@@ -176,7 +179,7 @@ function spellingsOf(key: string): ReadonlySet<string> {
   return new Set([key, decodeOnce(key) ?? key, plain, decodeOnce(plain) ?? plain])
 }
 
-/** Returns the key decoded once, or undefined if it has no escapes or a malformed one. */
+/** Returns the key decoded once. Undefined if it has no escapes or a malformed one. */
 function decodeOnce(key: string): string | undefined {
   if (!key.includes('%')) return undefined
   try {

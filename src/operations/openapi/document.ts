@@ -3,8 +3,8 @@ import type { Endpoint } from '../../contracts/endpoint.js'
 import { errorSchema } from '../../protocol/response-schemas.js'
 
 /**
- * Creates the OpenAPI 3.1 document of the endpoints from their schemas. The URL of its server is relative to the document,
- * so that it is valid wherever the router is mounted. Returns a new object each time.
+ * Creates the OpenAPI 3.1 document of the endpoints from their schemas. Its server URL is relative to the document, so
+ * it is valid wherever the router is mounted. Returns a new object each time.
  */
 export function createOpenApiDocument(endpoints: readonly Endpoint[], options: { readonly version: string }) {
   return {

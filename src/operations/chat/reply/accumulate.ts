@@ -35,7 +35,7 @@ export class ChoiceAccumulator {
     for (const [field, value] of Object.entries(rest)) if (value !== null) whole.rest[field] = value
   }
 
-  /** @param lost returns the indexes of a choice's tool calls to leave out, because a piece of them could not be read */
+  /** @param lost returns the indexes of a choice's tool calls to omit, because a piece of them was unreadable */
   finished(lost: (choice: number) => readonly number[]): JsonObject[] {
     return [...this.choices]
       .sort(([one], [other]) => one - other)
@@ -54,7 +54,10 @@ function addToolCalls(calls: Map<number, JsonObject>, deltas: readonly JsonObjec
   }
 }
 
-/** Appends text and lists, and joins objects by field. Otherwise the last value that is not null wins. Changes `known`. */
+/**
+ * Appends text and lists, and joins objects by field. Otherwise the last value other than null applies. Changes
+ * `known`.
+ */
 function join(known: unknown, more: unknown): unknown {
   if (typeof known === 'string' && typeof more === 'string') return known + more
   if (Array.isArray(more)) {

@@ -6,9 +6,9 @@ import { ChoiceAccumulator } from './accumulate.js'
 import type { ReplyTop } from './chunk-writer.js'
 import { completeDetails } from './complete-details.js'
 
-/** Writes a client's JSON reply, as latin1, from a provider's body or from the choices of its stream. */
+/** Writes a client's JSON reply as latin1, from a provider's body or from the choices of its stream. */
 export class BodyWriter {
-  /** The choices as {@link write} returned them, before anything was charged for them. */
+  /** The choices written by {@link write}, before anything was charged for them. */
   protected choices: string | undefined
   private accumulator: ChoiceAccumulator | undefined
   private isUnread = false
@@ -23,19 +23,19 @@ export class BodyWriter {
     return this.choices?.length ?? this.accumulator?.bytes ?? 0
   }
 
-  /** Accepts the choices of a body. Throws a `ProviderError` if they cannot be written. */
+  /** Adds the choices of a body. Throws a `ProviderError` if they cannot be written. */
   takeWhole(choices: readonly JsonObject[]): void {
     this.choices = this.writeSafely(choices)
   }
 
-  /** Accepts the choices of a chunk. */
+  /** Adds the choices of a chunk. */
   add(choices: readonly JsonObject[]): void {
     if (this.isUnread) return
     this.accumulator ??= new ChoiceAccumulator()
     for (const choice of choices) this.accumulator.add(choice)
   }
 
-  /** Stops collecting a stream for the reply, which nobody reads any more. */
+  /** Stops collecting a stream for a reply that nobody reads any more. */
   discard(): void {
     this.isUnread = true
     this.accumulator = undefined
@@ -55,14 +55,14 @@ export class BodyWriter {
     return `${top.slice(0, -1)},"choices":${this.takeChoices()},"usage":${writeUsage(charge)}}`
   }
 
-  /** Returns the written choices, which the reply then keeps no longer. */
+  /** Returns the written choices and releases them. */
   protected takeChoices(): string {
     const { choices = '[]' } = this
     this.choices = undefined
     return choices
   }
 
-  /** Writes the choices of the whole reply, for {@link body}. */
+  /** Writes the choices of the whole reply for {@link body}. */
   protected write(choices: readonly JsonObject[]): string {
     for (const { message } of choices) if (isObject(message)) completeDetails(message)
     return JSON.stringify(choices)

@@ -38,7 +38,7 @@ export interface AskedReply {
   readonly reasoningName: ReasoningName
 }
 
-/** How the reply is written for the clients of one API. */
+/** How to write the reply for the clients of one API. */
 export interface ReplyWriters {
   stream(top: ReplyTop): StreamWriter
   body(): BodyWriter
@@ -50,9 +50,9 @@ const CHAT_WRITERS: ReplyWriters = {
 }
 
 /**
- * Turns the events of one provider into the bytes of one client, and into the facts that a charge depends on.
+ * Turns the events of one provider into the bytes for one client, and into the facts that a charge depends on.
  *
- * It normalises the reply of any provider, from JSON or a stream into JSON or a stream. It decides nothing about money.
+ * Normalises the reply of any provider, from JSON or a stream into JSON or a stream. Decides nothing about money.
  */
 export class ChatReply implements Reply {
   private readonly top: ReplyTop
@@ -64,9 +64,9 @@ export class ChatReply implements Reply {
   private readonly chunkWriter: StreamWriter | undefined
   private readonly splicer: Splicer | undefined
   private templateChoice: ChoiceStream | undefined
-  /** For a JSON reply. */
+  /** Used for a JSON reply. */
   private readonly bodyWriter: BodyWriter
-  /** In the order in which they began. */
+  /** In the order in which they started. */
   private readonly choices: ChoiceStream[] = []
   private cameWhole = false
   /** Whether the provider has reported output tokens. */
@@ -75,7 +75,7 @@ export class ChatReply implements Reply {
   /** Whether the end of the choices could not be sent. */
   private lostItsEnd = false
   private readonly labels = new ReplyLabels()
-  /** Lists of an event without choices, for the next chunk. Undefined if there are none. */
+  /** Lists from an event without choices, for the next chunk. Undefined if there are none. */
   private waitingLabels: JsonObject | undefined
   private hasRenumbered = false
 
@@ -105,7 +105,7 @@ export class ChatReply implements Reply {
     return this.hasBegun || this.lost.count > 0
   }
 
-  /** Whether every choice that began has its finish reason, or a JSON reply has arrived. */
+  /** Whether every started choice has its finish reason, or a JSON reply has arrived. */
   get finished(): boolean {
     if (this.lostItsEnd) return false
     if (this.cameWhole) return true
@@ -149,7 +149,7 @@ export class ChatReply implements Reply {
    * Accepts the events of one network read.
    *
    * @returns the bytes to send now as latin1: none before the first token, and none if the client asked for a
-   * JSON reply. After a `failure` they still include the events before it.
+   * JSON reply. After a `failure` they still include the events before it
    */
   take(events: readonly ProviderEvent[]): string {
     let sent = this.pending
@@ -210,7 +210,7 @@ export class ChatReply implements Reply {
     return this.bodyWriter.body(this.top, this.labels.forBody, charge)
   }
 
-  /** An unknown reason is a normal end only of a reply that said something, or whose provider counted output. */
+  /** An unknown finish reason is a normal end only if the reply has output, or the provider counted some. */
   private refuseUnknownEnd(): void {
     if (this.tokenEvents > 0 || this.hasCountedOutput) return
     const reasons = this.choices.map(({ unknownReason }) => unknownReason)
@@ -220,7 +220,7 @@ export class ChatReply implements Reply {
     throw this.failure
   }
 
-  /** Returns the choice with this index, and begins it if it is new. */
+  /** Returns the choice with this index, and starts it if it is new. */
   private choiceAt(index: number): ChoiceStream {
     for (const choice of this.choices) if (choice.index === index) return choice
     const choice = new ChoiceStream(index, this.parts.counter.tally(), this.newToolCallId, this.lost)
@@ -266,7 +266,7 @@ export class ChatReply implements Reply {
     const { mendCount } = this.lost
     const wasWaiting = this.waitingLabels !== undefined
     const sent = this.takeChunk(chunk)
-    // A mend is counted each time, so events like a mended one are parsed.
+    // Every repair is counted, so an event like a repaired one must be parsed.
     const isPlain = !wasWaiting && this.lost.mendCount === mendCount
     if (sent !== '' && isPlain && splicer?.learn(bytes, chunk, sent) === true) {
       const [choice] = chunk.choices as { index?: unknown }[]
@@ -327,7 +327,7 @@ export class ChatReply implements Reply {
     return sent
   }
 
-  /** The provider's own choice of an event. If one choice was asked for, they are all parts of it. */
+  /** Returns the lane for a provider's choice. If one choice was requested, all belong to it. */
   private laneOf(given: unknown, position: number): number {
     const lane = Number.isInteger(given) ? (given as number) : position
     if (lane !== 0 && !this.hasRenumbered) {
@@ -346,7 +346,7 @@ export class ChatReply implements Reply {
       )
     } else {
       this.takeLabels(completion)
-      // Without any it gets an empty one at its end: clients read the first without asking whether it is there.
+      // A stream without choices gets an empty one at its end, because clients read the first one without a check.
       if (choices.length > 0) this.takeBody(choices)
     }
     this.cameWhole = true
@@ -366,7 +366,7 @@ export class ChatReply implements Reply {
     }
   }
 
-  /** Records an unreadable piece of content outside of any choice. */
+  /** Records an unreadable piece outside of any choice. */
   private lose(what: string, piece: unknown): void {
     this.parts.meter.token()
     this.lost.add(what, piece)
@@ -378,7 +378,7 @@ export class ChatReply implements Reply {
     this.parts.meter.token()
   }
 
-  /** @returns the fields of the provider's top level that a chunk has too */
+  /** @returns the provider's top-level fields that a chunk has too */
   private takeLabels(top: JsonObject): JsonObject {
     // Labels after a JSON reply do not replace its own.
     if (this.chunkWriter === undefined && this.cameWhole) return NO_LABELS

@@ -13,20 +13,20 @@ export interface ReplyTop {
   readonly model: string
 }
 
-/** Writes the stream of a client, as latin1, from choices in the one shape that OpenAI's clients read. */
+/** Writes a client's stream as latin1, from choices in the shape that OpenAI's clients read. */
 export interface StreamWriter {
   /** Returns the bytes for some choices of a chunk. `labels` are from {@link writeLabels}. */
   chunks(choices: readonly JsonObject[], labels: string): string
-  /** What the writer keeps until the end of the stream. Nothing if absent. */
+  /** The memory that the writer needs until the end of the stream. Absent if it needs none. */
   readonly keptBytes?: number
-  /** Returns the bytes that precede all others, each piece made when it is asked for. None if absent. */
+  /** Returns the first bytes of the stream. Each piece is created when it is requested. Absent if there are none. */
   opening?(): Iterable<string>
   /**
-   * Returns the end of a stream whose choices have ended, with the charge. `pending` are bytes of {@link chunks} that were not
-   * sent.
+   * Returns the end of a stream whose choices have ended, with the charge. `pending` are bytes from {@link chunks} that
+   * were not sent yet.
    */
   closing(charge: WireCharge, labels: string, pending: string): ReplyBytes
-  /** Returns the end of a stream that fails, with the charge. */
+  /** Returns the end of a failed stream, with the charge. */
   failing(error: CompatError, charge: WireCharge, pending: string): ReplyBytes
   /** Called if the client has left. The stream is still written to its end. */
   discard?(): void
@@ -56,13 +56,13 @@ export class ChunkWriter implements StreamWriter {
     return `${pending}${this.head}[]${labels},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
   }
 
-  /** There is no `[DONE]`: a stream that ends without it is no success. */
+  /** Omits `[DONE]`, so that the stream does not look successful. */
   failing(error: CompatError, charge: WireCharge): string {
     return errorFrame(error, wireUsage(charge))
   }
 }
 
-/** Writes the fields of a provider's top level that a chunk has too. */
+/** Writes the provider's top-level fields that a chunk has too. */
 export function writeLabels(labels: JsonObject): string {
   const text = JSON.stringify(labels)
   return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)

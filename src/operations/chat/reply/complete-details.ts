@@ -1,6 +1,6 @@
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 
-/** The formats in OpenRouter's schema of a detail. Its clients drop details in any other. */
+/** The formats in OpenRouter's schema of a detail. Its clients drop details in any other format. */
 const FORMATS: ReadonlySet<unknown> = new Set([
   undefined,
   null,
@@ -11,14 +11,13 @@ const FORMATS: ReadonlySet<unknown> = new Set([
   'anthropic-claude-v1',
   'google-gemini-v1',
 ])
-/** Thoughts of one message are joined with it, so it belongs to none. */
+/** Joins the thoughts of one message, so it belongs to none of them. */
 const BETWEEN_THOUGHTS = '\n\n'
 
 /**
- * Completes the `reasoning_details` of a delta or message for clients that read `reasoning`: those of OpenRouter ignore
- * `reasoning` if there is a detail that they can read. So each part of the text that is in no such detail gets one, and
- * a detail that was sent twice is left out once. Details with other text than the reasoning, such as a summary of it,
- * stay as they are.
+ * Completes the `reasoning_details` of a delta or message for clients that read `reasoning`. OpenRouter's clients
+ * ignore `reasoning` if there is a detail that they can read. So each part of the text that is in no such detail gets
+ * one, and a repeated detail is omitted. Details with other text than the reasoning, such as a summary, are unchanged.
  */
 export function completeDetails(said: JsonObject): void {
   const { reasoning, reasoning_details: details } = said
@@ -26,14 +25,14 @@ export function completeDetails(said: JsonObject): void {
   const completed: unknown[] = []
   let hasReadable = false
   let written = 0
-  /** The rest of the text belongs here: after the last detail with text, and before any signature or encrypted detail. */
+  /** The rest of the text belongs after the last detail with text, and before any signature or encrypted detail. */
   let afterText = 0
   for (const detail of details) {
     const text = readableText(detail)
     if (text !== undefined) hasReadable = true
     if (isText(text)) {
       const follows = reasoning.startsWith(text, written)
-      // Before any search: one through the rest of the text for each detail takes the square of their number.
+      // Must come before any search: searching the rest of the text for each detail would take quadratic time.
       if (!follows && isSame(detail, completed.at(-1))) continue
       const start = follows ? written : reasoning.indexOf(text, written)
       if (start < 0) return
@@ -54,11 +53,11 @@ function isSame(detail: unknown, before: unknown): boolean {
 
 function addText(details: unknown[], place: number, text: string): void {
   if (text === '' || text === BETWEEN_THOUGHTS) return
-  // The format keeps providers from taking it for a part of a thought that they signed.
+  // This format keeps providers from mistaking it for part of a thought that they signed.
   details.splice(place, 0, { type: 'reasoning.text', text, format: 'unknown' })
 }
 
-/** Returns the text of a detail that OpenRouter's clients accept, perhaps an empty one, otherwise undefined. */
+/** Returns the text of a detail that OpenRouter's clients accept, which may be empty. Otherwise undefined. */
 function readableText(detail: unknown): string | undefined {
   if (!isObject(detail)) return undefined
   const { data, format, id, index, signature, summary, text, type } = detail

@@ -2,11 +2,11 @@ import type { ReasoningName, ReasoningNaming, ReplyReader } from '../../../contr
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { isReasoningName, REASONING_NAMES } from '../../../rules/reasoning-names.js'
 
-/** Clients that read `reasoning` alone: those of OpenRouter, and OpenAI's Agents SDK for JavaScript. */
+/** Clients that read only `reasoning`: OpenRouter's, and OpenAI's Agents SDK for JavaScript. */
 const READ_REASONING = /\bopenrouter\b|^Agents\/JavaScript\b/i
 
 /**
- * Returns the name under which a client gets reasoning. By default it is never `both`, because some clients then show the
+ * Returns the field in which a client gets reasoning. The default is never `both`, because some clients then show the
  * text twice, and some fail.
  */
 export function reasoningNameFor(
@@ -21,13 +21,14 @@ export function reasoningNameFor(
   return own
 }
 
-/** Removes reasoning under the other name from choices that are about to be written. */
+/** Removes the other reasoning field from choices before they are written. */
 export function nameReasoning(choices: readonly JsonObject[], name: ReasoningName): void {
   if (name === 'both') return
   const other = name === 'reasoning' ? 'reasoning_content' : 'reasoning'
   for (const { delta, message } of choices) {
     const said = delta ?? message
-    // Not deleted: V8 keeps an object with a deleted member past its small collections. JSON omits it either way.
+    // Not deleted: V8 keeps an object with a deleted member past its small collections. JSON omits the member either
+    // way.
     if (isObject(said) && said[other] !== undefined) said[other] = undefined
   }
 }

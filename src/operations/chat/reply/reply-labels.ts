@@ -1,16 +1,16 @@
 import { isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
 import { cleanLabel } from '../../../protocol/text.js'
 
-/** Lists beside the choices that belong to the reply, such as the sources of a search. Passed on as they come. */
+/** Lists beside the choices that belong to the reply, such as the sources of a search. They are passed on unchanged. */
 const KEPT = new Set(
   'citations search_results related_questions images videos prompt_filter_results'.split(' '),
 )
-/** Members that the router has values of its own for, or that say nothing of the reply. */
+/** Members that the router replaces, or that say nothing about the reply. */
 const REPLACED = new Set(
   'id object created model choices usage error obfuscation system_fingerprint service_tier'.split(' '),
 )
 
-/** Counts members that are left out. */
+/** Counts omitted members. */
 interface LeftOut {
   drop(name: string): void
 }
@@ -23,7 +23,7 @@ export class ReplyLabels {
   /** Undefined while there are none, as in most replies. */
   private kept: Record<string, readonly unknown[]> | undefined
 
-  /** Returns the labels of one chunk or body. Members that are left out are counted in `mends`. */
+  /** Returns the labels of one chunk or body. Counts omitted members in `mends`. */
   take(top: JsonObject, mends: LeftOut): JsonObject {
     const { id, system_fingerprint: fingerprint, service_tier: tier } = top
     const labels: JsonObject = {
@@ -52,7 +52,7 @@ export class ReplyLabels {
     return this.providerId === undefined ? undefined : cleanLabel(this.providerId)
   }
 
-  /** For the chunks that end the choices. Lists have been sent before. */
+  /** For the final chunks. Lists have been sent before. */
   get forEnd(): JsonObject {
     return { system_fingerprint: this.fingerprint, service_tier: this.serviceTier }
   }

@@ -2,9 +2,9 @@ import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
 
 /**
- * The fast path of the relay: without it, streams as fast as possible take twice the CPU (docs/performance.md). If an
- * event differs from an earlier one only in the text of its `content`, it is not parsed: its text is put between the
- * bytes that the plain path wrote for the earlier event. Other events are parsed.
+ * The fast path of the relay. Without it, the fastest streams take twice the CPU (docs/performance.md). An event that
+ * differs from an earlier one only in the text of its `content` is not parsed. Its text is inserted between the bytes
+ * that the plain path wrote for the earlier event. All other events are parsed.
  */
 export class Splicer {
   private template: Template | undefined
@@ -12,7 +12,7 @@ export class Splicer {
   /** The text of the last spliced event. */
   text = ''
 
-  /** @returns the bytes that the plain path would send for this event, or undefined if the event must be parsed */
+  /** @returns the bytes that the plain path would send for this event. Undefined if the event must be parsed */
   splice(event: string): string | undefined {
     const template = this.template
     if (template === undefined) return undefined
@@ -52,7 +52,7 @@ interface Template {
   readonly sentSuffix: string
 }
 
-/** If a provider changes more than the text from event to event, more lessons are not worth their cost. */
+/** If a provider changes more than the text between events, further lessons are not worth their cost. */
 const MAX_LESSONS = 8
 /** The inside of a JSON string without escapes: printable ASCII except quotes and backslashes. */
 const PLAIN = /^[ !#-[\]-~]+$/
@@ -97,7 +97,7 @@ function makeTemplate(event: string, chunk: JsonObject, content: string, sent: s
   }
 }
 
-/** Whether the text in the event really is the content: a different text must change the content and nothing else. */
+/** Whether the text in the event really is the content: a different text must change only the content. */
 function onlyContentDiffers(probe: string, chunk: JsonObject): boolean {
   const parsed = JSON.parse(fromLatin1(probe)) as { choices?: { delta?: JsonObject }[] }
   const delta = parsed.choices?.[0]?.delta
@@ -106,7 +106,7 @@ function onlyContentDiffers(probe: string, chunk: JsonObject): boolean {
   return JSON.stringify(parsed) === JSON.stringify(chunk)
 }
 
-/** Returns the start of the random padding that some providers add to every event as its last field. */
+/** Returns the start of the random padding that some providers add as the last field of every event. */
 function beforeObfuscation(event: string): number {
   const start = event.lastIndexOf(OBFUSCATION)
   if (start < 0 || !OBFUSCATION_END.test(event.slice(start + OBFUSCATION.length))) return event.length

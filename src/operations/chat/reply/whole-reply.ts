@@ -24,7 +24,7 @@ import { mendToolCalls } from '../../../replies/tool-calls.js'
 
 type LostPiece = readonly [what: string, piece: unknown]
 
-/** Keeps the unreadable pieces for the end of a reply, because a stream first sends all readable content. */
+/** Keeps the unreadable pieces until the end of a reply, because a stream first sends all readable content. */
 class GatheredLosses implements Losses {
   readonly pieces: LostPiece[] = []
 
@@ -44,8 +44,8 @@ class GatheredLosses implements Losses {
 }
 
 /**
- * Returns the readable choices of a JSON reply, in the order of their indexes and in the shape that every client reads, and
- * the unreadable pieces. Throws a `ProviderError` if it has no choices.
+ * Returns the readable choices of a JSON reply, ordered by index and in the shape that every client reads, and the
+ * unreadable pieces. Throws a `ProviderError` if there are no choices.
  */
 export function readChoices(
   completion: JsonObject,
@@ -91,8 +91,8 @@ export interface WholeChoice extends JsonObject {
 }
 
 /**
- * Returns a choice's index, by default its position, and 0 if one choice was requested. Returns undefined if the index is
- * not from 0 to `n - 1`.
+ * Returns a choice's index. The default is its position, or 0 if one choice was requested. Returns undefined for an
+ * index that is not from 0 to `n - 1`.
  */
 export function choiceIndex(index: unknown, position: number, n: number): number | undefined {
   if (n === 1) return 0
@@ -101,20 +101,20 @@ export function choiceIndex(index: unknown, position: number, n: number): number
 }
 
 /**
- * Returns the choices of a JSON reply as the choices of a single chunk, for a client that asked for a stream. If the
- * provider gave a choice no finish reason, it has none here either.
+ * Returns the choices of a JSON reply as the choices of a single chunk, for a client that asked for a stream. A choice
+ * without the provider's finish reason has none here either.
  */
 export function asChunkChoices(choices: readonly WholeChoice[]): JsonObject[] {
   return choices.map(({ message, native_finish_reason: native, finish_reason: mapped, ...choice }) => {
     const { tool_calls: calls, ...delta } = message
-    // An empty list says that none of the calls that the provider ended with can be read.
+    // An empty list means that none of the final calls can be read.
     const isWithout = mapped === 'stop' && native !== undefined && mapFinishReason(native) === 'tool_calls'
     const indexed = Array.isArray(calls)
       ? { tool_calls: calls.map((call, index) => ({ index, ...call })) }
       : isWithout
         ? { tool_calls: [] }
         : {}
-    // Calls beside dropped output would hide that it was dropped.
+    // Calls beside dropped output would hide that output was dropped.
     const reason = isDroppedOutput(native) ? native : mapped
     const end =
       native === undefined ? { finish_reason: null } : { finish_reason: reason, native_finish_reason: native }

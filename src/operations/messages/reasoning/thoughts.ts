@@ -5,8 +5,8 @@ import { isObject, isText, type JsonObject } from '../../../protocol/json-values
 import { type Member, text } from '../../../protocol/request-fields/reading.js'
 
 /**
- * Whose thoughts a block contains. Claude signs its own, on every platform alike, and gets them back as they are. Those of
- * all others are marked with their provider, which alone gets them back.
+ * The author of a block's thoughts. Claude signs its own, on every platform alike, and gets them back unchanged.
+ * Thoughts of all other models are marked with their provider, and only that provider gets them back.
  */
 export interface Thinker {
   readonly provider: string
@@ -14,15 +14,18 @@ export interface Thinker {
   readonly model: string
 }
 
-/** The members of a block that its client sends back: of reasoning through chat, or of a signature of the API. */
+/** The members of a block that its client sends back: reasoning from a chat provider, or a signature of this API. */
 export interface Thought {
-  /** In OpenRouter's shape, without the text of the block itself. Undefined if the block came in the terms of the API. */
+  /**
+   * In OpenRouter's shape, without the text of the block itself. Undefined if the block came from a provider of this
+   * API.
+   */
   readonly details: readonly JsonObject[] | undefined
   readonly signature: string
 }
 
 const MARK = 'cr1'
-/** A request may have ten times as many values in all of its signatures. */
+/** All signatures of a request together may have ten times as many values. */
 const MAX_MARKED_VALUES = MAX_VALUES / 10
 const MARKED = /^cr1\.([\w-]{11})\.([ds])(.*)$/s
 
@@ -31,12 +34,12 @@ export function isClaude(model: string): boolean {
   return model.includes('claude')
 }
 
-/** The mark of a provider, which does not show its name to callers. */
+/** Returns the mark of a provider, which does not reveal its name to callers. */
 function markOf(provider: string): string {
   return createHash('sha256').update(provider).digest('base64url').slice(0, 11)
 }
 
-/** Returns the signature for reasoning that came through chat, with its details if there are any. */
+/** Returns the signature for reasoning from a chat provider, with its details if there are any. */
 export function markDetails(details: readonly JsonObject[], provider: string): string {
   const json = details.length === 0 ? '' : JSON.stringify(details)
   // A request could not send more back.
@@ -44,19 +47,19 @@ export function markDetails(details: readonly JsonObject[], provider: string): s
   return `${MARK}.${markOf(provider)}.d${kept}`
 }
 
-/** Reads the signature of a block: JSON beyond the limits in it is a fault. */
+/** Reads the signature of a block. JSON in it that is beyond the limits is a fault. */
 export const signature: Member = (value, place, reading) => {
   const [, , kind, rest = ''] = typeof value === 'string' ? (MARKED.exec(value) ?? []) : []
   if (kind === 'd') reading.checkInnerJson(decoded(rest), place)
   return text(value, place, reading)
 }
 
-/** Returns the signature for a client of one that came in the terms of the API. */
+/** Returns the client's form of a signature from a provider of this API. */
 export function markSignature(signature: string, { model, provider }: Thinker): string {
   return isClaude(model) ? signature : `${MARK}.${markOf(provider)}.s${signature}`
 }
 
-/** Returns the thought if this thinker may get it back, otherwise undefined. */
+/** Returns the thought if this author may get it back. Otherwise undefined. */
 export function readThought(signature: string, { model, provider }: Thinker): Thought | undefined {
   const marked = MARKED.exec(signature)
   if (marked === null) {
@@ -68,7 +71,7 @@ export function readThought(signature: string, { model, provider }: Thinker): Th
   return { details: readDetails(rest), signature: '' }
 }
 
-/** The members of a detail that providers sign. A client could have put others there. */
+/** The members of a detail that providers sign. A client could have added others. */
 const TEXT_MEMBERS = ['type', 'id', 'format', 'text', 'summary', 'data', 'signature'] as const
 
 function readDetails(encoded: string): readonly JsonObject[] {

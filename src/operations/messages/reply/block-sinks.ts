@@ -33,7 +33,7 @@ interface Gathered {
   input: string
 }
 
-/** Gathers the blocks of a reply for one body. */
+/** Collects the blocks of a reply for a JSON body. */
 export class BodySink implements BlockSink {
   private readonly blocks: Gathered[] = []
   private isUnread = false
@@ -75,7 +75,7 @@ export class BodySink implements BlockSink {
     return ''
   }
 
-  /** Stops gathering, since nobody reads the reply any more. */
+  /** Stops collecting, since nobody reads the reply any more. */
   discard(): void {
     this.isUnread = true
     this.blocks.length = 0

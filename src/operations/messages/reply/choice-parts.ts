@@ -1,7 +1,7 @@
 import { isText, type JsonObject } from '../../../protocol/json-values.js'
 import { joinDetails } from '../../../replies/reasoning-details.js'
 
-/** Returns the details of a block of thinking from their pieces. The only text among them is that of the block, and left out. */
+/** Returns the details of a thinking block from their pieces. Their text is omitted, since the block has it. */
 export function detailsOfThinking(pieces: readonly JsonObject[]): JsonObject[] {
   const joined = joinDetails(pieces)
   const texts = joined.filter(({ type }) => type === 'reasoning.text')

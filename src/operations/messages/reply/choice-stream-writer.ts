@@ -16,7 +16,7 @@ import { type Stop, stopReason } from './stop.js'
 const SPOKEN = ['content', 'images', 'reasoning', 'reasoning_details', 'refusal'] as const
 const ENDED: Stop = { reason: 'end_turn', sequence: null }
 
-/** A tool call whose block has begun. */
+/** A tool call whose block has started. */
 interface WrittenCall {
   readonly id: unknown
   readonly brackets: JsonBrackets
@@ -27,19 +27,19 @@ interface WrittenCall {
 export class ChoiceStreamWriter implements StreamWriter {
   private readonly events: EventWriter
   private current: 'text' | 'thinking' | 'tool_use' | undefined
-  /** The reasoning details of the block of thinking that is open. */
+  /** The reasoning details of the open thinking block. */
   private details: JsonObject[] = []
-  /** The tool call that is open. */
+  /** The open tool call. */
   private call: WrittenCall | undefined
-  /** Every call that has begun, by its index. */
+  /** Every call that has started, by its index. */
   private readonly begun = new Map<unknown, WrittenCall>()
-  /** The deltas of calls that began before the open one had all of its arguments, by their indexes. */
+  /** The deltas of calls that started before the open one had all its arguments, by their indexes. */
   private readonly waiting = new Map<unknown, JsonObject[]>()
-  /** Deltas that came before the open call had all of its arguments. A block ends before the next one begins. */
+  /** Deltas that came before the open call had all its arguments. A block must end before the next one starts. */
   private deferred: JsonObject[] = []
-  /** Signatures of calls that came after the start of their call. */
+  /** Signatures that came after the start of their call. */
   private late: JsonObject[] = []
-  /** The ids in details that were sent. */
+  /** The ids in details that were already sent. */
   private readonly signed = new Set<unknown>()
   private stop = ENDED
 
@@ -88,7 +88,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     return deferred.map((delta) => this.write(delta)).join('')
   }
 
-  /** Writes all of a delta but its calls. */
+  /** Writes everything in a delta except its calls. */
   private write({ content, images, reasoning, reasoning_details: details, refusal }: JsonObject): string {
     let sent = ''
     if (isText(reasoning)) sent += this.think(reasoning)
@@ -109,13 +109,13 @@ export class ChoiceStreamWriter implements StreamWriter {
     return begun + this.events.delta({ type: 'text_delta', text })
   }
 
-  /** A block of a reply has no images. */
+  /** Describes an image as text, since a block of a reply has no images. */
   private show(image: unknown): string {
     const address = imageAddress(image)
     return address === undefined ? '' : this.say(imageText(address))
   }
 
-  /** Details go with the thinking that is open. Without any, they become thinking that cannot be read. */
+  /** Attaches details to the open thinking block. Without one, they become hidden thinking. */
   private takeDetails(details: readonly JsonObject[]): string {
     if (details.length === 0) return ''
     if (this.current === 'thinking') {
@@ -142,9 +142,10 @@ export class ChoiceStreamWriter implements StreamWriter {
   }
 
   /**
-   * Writes the calls that wait, one after the other.
+   * Writes the waiting calls, one after the other.
    *
-   * @param isLast whether no more of the open call follows, so that the next one begins even if its arguments are not whole
+   * @param isLast whether no more of the open call follows, so that the next one starts even if its arguments are
+   * incomplete
    */
   private writeWaiting(isLast: boolean): string {
     let sent = ''
@@ -169,7 +170,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     return hidden + begun
   }
 
-  /** Writes more of the arguments of a call that has begun. */
+  /** Writes more of the arguments of a started call. */
   private writePiece(call: WrittenCall, delta: JsonObject): string {
     const { arguments: args } = isObject(delta.function) ? delta.function : {}
     const { extra_content } = delta
@@ -180,7 +181,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     }
     if (!isText(args)) return ''
     if (call !== this.call) {
-      // Its block ended with the arguments of a call without any.
+      // Its block has already ended, as that of a call without arguments.
       if (args === NO_ARGUMENTS && !call.hasArguments) return ''
       throw invalidReply('a piece of a tool call follows its end')
     }
@@ -189,7 +190,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     return this.events.delta({ type: 'input_json_delta', partial_json: args })
   }
 
-  /** Writes the signatures that came late. The order of blocks does not matter for them. */
+  /** Writes the signatures that came late. Their order among the blocks does not matter. */
   private writeLate(): string {
     const { late } = this
     this.late = []
@@ -202,7 +203,7 @@ export class ChoiceStreamWriter implements StreamWriter {
     return closed + this.events.open(block)
   }
 
-  /** Ends the open block. Thinking gets the signature with which its provider takes it back. */
+  /** Ends the open block. A thinking block gets the signature with which its provider accepts it back. */
   private close(): string {
     let sent = ''
     if (this.current === 'thinking') {
@@ -223,5 +224,5 @@ const THINKING: JsonObject = Object.freeze({ type: 'thinking', thinking: '', sig
 const TEXT: JsonObject = Object.freeze({ type: 'text', text: '' })
 const NO_ARGUMENTS = '{}'
 
-/** The bytes that keep a stream alive. Clients of this API may wait for an event, and not for any byte. */
+/** The bytes that keep a stream alive. Clients of this API may wait for an event rather than for any byte. */
 export const PING = 'event: ping\ndata: {"type":"ping"}\n\n'

@@ -3,7 +3,7 @@ import { type ErrorStyle, errorObject, toAscii } from '../../../protocol/error-b
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { wireUsage } from './usage.js'
 
-/** The types of errors in this API by their status. Others are `invalid_request_error` below 500 and `api_error` above. */
+/** This API's error types by status. Others are `invalid_request_error` below 500 and `api_error` above. */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
   [402, 'billing_error'],
@@ -15,7 +15,7 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [504, 'timeout_error'],
 ])
 
-/** Some 503s say that a part of the service is down. Clients would take them for too many requests. */
+/** 503s that mean that part of the service is down. Clients would mistake them for too many requests. */
 const UNAVAILABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'no_route_available',
   'ledger_unavailable',
@@ -56,7 +56,7 @@ export const MESSAGES_ERRORS: ErrorStyle = {
   endingCode: (stream) => ENDING_ERROR.exec(stream.slice(stream.lastIndexOf('\nevent: ')))?.[1],
 }
 
-/** Returns the event that ends a stream which failed. It is ASCII. */
+/** Returns the event that ends a failed stream. It is ASCII. */
 export function errorEvent(error: CompatError, charge: WireCharge): string {
   return `event: error\ndata: ${toAscii(JSON.stringify(errorBody(error, wireUsage(charge))))}\n\n`
 }

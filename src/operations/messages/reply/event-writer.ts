@@ -11,24 +11,24 @@ export interface MessageTop {
   readonly model: string
 }
 
-/** The counts in the first event of a stream. The last event has the ones that are charged. */
+/** The counts in the first event of a stream. The last event has the counts that are charged. */
 export type FirstUsage = Readonly<Record<string, number>>
 
 const NO_TOKENS: FirstUsage = Object.freeze({ input_tokens: 0, output_tokens: 0 })
 
 /**
- * Writes the events of a stream in their order, as latin1: the start of the message, each block with its start, deltas and
- * stop, one block after the other, and the end of the message with the charge.
+ * Writes the events of a stream in order, as latin1: the start of the message, each block with its start, deltas and
+ * stop, and the end of the message with the charge.
  */
 export class EventWriter {
-  /** The index of the last block that was begun. */
+  /** The index of the block that started last. */
   index = -1
   private isOpen = false
   private hasStarted = false
 
   constructor(private readonly top: MessageTop) {}
 
-  /** Begins the message, if that is still to be done. */
+  /** Starts the message, if that is still to be done. */
   start(usage = NO_TOKENS): string {
     if (this.hasStarted) return ''
     this.hasStarted = true
@@ -46,7 +46,7 @@ export class EventWriter {
     return event('message_start', { type: 'message_start', message })
   }
 
-  /** Begins a block after the end of the one before it. */
+  /** Starts a block after the end of the previous one. */
   open(block: JsonObject): string {
     const before = this.start() + this.close()
     this.isOpen = true
@@ -65,14 +65,14 @@ export class EventWriter {
     return event('content_block_delta', { type: 'content_block_delta', index: this.index, delta })
   }
 
-  /** Ends the block that is open, if there is one. */
+  /** Ends the open block, if there is one. */
   close(): string {
     if (!this.isOpen) return ''
     this.isOpen = false
     return event('content_block_stop', { type: 'content_block_stop', index: this.index })
   }
 
-  /** Ends the message. `more` are further members of the event. */
+  /** Ends the message. `more` are additional members of the event. */
   end({ details, reason, sequence }: Stop, charge: WireCharge, more: JsonObject = {}): string {
     const delta = {
       stop_reason: reason,

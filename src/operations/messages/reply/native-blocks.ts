@@ -13,11 +13,11 @@ import { eachTextIn } from '../../../replies/delta.js'
 import type { Losses } from '../../../replies/losses.js'
 import { markSignature, type Thinker } from '../reasoning/thoughts.js'
 
-/** The destination of the blocks of a reply: a stream, or one body. */
+/** The destination of the blocks of a reply: a stream or a JSON body. */
 export interface BlockSink {
   open(block: JsonObject): string
   delta(delta: JsonObject): string
-  /** `bytes` is the event of the delta that the provider sent. */
+  /** `bytes` is the delta event that the provider sent. */
   spliced(index: number, text: string, bytes: string): string
   close(): string
 }
@@ -32,12 +32,12 @@ export interface NativeBlocksOptions {
   readonly onToken: () => void
 }
 
-/** The member that contains the text of a block, by the type of the block. */
+/** The member with the text of a block, by the block's type. */
 const BLOCK_TEXTS: ReadonlyMap<unknown, string> = new Map([
   ['text', 'text'],
   ['thinking', 'thinking'],
 ])
-/** The member that contains the text of a delta, by the type of the delta. */
+/** The member with the text of a delta, by the delta's type. */
 const DELTA_TEXTS: ReadonlyMap<unknown, string> = new Map([
   ['text_delta', 'text'],
   ['thinking_delta', 'thinking'],
@@ -46,15 +46,15 @@ const DELTA_TEXTS: ReadonlyMap<unknown, string> = new Map([
 
 const NOT_OPEN = 'a delta does not belong to the open block'
 
-/** Passes on the blocks of a provider that speaks this API, one after the other. Counts their text. */
+/** Passes on the blocks of a provider of this API, one after the other, and counts their text. */
 export class NativeBlocks {
-  /** The provider's index of the block that is open. */
+  /** The provider's index of the open block. */
   private index: unknown
   private block: JsonObject | undefined
   private hasInput = false
   /** Whether any tool call came, readable or not. */
   hadCalls = false
-  /** Whether a tool call came that can be read. */
+  /** Whether a readable tool call came. */
   hasCalls = false
 
   constructor(private readonly options: NativeBlocksOptions) {}
@@ -103,7 +103,7 @@ export class NativeBlocks {
     return block
   }
 
-  /** Returns the text in a member of a block or delta, also of a number. Returns undefined if it cannot be read. */
+  /** Returns the text in a member of a block or delta, even if it is a number. Returns undefined if it cannot be read. */
   private readText(piece: JsonObject, member: string): string | undefined {
     const value = piece[member]
     if (typeof value === 'string') return value
@@ -116,7 +116,7 @@ export class NativeBlocks {
     return text ?? ''
   }
 
-  /** Counts the text in all members of a block or delta. Returns whether it says anything. */
+  /** Counts the text in all members of a block or delta. Returns whether there is any content. */
   private countMembers(piece: JsonObject): boolean {
     let says = false
     for (const name of Object.keys(piece)) {
@@ -155,7 +155,7 @@ export class NativeBlocks {
     return sink.delta(given)
   }
 
-  /** Passes on text that was read without parsing its event. Returns undefined if it is not for the open block. */
+  /** Passes on text that was read without parsing its event. Returns undefined if it does not belong to the open block. */
   splice(index: number, text: string, bytes: string): string | undefined {
     if (this.block?.type !== 'text' || index !== this.index) return undefined
     this.options.onText(text)
@@ -167,7 +167,7 @@ export class NativeBlocks {
     return index === this.index ? this.end() : ''
   }
 
-  /** Ends the block that is open. Some servers omit the end, and some send the whole input of a call at its start. */
+  /** Ends the open block. Some servers omit the end, and some send the whole input of a call at its start. */
   end(): string {
     const { block } = this
     if (block === undefined) return ''
@@ -181,7 +181,7 @@ export class NativeBlocks {
     return rest + sink.close()
   }
 
-  /** Counts the input of a call that came in one piece. Returns it as JSON text, empty if it says nothing. */
+  /** Counts the input of a call that came in one piece. Returns it as JSON text, or an empty string if there is none. */
   private takeInput(input: unknown): string {
     if (saysNothing(input)) return ''
     const { losses, onText } = this.options
@@ -210,7 +210,7 @@ export class NativeBlocks {
     return sent + this.end()
   }
 
-  /** Records output that cannot be read. */
+  /** Records unreadable output. */
   private lose(what: string, piece: unknown): void {
     this.options.onToken()
     this.options.losses.add(what, piece)
@@ -230,7 +230,7 @@ export class NativeBlocks {
   }
 }
 
-/** Returns a block of text as a stream begins it: its text follows in deltas. */
+/** Returns a text block as a stream starts it, with its text to follow in deltas. */
 function emptied({ type }: JsonObject): JsonObject {
   return type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' }
 }

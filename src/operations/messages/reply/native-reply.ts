@@ -33,8 +33,8 @@ const INPUT_COUNTS = [
 ]
 
 /**
- * Passes on the reply of a provider that speaks the Messages API. The message gets the id and the model of this service,
- * and the usage that is charged. Its blocks stay as they are, except that thinking of models other than Claude is marked.
+ * Passes on the reply of a provider of the Messages API. The message gets this service's id and model, and the usage
+ * that is charged. Its blocks are unchanged, except that thinking of models other than Claude is marked.
  */
 export class NativeReply implements Reply {
   failure: ProviderError | undefined
@@ -50,9 +50,9 @@ export class NativeReply implements Reply {
   private reason: string | undefined
   private sequence: string | null = null
   private details: JsonObject | undefined
-  /** What the provider did to the input, if the client asked for that. */
+  /** The provider's edits of the input, if the client asked for them. */
   private edits: JsonObject = {}
-  /** Whether output ever followed a reason for the end. Then the reasons of this provider end nothing. */
+  /** Whether output ever followed a stop reason. This provider's stop reasons then end nothing. */
   private wasContinued = false
   private cameWhole = false
   private content = '[]'
@@ -119,7 +119,7 @@ export class NativeReply implements Reply {
       try {
         const wasLost = this.lost.why !== undefined
         const bytes = this.takeEvent(event)
-        // Nothing more is sent after a piece that cannot be read, except the readable blocks of the same whole reply.
+        // Nothing more is sent after an unreadable piece, except the readable blocks of the same whole reply.
         if (this.lost.why === undefined || (!wasLost && event.type === 'native' && this.cameWhole))
           sent += bytes
       } catch (error) {

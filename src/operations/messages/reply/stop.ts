@@ -15,10 +15,10 @@ const REASONS: Readonly<Record<string, string>> = {
   tool_calls: 'tool_use',
   content_filter: 'refusal',
 }
-/** Reasons of this API that say more than chat's. */
+/** Stop reasons of this API that say more than a chat's. */
 const OWN = new Set(['stop_sequence', 'pause_turn', 'compaction', 'model_context_window_exceeded'])
 
-/** Returns the stop reason for a finish reason of chat and the provider's own word for it. */
+/** Returns the stop reason for a chat's finish reason and the provider's own word for it. */
 export function stopReason(finish: unknown, native: unknown): string {
   if (typeof native === 'string' && OWN.has(native) && mapFinishReason(native) === finish) return native
   return REASONS[String(finish)] ?? 'end_turn'

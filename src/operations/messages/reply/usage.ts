@@ -1,7 +1,7 @@
 import { creditsToNumber } from '../../../base/money.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 
-/** Returns the `usage` of this API: input that was read from or written to the cache is counted apart. */
+/** Returns the `usage` of this API. Input read from or written to the cache is counted separately. */
 export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge) {
   const { cached, cacheWrite, completion, prompt, reasoning } = usage
   return {

@@ -1,9 +1,9 @@
 import type { IncomingCall } from '../../../contracts/reply.js'
 
 /**
- * The beta features that a caller may use. Each only changes the shape of a request or a reply, or shortens the input. The
- * others are not sent: they cost more than the price of a model, reach files, tools or servers of the host's account, or
- * are unknown. A host can set `anthropic-beta` in the headers of its adapter.
+ * The beta features that a caller may use. Each only changes the shape of a request or a reply, or shortens the input.
+ * Others are not sent: they cost more than the price of a model, reach files, tools or servers of the host's account,
+ * or are unknown. A host can set `anthropic-beta` in the headers of its adapter.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   'adaptive-thinking-2026-01-28',

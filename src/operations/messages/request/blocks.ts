@@ -23,7 +23,7 @@ const WORD = /^[a-z0-9_]{1,64}$/
 const MEDIA_TYPE = /^[a-z]+\/[a-z0-9.+-]{1,64}$/i
 const NOT_BASE64 = /[^a-z0-9+/=_\s-]/i
 
-/** Members that every block may have. Citations of earlier replies are read by no model. */
+/** Members that every block may have. No model reads the citations of earlier replies. */
 const COMMON = { type: asItCame, cache_control: cacheControl }
 
 const mediaType: Member = (value, place, { faults }) => {
@@ -104,7 +104,7 @@ function readBlock(
     reading.faults.add(`${place}.type`, `must be one of ${[...known.keys()].join(', ')}`)
     return value
   }
-  // A part of a tool that the provider runs and bills apart, or something newer.
+  // The block belongs to a tool that the provider runs and bills separately, or is newer than this list.
   reading.mustBeNamed(`messages.${type}`, `${place}.type`)
   return replaceMarks(value, place, (mark, path) => cacheControl(mark, path, reading))
 }
@@ -158,7 +158,7 @@ const ASSISTANT = {
     id: text,
     name: text,
     input: data,
-    // Replies have it, and it says that the model itself called the tool.
+    // Copied from replies, where it says that the model itself called the tool.
     caller: omitted,
   }),
   thinking: needing(['thinking'], { type: asItCame, thinking: text, signature }),
@@ -177,7 +177,7 @@ const MESSAGES = new Map(
   [...CONTENT].map(([role, content]) => [role, membersOf({ role: asItCame, content })] as const),
 )
 
-/** Reads one message: its role and content. Other members are left out. */
+/** Reads one message: its role and content. Other members are omitted. */
 export const message: Member = (value, place, reading) => {
   const { faults } = reading
   if (!isObject(value)) {
@@ -207,7 +207,7 @@ export function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
 }
 
-/** Returns what the provider of a block of reasoning wants back. */
+/** Returns the value that the provider of a reasoning block needs back. */
 export function signatureOf({ data: hidden, signature, type }: JsonObject): string {
   const given = type === 'redacted_thinking' ? hidden : signature
   return typeof given === 'string' ? given : ''

@@ -53,7 +53,10 @@ const CUSTOM_TOOL = needing(['name', 'input_schema'], {
   defer_loading: omitted,
 })
 
-/** A tool of another type is one of the provider's own. The host must name it, since the provider may bill for it apart. */
+/**
+ * A tool of another type is one of the provider's own. The host must name it, since the provider may bill for it
+ * separately.
+ */
 const tool: Member = (value, place, reading) => {
   const type = isObject(value) ? (value.type ?? 'custom') : 'custom'
   if (type === 'custom') return CUSTOM_TOOL(value, place, reading)
@@ -96,7 +99,7 @@ const outputConfig = objectOf(
 )
 
 const amount = needing(['type', 'value'], { type: text, value: integer })
-/** Edits that only shorten the input. Others make the provider call a model once more, and bill for it. */
+/** Edits that only shorten the input. Others make the provider call a model again and bill for it. */
 const edit = needing(['type'], {
   type: oneOf('clear_tool_uses_20250919', 'clear_thinking_20251015'),
   trigger: amount,
@@ -116,7 +119,7 @@ const messages: Member = (value, place, reading) => {
   return listOf(message, MAX_MESSAGES, 'messages')(value, place, reading)
 }
 
-/** Accepts the default of a field without sending it. The host must name the field to allow another value. */
+/** Accepts the default of a field without sending it. The host must name the field to allow other values. */
 function onlyByDefault(name: string, isDefault: (value: unknown) => boolean): Member {
   return (value, place, reading) => {
     if (isDefault(value)) return OMITTED
@@ -126,8 +129,9 @@ function onlyByDefault(name: string, isDefault: (value: unknown) => boolean): Me
 }
 
 /**
- * The fields of a request that may reach every provider, besides `model` and `betas`. As for chat (docs/request-fields.md),
- * a field is here only if no caller can use it to choose the cost of a call or its provider.
+ * The fields of a request that may reach every provider, besides `model` and `betas`. As for chats
+ * (docs/request-fields.md), a field is listed only if no caller can use it to choose the cost of a call or its
+ * provider.
  */
 const FIELDS: ReadonlyMap<string, Member> = membersOf({
   messages,
@@ -148,15 +152,15 @@ const FIELDS: ReadonlyMap<string, Member> = membersOf({
   context_management: contextManagement,
   service_tier: onlyByDefault('service_tier', (value) => value === 'auto'),
   speed: onlyByDefault('speed', (value) => value === 'standard'),
-  // It only explains a miss of the cache.
+  // It only explains a cache miss.
   diagnostics: omitted,
 })
 
 export const FIELD_NAMES: readonly string[] = [...FIELDS.keys()]
 
 /**
- * Reads the fields for providers. Null counts as absent, and so do `{}` and `[]` except as messages. Fields of chat that
- * this API does not have throw 400, whatever the host names: the list of a model's parameters names some of them.
+ * Reads the fields for providers. Null counts as absent, and so do `{}` and `[]` except as messages. Chat fields that
+ * this API does not have cause a 400, whatever the host names, because a model's list of parameters names some of them.
  */
 export function readFields(
   body: JsonObject,

@@ -21,15 +21,15 @@ interface Bounds {
 
 const REASONING = ['reasoning', 'reasoning_effort', 'thinking']
 
-/** Whether a route may be sent a setting of reasoning that only asks the model to decide by itself. */
+/** Whether a route may be sent a reasoning setting that only lets the model decide for itself. */
 export function namesReasoning(model: Model, route: Route): boolean {
   const supported = route.supportedParameters ?? model.supportedParameters
   return supported === undefined || REASONING.some((name) => supported.includes(name))
 }
 
 /**
- * Returns the request for a route that speaks this API: as it came, with the provider's name of the model, for no more
- * output than the hold covers, and without thinking of other providers. Prompt cache marks are removed if nobody would pay
+ * Returns the request for a route of this API: as it came, but with the provider's name of the model, for no more
+ * output than the hold covers, and without thinking of other providers. Removes prompt cache marks if nobody would pay
  * for the cache write.
  */
 export function nativeRequest(
@@ -56,7 +56,7 @@ export function nativeRequest(
   return withoutAnyMarks(request)
 }
 
-/** Removes the settings by which a model decides about reasoning itself. */
+/** Removes the settings that let a model decide about reasoning itself. */
 function withoutHints(request: MessagesRequest): MessagesRequest {
   const { output_config: output, thinking, ...rest } = request
   const { effort: _, ...config } = isObject(output) ? output : {}
@@ -86,7 +86,7 @@ function withOwnThinking(
 function ownThinking(block: JsonObject, thinker: Thinker): JsonObject[] {
   const given = signatureOf(block)
   const thought = readThought(given, thinker)
-  // Reasoning of a chat cannot be sent in this API.
+  // Reasoning from a chat provider cannot be expressed in this API.
   if (thought === undefined || thought.details !== undefined) return []
   if (thought.signature === given) return [block]
   return [{ ...block, [block.type === 'thinking' ? 'signature' : 'data']: thought.signature }]

@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 export type ReplaceMark = (mark: unknown, place: string) => unknown
 
 /**
- * Replaces the prompt cache marks of blocks, at any depth: in their contents, and in documents within those. The `input`
- * of a tool call is the model's data, in which nothing is a mark. Returns the same value if no mark changes.
+ * Replaces the prompt cache marks of blocks at any depth: in their contents, and in documents within those. The `input`
+ * of a tool call is the model's data and contains no marks. Returns the same value if no mark changes.
  */
 export function replaceMarks(value: unknown, place: string, replace: ReplaceMark): unknown {
   if (Array.isArray(value)) {

@@ -17,7 +17,7 @@ import { namesReasoning } from './native-request.js'
 import { toChat } from './to-chat.js'
 
 export interface AskedMessages extends Asked {
-  /** The request for providers that speak this API, with the model key as `model`. */
+  /** The request for providers of this API, with the model key as `model`. */
   readonly native: MessagesRequest
   /** Whether the request has a prompt cache mark. */
   readonly marksCache: boolean
@@ -34,9 +34,9 @@ const SPELLINGS = new Spellings([
 const CONVERTED = new Set(['stream', 'metadata', 'output_config', 'output_format'])
 
 /**
- * Checks a request and splits it into the part for providers and the router's own fields. The body is not changed.
+ * Checks a request and splits it into the part for providers and the router's own fields. Does not change the body.
  *
- * Throws a `CompatError` of status 400, or 404 if no model can have the name `model`.
+ * Throws a `CompatError` of status 400, or of status 404 if no model can have the name `model`.
  *
  * @param requiresLimit whether `max_tokens` is required
  */
@@ -77,12 +77,12 @@ function outputConfig({ output_config: config, output_format: format }: JsonObje
   return { format, ...(isObject(config) && config) }
 }
 
-/** Returns the request as a chat with all that a provider could bill, to estimate its input. */
+/** Returns the request as a chat with everything that a provider could bill, to estimate its input. */
 export function wholeChat({ native }: AskedMessages): ChatRequest {
   return toChat(native, (block) => ({ details: undefined, signature: signatureOf(block) }))
 }
 
-/** Returns the chat for a route that does not speak this API. Its provider gets its own reasoning alone. */
+/** Returns the chat for a route without this API. Its provider gets only its own reasoning. */
 export function chatFor({ native }: AskedMessages, model: Model, route: Route): ChatRequest {
   const thinker = { provider: route.provider, model: route.upstreamModel }
   const chat = toChat(native, (block) => readThought(signatureOf(block), thinker))

@@ -7,7 +7,7 @@ import type { Thought } from '../reasoning/thoughts.js'
 import { blocksOf, isThinking } from './blocks.js'
 import { FIELD_NAMES } from './fields.js'
 
-/** Returns the thought of a block of thinking, or undefined if it is not sent. */
+/** Returns the thought of a thinking block. Undefined if it is not sent. */
 export type ReadThought = (block: JsonObject) => Thought | undefined
 
 const NOT_CHAT = new Set([...FIELD_NAMES, 'betas'])
@@ -109,7 +109,7 @@ function toChatMessages({ messages, system }: MessagesRequest, readThought: Read
   return converted
 }
 
-/** Adds the messages of a user's or a system's turn: the results of tools, and then the rest. */
+/** Adds the messages of a user's or a system's turn: first the results of tools, and then the rest. */
 function addTurn(role: string, content: unknown, converted: ChatMessage[]): void {
   const rest: JsonObject[] = []
   const others: JsonObject[] = []
@@ -121,7 +121,7 @@ function addTurn(role: string, content: unknown, converted: ChatMessage[]): void
   if (parts.length > 0) converted.push({ role, content: plainly(parts) })
 }
 
-/** @param media gets the images and files of the result */
+/** @param media receives the images and files of the result */
 function toToolMessage(block: JsonObject, media: JsonObject[]): ChatMessage {
   const parts = toContent(block.content)
   const found = parts.filter(({ type }) => type !== 'text')
@@ -168,7 +168,7 @@ function toReply(blocks: readonly JsonObject[], readThought: ReadThought): ChatM
   return message
 }
 
-/** A detail without a text of its own has that of the block. */
+/** A detail without text of its own has that of the block. */
 function toDetails(block: JsonObject, { details, signature }: Thought): readonly JsonObject[] {
   if (details !== undefined) {
     return details.map((detail) =>
@@ -189,7 +189,7 @@ function toCall({ id, input, name }: JsonObject): JsonObject {
   }
 }
 
-/** Returns the parts of chat for blocks of text and media. Empty text is left out, since providers refuse it. */
+/** Returns the chat parts for blocks of text and media. Omits empty text, since providers refuse it. */
 function toContent(content: unknown): JsonObject[] {
   return blocksOf(content).flatMap((block) => {
     const parts = toParts(block)
@@ -211,7 +211,7 @@ function toParts(block: JsonObject): JsonObject[] {
     case 'search_result':
       return toText([title, source, ...blocksOf(block.content).map((inner) => inner.text)])
     default:
-      // A block that only the host has allowed. A model can still read it.
+      // A block that needs the host's permission. A model can still read it as text.
       return toText(JSON.stringify(block))
   }
 }
@@ -233,7 +233,7 @@ function addressOf({ data, media_type: mediaType, type, url }: JsonObject): unkn
 function toDocument({ context, title }: JsonObject, source: JsonObject): JsonObject[] {
   if (source.type === 'text') return toText([title, context, source.data])
   if (source.type === 'content') return [...toText([title, context]), ...toContent(source.content)]
-  // A file at the provider has a name there, so that its title is text.
+  // A file at the provider has its own name there, so its title becomes text.
   if (source.type === 'file') {
     return [...toText([title, context]), { type: 'file', file: { file_id: source.file_id } }]
   }
@@ -241,7 +241,7 @@ function toDocument({ context, title }: JsonObject, source: JsonObject): JsonObj
   return [...toText(context), { type: 'file', file }]
 }
 
-/** One text alone is sent as a string, which every server accepts. */
+/** A single text is sent as a string, which every server accepts. */
 function plainly(parts: readonly JsonObject[]): unknown {
   const [only] = parts
   const isPlain = parts.length === 1 && only?.type === 'text' && only.cache_control === undefined
