@@ -24,7 +24,7 @@ export const systemClock: Clock = {
 
 const { timeOrigin } = performance
 
-/** A time for deadlines. Setting the machine's clock does not change it. */
+/** A clock for deadlines, unaffected by changes to the machine's time of day. */
 export const monotonicClock: Clock = {
   ...systemClock,
   now: () => Math.floor(timeOrigin + performance.now()),

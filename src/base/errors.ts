@@ -121,7 +121,7 @@ export function isCompatError(value: unknown): value is CompatError {
 }
 
 /**
- * The way in which a provider failed.
+ * How a provider failed.
  *
  * - `unreachable`: no connection could be made
  * - `timeout`: connecting took too long
@@ -149,11 +149,11 @@ export interface ProviderErrorFields {
   retryAfterSeconds?: number
   /** The upstream's own words, not cleaned. */
   providerMessage?: string
-  /** The request field that the upstream blames. */
+  /** The request field that the upstream reports as the cause. */
   param?: string
   /** The upstream's own code, such as `context_length_exceeded`. */
   providerCode?: string
-  /** The URL that was called, for events only. Its user, password and query are left out of them. */
+  /** The URL that was called, for events only. Events omit its user, password and query. */
   address?: string
   cause?: unknown
 }

@@ -31,8 +31,8 @@ export function createIdSource(): () => string {
 }
 
 /**
- * As {@link createIdSource}, but each id is greater than the one before it, also within a millisecond: for rows of a
- * history, which are read in the order of their ids.
+ * Works like {@link createIdSource}, but each id is greater than the previous one, even within a millisecond. Used for
+ * rows of a history, which are read in the order of their ids.
  */
 export function createOrderedIdSource(): () => string {
   const newId = createIdSource()

@@ -4,12 +4,12 @@
  */
 export const INVALID_INPUT = 'invalid_input'
 
-/** A value that is missing, or of the wrong kind or form. */
+/** Returns the error for a value that is missing, or of the wrong kind or form. */
 export function invalidInput(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: INVALID_INPUT })
 }
 
-/** A number, an amount or a time beyond its bounds. */
+/** Returns the error for a number, an amount or a time beyond its bounds. */
 export function outOfRange(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: INVALID_INPUT })
 }

@@ -1,28 +1,29 @@
 import { CompatError } from './errors.js'
 
-/** A smaller request takes less than a call does anyway, and is not counted. */
+/** A smaller request takes less memory than a call does anyway, and is not counted. */
 const SMALL_REQUEST_BYTES = 16 * 1_024
 /** A request is in memory as its bytes, as it was read, and as it is sent. */
 const COPIES = 3
 /** One account may use a quarter of the budget for its requests. */
 const ACCOUNT_SHARE = 4
-/** Replies wait before the budget is full, so that the one that goes on without room stays within it. */
+/** Replies wait before the budget is full, so that the one that continues without room stays within it. */
 const REPLIES_WAIT_AT = 3 / 4
 /** A reply that keeps less than this part of the budget never waits for room. */
 const SMALL_REPLY_SHARE = 256
 
 /**
- * The memory of all calls under way: bodies that are being read, requests that a route may still need, what replies keep until their end, recordings,
- * and recent items.
+ * The memory of all running calls: bodies that are being read, requests that a route may still need, the parts of
+ * replies that are kept until their end, recordings, and recent items.
  *
- * A full budget refuses new calls. A running one is never stopped: a reply that grows beyond three quarters of the budget waits
- * until there is room. One reply at a time may go on without room, so that they do not all wait for each other.
+ * A full budget refuses new calls. A running call is never stopped: a reply that grows beyond three quarters of the
+ * budget waits until there is room. One reply at a time may continue without room, so that they do not all wait for
+ * each other.
  */
 export class MemoryBudget {
   private used = 0
   private readonly accounts = new Map<string, number>()
   private readonly waiting = new Set<CallMemory>()
-  /** The call whose reply may go on without room. */
+  /** The call whose reply may continue without room. */
   private ahead: CallMemory | undefined
   private spare: ((bytes: number) => void) | undefined
 
@@ -33,7 +34,7 @@ export class MemoryBudget {
     return this.used
   }
 
-  /** Sets the function that frees at least so many bytes of what is kept only in case it is useful. */
+  /** Sets the function that frees at least this many bytes of caches. */
   whenFull(spare: (bytes: number) => void): void {
     this.spare = spare
   }
@@ -65,7 +66,7 @@ export class MemoryBudget {
   takeRequest(account: string, bytes: number): void {
     const ofAccount = this.accounts.get(account) ?? 0
     const isLarge = ofAccount + bytes > this.limitBytes / ACCOUNT_SHARE
-    // A large request of an account that has no other must be possible at all.
+    // An account's only large request must be possible at all.
     if (isLarge && ofAccount > 0) throw tooManyBytesOfAccount()
     if (!this.take(bytes)) {
       // Nothing else is counted, so there will never be more room.
@@ -94,7 +95,7 @@ export class MemoryBudget {
     return call.wait()
   }
 
-  /** The reply of a call no longer grows. */
+  /** Called when the reply of a call no longer grows. */
   stopWaiting(call: CallMemory): void {
     this.waiting.delete(call)
     if (this.ahead === call) this.ahead = undefined
@@ -120,7 +121,7 @@ export class MemoryBudget {
 
 /** The part of the budget that one call uses. */
 export class CallMemory {
-  /** What the reply keeps. */
+  /** The bytes that the reply keeps. */
   keptBytes = 0
   private requestBytes = 0
   private hasEnded = false
@@ -144,7 +145,7 @@ export class CallMemory {
     this.requestBytes += bytes * COPIES
   }
 
-  /** The request is not in memory any more. */
+  /** Releases the request, which is no longer in memory. */
   freeRequest(): void {
     const { requestBytes } = this
     if (requestBytes === 0) return
@@ -152,7 +153,7 @@ export class CallMemory {
     this.budget.giveRequest(this.account, requestBytes)
   }
 
-  /** States how much the reply keeps now. Returns a promise if it should not grow until there is room. */
+  /** Sets how many bytes the reply keeps now. Returns a promise if it should not grow until there is room. */
   keep(bytes: number): Promise<void> | undefined {
     const more = bytes - this.keptBytes
     if (more === 0 || this.hasEnded) return undefined
@@ -162,12 +163,12 @@ export class CallMemory {
     return undefined
   }
 
-  /** States that the reply is in memory until this settles, even if the call ends before. */
+  /** Keeps the reply counted until this settles, even if the call ends before. */
   sendUntil(sent: void | Promise<void>): void {
     if (sent !== undefined) this.sending = sent
   }
 
-  /** Returns everything to the budget, once the reply was sent. */
+  /** Returns everything to the budget once the reply was sent. */
   end(): void {
     this.freeRequest()
     const { sending } = this
@@ -204,7 +205,7 @@ export class CallMemory {
   }
 }
 
-/** Returns the refusal of a call for which there is no room. */
+/** Returns the error for a call for which there is no room. */
 export function memoryFull(): CompatError {
   return new CompatError(
     'memory_full',

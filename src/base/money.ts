@@ -54,8 +54,8 @@ const WIRE_EXACT_BELOW = 10n ** 15n
 const WIRE_DIGITS = 15
 
 /**
- * Rounds up to an exact JSON number: unchanged below 1,000,000 credits, otherwise 15 significant digits. With `whole`, to
- * the last place that `whole` has after it was rounded: parts of one amount are exact if they end at the same place.
+ * Rounds up to an exact JSON number: unchanged below 1,000,000 credits, otherwise 15 significant digits. With `whole`,
+ * rounds to the last decimal place of the rounded `whole`: parts of one amount are exact if they end at the same place.
  */
 export function roundUpToWire(amount: Credits, whole = amount): Credits {
   if (whole < WIRE_EXACT_BELOW) return amount

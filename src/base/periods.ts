@@ -1,4 +1,4 @@
-/** What a limit counts over. */
+/** The period that a limit counts over. */
 export interface Period {
   /** Minutes and hours have fixed lengths from the Unix epoch on. `total` is one period that never ends. */
   readonly per: 'minute' | 'hour' | 'day' | 'month' | 'total'
@@ -12,7 +12,7 @@ export type PeriodWindow = readonly [from: number, to: number]
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** The last millisecond that has a date. */
+/** The last millisecond that a `Date` can represent. */
 const FOREVER_MS = 8_640_000_000_000_000
 const TOTAL: readonly PeriodWindow[] = [[0, FOREVER_MS]]
 
@@ -25,8 +25,8 @@ export class PeriodCalendar {
   private readonly running = new Map<string, readonly PeriodWindow[]>()
 
   /**
-   * Returns the period before the one at this time, that one, and the next. The only period of `total` is returned alone.
-   * Each ends where the next one begins. Throws a `RangeError` if the zone is unknown.
+   * Returns the period before this time's period, that period, and the next one. Each ends when the next one begins.
+   * `total` has only one period, which is returned alone. Throws a `RangeError` if the zone is unknown.
    */
   around(period: Period, time: number): readonly PeriodWindow[] {
     if (period.per === 'total') return TOTAL
@@ -77,8 +77,9 @@ function monthWindows(clock: ZoneClock, time: number): readonly PeriodWindow[] {
 }
 
 /**
- * A period may be empty, because a zone that crosses the date line skips a day. If clocks are turned back over midnight,
- * the local date at `time` may be that of the day before. So this returns the three around `time` among a few more.
+ * A period may be empty, because a zone that crosses the date line skips a day. If clocks are turned back over
+ * midnight, the local date at `time` may be that of the day before. So this returns a few more periods than the three
+ * around `time`.
  */
 function windowsAround(
   time: number,
@@ -145,7 +146,7 @@ class ZoneClock {
     return this.wallTime(time) - time
   }
 
-  /** Returns the time on the wall as if it were UTC, in whole seconds. */
+  /** Returns the local time as if it were UTC, in whole seconds. */
   private wallTime(time: number): number {
     let [year, month, day, hour, minute, second] = [0, 0, 0, 0, 0, 0]
     for (const { type, value } of this.format.formatToParts(time)) {

@@ -1,4 +1,7 @@
-/** Where an OAuth server may send a user back. A refusal must be shown on the server's own page and never redirect. */
+/**
+ * Rules for the addresses to which an OAuth server may send a user back. A refusal must be shown on the server's own
+ * page and never redirect.
+ */
 
 const MAX_CHARS = 2_000
 /** Printable ASCII without spaces. */
@@ -17,7 +20,7 @@ const OWN_PARAMETERS: readonly string[] = [
   'response',
 ]
 
-/** Whether the user may be sent to `asked` by an app that registered `registered`. Both are text as it was written. */
+/** Whether the user may be sent to `asked` by an app that registered `registered`. Both are compared as written. */
 export function matchesRedirectUri(registered: string, asked: string): boolean {
   const one = parseRedirectUri(registered)
   const other = parseRedirectUri(asked)
@@ -27,7 +30,7 @@ export function matchesRedirectUri(registered: string, asked: string): boolean {
   return one.hostname === other.hostname && one.pathname === other.pathname && one.search === other.search
 }
 
-/** Returns why an app cannot register this redirect URI, for its owner, or undefined if it can. */
+/** Returns why an app cannot register this redirect URI, in words for its owner. Undefined if it can. */
 export function redirectUriFault(text: string): string | undefined {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(text)?.[0].toLowerCase()
   if (scheme !== 'https:' && scheme !== 'http:') {

@@ -24,7 +24,7 @@ export function mayBeIssued(token: string): boolean {
   return text !== undefined && sum === checksum(text)
 }
 
-/** Returns the parts of a token that may be shown, to tell it from others. */
+/** Returns the parts of a token that may be shown, to distinguish it from others. */
 export function shownParts(token: string): { readonly prefix: string; readonly lastFour: string } {
   return { prefix: token.slice(0, SHOWN_CHARACTERS), lastFour: token.slice(-4) }
 }

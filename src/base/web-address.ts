@@ -1,6 +1,6 @@
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Whether nobody on the way can read or change what is sent to an address: it is `https`, or `http` on loopback. */
+/** Whether nobody in between can read or change data sent to an address: it uses `https`, or `http` on loopback. */
 export function isSafeAddress({ hostname, protocol }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && LOOPBACK_HOST.test(hostname))
 }

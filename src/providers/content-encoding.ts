@@ -17,9 +17,9 @@ export type Compression = 'gzip' | 'br' | 'deflate'
 export interface ContentEncoding {
   /** Undefined if it is not compressed. */
   readonly compression: Compression | undefined
-  /** Whether the words mean something that cannot be decoded. */
+  /** Whether the words name an encoding that cannot be decoded. */
   readonly isUnknown: boolean
-  /** Words that say nothing about compression, except `identity`. */
+  /** Words unrelated to compression, except `identity`. */
   readonly ignored: readonly string[]
 }
 
@@ -51,14 +51,14 @@ export function readContentEncoding(values: readonly string[]): ContentEncoding 
   }
 }
 
-/** The first byte of each format. Brotli has none of its own. */
+/** The first byte of each format. Brotli has no fixed one. */
 const FIRST_BYTES: Readonly<Record<Compression, number | undefined>> = {
   gzip: 0x1f,
   deflate: 0x78,
   br: undefined,
 }
 
-/** Whether a body that begins with this byte may be compressed. Some proxies decode a body and keep its header. */
+/** Whether a body with this first byte may be compressed. Some proxies decode a body and keep its header. */
 export function mayBeCompressed(compression: Compression, firstByte: number): boolean {
   const expected = FIRST_BYTES[compression]
   return expected === undefined || expected === firstByte
@@ -71,7 +71,7 @@ export interface DecoderOptions {
   readonly onFailure: (failure: ProviderError) => void
 }
 
-/** Decodes a body piece by piece. Calls none of its functions after {@link close}. */
+/** Decodes a body piece by piece. Calls no callbacks after {@link close}. */
 export class BodyDecoder {
   private readonly stream: Transform
   private isClosed = false
@@ -112,7 +112,7 @@ export class BodyDecoder {
   }
 }
 
-/** Returns a body decoded as far as possible, or an empty one if it is damaged or has more than `maxBytes`. */
+/** Returns a body decoded as far as possible. Returns an empty one if it is damaged or larger than `maxBytes`. */
 export function decodeWhole(body: Buffer, compression: Compression, maxBytes: number): Buffer {
   if (body.length === 0 || !mayBeCompressed(compression, body[0]!)) return body
   const limits = { maxOutputLength: maxBytes }

@@ -3,28 +3,28 @@ const CARRIAGE_RETURN = 0x0d
 const ZERO = 0x30
 const ONE = 0x31
 const TWO = 0x32
-/** In `HTTP/1.1 100 Continue`. */
+/** Its position in `HTTP/1.1 100 Continue`. */
 const FIRST_DIGIT = 9
 const LAST_DIGIT = 11
 
 /**
- * Turns each `100 Continue` before a reply into a `102 Processing`. Nobody asked for either, and undici (7 and 8) takes the
- * first for a broken reply, but skips the second.
+ * Turns each `100 Continue` before a reply into a `102 Processing`. The request asked for neither. undici (7 and 8)
+ * treats the first as a broken reply, but skips the second.
  */
 export class ContinueRewriter {
-  /** The place in a status line, or undefined in the other lines of the head of an interim reply. */
+  /** The position in a status line. Undefined in the other lines of an interim reply's head. */
   private place: number | undefined = 0
   private isZeroBefore = false
   private isLineEmpty = false
   private isDone = true
 
-  /** A request begins, and so a reply may. */
+  /** A request starts, so a reply may follow. */
   begin(): void {
     this.place = 0
     this.isDone = false
   }
 
-  /** Rewrites the bytes that have arrived in place, however they are cut. */
+  /** Rewrites the received bytes in place, however they are cut. */
   rewrite(bytes: Buffer): void {
     for (let index = 0; index < bytes.length && !this.isDone; index++) {
       const byte = bytes[index]!

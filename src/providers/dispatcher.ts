@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import type { Connection, ConnectionDispatch } from './upstream-connection.js'
 import type { Sender, UpstreamExchange } from './upstream-exchange.js'
 
-/** A `Dispatcher` of undici, whose version of types may be another than ours. */
+/** A `Dispatcher` of undici, whose types may come from another version than ours. */
 export interface HostDispatcher {
   dispatch(options: never, handler: never): boolean
 }
@@ -16,7 +16,7 @@ export function requireDispatcher(given: unknown): void {
   )
 }
 
-/** Sends calls through a dispatcher of the host. */
+/** Sends calls through a host's dispatcher. */
 export class DispatcherOfHost implements Sender {
   constructor(
     private readonly dispatcher: HostDispatcher,
@@ -39,7 +39,7 @@ export class DispatcherOfHost implements Sender {
   }
 }
 
-/** One call on a dispatcher of the host. Passes the response on to the exchange. */
+/** One call on a host's dispatcher. Passes the response on to the exchange. */
 class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
   readonly isSending = false
   private controller: Dispatcher.DispatchController | undefined
@@ -62,7 +62,7 @@ class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
   release(): void {
     if (!this.isHeld) return
     this.isHeld = false
-    // In a microtask, because undici calls the handler with buffered data while it resumes.
+    // Deferred, because undici calls the handler with buffered data while it resumes.
     queueMicrotask(() => {
       if (!this.isHeld) this.controller?.resume()
     })
@@ -96,8 +96,8 @@ class ConnectionOfHost implements Connection, Dispatcher.DispatchHandler {
 }
 
 /**
- * Whether a reply says that its connection is kept, and has an end of its own. No other one is paused: undici (7) fails an
- * assertion in a listener, which ends the process, if a connection breaks off while it is paused and was not to be kept.
+ * Whether a reply says that its connection is kept, and has an end of its own. Other replies are not paused: if such a
+ * connection breaks while paused, undici (7) fails an assertion in a listener, which crashes the process.
  */
 function isKeptAlive(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
   const hasEnd =

@@ -1,13 +1,13 @@
 import type { TurnGate } from '../base/turn-gate.js'
 
-/** The number of bytes that may wait for the end of a turn. A connection can bring megabytes in one turn. */
+/** The most bytes that may wait for the end of a turn. A connection can bring megabytes in one turn. */
 const GATHERED_BYTES = 64 * 1024
 const SETTLED = Promise.resolve()
 
 /**
- * Decides when the events read from a reply are handed over, all at once: in a microtask, immediately at the end of
- * the reply, or at the end of the turn if many calls are under way. If more than 64 KiB have been read, they do not
- * wait for that: otherwise a slow client would not slow down its provider.
+ * Decides when the events read from a reply are handed over together: in a microtask, immediately at the end of the
+ * reply, or at the end of the turn if many calls are running. After 64 KiB they do not wait for the turn, or a slow
+ * client would not slow down its provider.
  */
 export class HandOver {
   private isDue = false

@@ -21,7 +21,7 @@ export function credentialsIn(headers: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the failure with the address that was called, and without any provider text that contains a credential of the
+ * Returns the failure with the address that was called, but without provider text that contains a credential of the
  * call. The router cleans these texts for the client and the host, but it does not know an adapter's own key.
  */
 export function describeFailure(failure: unknown, address: string, credentials: readonly string[]): unknown {

@@ -25,12 +25,12 @@ function parseProviderJson(text: string): unknown {
   return value
 }
 
-/** Types of events, and words sent as data, that only keep a stream alive. */
+/** Event types and words sent as data that only keep a stream alive. */
 const SIGN_OF_LIFE = /^\W*(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive)\W*$/i
 
 /**
- * Returns the objects in one event of a stream. JSON that is not an object carries nothing and is skipped, and so is a
- * sign of life; the objects of a list are returned each. Throws an `invalid-response` error for any other text.
+ * Returns the objects in one event of a stream. JSON without an object is skipped, and so is a sign of life. A list
+ * yields each of its objects. Throws an `invalid-response` error for any other text.
  */
 export function readFrame(
   text: string,

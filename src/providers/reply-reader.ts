@@ -4,9 +4,9 @@ import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import { SseReader } from './sse-reader.js'
 import { PAGE_HINT } from './upstream-errors.js'
 
-/** Describes how a provider's replies are read. */
+/** Describes how to read a provider's replies. */
 export interface ReplyFormat {
-  /** Reads one event of a stream, in latin1. Returns `true` if it is the last: nothing after it is read. */
+  /** Reads one event of a stream, in latin1. Returns `true` for the last one, after which nothing is read. */
   onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
@@ -46,12 +46,15 @@ export class ReplyReader {
     return this.stream !== undefined || this.body !== undefined
   }
 
-  /** How many bytes wait for the end of a body in one piece, or of an event. */
+  /** How many bytes wait for the end of a JSON body or of an event. */
   get heldBytes(): number {
     return this.body?.length ?? this.stream?.heldBytes ?? 0
   }
 
-  /** Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider is done. */
+  /**
+   * Reads one piece, cut anywhere, and adds its events to `events`. Returns `true` once the provider has ended its
+   * reply.
+   */
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.cutMark === undefined ? given : Buffer.concat([this.cutMark, given])
     if (this.body !== undefined) this.body.add(bytes)
@@ -63,7 +66,7 @@ export class ReplyReader {
     return this.done
   }
 
-  /** Called when the body has ended as announced. Returns `true` if the provider was done. */
+  /** Called when the body has ended as announced. Returns `true` if the provider had ended its reply. */
   end(events: ProviderEvent[]): boolean {
     if (this.stream !== undefined) {
       this.sink = events
@@ -77,7 +80,7 @@ export class ReplyReader {
     return true
   }
 
-  /** Whatever follows the end in the same read is no part of the reply. */
+  /** Anything after the end in the same read is not part of the reply. */
   private readStream(stream: SseReader, bytes: Buffer): void {
     try {
       stream.read(bytes)

@@ -26,33 +26,33 @@ const DATA = 'data: '
 const EVENT = 'event: '
 /** A line consists of its field's name and its value; only the value counts against the limit. */
 const FIELD_NAME_BYTES = 64
-/** The place between two events without a blank line. */
+/** The boundary between two events without a blank line. */
 const JOINED = /\}\n(?=(?:event:[^\n]{0,64}\n)?data: ?[{[])/g
-/** The start of such a place, at the end of a piece. */
+/** The start of such a boundary, at the end of a piece. */
 const MAY_BE_JOINED =
   /\}(?:\n(?:e(?:v(?:e(?:n(?:t(?::[^\n]{0,64}\n?)?)?)?)?)?)?)?$|\}\n(?:event:[^\n]{0,64}\n)?d(?:a(?:t(?:a(?:: ?)?)?)?)?$/
 const BETWEEN_DOCUMENTS = /(?<=\})\n(?=[{[])|(?<=^\[DONE\])\n|\n(?=\[DONE\]$)/m
 const BYTE_ORDER_MARK = '\u00ef\u00bb\u00bf'
 
 /**
- * Reads server-sent events as the WHATWG standard defines them: LF, CR and CRLF, several `data:` lines, comments, a byte
- * order mark. {@link StrayLines} reads lines that are no fields. All strings are latin1, so a cut inside a character does
- * no harm.
+ * Reads server-sent events as the WHATWG standard defines them: LF, CR and CRLF, several `data:` lines, comments, a
+ * byte order mark. {@link StrayLines} reads lines that are not fields. All strings are latin1, so a cut inside a
+ * character does no harm.
  */
 export class SseReader {
-  /** The bytes since the last event. */
+  /** The number of bytes since the last event. */
   heldBytes = 0
   /** Text that may still become a byte order mark; undefined once that is decided. */
   private start: string | undefined = ''
   private endedWithCr = false
-  /** The parser holds no part of the next event. */
+  /** Whether the parser holds no part of the next event. */
   private isBetweenEvents = true
   private hasEnded = false
   /** Text that the parser gets with the next piece. */
   private heldBack = ''
   /** Created for the first event that is not read as a single line. */
   private parser: EventSourceParser | undefined
-  /** Created for the first line that is no field. */
+  /** Created for the first line that is not a field. */
   private strayLines: StrayLines | undefined
 
   constructor(private readonly options: SseReaderOptions) {}
@@ -94,7 +94,7 @@ export class SseReader {
     this.strayLines?.check()
   }
 
-  /** Returns the same lines, each ended by LF alone. The parser would hold back a last CR, in case an LF follows. */
+  /** Returns the same lines, each ended by LF alone. The parser would hold back a final CR, in case an LF follows. */
   private withLineFeeds(text: string): string {
     const rest = this.endedWithCr && text.startsWith('\n') ? text.slice(1) : text
     this.endedWithCr = text.endsWith('\r')

@@ -12,31 +12,31 @@ const FIELD_NAME = /^[a-z][\w.-]*$/i
 const SAYS_ERROR = /(?:error|exception|failure|fatal|panic)$/i
 const KEEPS_ALIVE = /^\W*(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive)?\W*$/i
 
-/** A line of a stream that is no field of server-sent events, as the parser reads it. */
+/** A line of a stream that is not a field of server-sent events, as the parser reads it. */
 export interface UnknownLine {
   readonly field: string
   readonly value: string
   readonly line: string
 }
 
-/** Accepts data that a stray line turned out to be. */
+/** Accepts the data of a stray line. */
 type OnData = (data: string, type: 'error' | undefined) => void
 
 /**
- * Reads the lines of a stream that are no fields of server-sent events. The standard ignores them, but proxies and
- * servers write their errors there: as JSON, also over several lines, as a page of HTML, or in words. Then the stream goes
- * on, and ends as if nothing had happened.
+ * Reads the lines of a stream that are not fields of server-sent events. The standard ignores them, but proxies and
+ * servers write their errors there: as JSON, even over several lines, as an HTML page, or in words. The stream then
+ * ends as if nothing had happened.
  */
 export class StrayLines {
-  /** JSON that is not complete yet. */
+  /** Incomplete JSON. */
   private json = ''
   private brackets = new JsonBrackets()
 
   constructor(private readonly onData: OnData) {}
 
   /**
-   * Reads one line. `mayBeCut` is true if the stream ended in it. Throws a `ProviderError` for a line that belongs to no
-   * stream of events. Ignores unknown fields, as the standard says.
+   * Reads one line. `mayBeCut` is true if the stream ended in it. Throws a `ProviderError` for a line that cannot be
+   * part of an event stream. Ignores unknown fields, as the standard says.
    */
   read({ field, value, line }: UnknownLine, mayBeCut: boolean): void {
     if (this.json !== '') {
@@ -52,7 +52,7 @@ export class StrayLines {
     else if (!mayBeCut && !KEEPS_ALIVE.test(line)) throw strayLine()
   }
 
-  /** Throws if JSON began and did not end. Called before each event, and at the end of the stream. */
+  /** Throws if JSON started and did not end. Called before each event, and at the end of the stream. */
   check(): void {
     if (this.json !== '') throw strayLine()
   }
@@ -62,14 +62,14 @@ export class StrayLines {
     const json = isFirst ? line : `${this.json}\n${line}`
     if (isFirst) this.brackets = new JsonBrackets()
     this.brackets.take(line)
-    // To parse all of it after each line would take the square of its length.
+    // Parsing all of it after each line would take quadratic time.
     const value = this.brackets.closed ? parseLoosely(json) : undefined
     if (typeof value === 'object' && value !== null) {
       this.json = ''
       this.report(json, value)
       return
     }
-    // A cut beginning says nothing, as a cut event does.
+    // A cut-off start proves nothing, just like a cut-off event.
     if (json === line && mayBeCut) return
     this.json = json
     if (json.length > COLLECTED_CHARACTERS) throw strayLine()

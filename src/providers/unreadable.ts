@@ -1,10 +1,11 @@
 import type { ProviderEvent } from '../contracts/providers.js'
 
-/** Thrown if a piece of the model's output cannot be put into OpenAI's terms. {@link readOrPassOver} catches it. */
+/** Thrown if a piece of the model's output cannot be expressed in OpenAI's terms. {@link readOrPassOver} catches it. */
 export class UnreadableContent extends Error {}
 
 /**
- * Returns the events that `read` makes of one event, or an `unreadable` event, so that the rest of a stream is read.
+ * Returns the events that `read` creates from one event, or an `unreadable` event, so that the rest of the stream is
+ * read.
  */
 export function readOrPassOver(read: () => ProviderEvent[]): ProviderEvent[] {
   try {

@@ -6,11 +6,11 @@ import { ContinueRewriter } from './continue-rewriter.js'
 export interface Connection {
   /** The request is about to be sent. */
   begin(): void
-  /** Ends the connection under the call that runs on it. */
+  /** Closes the connection during the call that runs on it. */
   drop(reason: Error): void
   /** Whether part of the request is still buffered because the other side has not accepted it. */
   readonly isSending: boolean
-  /** Reads nothing more until {@link release}, if the connection can be kept from reading. */
+  /** Stops reading until {@link release}, if the connection supports that. */
   hold(): void
   release(): void
 }
@@ -92,7 +92,7 @@ export class UpstreamConnection extends Client implements Connection {
   }
 }
 
-/** undici takes what arrives with `read`. */
+/** undici takes incoming data with `read`. */
 function rewriteOnRead(socket: Socket, rewriter: ContinueRewriter): void {
   const read = socket.read
   socket.read = (size) => {

@@ -17,9 +17,9 @@ const MESSAGE_MEMBERS = [
 const WRAPPERS = ['error', 'errors', 'detail', 'message', 'x_groq', 'base_resp']
 
 /**
- * Finds the message, param and code in a provider's report of a failure, which has many shapes:
- * `{error: {message, param, code}}`, `{error: 'x'}`, `{message}`, `{detail: [{loc, msg}]}`, a list of these, or text.
- * `status` is the `code` or `status` if that is an HTTP error status.
+ * Finds the message, param and code in a provider's failure report, which has many shapes: `{error: {message, param,
+ * code}}`, `{error: 'x'}`, `{message}`, `{detail: [{loc, msg}]}`, a list of these, or text. `status` is the `code` or
+ * `status` if that is an HTTP error status.
  */
 export function readComplaint(value: unknown, nesting = 0): Complaint {
   if (typeof value === 'string') return { providerMessage: value }
@@ -53,8 +53,8 @@ export function readComplaint(value: unknown, nesting = 0): Complaint {
 }
 
 /**
- * Returns the code of a refusal for its content, from where it is not `code`: OpenRouter lists the reasons in `metadata`,
- * or the type there, and Zhipu names the filter beside the error.
+ * Returns the code of a content refusal that is not in `code`: OpenRouter lists the reasons or the type in `metadata`,
+ * and Zhipu names the filter beside the error.
  */
 function policyCodeIn({ contentFilter, metadata }: JsonObject): unknown {
   if (Array.isArray(contentFilter)) return 'content_filter'
@@ -70,8 +70,9 @@ function readPassedOn(metadata: unknown, nesting: number): Complaint {
 }
 
 /**
- * Messages of Anthropic, Google and xAI in a 400 that is about the account or the key, not the request, and of DeepSeek,
- * Mistral, OpenRouter, SiliconFlow, Bedrock and Zhipu in one that is about the model's name, which the host chose.
+ * Matches messages that have a 400 but another meaning. Those of Anthropic, Google and xAI are about the account or the
+ * key, not the request. Those of DeepSeek, Mistral, OpenRouter, SiliconFlow, Bedrock and Zhipu are about the model's
+ * name, which the host chose.
  */
 const MEANT = new Map([
   [/^(?:Your credit balance is too low|You have reached your specified API usage limits)/, 402],
@@ -128,7 +129,7 @@ export function parseRetryAfter(value: string | undefined): number | undefined {
 
 const TIMEOUT_CODES = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
 
-/** Whether a kept connection turned out to be reset before anything of the call was sent. */
+/** Whether a kept connection was reset before anything of the call was sent. */
 export function isLostConnection(error: Error): boolean {
   return (error as NodeJS.ErrnoException).syscall === 'read'
 }
@@ -144,7 +145,7 @@ export function connectionError(cause: unknown, sent: boolean): ProviderError {
   return new ProviderError('unreachable', 'No connection could be made.', { cause })
 }
 
-/** Errors of undici's parser have no code. Those about an end that comes too early are not protocol errors. */
+/** Errors of undici's parser have no code. Errors about a premature end are not protocol errors. */
 function isProtocolError(cause: unknown): boolean {
   return cause instanceof Error && cause.name === 'HTTPParserError' && !cause.message.includes('EOF')
 }

@@ -17,14 +17,14 @@ import type { HeaderList, UpstreamRequest } from './upstream-request.js'
 const ERROR_BODY_BYTES = 64 * 1024
 /** The time limit for the body of an error, whose status already says enough. */
 const ERROR_BODY_MS = 1_000
-/** The bytes and the time that a body may go on after its end was signalled. Then its connection is closed. */
+/** The bytes and the time for which a body may continue after its end was signalled. Then its connection is closed. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
 /** Tells undici to continue parsing. */
 const GO_ON = true
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
 
-/** Sends a request, and calls the methods of its exchange with what becomes of it. */
+/** Sends a request and reports its progress to its exchange. */
 export interface Sender {
   dispatch(options: ConnectionDispatch, exchange: UpstreamExchange): boolean
 }
@@ -46,7 +46,10 @@ interface ErrorReply {
  */
 export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private connection: Connection | undefined
-  /** Set until the call is sent. Kept longer, all that the call was made of would survive many garbage collections. */
+  /**
+   * Set until the call is sent. If kept longer, everything that the call was made of would survive many garbage
+   * collections.
+   */
   private unsent: { readonly sender: Sender; readonly options: ConnectionDispatch } | undefined
   private dispatchedAgain = false
   private readonly events: ProviderEvent[] = []
@@ -146,7 +149,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** A reply in one body may take as long as the call: bytes that keep its connection alive do not begin it. */
+  /** A JSON reply may take as long as the call, so bytes that only keep its connection alive do not begin it. */
   private reportProgress(): void {
     const { call, reader } = this.request
     if (call.stream || reader.hasBegun) this.handOver.soon()
@@ -202,7 +205,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
-    // Answered before the whole request was sent. Another would be sent behind the rest, and might never be read.
+    // Answered before the whole request was sent. Another request would be sent behind the rest, and might never be
+    // read.
     if (this.connection?.isSending === true) this.hangUp('The reply came before the whole request was sent.')
     this.ended = true
     clearTimeout(this.bodyTimer)
@@ -270,7 +274,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   private deliver(): void {
     if (this.state === 'settled' || this.waiting) return
-    // The receiver gets a list of its own; ours lives as long as the reply and must not keep events alive.
+    // The receiver gets its own list. Ours lives as long as the reply and must not keep events alive.
     const events = this.events.splice(0)
     if (this.failure !== undefined && events.length === 0) {
       this.settle()
@@ -297,14 +301,14 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     )
   }
 
-  /** Whether the connection brings more of the reply. A decoder may still have some when it does not. */
+  /** Whether the connection brings more of the reply. A decoder may still have data after that. */
   private get isReading(): boolean {
     return this.state === 'open' && !this.ended
   }
 
   private onTaken(): void {
     this.waiting = false
-    // The connection certainly belongs to this call only while the reply is still being read.
+    // Only while the reply is being read does the connection certainly belong to this call.
     if (this.isReading) this.connection?.release()
     this.decoder?.resume()
     if (this.events.length > 0) this.handOver.now()
@@ -323,7 +327,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       this.reject(this.failure)
       return
     }
-    // The caller need not wait for the end of a body that is complete. If it does end, its connection is used again.
+    // The caller need not wait for the end of a complete body. If the body does end, its connection is reused.
     if (!this.ended) {
       this.bodyTimer = setTimeout(() => this.hangUp('The reply did not end.'), TAIL_MS).unref()
     }

@@ -16,7 +16,7 @@ export interface UpstreamRequest {
   /** The bytes of the reply that may repeat the request. They do not count as reply. 0 by default. */
   readonly repeatedBytes?: number
   readonly take: TakeEvents
-  /** Returns the request to send instead after this failure, or undefined if the failure stands. Must not throw. */
+  /** Returns the request to send instead after this failure. Undefined if the failure is final. Must not throw. */
   instead?: ((failure: unknown) => UpstreamRequest | undefined) | undefined
 }
 

@@ -11,9 +11,8 @@ import type { HeaderList, UpstreamRequest } from './upstream-request.js'
 /** A provider's HTTP server, and the connections kept open to it. */
 export interface Upstream {
   /**
-   * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises. Rejects with a `ProviderError` if
-   * anything goes wrong on the way; credentials are hidden in the provider's text. Errors that `take` throws are passed
-   * on unchanged.
+   * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises. Rejects with a `ProviderError` for any
+   * failure, with credentials removed from the provider's text. Rethrows errors of `take` unchanged.
    */
   post(request: UpstreamRequest): Promise<{ terminated: boolean }>
   /** Closes idle connections at once, and the others when their calls end. */
@@ -31,7 +30,7 @@ export interface UpstreamSettings {
    */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Sends the calls instead of connections of the adapter's own: a `Dispatcher` of undici 7 or later, such as a
+   * Sends the calls instead of the adapter's own connections: a `Dispatcher` of undici 7 or later, such as a
    * `ProxyAgent`. It decides how to connect, and how long that may take. The adapter does not close it.
    */
   readonly dispatcher?: HostDispatcher | undefined
@@ -108,7 +107,7 @@ const COMMON_HEADERS = {
 }
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const HEADER_VALUE = /^[\t\x20-\x7e]*$/
-/** Set by the call itself or by the connection. */
+/** Headers that the call itself or the connection sets. */
 const RESERVED_HEADERS = new Set(
   'accept accept-encoding authorization connection content-length content-type expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',

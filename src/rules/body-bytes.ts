@@ -1,6 +1,6 @@
 import type { StoredReply } from '../contracts/idempotency.js'
 
-/** Returns how many bytes of UTF-8 the body of a reply has: 0 if it is not kept. */
+/** Returns the number of bytes of UTF-8 in the body of a reply. 0 if the body is not kept. */
 export function bodyBytesOf({ bytes = '' }: StoredReply): number {
   return Buffer.byteLength(bytes)
 }

@@ -1,8 +1,8 @@
 import type { Limit } from '../contracts/usage-limits.js'
 
 /**
- * Names the count that a limit is compared with. A new amount leaves the count alone; a new unit, period or zone starts
- * another one.
+ * Returns the name of the count that a limit is compared with. A new amount keeps the count. A new unit, period or zone
+ * starts another one.
  */
 export function bucketOf({ id, unit, per, zone }: Limit): string {
   if (per !== 'day' && per !== 'month') return `${id}:${unit}/${per}`

@@ -2,7 +2,7 @@ import type { Credits } from '../contracts/context.js'
 import type { SpentSums } from '../contracts/look-ups.js'
 
 export const DAY_MS = 86_400_000
-/** A month has at most as many days, and a week fewer. */
+/** A month has at most this many days, and a week fewer. */
 const KEPT_DAYS = 31
 /** 1970-01-01, day 0, was a Thursday. */
 const DAYS_BEFORE_MONDAY = 3
@@ -13,7 +13,7 @@ export class DaySums {
   private readonly days = new Map<number, Credits>()
   private latest = 0
 
-  /** Adds an amount. Days may come in any order, but one that is older than a month only adds to the total. */
+  /** Adds an amount. Days may come in any order, but a day older than a month only adds to the total. */
   add(day: number, amount: Credits): void {
     this.total += amount
     if (day > this.latest) {
@@ -23,7 +23,7 @@ export class DaySums {
     if (day > this.latest - KEPT_DAYS) this.days.set(day, (this.days.get(day) ?? 0n) + amount)
   }
 
-  /** A copy, to which more can be added. */
+  /** Returns a copy that can grow independently. */
   copy(): DaySums {
     const copy = new DaySums()
     copy.total = this.total

@@ -7,11 +7,11 @@ export type SteppedHold = Pick<HoldRequest, 'amount'> & {
   readonly steps: HoldSteps
 }
 
-/** A hold with a multiple of its amount still leaves room for that many equal ones, this one included. */
+/** A hold with a multiple of its amount still leaves room for this many equal ones, including itself. */
 const ROOM_FOR = 4n
 
 /**
- * Chooses the number of steps as {@link HoldSteps} says, and changes nothing.
+ * Chooses the number of steps as {@link HoldSteps} says, without changing anything.
  *
  * @param available the payer's balance that is free for this hold
  * @param own the parts of buckets that the replaced hold accounts for
@@ -48,7 +48,7 @@ function stepsWithin(free: bigint, amount: bigint, step: bigint, usual: bigint):
   return allowed > 0n ? allowed : 0n
 }
 
-/** Returns limits with the amounts of so many steps. */
+/** Returns the limits with the amounts of this many steps. */
 export function withSteps(limits: readonly HoldLimit[], steps: number): readonly HoldLimit[] {
   if (steps === 0) return limits
   return limits.map((limit) =>

@@ -31,13 +31,14 @@ export interface LimitGrant {
   readonly part: LimitUse
   /** The bucket with this hold. */
   readonly bucket: Bucket
-  /** The bucket counted this request when it granted the hold that is replaced, in a period that has ended. */
+  /** Whether the bucket already counted this request for the replaced hold, in a period that has ended. */
   readonly isCounted: boolean
 }
 
 /**
- * Tests limits as {@link HoldLimit} says, and changes nothing. `own` are the parts that the replaced hold accounts for.
- * `overdue` returns the part of a bucket that overdue holds still hold. It is called only before a refusal.
+ * Tests limits as {@link HoldLimit} says, without changing anything. `own` are the parts that the replaced hold
+ * accounts for. `overdue` returns the part of a bucket that overdue holds still hold. It is called only before a
+ * refusal.
  */
 export function testLimits(
   rows: BucketRows,
@@ -99,7 +100,7 @@ export function takeLimits(rows: BucketRows, grants: readonly LimitGrant[], own:
   }
 }
 
-/** Returns to the buckets what an open hold held of them. Requests stay used. */
+/** Returns the amounts of an open hold to the buckets. Requests stay used. */
 export function giveBack(rows: BucketRows, parts: readonly LimitUse[]): void {
   for (const part of parts) {
     const bucket = part.unit === 'requests' ? undefined : rows.read(part.bucket)
@@ -107,7 +108,7 @@ export function giveBack(rows: BucketRows, parts: readonly LimitUse[]): void {
   }
 }
 
-/** Counts what a settlement says. Requests were counted by the hold. `sum` adds two amounts, or throws. */
+/** Counts the uses of a settlement. Requests were counted by the hold. `sum` adds two amounts, or throws. */
 export function countUses(
   rows: BucketRows,
   uses: readonly LimitUse[],
@@ -152,7 +153,7 @@ export function limitCounts(
   })
 }
 
-/** Whether each limit has a window that contains `now`, without which only the repeat of a granted hold is answered. */
+/** Whether each limit has a window that contains `now`. Otherwise only the repeat of a granted hold is answered. */
 export function areInPresent(limits: readonly HoldLimit[], now: number): boolean {
   return limits.every(({ windows }) => presentWindow(windows, now) !== undefined)
 }

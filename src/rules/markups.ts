@@ -1,7 +1,7 @@
 import { parseMarkup } from '../base/prices.js'
 import type { Markup } from '../contracts/credentials.js'
 
-/** Returns the smaller one of two markups, for `basisPoints` and `flat` each: the one that a user pays. */
+/** Returns the smaller of two markups, separately for `basisPoints` and `flat`: the one that a user pays. */
 export function smallerMarkup(one: Markup, other: Markup): Markup {
   const [first, second] = [parseMarkup(one), parseMarkup(other)]
   const flat = first.flat <= second.flat ? one.flat : other.flat

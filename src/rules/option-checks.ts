@@ -16,7 +16,7 @@ export function refuseMisspelt(given: unknown, names: readonly string[], what: s
   }
 }
 
-/** Refuses every option that does not exist: it would silently do nothing. */
+/** Refuses every unknown option, since it would silently do nothing. */
 export function refuseUnknown(given: unknown, names: readonly string[], what: string): void {
   refuseMisspelt(given, names, what)
   for (const name of Object.keys(given as object)) {
@@ -35,7 +35,7 @@ export function resembles(one: string, other: string): boolean {
   return missing(one, other) + missing(other, one) <= 1
 }
 
-/** Endings of our option names that other libraries often omit, as in `ttl`. */
+/** Endings of option names that other libraries often omit, as in `ttl`. */
 const UNITS = ['Ms', 'Bytes', 'Tokens', 'Entries']
 
 function lacksUnit(name: string, known: string): boolean {

@@ -16,8 +16,9 @@ const NOUNS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the fault of a value and its remedy, as words that follow its path. They never show the value. `noun` describes
- * the valid values if their type alone does not. If the result is undefined, the schema library's own message applies.
+ * Returns the fault of a value and its remedy, as words that follow its path. They never include the value. `noun`
+ * describes the valid values if their type alone does not. If the result is undefined, the schema library's own message
+ * applies.
  */
 export function describeFault(fault: Fault, noun?: string): string | undefined {
   switch (fault.code) {

@@ -14,7 +14,7 @@ export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, wh
   const result = schema.safeParse(value, { error: describeFault })
   if (result.success) return result.data
   const { issues } = result.error
-  // A misspelt name is the cause if another one is missing.
+  // If a member is also missing, a misspelt name is the likely cause.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
   const path = issue.code === 'invalid_key' ? issue.path.slice(0, -1) : issue.path
   throw invalidInput(
@@ -65,7 +65,7 @@ function isNotInSeconds(time: number): boolean {
 
 const IN_SECONDS = `must be ${TIME}; this one is in 1970: multiply seconds by 1,000`
 
-/** The last millisecond that has a date. */
+/** The last millisecond that a `Date` can represent. */
 const LATEST_TIME = 8_640_000_000_000_000
 
 /** Milliseconds since the Unix epoch, fractions allowed. */
@@ -80,12 +80,12 @@ export const listSchema = z.array(z.unknown())
 /** An id for a look-up. It need not be a name that could be stored. */
 export const idSchema = z.string()
 
-/** Ids to look for. */
+/** Ids to search for. */
 export const idsSchema = z.array(idSchema).readonly()
 
 /**
- * Makes a field that says whose rows are meant, and that may be left out. `undefined` is refused: it would drop the filter,
- * and show everybody's rows to a user whose session has ended.
+ * Creates an optional field that selects whose rows are meant. An explicit `undefined` is refused: it would drop the
+ * filter and show everybody's rows to a user whose session has ended.
  */
 export function whose<Output>(schema: z.ZodType<Output, unknown>) {
   return z
@@ -98,14 +98,14 @@ export function whose<Output>(schema: z.ZodType<Output, unknown>) {
     .exactOptional()
 }
 
-/** The most entries in a list of keys that a user or the owner of an app writes. */
+/** The maximum number of entries in a list of keys that a user or the owner of an app writes. */
 export const MAX_OWN_KEYS = 200
 const MAX_KEYS = 2_000
 const MAX_KEY_BYTES = 65_536
 
 /**
- * Makes a list of texts that are compared as a whole, such as model ids. It keeps each once. Calls read such lists, so they
- * are bounded; a longer list that is stored already goes on working.
+ * Creates a list of texts that are compared as a whole, such as model ids. Removes duplicates. Calls read such lists,
+ * so they are bounded. A longer list that is already stored continues to work.
  */
 export function keysSchema(item: z.ZodType<string, unknown> = z.string(), most = MAX_KEYS) {
   return z
@@ -118,7 +118,7 @@ export function keysSchema(item: z.ZodType<string, unknown> = z.string(), most =
     .transform((keys): readonly string[] => Object.freeze([...new Set(keys)]))
 }
 
-/** What a host notes about a credential, for itself. */
+/** A host's own notes about a credential. */
 export const metadataSchema = z
   .record(z.string(), z.string())
   .refine(
@@ -132,7 +132,7 @@ const SCOPES = ['models.run', 'credits.read']
 
 const lettersOf = (text: string): string => text.replaceAll(/\P{L}/gu, '')
 
-/** Refuses a misspelt scope of the router: each call of the token would be refused. */
+/** Refuses a misspelt scope of the router, since every call with the token would be refused. */
 export const scopesSchema = keysSchema(
   z.string().superRefine((scope, context) => {
     if (SCOPES.includes(scope)) return
@@ -153,7 +153,7 @@ export const creditsSchema = z.string(mustBe(CREDITS)).refine(isCredits, `must b
 
 const SIGNED_CREDITS = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
 
-/** As {@link creditsSchema}, with an optional minus sign. */
+/** Like {@link creditsSchema}, with an optional minus sign. */
 export const signedCreditsSchema = z
   .string(mustBe(SIGNED_CREDITS))
   .refine(

@@ -46,8 +46,8 @@ interface ChargeAmounts {
 }
 
 /**
- * A cell for each of {@link CALL_COLUMNS}, in the same order. Throws a `TypeError` if a database cannot store a text.
- * Objects are written out, since every call passes here. JSON omits members that are undefined.
+ * Returns a cell for each of {@link CALL_COLUMNS}, in the same order. Throws a `TypeError` if a database cannot store a
+ * text. Objects are written out, since every call runs this. JSON omits undefined members.
  */
 export function toCallCells(call: KeptCall): readonly Parameter[] {
   const { charge, facts, holdAmount, overdraft } = call
@@ -88,7 +88,7 @@ export function toCallCells(call: KeptCall): readonly Parameter[] {
   ]
 }
 
-/** Names every member, so that the compiler finds one that is missing. */
+/** Requires every member, so that the compiler finds a missing one. */
 type Undefinable<Value> = { readonly [Name in keyof Required<Value>]: Value[Name] }
 
 function toFactsCell(facts: CallFacts): Undefinable<NonNullable<Details['facts']>> {

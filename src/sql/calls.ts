@@ -6,7 +6,7 @@ import { findCall, readCalls } from './read-calls.js'
 import { WaitingCalls } from './waiting-calls.js'
 import { callHost } from './watchers.js'
 
-/** The connection on which calls are written. No money waits for it. */
+/** The connection on which calls are written. No posting waits for it. */
 export interface CallsConnection {
   /** Inserts rows in one transaction. */
   insert(insertion: Insertion): Promise<void>
@@ -17,10 +17,10 @@ export interface CallsConnection {
 /** Rows to insert into a table. In `onConflict`, the table is called `known`. */
 export interface Insertion {
   readonly table: string
-  /** By the names of the columns. */
+  /** Types by column name. */
   readonly types: Readonly<Record<string, ColumnType>>
   readonly onConflict: string
-  /** Of each column, in the same order, the cells of all rows. */
+  /** The cells of all rows, grouped by column in the same order. */
   readonly columns: readonly (readonly Parameter[])[]
 }
 
@@ -30,7 +30,7 @@ export interface SqlCallsOptions {
   readonly faultOf: (error: unknown) => FaultKind
   /** How long calls are kept. */
   readonly keepMs: number
-  /** The most rows of one transaction. */
+  /** The maximum number of rows in one transaction. */
   readonly maxRows: number
 }
 
@@ -39,20 +39,20 @@ export interface SqlCalls extends CallStore {
   close(): Promise<void>
 }
 
-/** How many calls may wait to be written. Further ones are dropped. */
+/** The maximum number of calls that wait to be written. Further ones are dropped. */
 const MAX_WAITING = 10_000
 /** Calls are gathered for this long before they are written, unless they fill a transaction earlier. */
 const GATHER_MS = 100
 /** A pause after each transaction, in which others get the lock of a file. */
 const PAUSE_MS = 5
-/** How long a call is retried if the database fails, and the pauses between the tries. */
+/** How long a call is retried if the database fails, with the pauses between the tries. */
 const PATIENCE_MS = 10_000
 const FIRST_RETRY_MS = 20
 const LONGEST_RETRY_MS = 1_000
 const CLOSE_MS = 5_000
 /** Drops are reported at most this often. */
 const REPORT_MS = 5_000
-/** How often old calls are deleted, at least, and how many rows at a time. */
+/** How often old calls are deleted at least, and how many rows at a time. */
 const PRUNE_MS = 60_000
 const PRUNE_ROWS = 500
 const MINUTE_MS = 60_000
@@ -66,7 +66,7 @@ const UNAUTHENTICATED_STATUS = 401
  */
 export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
   const { connection, database, keepMs, maxRows } = options
-  /** Also the calls that are being written. */
+  /** Includes the calls that are being written. */
   const waiting = WaitingCalls.none()
   const uses = createUses(connection)
   const drops = createDrops()
@@ -86,7 +86,7 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
     writing ??= writeAll()
   }
 
-  /** Leaves a few calls until there are more. */
+  /** Writes the waiting calls. Leaves a few until there are more. */
   async function writeAll(): Promise<void> {
     do {
       const batch = waiting.slice(0, maxRows)
@@ -148,7 +148,7 @@ export function createSqlCalls(options: SqlCallsOptions): SqlCalls {
         await pause(PAUSE_MS)
       }
     } catch {
-      // They are deleted the next time.
+      // Rows that fail to be deleted are deleted the next time.
     } finally {
       isPruning = false
     }
@@ -199,7 +199,7 @@ function createUses(connection: CallsConnection): { write(calls: WaitingCalls): 
         if (minute > known) latest.set(credentialId, minute)
       }
       if (latest.size === 0) return
-      // In one order, since processes that lock rows in different orders may wait for each other.
+      // In a fixed order, since processes that lock rows in different orders may wait for each other.
       const ids = [...latest.keys()].sort()
       await connection.insert({
         table: 'credential_uses',

@@ -50,7 +50,7 @@ export function toTimeCell(value: number, name: string): bigint {
   return BigInt(checkTime(value, name))
 }
 
-/** As {@link toTimeCell}, but returns a number. */
+/** Like {@link toTimeCell}, but returns a number. */
 export function checkTime(value: number, name: string): number {
   const time = Math.ceil(value)
   if (!Number.isSafeInteger(time)) throw invalidInput(`${name} must be milliseconds since the Unix epoch`)

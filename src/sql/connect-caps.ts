@@ -8,14 +8,14 @@ import { spentOf } from './entry-rows.js'
 import { readLimits } from './limit-rows.js'
 
 /**
- * The id of the limit that is the cap of an account for an app. It does not depend on the grant, so that a new grant goes
- * on counting in the same bucket.
+ * Returns the id of the limit that is an account's cap for an app. It does not depend on the grant, so a new grant
+ * continues to count in the same bucket.
  */
 export function capId(account: string, appId: string): string {
   return `cap-${hash('sha256', JSON.stringify([account, appId]))}`
 }
 
-/** A cap as a limit of its grant, which is a credential. */
+/** Returns a cap as a limit of its grant, which is a credential. */
 export function toLimit(account: string, appId: string, { amount, per, zone }: Cap): Limit {
   return {
     id: capId(account, appId),
@@ -60,8 +60,8 @@ export async function readSpent(
 }
 
 /**
- * Returns what an account was charged for its calls with an app in the present period, less refunds. A bucket counts only
- * while there is a cap.
+ * Returns how much an account was charged for its calls with an app in the current period, less refunds. A bucket
+ * counts only while there is a cap.
  */
 export async function readCharged(
   database: SqlDatabase,

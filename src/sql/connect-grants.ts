@@ -93,7 +93,7 @@ export async function revokeCredential(
 ): Promise<{ readonly wasLive: boolean } | undefined> {
   const parameters = [credentialId]
   const [found, , revoked] = await database.batch([
-    // Locks the row, so that of two revocations at once the second one sees the first.
+    // Locks the row, so that the second of two concurrent revocations sees the first.
     { text: 'update {credentials} set id = id where id = ?1 returning id', parameters },
     appendHistory(
       database,
@@ -116,7 +116,7 @@ export async function revokeCredential(
   return found!.length === 0 ? undefined : { wasLive: revoked!.length > 0 }
 }
 
-/** The ids of a query, and those of the sessions that depend on them. */
+/** Selects the ids of a query, and those of the sessions that depend on them. */
 export function withSessions({ text, parameters = [] }: Statement): Statement {
   return {
     text: `select id from (${text}) grants
@@ -125,7 +125,7 @@ export function withSessions({ text, parameters = [] }: Statement): Statement {
   }
 }
 
-/** The grant whose terms this consent has set. */
+/** Selects the grant whose terms this consent has set. */
 function consented(account: string, appId: string, consentId: string): Statement {
   return {
     text: `select c.id from {credentials} c where ${LIVE_GRANT} and c.consent_id = ?3`,
@@ -133,7 +133,10 @@ function consented(account: string, appId: string, consentId: string): Statement
   }
 }
 
-/** Ends the devices and sessions of a grant that has ended: a new consent is for the device at hand, and revives no others. */
+/**
+ * Ends the devices and sessions of a grant that has ended: a new consent is for the current device and revives no
+ * others.
+ */
 function endDevices({ now }: SqlDatabase, { account, appId }: Consent): readonly Statement[] {
   const ended = `select c.id from {credentials} c join {apps} p on p.id = c.app_id
     where ${LIVE_GRANT} and c.ends_at <= ${now} and ${MAY_CONSENT}`
@@ -183,7 +186,7 @@ function putGrant(
   }
 }
 
-/** Moves the cap of an earlier grant to the present one, with its bucket. */
+/** Moves the cap of an earlier grant to the current one, with its bucket. */
 function putCap({ now }: SqlDatabase, { account, appId }: Consent, cap: Cap, consentId: string): Statement {
   const grant = consented(account, appId, consentId)
   const limit = toLimit(account, appId, cap)
@@ -203,7 +206,7 @@ function removeCap({ account, appId }: Consent, consentId: string): Statement {
   }
 }
 
-/** The terms as the user was shown them. */
+/** Returns the terms as the user saw them. */
 function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost }: Consent): object {
   return {
     appName,

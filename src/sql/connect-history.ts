@@ -2,7 +2,7 @@ import type { Actor } from '../contracts/index.js'
 import type { SqlDatabase, Statement } from './database.js'
 
 export const OPERATOR: Actor = { kind: 'operator', name: 'operator' }
-/** What an app did with its own tokens. */
+/** The actor for an app's actions on its own tokens. */
 export const APP: Actor = { kind: 'app', name: 'app' }
 
 /** Returns the account as an actor. Without one, the operator acts. */

@@ -1,12 +1,12 @@
 import type { SqlDatabase } from './database.js'
 
-/** An access token is kept for so long after its end, because a client that was asleep must hear that it has expired. */
+/** How long an access token is kept after its expiry, because a client that was asleep must learn that it has expired. */
 const EXPIRED_TOKENS_KEPT_MS = 43_200_000
 
-/** An ended connection is kept for so long, because a token that is presented again names it. */
+/** How long an ended connection is kept, because a token that is used again refers to it. */
 const ENDED_CONNECTIONS_KEPT_MS = 30 * 86_400_000
 
-/** A connection without a token is kept for so long: its request and its code have expired by then. */
+/** How long a connection without a token is kept. Its request and its code have expired by then. */
 const UNUSED_CONNECTIONS_KEPT_MS = 3_600_000
 
 /** Implements `sweep` of the store's contract. */
@@ -20,7 +20,7 @@ export async function sweep(database: SqlDatabase, limit: number): Promise<numbe
   const oldTokens = `from {tokens} where expires_at <= ${now} - ${EXPIRED_TOKENS_KEPT_MS}
     and connection_id is not null order by expires_at, digest limit ?1`
   const swept = await database.batch([
-    // A connection ends with the last of its rows, so only those of the rows that go are looked at.
+    // A connection ends with the last of its rows, so only the connections of deleted rows are checked.
     {
       text: `update {connections} set ended_at = ${now}, reason = 'unused'
         where ended_at is null

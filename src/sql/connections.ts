@@ -40,7 +40,7 @@ export function createSqlConnections(database: SqlDatabase, newId: () => string)
         parameters: [id],
       }
       const [, , ended] = await database.batch([
-        // Locks the row, so that of two ends at once the second one sees the first.
+        // Locks the row, so that the second of two concurrent ends sees the first.
         { text: 'update {connections} set id = id where id = ?1', parameters: [id] },
         appendHistory(
           database,

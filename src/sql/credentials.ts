@@ -23,7 +23,7 @@ import { createGroupCommit } from './group-commit.js'
 import { limitsOf, readLimits } from './limit-rows.js'
 
 const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' })
-/** The most look-ups in one statement. */
+/** The maximum number of look-ups in one statement. */
 const MAX_LOOK_UPS = 1_000
 
 /**
@@ -165,7 +165,10 @@ function readApp(row: Row): App {
   }
 }
 
-/** An operator's tokens are bound to no origin, users' grants to those of the app, and sessions to their own. */
+/**
+ * An operator's tokens are bound to no origin, those of a user's grant to the app's origins, and those of a session to
+ * its own.
+ */
 function readOrigins(row: Row): readonly string[] | undefined {
   return readText(row, 'source') === 'connect'
     ? originsOf(readDefinition(row))

@@ -9,7 +9,7 @@ export type Parameter = string | bigint | number | null
 export interface Statement {
   readonly text: string
   readonly parameters?: readonly Parameter[]
-  /** May read millions of rows and take minutes. No other statement waits for it. Only for `all`. */
+  /** Set if the statement may read millions of rows and take minutes. No other statement waits for it. Only for `all`. */
   readonly isReport?: true
 }
 
@@ -31,7 +31,7 @@ export interface SqlDatabase {
    * any row may have changed. Run it in the transaction that makes the change.
    */
   change(topic: Topic, id?: string): Statement
-  /** As {@link change}, for each row of a query with a column `id`. */
+  /** Like {@link change}, for each row of a query with a column `id`. */
   changeEach(topic: Topic, rows: Statement): Statement
   /** See `Watch` in the contracts. Every process is notified within a second. */
   watch(topic: Topic, changed: (id?: string) => void, connection?: (connected: boolean) => void): () => void

@@ -9,7 +9,7 @@ import { checkOptionalText, checkText } from './text.js'
 export interface PostRequest {
   readonly kind: 'grant' | 'correction'
   readonly account: string
-  /** A negative amount takes credits away. */
+  /** A negative amount reduces the balance. */
   readonly amount: bigint
   /** Identifies this posting, so that a repeat posts nothing. */
   readonly reference: string

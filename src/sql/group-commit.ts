@@ -4,7 +4,7 @@ export type FaultKind =
   | 'transient'
   /** The fault of one command, which must not harm the others. */
   | 'one-command'
-  /** All commands need a row that another transaction has locked, for an unknown time. */
+  /** Every command needs a row that another transaction has locked, for an unknown time. */
   | 'locked'
   /** Some command needs a lock that another transaction has. It is unknown which. */
   | 'one-locked'
@@ -18,7 +18,7 @@ export interface GroupCommitOptions<Command, Outcome> {
    */
   readonly apply: (batch: readonly Command[]) => Promise<readonly Outcome[]>
   readonly faultOf: (error: unknown) => FaultKind
-  /** Resolves when the next batch may be taken, to a function that ends its turn. If absent, at once. */
+  /** Resolves when the next batch may start, to a function that ends its turn. If absent, a batch may start at once. */
   readonly takeTurn?: () => Promise<() => void>
   /** If absent, any commands may share a batch. */
   readonly conflicts?: Conflicts<Command>
@@ -157,7 +157,7 @@ export interface Conflicts<Command> {
 
 /**
  * Splits a queue into its next batch, of at most `maxCommands`, and the rest. If a command has to wait, so do all later
- * commands with one of its keys, which keeps the order on each key.
+ * commands with one of its keys, to keep the order on each key.
  */
 export function takeBatch<Command, Item extends { readonly command: Command }>(
   queue: readonly Item[],

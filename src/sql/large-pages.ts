@@ -2,8 +2,8 @@
 const PAGE_CHARS = 1_048_576
 
 /**
- * SQL for the ids of a page, from a query for `id` and `size` in the order of ids. It cuts the page where its rows would
- * become too large, and never before the first.
+ * Returns SQL for the ids of a page, from a query for `id` and `size` in the order of ids. It ends the page before its
+ * rows become too large, but never before the first row.
  */
 export function cutPage(query: string, order: 'asc' | 'desc'): string {
   return `select id from (

@@ -143,7 +143,7 @@ export function bucketsOf(command: LedgerCommand): readonly string[] {
 const NO_HOLD_LIMITS: readonly HoldLimit[] = []
 const NO_LIMIT_USES: readonly LimitUse[] = []
 
-/** Copies nothing but the fields that a worker thread needs. */
+/** Copies only the fields that a worker thread needs. */
 function toHoldLimits(limits = NO_HOLD_LIMITS): readonly HoldLimit[] {
   if (limits.length === 0) return NO_HOLD_LIMITS
   checkHoldLimits(limits)

@@ -1,8 +1,8 @@
 import type { SqlDatabase, Statement } from './database.js'
 
 /**
- * Statements that let one transaction at a time pass under a name, until it ends. The statements after them see
- * everything that the previous one did. SQLite has one writer at a time anyway.
+ * Returns statements that admit one transaction at a time under a name, until it ends. Later statements see everything
+ * that the previous transaction did. SQLite has a single writer anyway.
  */
 export function lockName({ engine }: SqlDatabase, name: string): readonly Statement[] {
   if (engine === 'sqlite') return []

@@ -17,10 +17,10 @@ import type { Row, SqlDatabase, Statement } from './database.js'
 import { readEntry, spentOf } from './entry-rows.js'
 import { HOLD_STATE } from './hold-states.js'
 
-/** A day is read again until it has been over for so long, since an entry has the time at which its transaction began. */
+/** How long after its end a day is read again, since an entry has the time at which its transaction began. */
 const SPARE_MS = 3_600_000
 const KNOWN_SUMS = 10_000
-/** An error that a clock set back makes ends with this. */
+/** How long remembered sums are used. This bounds the error after a clock was set back. */
 const KNOWN_MS = 24 * 3_600_000
 const MAX_HOLDS = 100
 
@@ -33,11 +33,14 @@ interface ClosedDays {
 /** Creates the look-ups of a ledger. */
 export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
   const closed = new LRUCache<string, ClosedDays>({ max: KNOWN_SUMS, ttl: KNOWN_MS })
-  /** By question: the answer that is being read, and the one that is read after it. */
+  /** By query: the answer that is being read, and the one to be read after it. */
   const reading = new Map<string, Promise<void>>()
   const waiting = new Map<string, Promise<Spent>>()
 
-  /** Equal questions wait for one answer, since a caller may ask as often as it likes. It is read after they were asked. */
+  /**
+   * Equal queries share one answer, since a caller may ask as often as it likes. The answer is read after they were
+   * asked.
+   */
   function spent(query: SpentQuery): Promise<Spent> {
     const key = JSON.stringify([query.account, query.credentialId])
     let answer = waiting.get(key)

@@ -3,17 +3,20 @@ import type { KeptHolds } from '../contracts/index.js'
 import { readBigint, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 
-/** The process that takes holds and leases, and its watch over the other processes on the database. */
+/** The process that owns holds and leases, and its view of the other processes on the database. */
 export interface Processes {
-  /** Returns the id under which holds are taken now, or undefined if nobody keeps them: {@link keep} was not called yet. */
+  /**
+   * Returns the id under which holds are taken now. Undefined if nobody keeps them because {@link keep} was not called
+   * yet.
+   */
   current(): Promise<string | undefined>
-  /** As {@link current}, for a lease. */
+  /** Like {@link current}, for a lease. */
   forLease(leaseMs: number): Promise<string | undefined>
-  /** A batch has found that this process was cleared. The next one gets a new id. */
+  /** Reports that a batch has found this process cleared. The next batch gets a new id. */
   gone(id: string): void
-  /** Reports that this process lives, and clears those that have stopped doing so. */
+  /** Reports that this process is alive, and clears processes that have stopped reporting. */
   keep(): Promise<KeptHolds>
-  /** Expires all holds and leases that are left. No later batch may take any. */
+  /** Expires all remaining holds and leases. No later batch may take any. */
   close(): Promise<void>
 }
 
@@ -26,22 +29,22 @@ export interface ClearedProcess {
 export interface ProcessesParts {
   readonly database: Pick<SqlDatabase, 'batch' | 'now'>
   /**
-   * Deletes a process if it still has this beat, or whatever its beat is, and expires its holds and leases in the same
-   * transaction. Returns undefined if it was not there.
+   * Deletes a process if it still has this beat, or in any case if `beat` is undefined, and expires its holds and
+   * leases in the same transaction. Returns undefined if the process did not exist.
    */
   readonly clear: (id: string, beat: bigint | undefined) => Promise<ClearedProcess | undefined>
   readonly onCleared: (id: string, cleared: ClearedProcess) => void
-  /** The least time between two polls that count. Tests shorten it. */
+  /** The minimum time between two polls that count. Shortened by tests. */
   readonly pollMs?: number | undefined
 }
 
 const POLL_MS = 5_000
-/** After so many polls in a row without a beat, a process counts as dead. */
+/** After this many polls in a row without a beat, a process counts as dead. */
 const SILENT_POLLS = 9
 /** A timer may fire a little early by the monotonic clock, and a poll that came too early would not count. */
 const SPARE_PARTS = 100
 
-/** The beat of another process, and for how many polls it has not moved. */
+/** The beat of another process, and the number of polls since it last moved. */
 interface Seen {
   readonly beat: bigint
   readonly polls: number
@@ -92,7 +95,7 @@ export function createProcesses({ database, clear, onCleared, pollMs = POLL_MS }
     id = undefined
   }
 
-  /** Counts a poll that began at this time, and clears the processes that were silent for too many. */
+  /** Counts a poll that started at this time, and clears the processes that were silent for too many polls. */
   async function look(rows: readonly Row[], startedAt: number): Promise<void> {
     if (startedAt - polledAt < pollMs) return
     polledAt = performance.now()

@@ -53,7 +53,10 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   return rows.length > limit && last !== undefined ? { calls, next: readPosition(last) } : { calls }
 }
 
-/** Returns the call with this id, or else the newest one with this request id. With an account, only its own. */
+/**
+ * Returns the call with this id. If there is none, returns the newest one with this request id. With an account, finds
+ * only that account's calls.
+ */
 export async function findCall(
   database: SqlDatabase,
   account: string | undefined,

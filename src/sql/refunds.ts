@@ -12,14 +12,14 @@ import { Refusal } from './refusal.js'
 export interface RefundPosting {
   /** The entry of the charge. */
   readonly entryId: string
-  /** Everything that is left of the charge by default. */
+  /** Defaults to everything that is left of the charge. */
   readonly amount: Credits | undefined
   /** Identifies this posting, so that a repeat posts nothing. */
   readonly reference: string
   readonly memo: string | undefined
 }
 
-/** A charge and the refunds of it so far. */
+/** A charge and its refunds so far. */
 interface Refundable {
   readonly charge: Entry & { readonly charge: Charge }
   readonly refunds: number
@@ -47,7 +47,7 @@ export async function postRefund(database: SqlDatabase, posting: RefundPosting):
     const results = await database.batch([...locks, ...refundStatements(database, found, posting)])
     const inserted = results[locks.length]!
     if (inserted.length > 0) return readEntry(results.at(-1)![0]!)
-    // Since it was read, the charge was refunded by somebody else, or the reference was posted.
+    // Since the charge was read, somebody else has refunded it, or the reference was posted.
   }
 }
 
@@ -153,7 +153,7 @@ function checkLeft(entryId: string, { cost, before, after }: RefundStep): void {
   )
 }
 
-/** The facts that have no column. */
+/** Returns the facts that have no column. */
 function factsOf({ facts }: Entry): RefundDetails['facts'] {
   const { account, credentialId, model, appId, sessionId, provider, ...rest } = facts!
   return rest

@@ -70,7 +70,7 @@ export interface DurableStores {
   /** For `createAdmin`. */
   readonly database: SqlDatabase
   readonly secrets: SecretBox
-  /** The `adapters` of the options. A program that only administers may have none. */
+  /** The `adapters` of the options. Absent in a program that only administers. */
   readonly adapters?: AdapterFactories
   /** Resolves when the schema is up to date. Every store waits for it; a host may do so at start, to fail early. */
   ready(): Promise<void>

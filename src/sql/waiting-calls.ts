@@ -5,12 +5,12 @@ import type { Cell, Parameter } from './database.js'
 const NAMES = Object.keys(CALL_COLUMNS) as readonly (keyof typeof CALL_COLUMNS)[]
 
 /**
- * Calls that wait to be written, oldest first, in lists of cells as a database takes them. A call waits for longer than
- * most objects live, and texts and numbers in few lists cost the garbage collector least.
+ * Calls that wait to be written, oldest first, as lists of cells for the database. A call waits longer than most
+ * objects live, and texts and numbers in a few lists are cheapest for the garbage collector.
  */
 export class WaitingCalls {
   private constructor(
-    /** Of each of {@link CALL_COLUMNS}, in the same order, the cells of all calls. */
+    /** The cells of all calls, grouped by {@link CALL_COLUMNS} in the same order. */
     readonly columns: readonly Parameter[][],
     private readonly recordedAt: number[],
   ) {}
@@ -44,7 +44,7 @@ export class WaitingCalls {
     this.recordedAt.splice(0, count)
   }
 
-  /** Returns the number of the calls that were recorded before a time. */
+  /** Returns the number of calls recorded before a time. */
   countBefore(time: number): number {
     const count = this.recordedAt.findIndex((recordedAt) => recordedAt >= time)
     return count === -1 ? this.size : count
@@ -54,7 +54,10 @@ export class WaitingCalls {
     return this.columns[NAMES.indexOf(name)]!
   }
 
-  /** Returns the call with this id, or else the newest one with this request id. With an account, only its own. */
+  /**
+   * Returns the call with this id. If there is none, returns the newest one with this request id. With an account,
+   * finds only that account's calls.
+   */
   find(account: string | undefined, id: string): KeptCall | undefined {
     const [ids, requestIds] = [this.cellsOf('id'), this.cellsOf('request_id')]
     const [accounts, times] = [this.cellsOf('account'), this.cellsOf('at')]

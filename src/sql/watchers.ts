@@ -15,7 +15,7 @@ export interface Watchers {
   changedAll(): void
   /** Reports the connection's state to all watchers if it has changed. */
   connected(connected: boolean): void
-  /** Runs `last`. After that, `first` does not run again. */
+  /** Calls `last`. After that, `first` is not called again. */
   close(): void
 }
 
@@ -63,8 +63,8 @@ export function createWatchers(hooks: { readonly first: () => void; readonly las
 }
 
 /**
- * Calls a function of the host and ignores its result. If it throws or rejects, a process warning says so: it must neither
- * end the process nor keep other listeners from being called.
+ * Calls a function of the host and ignores its result. If it throws or rejects, emits a process warning: the error must
+ * neither end the process nor keep other listeners from being called.
  */
 export function callHost(name: string, call: () => unknown): void {
   try {

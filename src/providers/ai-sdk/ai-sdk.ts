@@ -23,13 +23,13 @@ import {
 
 export interface AiSdkSettings {
   /**
-   * Makes the model for one call. `key` is the caller's own key if there is one, otherwise the route's secret,
-   * otherwise `undefined`: then the model must have the host's key. If there is a `key`, use no other. An error
-   * thrown here is the host's fault and becomes a `fault` event.
+   * Creates the model for one call. `key` is the caller's own key if there is one, otherwise the route's secret,
+   * otherwise `undefined`: then the model must have the host's key. If there is a `key`, use no other. An error thrown
+   * here is the host's fault and becomes a `fault` event.
    */
   readonly model?: (upstreamModel: string, key?: string) => Awaitable<AiSdkLanguageModel>
   /**
-   * Makes the embedding model for one call, as {@link model} makes a language model. An adapter without it does not
+   * Creates the embedding model for one call, as {@link model} creates a language model. An adapter without it does not
    * serve embeddings, and one without `model` does not serve chat completions. At least one of the two is required.
    */
   readonly embeddingModel?: (upstreamModel: string, key?: string) => Awaitable<AiSdkEmbeddingModel>
@@ -40,8 +40,8 @@ export interface AiSdkSettings {
    */
   readonly parameters?: Readonly<Record<string, ParameterTranslation>>
   /**
-   * Declares that callers may bring their own keys: `model` uses the `key` that it is given and no other, not even in
-   * a header, and the provider rejects a wrong key. `false` by default, since the adapter cannot find this out.
+   * Declares that callers may bring their own keys: `model` uses only the `key` that it is given, not even another in a
+   * header, and the provider rejects a wrong key. `false` by default, since the adapter cannot find this out.
    */
   readonly takesKeys?: boolean
 }

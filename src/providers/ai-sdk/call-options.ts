@@ -49,9 +49,9 @@ export interface Translation {
  * Converts a chat completion request to the call options of an AI SDK model, without its signal. Also returns which
  * field asked for which option.
  *
- * A field that the specification has no place for is converted by its function in `parameters`. Without one it throws
- * `unsupported-request` with its name, unless its value asks for the default behaviour. `user` is ignored, and so is
- * `strict` of a schema and, in version 2, of a tool.
+ * A field without a counterpart in the specification is converted by its function in `parameters`. Without a function,
+ * throws `unsupported-request` with the field's name, unless its value asks for the default behaviour. Ignores `user`,
+ * `strict` of a schema and, in version 2, `strict` of a tool.
  */
 export function toCallOptions(request: ChatRequest, { target, parameters }: Translation): TranslatedCall {
   const { version } = target

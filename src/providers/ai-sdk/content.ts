@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { urlCitation } from '../../protocol/url-citation.js'
 
-/** Converts a generated image to the form that clients read. Other files have no place in a reply. */
+/** Converts a generated image to the form that clients read. A reply cannot contain other files. */
 export function toImage(file: JsonObject): JsonObject | undefined {
   const mediaType = textOf(file.mediaType)
   if (mediaType === undefined || !mediaType.startsWith('image/')) return undefined

@@ -9,7 +9,7 @@ import type { ParameterTranslation } from './call-options.js'
 import { toProviderError } from './errors.js'
 import { type AiSdkEmbeddingModel, type ProviderOptions, VERSIONS } from './specification.js'
 
-/** Fields that have a place of their own in the call, or that are not sent. */
+/** Fields that have their own place in the call, or that are not sent. */
 const READ = new Set(['model', 'input', 'user'])
 
 export interface EmbeddingsSettings {

@@ -6,7 +6,7 @@ import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.
 const MAX_CAUSES = 3
 const MESSAGE_CHARACTERS = 65_536
 
-/** Errors for a request that cannot be put in the provider's terms. */
+/** Errors for a request that the provider cannot express. */
 const UNSUPPORTED = new Set([
   'AI_UnsupportedFunctionalityError',
   'AI_InvalidPromptError',
@@ -52,10 +52,12 @@ export function toFrameError(error: unknown): ProviderError {
   return new ProviderError('error-frame', 'The reply contained an error.', { ...complaint, status })
 }
 
-/** Errors of packages for JSON that has an unexpected shape, such as a tool call without a name. */
+/** Package errors for JSON that has an unexpected shape, such as a tool call without a name. */
 const UNREADABLE = new Set(['AI_TypeValidationError', 'AI_InvalidResponseDataError'])
 
-/** Returns an error if the package could not read a piece that was JSON: the model may have been made to write it. */
+/**
+ * Returns an error if the package could not read a piece of valid JSON, since the model may have been made to write it.
+ */
 export function toUnreadable(error: unknown): UnreadableContent | undefined {
   if (!isObject(error)) return undefined
   const name = textOf(error.name) ?? ''
@@ -106,10 +108,10 @@ function toUnsupported(error: JsonObject): ProviderError {
   )
 }
 
-/** Timeouts of the `fetch` that a model was given. The provider has the request, and may bill it. */
+/** Timeouts of the `fetch` that a model was given. The provider has the request and may bill it. */
 const ANSWER_TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** Reads the codes of failed connections. After any other error, the provider may have the request. */
+/** Recognises failed connections by their codes. After any other error, the provider may have the request. */
 function toConnectionError(error: JsonObject): ProviderError | undefined {
   const address = textOf(error.url)
   let current: unknown = error

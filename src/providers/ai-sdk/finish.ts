@@ -27,7 +27,7 @@ export function toFinish(
   }
 }
 
-/** Version 2 has no place for Google's own reason. Google's packages use `error` for no other complete reply. */
+/** Version 2 has no field for Google's own reason. Google's packages use `error` for no other complete reply. */
 function isDroppedByGoogle(unified: string, { provider, version }: UsageSource): boolean {
   return unified === 'error' && version === 'v2' && provider.startsWith('google.')
 }
@@ -43,8 +43,8 @@ function isMadeUp(word: unknown, { provider, version }: UsageSource): boolean {
 }
 
 /**
- * Whether a reply ended although its package has no word for the reason. Version 2 uses `unknown` both for a reason
- * that it does not know and for none. But providers send the output counts last, and a reply cut short has none.
+ * Whether a reply ended although its package has no word for the reason. Version 2 uses `unknown` both for an unknown
+ * reason and for none. But providers send the output counts last, and a reply that was cut short has none.
  */
 export function endedUnnamed(reason: unknown, usage: UsageReport | undefined, source: UsageSource): boolean {
   if (source.version !== 'v2' || !isMadeUp(reason, source) || COUNTS_ON_THE_WAY.has(source.provider))

@@ -4,8 +4,8 @@ import { isCount, type UsageReport } from '../../protocol/usage.js'
 type MediaCounts = Pick<UsageReport, 'audioInput' | 'audioOutput' | 'imageInput' | 'imageOutput'>
 
 /**
- * Reads audio and image tokens, which the specification of the AI SDK does not have, from the provider's own report of
- * its usage: in the format of OpenAI, or in that of Gemini.
+ * Reads audio and image tokens from the provider's own usage report, in the format of OpenAI or Gemini. The AI SDK's
+ * specification does not have them.
  */
 export function readMediaCounts(raw: unknown): MediaCounts {
   if (!isObject(raw)) return {}

@@ -17,9 +17,8 @@ export interface PromptTarget extends ModelNames {
 
 /**
  * Converts messages to a prompt of the specification. Consecutive tool results form one message. Each has the name of
- * the call that it answers, as the specification requires. A call without a result, as a client leaves that was
- * interrupted, gets an empty one, since providers refuse it otherwise. Messages without content are left out, except those
- * of users.
+ * the call that it answers, as the specification requires. A call that was interrupted and has no result gets an empty
+ * one, since providers refuse it otherwise. Messages without content are omitted, except those of users.
  *
  * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
  */

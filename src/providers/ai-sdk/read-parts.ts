@@ -66,7 +66,7 @@ export function readParts(
   return new Promise((resolve, reject) => {
     const end = () => {
       signal.removeEventListener('abort', onAbort)
-      // Nothing more is needed, so a failure to cancel the stream does not matter.
+      // The data is complete, so a failure to cancel the stream does not matter.
       reader.cancel().catch(() => {})
     }
     const onAbort = () => {

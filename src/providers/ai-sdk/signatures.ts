@@ -3,7 +3,7 @@ import type { InputMessage, InputToolCall } from '../openai-input/messages.js'
 import { CLAUDE_FORMAT, GOOGLE_FORMAT, isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import type { PromptPart, ProviderOptions } from './specification.js'
 
-/** The names under which packages give the metadata of Google's models, and of Claude. */
+/** The names under which packages return the metadata of Google's models and of Claude. */
 const GOOGLE = ['google', 'vertex', 'googleVertex'] as const
 const CLAUDE = ['anthropic', 'bedrock'] as const
 /** https://ai.google.dev/gemini-api/docs/thought-signatures */
@@ -22,7 +22,7 @@ export function callFields(id: string, signature: string, index: number) {
   }
 }
 
-/** Returns a thought with its signature, or one that only its provider can read; undefined for one without either. */
+/** Returns a thought with its signature, or one that only its provider can read. Undefined if it is neither. */
 export function thoughtDetail(text: string, metadata: unknown, index: number): JsonObject | undefined {
   const google = memberOf(metadata, GOOGLE, 'thoughtSignature')
   if (google !== undefined) {
@@ -45,7 +45,7 @@ function memberOf(metadata: unknown, providers: readonly string[], name: string)
   return undefined
 }
 
-/** The part of a model that its prompt depends on. */
+/** The names that a prompt depends on. */
 export interface ModelNames {
   readonly provider: string
   readonly modelId: string
@@ -62,8 +62,8 @@ export function isGemini(model: ModelNames): boolean {
 type Reply = InputMessage & { readonly role: 'assistant' }
 
 /**
- * Returns the reasoning of an earlier reply as the model gets it back. Claude accepts only what it signed itself; other
- * models get all of it, with signatures if Google made them.
+ * Returns the reasoning of an earlier reply in the form that the model accepts. Claude accepts only what it signed
+ * itself. Other models get all of it, with signatures if Google made them.
  */
 export function thoughtParts({ reasoning, reasoningDetails }: Reply, model: ModelNames): PromptPart[] {
   if (isClaude(model)) {
@@ -89,9 +89,9 @@ function part(text: string, providerOptions: ProviderOptions): PromptPart {
 }
 
 /**
- * Returns the options with which Google's models recognise each call of a reply. Since Gemini 3 they refuse a call without
- * a signature, so one that another model made gets the signature that Google accepts for it. Of calls at one time, Google
- * signs the first alone.
+ * Returns the options with which Google's models recognise each call of a reply. Since Gemini 3 they refuse a call
+ * without a signature, so a call of another model gets the signature that Google accepts for it. Google signs only the
+ * first of several parallel calls.
  */
 export function signedOptions(
   { reasoningDetails, toolCalls }: Reply,

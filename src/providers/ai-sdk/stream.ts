@@ -14,8 +14,8 @@ import { type AskedFields, ignoredFields } from './warnings.js'
 /** Turns the parts of one streamed reply into our events, in order. */
 export interface PartReader {
   /**
-   * Reads one part. Throws a `ProviderError` for an `error` part, and `UnreadableContent` for a part that makes no sense
-   * or that the package itself could not read.
+   * Reads one part. Throws a `ProviderError` for an `error` part, and `UnreadableContent` for a part that is invalid or
+   * that the package itself could not read.
    */
   read(part: unknown): ProviderEvent[]
   /** Whether a `finish` part with the provider's reason was received. Nothing comes after it. */
@@ -71,8 +71,8 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     return textChunk(delta, (text) => ({ reasoning: text, reasoning_content: text }))
   }
   /**
-   * All details in one delta: some clients keep only the last that they get. A thought may get its signature with any
-   * of its parts.
+   * Sends all details in one delta, since some clients keep only the last one. Any part of a thought may bring its
+   * signature.
    */
   const detailChunk = (): ProviderEvent[] => {
     for (const { index, metadata, text } of thoughts.values()) {
@@ -176,7 +176,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   }
 }
 
-/** Returns text, also of a number or a boolean: a token may be a digit or a word of JSON. */
+/** Returns text. Accepts a number or a boolean too, since a token may be a JSON number or literal. */
 function stringOf(value: unknown): string {
   const text = scalarText(value)
   if (text === undefined && !saysNothing(value)) throw unreadablePart()

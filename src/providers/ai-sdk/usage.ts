@@ -6,7 +6,7 @@ import type { SpecificationVersion } from './specification.js'
 
 export interface UsageSource {
   readonly version: SpecificationVersion
-  /** The name of the provider, as the model reports it. */
+  /** The name of the provider, as reported by the model. */
   readonly provider: string
 }
 
@@ -81,7 +81,7 @@ function readFlat(usage: JsonObject, metadata: unknown, provider: string): Usage
     completion: reasoningIsApart ? sum(output, reasoning) : output,
     reasoning,
     ...readMediaCounts(readGeminisOwn(metadata)),
-    // If a provider counts cached tokens separately, its total excludes them.
+    // A provider that counts cached tokens separately excludes them from its total.
     ...(total !== undefined && !excludesCached && { total }),
     ...withUnread(usage, READ_FLAT),
   }

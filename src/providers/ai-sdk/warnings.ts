@@ -8,8 +8,8 @@ export type AskedFields = ReadonlyMap<string, string>
  * Reports each field whose option the package warns that it ignored. Other warnings do not matter: hints, deprecations,
  * and warnings about options that no field asked for.
  *
- * A package warns when the provider has answered, and bills. To reject the reply would let a caller have it billed for
- * nothing, so the reply goes on.
+ * A package warns after the provider has answered and billed. Rejecting the reply would let a caller run up the
+ * provider's bill for free, so the reply goes on.
  */
 export function ignoredFields(warnings: unknown, asked: AskedFields): ProviderEvent[] {
   if (!Array.isArray(warnings)) return []

@@ -29,7 +29,7 @@ const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers', 'dispatcher']
 const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
 
 export interface AnthropicSettings {
-  /** The host's key. A route's secret takes precedence over it. A call on a caller's own key uses neither. */
+  /** The host's key. A route's secret takes precedence over it. A call with a caller's own key uses neither. */
   readonly apiKey?: string
   /** `https://api.anthropic.com/v1` by default. Requests are sent to `/messages` under it. */
   readonly baseUrl?: string
@@ -74,7 +74,7 @@ export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
   warnOfUnsetKey(settings, 'anthropic')
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
-  /** The headers of a call: a feature of the caller's is added to those of the host. */
+  /** Returns the headers of a call. The caller's beta features are added to the host's. */
   const headersOf = ({ auth }: Pick<ProviderCall, 'auth'>, ofCaller: readonly string[] = []): HeaderList => {
     const list = ['anthropic-version', version]
     const names = [...new Set([...betas, ...ofCaller])]

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 
 /**
- * Returns an event of the message itself with only its id, its usage and its end, which count whatever else is in the
- * event. Returns undefined for any other event.
+ * Reads an event about the message itself, keeping only its id, its usage and its end, which count whatever else is in
+ * the event. Returns undefined for any other event.
  */
 export function ofMessage({ delta, message, type, usage }: JsonObject): JsonObject | undefined {
   if (type === 'message_start' && isObject(message)) {
@@ -15,7 +15,7 @@ export function ofMessage({ delta, message, type, usage }: JsonObject): JsonObje
   return undefined
 }
 
-/** Returns the numbers of a usage, and those in its details. */
+/** Returns the numbers of a usage and of its details. */
 function countsIn(usage: unknown): JsonObject | undefined {
   if (!isObject(usage)) return undefined
   const counts: JsonObject = {}

@@ -68,7 +68,7 @@ function isReadable(block: unknown): block is JsonObject {
   return scalarText(said) !== undefined || saysNothing(said)
 }
 
-/** @param hadCalls whether there were tool calls, readable or not: an empty list says that none of them is left */
+/** @param hadCalls whether there were tool calls, readable or not: an empty list then says that none is left */
 function toMessage(blocks: readonly JsonObject[], hadCalls: boolean): JsonObject {
   const text = blocks.filter((block) => block.type === 'text')
   const content = text.map((block) => scalarText(block.text) ?? '').join('')

@@ -4,10 +4,10 @@ import type { SentThinking } from './request.js'
 
 const THINKING = new Set<unknown>(['thinking', 'redacted_thinking'])
 const isThinking = ({ type }: JsonObject): boolean => THINKING.has(type)
-/** The fields with which tokens are counted. */
+/** The fields for which tokens are counted. */
 const COUNTED = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config'] as const
 
-/** Returns the body for a request that came in the terms of the API. */
+/** Returns the body for a request in the format of the API. */
 export function nativeBody(request: MessagesRequest, stream: boolean, thinking: SentThinking): JsonObject {
   const body: JsonObject = {}
   for (const name of Object.keys(request)) if (name !== 'betas') body[name] = request[name]
@@ -17,7 +17,7 @@ export function nativeBody(request: MessagesRequest, stream: boolean, thinking: 
   return body
 }
 
-/** Returns the body to count the input tokens of such a request. */
+/** Returns the body for counting the input tokens of such a request. */
 export function countBody(request: MessagesRequest): JsonObject {
   const body: JsonObject = {}
   for (const name of COUNTED) if (request[name] !== undefined) body[name] = request[name]

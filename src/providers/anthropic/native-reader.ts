@@ -11,10 +11,10 @@ import { frameError } from './errors.js'
 import { ofMessage } from './message-events.js'
 import { createUsageReader, type UsageReader } from './usage.js'
 
-/** The start of an event that has no usage, and that a client can get unparsed. */
+/** The start of an event that has no usage, and that a client can receive unparsed. */
 const DELTA = '{"type":"content_block_delta",'
 
-/** Returns a reader that passes on one reply of the Messages API in the terms of the API. */
+/** Returns a reader that passes on one reply of the Messages API in its own format. */
 export function createNativeReader(eventBytes: number): ReplyReader {
   const usage = createUsageReader()
   return new ReplyReader(eventBytes, {

@@ -9,7 +9,7 @@ import { toToolParameters } from './tools.js'
 import { isClaude, lacksThought, toTurns } from './turns.js'
 import type { NativeRequest } from './wire.js'
 
-/** For callers that use the adapter without the router. */
+/** Used by callers of the adapter without the router. */
 const MAX_TOKENS = 4_096
 
 const READ = new Set([
@@ -29,7 +29,7 @@ const READ = new Set([
 /** Parameters that the API has under the same name and meaning. */
 const UNCHANGED = new Set(['temperature', 'top_p', 'top_k', 'thinking'])
 
-/** The parts of a request about thinking that are sent. A provider may reject them in a conversation that changed models. */
+/** The thinking-related parts of a request. A provider may reject them in a conversation that changed models. */
 export interface SentThinking {
   /** The thinking of earlier replies. */
   readonly blocks: boolean
@@ -42,17 +42,17 @@ export const ALL_THINKING: SentThinking = { blocks: true, budget: true }
 const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 'enabled'
 
 /**
- * Converts a chat completion request to the terms of the Messages API.
+ * Converts a chat completion request to the format of the Messages API.
  *
  * - The API requires a limit on output tokens: `max_completion_tokens`, or else `max_tokens`. The router always sends
- *   one.
+ * one.
  * - `json_schema` becomes the API's own structured output, with the schema unchanged. `json_object` needs a schema
- *   too.
+ * too.
  * - `user` becomes `metadata.user_id`. `top_k`, `thinking` and `cache_control` are passed on unchanged.
- * - A budget for thinking is left out while the model answers results of calls that another provider's model made: the
- *   API would reject them, because no signed thought precedes them.
+ * - A thinking budget is omitted while the model answers results of calls that another provider's model made: the
+ * API would reject them, because no signed thought precedes them.
  * - A parameter that the API cannot express throws `unsupported-request` with its name, unless its value asks for the
- *   default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
+ * default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
 export function toNativeRequest(
   request: ChatRequest,

@@ -13,8 +13,8 @@ import { createUsageReader } from './usage.js'
 /** Turns the events of one streamed message into ours, in order. */
 export interface StreamReader {
   /**
-   * Reads one event of the API. Throws a `ProviderError` for an `error` event or an event that is not the API's, and
-   * `UnreadableContent` for content that makes no sense.
+   * Reads one event of the API. Throws a `ProviderError` for an `error` event or a foreign event, and
+   * `UnreadableContent` for invalid content.
    */
   read(event: unknown): ProviderEvent[]
   /** Whether `message_stop` was received. */
@@ -33,7 +33,7 @@ interface OpenBlock {
 export function createStreamReader(): StreamReader {
   const usage = createUsageReader()
   const blocks = new Map<unknown, OpenBlock>()
-  /** The indexes of blocks in the order of their starts. Those at its end may have ended. */
+  /** The indexes of blocks in the order in which they started. Those at the end of the list may have ended. */
   const starts: unknown[] = []
   let id: string | undefined
   let calls = 0
@@ -172,7 +172,7 @@ export function createStreamReader(): StreamReader {
 const TEXT_COERCED: ProviderEvent = Object.freeze({ type: 'mended', kind: 'text-coerced' })
 const indexOf = (index: unknown) => (typeof index === 'number' ? index : 0)
 
-/** Returns text, also of a number or a boolean: a token may be a digit or a word of JSON. */
+/** Returns text. Accepts a number or a boolean too, since a token may be a JSON number or literal. */
 function stringOf(value: unknown): string {
   const text = scalarText(value)
   if (text === undefined && !saysNothing(value)) throw unreadableEvent()

@@ -12,14 +12,14 @@ type Reply = InputMessage & { readonly role: 'assistant' }
  *
  * - All system and developer messages, in any position, become blocks of the one system prompt, in order.
  * - Adjacent messages of one role form one turn. Tool results belong to a user's turn and come before its other
- *   content.
+ * content.
  * - Claude models get reasoning back only with its signature, from `reasoning_details`. They accept no other reasoning,
- *   and none from another provider. Models of other providers sign nothing, and some require all reasoning.
+ * and none from another provider. Models of other providers sign nothing, and some require all reasoning.
  * - Calls may come from another provider. For Claude models, their ids and names are reduced to the characters that the
- *   API accepts. An id that was used before is made another, since the API accepts each only once.
- * - A call without a result, as a client leaves that was interrupted, gets an empty one.
+ * API accepts. A repeated id is replaced, since the API accepts each only once.
+ * - A call that was interrupted and has no result gets an empty one.
  * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API
- *   rejects both.
+ * rejects both.
  */
 export function toTurns(
   messages: readonly InputMessage[],
@@ -56,7 +56,7 @@ export function isClaude(model: string): boolean {
   return model.includes('claude')
 }
 
-/** Whether the calls whose results come last do not follow a thought. With a budget for thinking, the API requires one. */
+/** Whether the last answered calls do not follow a thought. With a thinking budget, the API requires one. */
 export function lacksThought(turns: readonly NativeTurn[]): boolean {
   let first: NativeTurn | undefined
   for (let at = turns.length - 1; at > 0 && turns[at]!.content.some(isResult); at -= 2) first = turns[at - 1]

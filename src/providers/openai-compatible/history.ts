@@ -4,14 +4,14 @@ import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-v
 
 export type ReasoningField = 'reasoning' | 'reasoning_content'
 
-/** The form in which a provider gets the messages of a conversation. */
+/** How a provider gets the messages of a conversation. */
 export interface HistoryForm {
   /**
    * The reasoning of earlier replies: `sent` in the provider's own field, `omitted`, or sent with every reply in this
    * field.
    */
   readonly reasoning: 'sent' | 'omitted' | ReasoningField
-  /** The provider's own field. If it is unknown, reasoning is sent in the first field that the client used. */
+  /** The provider's own field. While it is unknown, reasoning is sent in the first field that the client used. */
   readonly ownField: ReasoningField | undefined
   /** Whether images and signatures of earlier replies are sent. */
   readonly extras: boolean
@@ -38,8 +38,8 @@ const NO_REASONING = ' '
 export const UNSIGNED = 'skip_thought_signature_validator'
 
 /**
- * Returns the messages to send. A message that needs no change is the very one that was given. A call without a result, as
- * a client leaves that was interrupted, gets an empty one, since providers refuse it otherwise.
+ * Returns the messages to send. A message that needs no change is returned as the same object. A call that was
+ * interrupted and has no result gets an empty one, since providers refuse it otherwise.
  */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
@@ -82,7 +82,7 @@ function prepareMessage(message: ChatMessage, form: HistoryForm): ChatMessage | 
   return withChanges(message, changed)
 }
 
-/** Returns undefined for a reply that has nothing left, which strict providers refuse. */
+/** Returns undefined for a reply with nothing left, which strict providers refuse. */
 function prepareReply(message: ChatMessage, form: HistoryForm): ChatMessage | undefined {
   const changed: JsonObject = {}
   changeReasoning(message, form, changed)
@@ -105,7 +105,7 @@ function changeReasoning(message: ChatMessage, form: HistoryForm, changed: JsonO
   if (reasoning !== 'omitted') changed[reasoning] = textOfReasoning(message) ?? NO_REASONING
 }
 
-/** Sends text of reasoning in one field. Two fields with different values stay as they are. */
+/** Sends reasoning text in one field. Two fields with different values are unchanged. */
 function renameReasoning(
   message: ChatMessage,
   ownField: ReasoningField | undefined,
@@ -160,7 +160,7 @@ function changeCalls(calls: readonly JsonObject[], form: HistoryForm, changed: J
     return sent
   })
   const [first] = prepared
-  // Of calls at one time, Google signs the first alone.
+  // Google signs only the first of several parallel calls.
   if (form.signsCalls && first !== undefined && !calls.some(isSigned)) {
     first.extra_content = { google: { thought_signature: UNSIGNED } }
   }
@@ -189,7 +189,7 @@ function withoutThinking(parts: readonly unknown[]): unknown {
   return rest.length === 0 ? '' : rest
 }
 
-/** Returns the message with other values of some fields, without those that are undefined. */
+/** Returns the message with some fields replaced. Undefined values remove a field. */
 function withChanges(message: ChatMessage, changed: JsonObject): ChatMessage {
   const fields = Object.keys(changed)
   if (fields.length === 0) return message
@@ -198,7 +198,7 @@ function withChanges(message: ChatMessage, changed: JsonObject): ChatMessage {
   return sent
 }
 
-/** Members that say nothing alone. */
+/** Members that mean nothing on their own. */
 const LABELS = new Set(['role', 'content', 'name', 'cache_control', 'prefix', 'partial'])
 
 function isEmpty(message: ChatMessage): boolean {

@@ -22,8 +22,9 @@ import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
   /**
-   * The API in which the provider gets chats and responses: `POST {baseUrl}/chat/completions` (`chat`, the default), or
-   * `POST {baseUrl}/responses`, which keeps encrypted reasoning in conversations. It is asked to store nothing.
+   * The API in which the provider receives chats and responses: `POST {baseUrl}/chat/completions` (`chat`, the
+   * default), or `POST {baseUrl}/responses`, which keeps encrypted reasoning in conversations. The provider is asked to
+   * store nothing.
    */
   readonly api?: 'chat' | 'responses'
   /** The host's own key, sent as a bearer token. A route's `secret` or a caller's own key replaces it. */

@@ -5,26 +5,29 @@ import { callsOf, type HistoryForm, hasExtras, hasReasoning } from './history.js
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
-/** Matches a path in the request, or Groq's or OpenAI's words, but no complaint about missing reasoning. Bounded, so linear. */
+/**
+ * Matches a path in the request, or Groq's or OpenAI's phrases, but no complaint about missing reasoning. Bounded, so
+ * linear.
+ */
 const SAYS_REASONING =
   /\bmessages?[.[]\S{0,40}(?:reasoning|thinking_blocks)|'(?:reasoning\w{0,20}|thinking_blocks)' is unsupported|Invalid value: 'thinking'/
 const SAYS_EXTRAS =
   /\bmessages?[.[]\S{0,60}(?:images|extra_content|provider_specific_fields)|'(?:images|extra_content|provider_specific_fields)' is unsupported/
-/** The words of DeepSeek, Moonshot and MiMo. */
+/** Phrases of DeepSeek, Moonshot and MiMo. */
 const MISSES_REASONING =
   /\breasoning_content\b.{0,60}\b(?:must be passed back|is missing|is required)|\b[Mm]issing\W{0,4}reasoning_content\b/
-/** The words of Mistral, and of OpenAI for an id of more than 40 characters. */
+/** Phrases of Mistral, and of OpenAI for an id of more than 40 characters. */
 const SAYS_CALL_ID = /\b[Tt]ool call id\b.{0,200}\blength of 9\b|\btool_call\S{0,40}id\b.{0,40}\btoo long\b/
-/** The words of OpenAI, DeepSeek, Alibaba, vLLM and DeepInfra for a role that they do not know. */
+/** Phrases of OpenAI, DeepSeek, Alibaba, vLLM and DeepInfra for an unknown role. */
 const SAYS_ROLE =
   /\bmessages?[.[]\S{0,20}\brole\b|\brole\b.{0,40}\bdeveloper\b|\bdeveloper\b.{0,40}\b(?:role|one of)\b|\b(?:unexpected|unknown|unsupported|invalid) (?:message )?role\b|\binput should be 'system'/i
 const MISSES_SIGNATURE = /\bmissing an? .?thought_signature\b/
 
 /**
- * Returns the form in which to send the conversation again after a provider rejected it, or undefined if the failure
- * stands.
+ * Returns the form in which to send the conversation again after a provider rejected it. Undefined if the failure is
+ * final.
  *
- * The text can be the caller's, since providers quote requests. So it decides about the caller's own call alone, which
+ * The text may come from the caller, since providers quote requests. So it affects only the caller's own call, which
  * loses nothing that the caller could not have omitted. It is not remembered for other calls.
  */
 export function formAfter(
@@ -53,10 +56,10 @@ export function formAfter(
   return undefined
 }
 
-/** The words of OpenAI for reasoning of another account, another model or too long ago. */
+/** OpenAI's phrases for reasoning of another account or another model, or from too long ago. */
 const SAYS_ENCRYPTED = /encrypted[ _]content|'reasoning'/
 
-/** Whether a provider rejected the reasoning of earlier replies. Without it, the conversation can go on. */
+/** Whether a provider rejected the reasoning of earlier replies. The conversation can continue without it. */
 export function rejectsReasoning(
   failure: unknown,
   { request }: Pick<ProviderCall<ResponsesRequest>, 'request'>,

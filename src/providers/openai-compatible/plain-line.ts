@@ -26,7 +26,7 @@ export function isPlainLine(line: string): boolean {
   )
 }
 
-/** Whether the line contains `head + tail` other than as the name of a null. */
+/** Whether the line contains `head + tail` other than as a name with the value null. */
 function hasValue(head: string, tail: string, line: string): boolean {
   let end = find(head, tail, line, 0)
   while (end >= 0 && isNull(line, end)) end = find(head, tail, line, end)
@@ -35,7 +35,7 @@ function hasValue(head: string, tail: string, line: string): boolean {
 
 /**
  * Returns the end of the next `head + tail` in the line, or -1. Searches for the rarer half, which has at most six
- * characters: for longer ones V8 prepares a table at each search, which doubled the time to read an event.
+ * characters. For longer texts, V8 prepares a table at each search, which doubled the time to read an event.
  */
 function find(head: string, tail: string, line: string, from: number): number {
   let found = line.indexOf(tail, from)

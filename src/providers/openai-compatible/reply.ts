@@ -12,13 +12,13 @@ import { isPlainLine } from './plain-line.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
 
 /**
- * The field in which a provider sends reasoning. It wants the reasoning of earlier replies in the same field, but clients
- * send it back in the one that they read. Learned from the members of its replies, which no caller can name.
+ * The field in which a provider sends reasoning. It needs the reasoning of earlier replies in the same field, but
+ * clients return it in the one that they read. Learned from the members of its replies, which no caller can choose.
  */
 export class ProviderReasoning {
   field: ReasoningField | undefined
 
-  /** Learns from the parsed choices of a reply. If they have both fields, either is fine. */
+  /** Learns from the parsed choices of a reply. If they have both fields, either may be used. */
   learn(choices: unknown): void {
     if (!Array.isArray(choices)) return
     for (const choice of choices) {
@@ -32,7 +32,7 @@ export class ProviderReasoning {
 /** Reasoning comes first in a reply, so only the first plain events of a stream are searched for it. */
 const SEARCHED_EVENTS = 8
 
-/** Reads one reply, as a stream or in one body. */
+/** Reads one reply, as a stream or as JSON. */
 export class ReplyReading implements ReplyFormat {
   private searched = 0
 
@@ -51,7 +51,7 @@ export class ReplyReading implements ReplyFormat {
       events.push({ type: 'data', bytes: data })
       return false
     }
-    // Vertex AI keeps streams of its partners' models alive with comments sent as data.
+    // Vertex AI keeps the streams of its partners' models alive with comments sent as data.
     if (data.trim() === '' || data.startsWith(':')) return false
     for (const reply of readFrame(fromLatin1(data), type, events)) {
       this.reasoning.learn(reply.choices)
@@ -117,7 +117,7 @@ function usageOf({ choices, usage, x_groq: groq }: JsonObject): unknown {
   if (stated !== undefined && stated !== null) return stated
   if (!Array.isArray(choices)) return undefined
   const found = choices.flatMap(usagesIn)
-  // If each choice has a usage of its own, none is that of the reply.
+  // If each choice has its own usage, none of them is the usage of the whole reply.
   return found.length === 1 ? found[0] : undefined
 }
 
@@ -153,8 +153,8 @@ function withoutUsage(choice: unknown): unknown {
 }
 
 /**
- * Returns the failure that a reply reports: an error at its top level, in a choice, or in Groq's `x_groq`, which says why
- * a stream was stopped early. An empty error is one only if there are no choices.
+ * Returns the failure that a reply reports: an error at its top level, in a choice, or in Groq's `x_groq`, which says
+ * why a stream was stopped early. An empty error counts only if there are no choices.
  */
 function failureIn(reply: JsonObject): ProviderError | undefined {
   const { choices, error: own, x_groq: groq } = reply

@@ -23,7 +23,7 @@ export const FULL_FORM: RequestForm = {
   },
 }
 
-/** Returns the JSON body to post. Messages keep the client's own bytes if nothing has to be changed in them. */
+/** Returns the JSON body to post. Messages that need no change keep the client's own bytes. */
 export function buildRequestBody(
   request: ChatRequest,
   stream: boolean,
@@ -44,7 +44,7 @@ export function buildRequestBody(
   return sent === undefined ? text : withMessages(text, sent)
 }
 
-/** Adds `messages` to the JSON text of an object that is not empty. */
+/** Adds `messages` to the JSON text of a non-empty object. */
 function withMessages(text: string, messages: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${text.slice(0, -1)},"messages":`), messages, Buffer.from('}')])
 }

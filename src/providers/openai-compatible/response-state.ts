@@ -9,17 +9,17 @@ const STATES = new Set<unknown>(
 )
 const NAMES_STATE =
   /"type"\s*:\s*"response\.(?:queued|created|in_progress|completed|incomplete|failed|cancelled)"/
-/** The members that say something of the reply. All others repeat the request. */
+/** The members that describe the reply. All others repeat the request. */
 const OF_REPLY = new Set(['id', 'status', 'error', 'incomplete_details', 'output', 'usage'])
 
-/** The events of a stream, at most, in which a provider repeats the request. */
+/** The maximum number of events in a stream that repeat the request. */
 export const REPEATS = 4
-/** The bytes in which a provider repeats a character of the request, at most: `\u003c`. */
+/** The maximum number of bytes in which a provider repeats a character of the request: `\u003c`. */
 export const BYTES_A_CHARACTER = 6
 
 /**
- * Reads an event that contains the whole response, without what it repeats of the request: that may be as large and as
- * deep as the request. Returns undefined for any other event, and for text that is not JSON.
+ * Reads an event that contains the whole response, without the parts that repeat the request, which may be as large and
+ * as deep as the request itself. Returns undefined for any other event, and for text that is not JSON.
  */
 export function readStateEvent(text: string): JsonObject | undefined {
   if (!NAMES_STATE.test(text)) return undefined

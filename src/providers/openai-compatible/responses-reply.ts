@@ -11,7 +11,7 @@ import { frameError } from '../upstream-errors.js'
 import { BYTES_A_CHARACTER, REPEATS, readStateEvent } from './response-state.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
 
-/** Returns the bytes of a reply, at most, in which a provider repeats the request. */
+/** Returns the maximum number of bytes of a reply that may repeat the request. */
 export function repeatedBytes(body: string): number {
   return REPEATS * BYTES_A_CHARACTER * body.length
 }
@@ -57,7 +57,7 @@ function notAResponse(body: JsonObject): ProviderError {
   return new ProviderError('invalid-response', 'The reply is not a response.')
 }
 
-/** An item that has begun. */
+/** An item that has started. */
 interface OpenItem {
   /** The index of a call among all calls. */
   readonly call: number | undefined
@@ -68,7 +68,7 @@ interface OpenItem {
 
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
 
-/** Turns the events of a response into chunks of a chat. Unknown events are skipped: the API often adds some. */
+/** Turns the events of a response into chat chunks. Skips unknown events, since the API often adds some. */
 class ResponseReader {
   terminated = false
   private id: string | undefined
@@ -77,7 +77,7 @@ class ResponseReader {
 
   constructor(private readonly unlistedTokens: UnlistedTokens) {}
 
-  /** Reads one event. A failure throws, after its usage was added to `events`. */
+  /** Reads one event. Throws for a failure, after adding its usage to `events`. */
   read(event: JsonObject, events: ProviderEvent[]): ProviderEvent[] {
     const { delta, item, output_index: index, response, type } = event
     if (ENDS.has(type as string)) return this.readEnd(isObject(response) ? response : {}, events)
@@ -112,10 +112,10 @@ class ResponseReader {
     }
   }
 
-  /** Reads a whole response as the events that it would have come in. */
+  /** Reads a whole response as the events in which it would have been streamed. */
   readWhole(response: JsonObject, events: ProviderEvent[]): void {
     this.id = textOf(response.id)
-    // One by one: a call with as many arguments as a reply may have items overflows the stack.
+    // One by one, because a single call with as many arguments as a reply may have items overflows the stack.
     const add = (read: () => ProviderEvent[]) => {
       for (const event of readOrPassOver(read)) events.push(event)
     }
@@ -173,7 +173,10 @@ class ResponseReader {
     return [this.chunk({ tool_calls: [{ index: this.calls++, id: item.call_id ?? item.id, ...call }] })]
   }
 
-  /** Reads what did not come in deltas: all of an item in some cases, and always the encrypted reasoning. */
+  /**
+   * Reads the parts of an item that did not come in deltas: all of it in some cases, and always the encrypted
+   * reasoning.
+   */
   private finish(index: unknown, item: JsonObject): ProviderEvent[] {
     const begun = this.items.has(index) ? [] : this.begin(index, item)
     const open = this.items.get(index)!

@@ -33,8 +33,8 @@ const SAME = new Set(
 )
 
 /**
- * Converts a chat to a request of the Responses API. A field that it cannot express throws `unsupported-request`, unless
- * its value asks for the default behaviour. Fields that only the host has allowed are passed on.
+ * Converts a chat to a request of the Responses API. A field that it cannot express throws `unsupported-request`,
+ * unless its value asks for the default behaviour. Fields that need the host's permission are passed on.
  */
 export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
   const converted: ResponsesRequest = { model: request.model, input: toInput(request.messages) }
@@ -126,7 +126,7 @@ function toReplyItems(message: ChatMessage, oldCall: string): JsonObject[] {
   return items
 }
 
-/** Returns the encrypted reasoning that came from this API. No other can be read there. */
+/** Returns the encrypted reasoning that came from this API. It can read no other. */
 export function toReasoningItems(details: readonly unknown[]): JsonObject[] {
   return details
     .filter(isObject)

@@ -112,8 +112,8 @@ interface Counts {
 }
 
 /**
- * Some providers list cached tokens beside the prompt, as the total says. Without a total, counts under Anthropic's names
- * have Anthropic's meaning. More cached tokens than the prompt show nothing by themselves: the meter limits them.
+ * Some providers list cached tokens beside the prompt, as the total shows. Without a total, counts under Anthropic's
+ * names have Anthropic's meaning. More cached tokens than prompt tokens prove nothing: the meter limits them.
  */
 function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   const { cached, cacheWrite, completion, prompt, reasoning, total } = counts
@@ -127,7 +127,10 @@ function withAllInput(counts: Counts, isAnthropics: boolean): Counts {
   return isApart ? { ...counts, prompt: prompt + apart } : counts
 }
 
-/** A call has a prompt, so a prompt of 0 is a missing one if the total says so. So is an output of 0. */
+/**
+ * A call has a prompt, so a prompt of 0 is treated as missing if the total shows that. The same holds for an output of
+ * 0.
+ */
 function withMissing(counts: Counts): Counts {
   const { completion, prompt, total } = counts
   if (!isCount(total) || !isCount(prompt) || !isCount(completion) || total <= prompt + completion)
@@ -149,7 +152,7 @@ function withAllOutput(
   return { prompt, completion: output, total }
 }
 
-/** Returns the object with the counts: Cohere has them in `tokens`, and some servers send a list of snapshots. */
+/** Returns the object with the counts. Cohere has them in `tokens`, and some servers send a list of snapshots. */
 function countsIn(given: unknown): JsonObject | undefined {
   const usage: unknown = Array.isArray(given) ? given.at(-1) : given
   if (!isObject(usage)) return undefined
@@ -173,7 +176,7 @@ function detailsOf(usage: JsonObject, names: readonly string[]): JsonObject {
   return {}
 }
 
-/** Returns the tokens written to caches of several lifetimes, which some providers list separately. */
+/** Returns the tokens written to caches of all lifetimes, which some providers list separately. */
 function sumOf(counts: unknown): number | undefined {
   if (!isObject(counts)) return undefined
   return Object.values(counts)
@@ -181,7 +184,10 @@ function sumOf(counts: unknown): number | undefined {
     .reduce((sum, count) => sum + count, 0)
 }
 
-/** Returns the largest valid count under any of the names, or else the first value, for the caller to judge. */
+/**
+ * Returns the largest valid count under any of the names. Without one, returns the first value, for the caller to
+ * judge.
+ */
 function largest(places: readonly JsonObject[], names: readonly string[]): unknown {
   let stated: unknown
   let most: number | undefined

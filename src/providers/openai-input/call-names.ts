@@ -1,12 +1,12 @@
-/** The ids and names of tool calls in a conversation, as an API accepts them that knows each id only once. */
+/** The ids and names of a conversation's tool calls, in a form for an API that accepts each id only once. */
 export class CallNames {
   private readonly ids = new Map<string, string>()
   private readonly used = new Set<string>()
-  /** The next number for each id that was given before. */
+  /** The next number for each id that was used before. */
   private readonly counts = new Map<string, number>()
 
   /**
-   * @param cleans whether only the characters are kept that Claude accepts: a server of another model may know its calls
+   * @param cleans whether to keep only the characters that Claude accepts: a server of another model may know its calls
    * by the others
    */
   constructor(private readonly cleans: boolean) {}
@@ -22,7 +22,7 @@ export class CallNames {
     return id
   }
 
-  /** The id of the latest call that was given this one. */
+  /** Returns the new id of the latest call that had this id. */
   idOf(given: string): string {
     return this.ids.get(given) ?? this.nameOf(given)
   }

@@ -7,7 +7,7 @@ import { unsupported } from './unsupported.js'
 export interface InputToolCall {
   readonly id: string
   readonly name: string
-  /** The arguments, parsed. Text that is not an object of JSON is a member of one. */
+  /** The parsed arguments. Text that is not a JSON object becomes a member of one. */
   readonly input: JsonObject
   /** Google's signature of the thought that led to the call. */
   readonly thoughtSignature?: string

@@ -5,8 +5,8 @@ import { unsupported } from './unsupported.js'
 const NOT_PARAMETERS = new Set(['model', 'messages', 'stream', 'stream_options'])
 
 /**
- * Returns the parameters of a request that are not in `read` and whose value asks for something: it is not null and
- * does not stand for the default behaviour.
+ * Returns the parameters of a request that are not in `read` and whose value has an effect: it is not null and does not
+ * ask for the default behaviour.
  */
 export function otherParameters(request: ChatRequest, read: ReadonlySet<string>): Map<string, unknown> {
   const others = new Map<string, unknown>()
@@ -17,7 +17,7 @@ export function otherParameters(request: ChatRequest, read: ReadonlySet<string>)
   return others
 }
 
-/** Throws for the first parameter that is left, if any. */
+/** Throws for the first remaining parameter, if any. */
 export function refuseParameters(others: ReadonlyMap<string, unknown>): void {
   const [field] = others.keys()
   if (field === undefined) return

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../protocol/json-values.js'
 
-/** A thought of an earlier reply that its provider can verify, or that it alone can read. */
+/** A thought of an earlier reply that its provider can verify, or that only its provider can read. */
 export type SignedThought =
   | { readonly text: string; readonly signature: string }
   | { readonly encrypted: string }
