@@ -24,15 +24,18 @@ export interface GrantRequest {
   /** A decimal string of at most nine places, such as `'5.00'`. */
   readonly amount: string
   /**
-   * Identifies this posting, such as an invoice number. A repeat with the same reference posts nothing and returns the first
-   * entry. Rejects if that entry has another account, amount or kind.
+   * Identifies this posting, such as an invoice number. A repeat with the same reference posts nothing and returns the
+   * first entry. Rejects if that entry has another account, amount or kind.
    */
   readonly reference?: string
   readonly memo?: string
 }
 
 export interface RefundOptions {
-  /** As in {@link GrantRequest}. A repeat returns the first entry only if it is a refund of the same charge and amount. */
+  /**
+   * Works as in {@link GrantRequest}. A repeat returns the first entry only if it is a refund of the same charge and
+   * amount.
+   */
   readonly reference?: string
   readonly memo?: string
 }
@@ -54,13 +57,13 @@ export interface AccountsAdmin {
   openAccount(account: string): Promise<void>
   /** Adds credits in one posting. The amount must be above 0. Creates the account if it does not exist. */
   grant(request: GrantRequest): Promise<PostedEntry>
-  /** Adds or takes credits, to make up for a wrong charge or grant. */
+  /** Adds or removes credits, to correct a wrong charge or grant. */
   correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
-   * Reverses a charge in a posting of its own: what the payer paid, and what others earned, in proportion. Without an
-   * `amount`, a decimal string of credits, it reverses all that is left of the charge; the sum of its refunds is never more
-   * than its cost. Budgets in credits that counted the charge get the amount back, as long as their period is running.
-   * Rejects if there is no such charge, or if less of it is left.
+   * Reverses a charge in a separate posting: what the payer paid, and what others earned, in proportion. Without an
+   * `amount`, a decimal string of credits, it reverses everything that is left of the charge. All refunds together are
+   * never more than its cost. Budgets in credits that counted the charge get the amount back, as long as their period
+   * is running. Rejects if there is no such charge, or if less of it is left.
    */
   refund(entryId: string, amount?: string, options?: RefundOptions): Promise<PostedEntry>
   /**
@@ -115,7 +118,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
         ...(memo === undefined ? {} : { memo }),
       })
     } catch (error) {
-      // If the sum did not fit, replaces the database's own error by one with the amounts.
+      // If the sum did not fit, replaces the database's own error by one that states the amounts.
       const [before] = await read('a.id = ?1', account, 1).catch(() => [])
       if (before !== undefined) checkSum(before.balance.posted + amount, kind)
       throw error

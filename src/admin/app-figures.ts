@@ -17,13 +17,13 @@ export interface AppFiguresQuery {
 
 /** The figures of an app for its owner. They never name a user. */
 export interface AppFigures {
-  /** The accounts that have connected the app now, whatever the period. */
+  /** The number of accounts that have connected the app now, whatever the period. */
   readonly users: number
-  /** Charged calls of the app's tokens. */
+  /** The number of charged calls of the app's tokens. */
   readonly calls: number
   /**
-   * The sum of the postings to the account that now earns the app's markup, of the app's charges and their refunds. Without
-   * the owner's own calls, by which nothing is earned. Absent if the platform earns the markup.
+   * The sum of the postings of the app's charges and their refunds to the account that now earns the app's markup. The
+   * owner's own calls earn nothing and are not included. Absent if the platform earns the markup.
    */
   readonly earned?: Credits
 }

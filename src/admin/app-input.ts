@@ -18,13 +18,16 @@ import {
 import { checkHoldable } from './amounts.js'
 import { appNameFault, appNameKeys } from './app-names.js'
 
-/** An app. Only one with redirect URIs can be connected by users, and then `name` is required. */
+/** An app. Users can connect only an app with redirect URIs, which must have a `name`. */
 export interface AppRequest extends App {
-  /** Where users may be sent back: https, or http on 127.0.0.1, [::1] or localhost, where the port does not count. */
+  /**
+   * The addresses to which users may be sent back: https, or http on 127.0.0.1, [::1] or localhost, where the port does
+   * not count.
+   */
   readonly redirectUris?: readonly string[]
   /**
-   * The origins of the browser pages that may use the app's tokens. By default those of the https redirect URIs; if there
-   * are none, no page may.
+   * The origins of the browser pages that may use the app's tokens. The default is the origins of the https redirect
+   * URIs. If there are none, no page may.
    */
   readonly origins?: readonly string[]
   /** An https address of the app, for its users. */
@@ -33,7 +36,7 @@ export interface AppRequest extends App {
   readonly suggestedCap?: string
   /** The account that may edit the app. By default only the operator may. */
   readonly owner?: string
-  /** `test` if only the owner and the testers can connect it. By default it is live. */
+  /** `test` if only the owner and the testers can connect the app. By default it is live. */
   readonly state?: 'test'
   /** Accounts that can connect the app while it is in `test`; at most 10. */
   readonly testers?: readonly string[]
@@ -45,11 +48,11 @@ export type OwnAppRequest = Omit<AppRequest, 'account' | 'origins' | 'owner' | '
 /** The host's rules for apps that users can connect. */
 export interface AppRules {
   /**
-   * Names that no app can have, and that no new name can contain as words, and neither can those that look like them. The
-   * host's own name belongs here.
+   * Names that no app can have. No new name can contain them as words, or words that look like them. Include the host's
+   * own name.
    */
   readonly reservedNames?: readonly string[]
-  /** The most that an app can add to the price, in `basisPoints` and in `flat`. */
+  /** The highest markup of an app, separately for `basisPoints` and `flat`. */
   readonly maxMarkup?: Markup
 }
 
@@ -84,7 +87,7 @@ const appSchema = z.strictObject({
   owner: whose(nameSchema),
   state: z.literal('test').optional(),
 })
-/** The consent page shows the ids of models that are not in the catalogue, so an owner must not write sentences. */
+/** The consent page shows the ids of models that are not in the catalogue, so an owner must not write sentences there. */
 const modelIdSchema = nameSchema.refine(
   (id) => /^[\x21-\x7e]+$/.test(id),
   'must be a model id: ASCII without spaces',
@@ -119,12 +122,12 @@ function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules):
   return app
 }
 
-/** Whether one of these keys is that of a reserved name. */
+/** Whether one of these keys belongs to a reserved name. */
 export function isReserved(keys: ReadonlySet<string>, { reservedNames = [] }: AppRules): boolean {
   return reservedNames.some((name) => [...appNameKeys(name)].some((key) => keys.has(key)))
 }
 
-/** Whether users can connect an app, so that they see its name. */
+/** Whether users can connect an app and so see its name. */
 export function isConnectable({ redirectUris = [] }: Pick<AppRequest, 'redirectUris'>): boolean {
   return redirectUris.length > 0
 }

@@ -3,11 +3,14 @@ import { CONFUSABLES } from './confusables.js'
 const MAX_NAME_CHARS = 40
 /** Control characters, marks of writing direction, invisible characters and lone surrogates. */
 const HIDDEN_PATTERN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
-/** More marks on one letter than any language writes: they would cover the lines around the name. */
+/** More marks on one letter than any language uses. They would cover the lines around the name. */
 const STACKED_MARKS_PATTERN = /\p{M}{4}/u
-/** Latin letters of alphabets. The others, such as those of phonetics and small capitals, are made to look like these. */
+/**
+ * Latin letters of alphabets. All others, such as those of phonetics and small capitals, are treated as look-alikes of
+ * these.
+ */
 const LATIN_PATTERN = /[a-zÀ-ɏḀ-ỿ]/i
-/** Scripts that people write today, with their own letters. Letters of no script, such as a long vowel mark, are in all. */
+/** Scripts in use today, with their own letters. Letters of no script, such as a long vowel mark, are in all. */
 const SCRIPTS = [
   'Arabic',
   'Armenian',
@@ -67,7 +70,7 @@ const LOOK_ALIKES = new Map(
   }).flatMap(([latin, others]) => [...others].map((other) => [other, latin] as const)),
 )
 
-/** Returns why an app that users can connect cannot have this name, for its owner, or undefined if it can. */
+/** Returns why an app that users can connect cannot have this name, in words for its owner. Undefined if it can. */
 export function appNameFault(name: string | undefined): string | undefined {
   if (name === undefined) return 'is missing: users must see who asks'
   if (name !== name.normalize('NFKC')) return 'must be in the Unicode normal form NFKC'
@@ -82,7 +85,7 @@ export function appNameFault(name: string | undefined): string | undefined {
   return appNameKey(name) === '' ? 'must have a letter or a digit' : undefined
 }
 
-/** Whether the letters of a name can be of one language, so that no letter stands for one that looks like it. */
+/** Whether the letters of a name can belong to one language, so that no letter can stand for a look-alike. */
 function isOfOneScript(name: string): boolean {
   const letters = [...name].filter((character) => /\p{L}/u.test(character))
   const isLatin = (letter: string): boolean => LATIN_PATTERN.test(letter)
@@ -92,7 +95,10 @@ function isOfOneScript(name: string): boolean {
   )
 }
 
-/** Returns the same text for names that look alike: case, accents, spaces, punctuation and similar letters do not count. */
+/**
+ * Returns the same text for names that look alike. Case, accents, spaces, punctuation and similar letters make no
+ * difference.
+ */
 export function appNameKey(name: string): string {
   return fold(
     [...decompose(name).toLowerCase()].map((letter) => LOOK_ALIKES.get(letter) ?? confusable(letter)),
@@ -104,7 +110,7 @@ export function appNameKeys(name: string): ReadonlySet<string> {
   return new Set([appNameKey(name), fold([...decompose(name)].map(confusable))])
 }
 
-/** Returns the keys of the names that stand in a name as words, one after another. */
+/** Returns the keys of the names that occur in a name as consecutive words. */
 export function appNameWords(name: string): ReadonlySet<string> {
   const words = name.split(BETWEEN_WORDS).filter((word) => appNameKey(word) !== '')
   const keys = new Set<string>()
@@ -117,7 +123,10 @@ export function appNameWords(name: string): ReadonlySet<string> {
   return keys
 }
 
-/** Spaces and punctuation, and the places where a name changes between Latin and East Asian letters, which need no space. */
+/**
+ * Spaces and punctuation, and the places at which a name changes between Latin and East Asian letters, which need no
+ * space.
+ */
 const BETWEEN_WORDS =
   /[^\p{L}\p{N}\p{M}]+|(?<=\p{Script=Latin})(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])|(?<=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])(?=\p{Script=Latin})/u
 

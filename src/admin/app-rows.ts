@@ -17,7 +17,7 @@ export interface AppRow extends AppRequest {
 
 export interface AppsQuery {
   readonly appIds?: readonly string[]
-  /** Only the apps that this account may edit. */
+  /** Selects only apps that this account may edit. */
   readonly owner?: string
   readonly after?: string
   /** From 1 to 1,000. By default 100, or as many as `appIds`. */
@@ -27,37 +27,37 @@ export interface AppsQuery {
 const DEFAULT_ROWS = 100
 const MAX_ROWS = 1_000
 
-/** A page of apps, or of what belongs to one, in the order of their ids. */
+/** A page of apps, or of rows that belong to an app, in the order of app ids. */
 export const appPageSchema = z.strictObject({
   appIds: whose(idsSchema),
   after: idSchema.optional(),
   limit: z.int().min(1).max(MAX_ROWS).optional(),
 })
 
-/** Returns the most rows of a page: by default as many as the ids that are asked for. */
+/** Returns the maximum number of rows on a page: by default the number of requested ids. */
 export function rowsOf({ appIds, limit }: z.infer<typeof appPageSchema>): bigint {
   return BigInt(limit ?? appIds?.length ?? DEFAULT_ROWS)
 }
 
 const appsSchema = appPageSchema.extend({ owner: whose(nameSchema) })
 
-/** Values that the owner of a live app wants to change, until an operator decides. */
+/** Values that the owner of a live app wants to change, waiting for an operator's decision. */
 export interface AppReview {
   readonly appId: string
-  /** The account that asks. */
+  /** The account that requested the review. */
   readonly by: string
   readonly at: number
   readonly values: ReviewedValues
 }
 
-/** `null` stands for removing the value. */
+/** `null` removes the value. */
 export interface ReviewedValues {
   readonly name?: string
   readonly redirectUris?: readonly string[]
   readonly site?: string | null
   /** The hash of the logo. */
   readonly logo?: string | null
-  /** The app is to become live. */
+  /** Set if the app is to become live. */
   readonly live?: true
 }
 
@@ -67,7 +67,7 @@ export interface AppEdit {
   readonly at: number
   /** The account that made it, or `operator`. */
   readonly by: string
-  /** Tells an account that is called `operator` from an operator. */
+  /** Distinguishes an account named `operator` from an operator. */
   readonly byKind: Actor['kind']
   readonly kind: AppEditKind
   /** The names of the fields that changed. Absent for changes of the whole app. */
@@ -114,18 +114,18 @@ export function readAppRow(row: Row): AppRow {
   }
 }
 
-/** Whether an account may have tokens of an app: one in test is only for its owner and its testers. */
+/** Whether an account may have tokens of an app. An app in test mode is only for its owner and its testers. */
 export function mayUse({ owner, state, testers = [] }: AppRow, account: string): boolean {
   return state !== 'test' || owner === account || testers.includes(account)
 }
 
-/** SQL for the time of a suspension that stays with an id, also while no app has it: whoever removed the app must not end it. */
+/** SQL for the time of a suspension that belongs to an id even while no app has it: removing the app must not end it. */
 export function suspensionOf(id: string): string {
   return `(select case when s.kind = 'suspended' then s.at end from {app_edits} s
     where s.app_id = ${id} and s.kind in ('suspended', 'resumed') order by s.id desc limit 1)`
 }
 
-/** Returns the values of an app that a put takes. */
+/** Returns the values of an app as a put accepts them. */
 export function toRequest({ logo, suspendedAt, ...request }: AppRow): AppRequest {
   return request
 }
@@ -151,7 +151,7 @@ export function readEdit(row: Row): AppEdit {
   }
 }
 
-/** The cells of an app: its definition, owner, state and the key of its name, which only connectable apps have. */
+/** Returns the cells of an app: its definition, owner, state and the key of its name, which only connectable apps have. */
 export function toAppCells({
   owner,
   state,

@@ -31,14 +31,14 @@ import { checkLimit } from './limit.js'
 
 export interface AppsAdmin {
   /**
-   * Registers an app, or replaces the whole app with this id, also for its existing tokens. Users pay no more than the
-   * markup that they agreed to. A suspended app stays suspended, and its logo stays. Returns
-   * whether it was stored, as `putModel`. Rejects if users could take its name for that of another app.
+   * Registers an app, or replaces the whole app with this id, even for its existing tokens. Users pay no more than the
+   * markup that they agreed to. A suspended app stays suspended, and its logo stays. Returns whether it was stored,
+   * like `putModel`. Rejects if users could mistake its name for another app's.
    */
   putApp(app: AppRequest, options?: PutOptions<AppRow>): Promise<boolean>
   /** Sets or removes an app's logo: a PNG, JPEG or WebP picture of at most 32 KiB and 512 pixels. Returns whether the app exists. */
   putAppLogo(id: string, logo: Uint8Array | null): Promise<boolean>
-  /** Returns a logo of an app, also one that waits for review. */
+  /** Returns an app's logo, even one that waits for review. */
   findAppLogo(id: string, hash: string): Promise<AppLogo | undefined>
   /** Refuses every token of the app until {@link resumeApp}. Returns whether the app exists. */
   suspendApp(id: string): Promise<boolean>
@@ -47,8 +47,8 @@ export interface AppsAdmin {
   /** Removes an app after revoking all its grants and tokens, in one transaction. Returns whether the app existed. */
   removeApp(id: string): Promise<boolean>
   /**
-   * Lists apps by id. For the next page, pass the last id as `after`. A page may hold fewer rows than `limit`, if these are
-   * large: only an empty page says that no more follow.
+   * Lists apps by id. For the next page, pass the last id as `after`. A page may have fewer rows than `limit` if these
+   * are large. Only an empty page is the end.
    */
   listApps(query?: AppsQuery): Promise<readonly AppRow[]>
   /** Lists the changes of an app, newest first. 100 by default. */
@@ -167,7 +167,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
   }
 }
 
-/** Pins the tokens of an app that gets an owner to what it was until then: its owner must not change what they agreed to. */
+/** Fixes the terms of an app's existing tokens when it gets an owner, who must not change what users agreed to. */
 function pinTokens(row: Row, app: AppRequest, definition: string): readonly Statement[] {
   const { allowedModels: models, markup, owner } = readAppRow(row)
   if (owner !== undefined || app.owner === undefined) return []
@@ -182,8 +182,8 @@ function pinTokens(row: Row, app: AppRequest, definition: string): readonly Stat
 }
 
 /**
- * Runs a change of an app. Rejects if another app has a name that users could take for this one's, also if it gets the name
- * in the same moment: then the change fails because the name's key is unique.
+ * Runs a change of an app. Rejects if users could mistake its name for another app's. If another app gets the name
+ * concurrently, the change fails because the name's key is unique.
  */
 export async function withFreeName<Result>(
   database: SqlDatabase,
@@ -216,12 +216,12 @@ async function requireFreeName(database: SqlDatabase, rules: AppRules, app: Name
   if (others.some((row) => wholes.has(readText(row, 'name_key')))) {
     throw new Refusal('conflict', 'app.name: looks like the name of another app, so users could mistake it')
   }
-  // An app that had its name before another one, or before the host reserved it, keeps it.
+  // An app keeps a name that it had before another app, or before the host reserved it.
   if (own?.name_key === appNameKey(app.name!)) return
   if (isReserved(words, rules)) {
     throw invalidInput('app.name: has a reserved name in it, or one that looks like it')
   }
-  // A name that nobody has reviewed keeps no words from others, and an owner may name several apps alike.
+  // An unreviewed name does not reserve its words, and an owner may give similar names to several apps.
   if (others.some(({ owner, state }) => state === 'live' && (owner ?? undefined) !== app.owner)) {
     throw new Refusal(
       'conflict',
@@ -238,7 +238,7 @@ export function insertLogo(appId: string, { hash, type, bytes }: AppLogo): State
   }
 }
 
-/** Deletes the logos of an app that are neither in force nor wait for review. */
+/** Deletes the logos of an app that are neither in use nor waiting for review. */
 export function deleteOldLogos(appId: string): Statement {
   return {
     text: `delete from {app_logos} where app_id = ?1

@@ -13,16 +13,19 @@ export type ModelRequest = Omit<Model, 'created' | 'ownedBy'> & Partial<Pick<Mod
 
 /** Guards a put against concurrent changes. */
 export interface PutOptions<Row> {
-  /** The value to replace, as the lists return it, or `null` for a new one. If another is stored, nothing changes. */
+  /**
+   * The value to replace, as the lists return it, or `null` for a new row. If the stored value differs, nothing
+   * changes.
+   */
   readonly was?: Row | null
-  /** If `true`, writes a new one only: a stored one stays as it is. For a program that sets up its models at each start. */
+  /** If `true`, only writes a new row and keeps a stored one. For a program that sets up its models at each start. */
   readonly ifAbsent?: boolean
 }
 
 const putSchema = z.strictObject({ was: z.unknown().optional(), ifAbsent: z.boolean().optional() })
 const querySchema = z.strictObject({ modelIds: idsSchema.optional() })
 
-/** Checks options. One that is misspelt would replace what it should keep. */
+/** Checks options. A misspelt one would replace a value that it should keep. */
 export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): PutOptions<Row> {
   const { ifAbsent, was } = parseInput(putSchema, options, name)
   if (ifAbsent === true && was !== undefined) throw invalidInput(`${name}: give either was or ifAbsent`)
@@ -31,8 +34,8 @@ export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): Pu
 
 export interface CatalogueAdmin {
   /**
-   * Adds a model at the end of the list, or replaces the whole model with this id and keeps its position. Returns
-   * whether it was stored: always, unless `was` is not the current value, or `ifAbsent` finds a stored one.
+   * Adds a model at the end of the list, or replaces the whole model with this id in its position. Returns whether it
+   * was stored: always, unless `was` differs from the stored value, or `ifAbsent` finds one.
    */
   putModel(model: ModelRequest, options?: PutOptions<Model>): Promise<boolean>
   /** Removes a model from the catalogue, but not its routes. Returns whether the model existed. */

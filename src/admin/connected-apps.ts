@@ -28,21 +28,21 @@ import { checkLimit } from './limit.js'
 /** The grant of a user to an app, with its devices. Its `credentialId` in calls and entries is `id`. */
 export interface GrantRow extends ConnectGrant {
   readonly appName?: string
-  /** The credits used and held in the present period of the cap. Absent without a cap. */
+  /** The credits used and held in the cap's current period. Absent without a cap. */
   readonly spent?: bigint
-  /** The minute of the last call with it that was kept. Absent if there is none. */
+  /** The minute of the grant's last recorded call. Absent if there is none. */
   readonly lastUsedAt?: number
   readonly revokedAt?: number
-  /** None if the grant is revoked or has ended. */
+  /** Empty if the grant is revoked or has ended. */
   readonly devices: readonly DeviceRow[]
 }
 
-/** A connection of a grant that has got a token and has not ended. */
+/** A connection of a grant that has received a token and has not ended. */
 export interface DeviceRow {
   readonly connectionId: string
   readonly label?: string
   readonly createdAt: number
-  /** When it last got an access token. */
+  /** When it last received an access token. */
   readonly usedAt: number
 }
 
@@ -50,7 +50,7 @@ export interface GrantsQuery {
   readonly account?: string
   readonly appId?: string
   readonly grantIds?: readonly string[]
-  /** If true, omits grants that are revoked or have ended. */
+  /** Set to true to omit grants that are revoked or have ended. */
   readonly inUse?: boolean
   readonly after?: string
   /** From 1 to 1,000; 100 by default. */
@@ -60,15 +60,15 @@ export interface GrantsQuery {
 export interface CapRequest extends CapPeriod {
   /** A decimal string of credits. */
   readonly amount: string
-  /** By default that of the present cap, or else that of the consent page: another zone starts to count from 0. */
+  /** By default the zone of the current cap, or else that of the consent page. Another zone starts to count from 0. */
   readonly zone?: string
 }
 
-/** Who changes a grant. */
+/** Identifies who changes a grant. */
 export interface GrantChange {
   /**
-   * The account that makes the change, which must be the grant's own; otherwise the grant counts as missing. By default the
-   * operator makes it.
+   * The account that makes the change. It must be the grant's own, or the grant counts as missing. By default, the
+   * operator makes the change.
    */
   readonly account?: string
 }
@@ -77,28 +77,29 @@ export interface GrantChange {
 export interface GrantEvent {
   readonly id: string
   readonly at: number
-  /** The account that did it, `operator`, or `app` if the app returned a token or replayed one. */
+  /** The account that made the change, `operator`, or `app` if the app returned a token or replayed one. */
   readonly by: string
-  /** Tells an account that is called `operator` from an operator. */
+  /** Distinguishes an account named `operator` from an operator. */
   readonly byKind: Actor['kind']
   readonly kind: HistoryKind
   /**
-   * The terms as they were agreed to, for `connected` and `consented`; the new cap, for `cap-changed`; the device, for
-   * `device-added` and `device-removed`. Plain JSON, with credits as decimal strings.
+   * For `connected` and `consented`, the agreed terms. For `cap-changed`, the new cap. For `device-added` and
+   * `device-removed`, the device. Plain JSON, with credits as decimal strings.
    */
   readonly terms?: Readonly<Record<string, unknown>>
 }
 
 export interface ConnectedAppsAdmin {
   /**
-   * Lists the grants of users to apps, newest first. For the next page, pass the last id as `after`. A page may hold fewer
-   * rows than `limit`, if these are large: only an empty page says that no more follow.
+   * Lists users' grants to apps, newest first. For the next page, pass the last id as `after`. A page may have fewer
+   * rows than `limit` if these are large. Only an empty page is the end.
    */
   listGrants(query?: GrantsQuery): Promise<readonly GrantRow[]>
   /**
-   * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second; calls in
-   * flight are settled. The use so far stays, unless the period or its zone changes. Rejects if the grant is missing or
-   * revoked, and if an account breaks the rule of the host that it agreed to: no cap, or one above the highest.
+   * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second.
+   * Calls in flight are settled. The use so far stays, unless the period or its zone changes. Rejects if the grant is
+   * missing or revoked. Also rejects if an account breaks the host's rule that it agreed to, with no cap or one above
+   * the maximum.
    */
   setGrantCap(grantId: string, cap: CapRequest | null, change?: GrantChange): Promise<void>
   /**
@@ -108,7 +109,7 @@ export interface ConnectedAppsAdmin {
   revokeGrant(grantId: string, change?: GrantChange): Promise<boolean>
   /** Ends one device of a grant. Returns whether it was connected. */
   removeDevice(grantId: string, connectionId: string, change?: GrantChange): Promise<boolean>
-  /** Lists the history of a grant, newest first; of a revoked grant too. 100 rows by default. */
+  /** Lists the history of a grant, newest first, even if it is revoked. 100 rows by default. */
   listGrantHistory(
     grantId: string,
     query?: GrantChange & { readonly limit?: number },
@@ -138,7 +139,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
   const connections = createSqlConnections(database, newId)
   const isInUse = `c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`
 
-  /** Returns the grant's account and app if whoever makes the change may see it. */
+  /** Returns the grant's account and app if the one who makes the change may see it. */
   async function find(grantId: string, change: GrantChange) {
     const { account } = parseInput(changeSchema, change, 'change')
     const [row] = await database.all({
@@ -162,7 +163,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
     return row === undefined ? undefined : readCap(row, 'definition')
   }
 
-  /** Returns the definitions of the caps' limits, by grant. An earlier grant has lost its cap to the present one. */
+  /** Returns the definitions of the caps' limits, by grant. An earlier grant has passed its cap to the current one. */
   async function capsOf(grants: readonly Row[]): Promise<ReadonlyMap<string, string>> {
     const { parameters, addOneOf, where } = createConditions()
     addOneOf(
@@ -314,7 +315,7 @@ function readCapRequest(request: CapRequest): Cap {
   return { amount, per, ...(zone === undefined ? {} : { zone }) }
 }
 
-/** Throws if a user's cap breaks the rule of the host. */
+/** Throws if a user's cap breaks the host's rule. */
 function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
   if (rule === undefined) return
   if (cap === undefined) {

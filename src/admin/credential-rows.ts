@@ -10,12 +10,12 @@ import { checkLimit } from './limit.js'
 export interface CredentialRow {
   readonly credentialId: string
   readonly kind: 'api-key' | 'access-token'
-  /** `connect` for the grant of a user to an app, `session` for a session. Absent for what an operator has issued. */
+  /** `connect` for a user's grant to an app, `session` for a session. Absent for credentials issued by an operator. */
   readonly source?: 'connect' | 'session'
   readonly account: string
   readonly appId?: string
   readonly label?: string
-  /** The models that an API key may use; all if absent. */
+  /** The models that an API key may use. Absent if it may use all. */
   readonly allowedModels?: readonly string[]
   /** The scopes of the newest token: those of the grant, unless it was reissued with fewer. */
   readonly scopes?: readonly string[]
@@ -25,7 +25,7 @@ export interface CredentialRow {
   readonly createdAt: number
   readonly expiresAt?: number
   readonly revokedAt?: number
-  /** The minute of the last call with it that was kept. Absent if there is none. */
+  /** The minute of the last recorded call with it. Absent if there is none. */
   readonly lastUsedAt?: number
 }
 
@@ -34,7 +34,7 @@ export interface CredentialsQuery {
   readonly appId?: string
   readonly credentialId?: string
   readonly credentialIds?: readonly string[]
-  /** If true, omits revoked and expired credentials. */
+  /** Set to true to omit revoked and expired credentials. */
   readonly inUse?: boolean
   readonly after?: string
   readonly limit?: number
@@ -73,7 +73,7 @@ export async function listCredentialRows(
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
   if (credentialId === undefined && credentialIds === undefined) conditions.push("c.source = 'operator'")
   if (inUse === true) conditions.push(isInUse(database))
-  // Ids begin with their time of creation.
+  // Ids start with their creation time.
   if (after !== undefined) add((value) => `c.id < ${value}`, after)
   const last = limit === undefined ? '' : `limit ?${parameters.push(BigInt(limit))}`
   // Every operator's credential has one such token. With an inner join, SQLite may read and sort all tokens first, even for

@@ -36,7 +36,7 @@ import { insertToken } from './tokens.js'
 export interface BearerRequest {
   /** The account that pays. */
   readonly account: string
-  /** A name for people, to tell keys apart. */
+  /** A name for people, to distinguish keys. */
   readonly label?: string
   /** Milliseconds since the Unix epoch. By default the key never expires. */
   readonly expiresAt?: number
@@ -55,9 +55,9 @@ export interface AccessTokenRequest extends BearerRequest {
   /** Compared as whole strings. Chat completions need `models.run`. */
   readonly scopes: readonly string[]
   /**
-   * The models and the markup that the account agreed to. A call pays the smaller one of this markup and the app's present
-   * one, and may use those of these models that the app still has. By default those of the app at this moment if it has an
-   * owner; the tokens of a host's own app follow the app.
+   * The models and the markup that the account agreed to. A call pays the smaller of this markup and the app's current
+   * one, and may use those of these models that the app still has. If the app has an owner, the default is the app's
+   * current terms. The tokens of a host's own app follow the app.
    */
   readonly terms?: AppTerms
 }
@@ -73,7 +73,7 @@ export interface ReissueOptions {
   readonly expiresAt?: number
   /** Some of the grant's scopes; all by default. */
   readonly scopes?: readonly string[]
-  /** A row that {@link CredentialsAdmin.listCredentials} returned. Rejects if the credential has changed since. */
+  /** A row from {@link CredentialsAdmin.listCredentials}. Rejects if the credential has changed since. */
   readonly was?: CredentialRow
 }
 
@@ -90,21 +90,22 @@ export interface CredentialsAdmin {
    */
   issueKey(request: KeyRequest): Promise<IssuedCredential>
   /**
-   * Lets an app act for an account. Rejects if the app is not registered, if it is in `test` and the account is neither its
-   * owner nor a tester, or if {@link issueKey} would.
+   * Lets an app act for an account. Rejects if the app is not registered, if it is in `test` and the account is neither
+   * its owner nor a tester, or in the cases in which {@link issueKey} does.
    */
   issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
   /** Issues a new token for a key or a grant, for example if it was lost. The id stays. Revokes the previous tokens. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /**
-   * Revokes a key, a session or a grant with all its tokens and sessions, in every process within a second. Returns whether
-   * it existed. With an account, only its own exist, and the history of a grant says that the account did it.
+   * Revokes a key, a session or a grant with all its tokens and sessions, in every process within a second. Returns
+   * whether it existed. With an account, finds only that account's credentials, and the history of a grant names the
+   * account.
    */
   revoke(credentialId: string, change?: GrantChange): Promise<boolean>
   /**
-   * Lists the newest first, to the millisecond. For the next page, pass the last id as `after`. All without a `limit`. With
-   * one, a page may hold fewer rows, if these are large: only an empty page says that no more follow. The grants of Connect
-   * and sessions are listed only by their ids.
+   * Lists credentials, newest first, to the millisecond. For the next page, pass the last id as `after`. Without a
+   * `limit`, returns all. With one, a page may have fewer rows if these are large. Only an empty page is the end.
+   * Connect's grants and sessions are listed only by their ids.
    */
   listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
@@ -118,7 +119,7 @@ const bearerFields = {
 const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
 const reissueSchema = z.strictObject({
   expiresAt: timeSchema.optional(),
-  /** The grant has them all, so they are as many as its own at most. */
+  /** The grant has all of them, so there are at most as many as its own. */
   scopes: z
     .array(z.string())
     .transform((scopes): readonly string[] => [...new Set(scopes)])
@@ -209,12 +210,12 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
       checkScopes(row, terms.scopes)
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
       const [locked, , made] = await database.batch([
-        // Locks the row: a concurrent reissue waits here, and then sees the token that this one adds.
+        // Locks the row: a concurrent reissue waits here and then sees the token that this one adds.
         {
           text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
           parameters: [credentialId],
         },
-        // With `was`, revokes only the token that was seen. If there is another, it stays, and no new one is inserted.
+        // With `was`, revokes only the token that was read. If there is another, it stays, and no new one is inserted.
         {
           text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null
             and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)

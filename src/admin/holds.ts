@@ -27,7 +27,7 @@ export interface OpenHoldsQuery {
 
 const querySchema = z.strictObject({ account: whose(idSchema), limit: z.number().optional() })
 
-/** Returns holds that are not settled, released or expired, the latest to expire first. */
+/** Returns the holds that are not settled, released or expired, ordered by expiry, latest first. */
 export async function readOpenHolds(
   database: SqlDatabase,
   query: OpenHoldsQuery,
@@ -55,7 +55,7 @@ export async function readOpenHolds(
   })
 }
 
-/** Releases a hold, and with it the `Idempotency-Key` of its call. Throws a {@link Refusal} if it is not open. */
+/** Releases a hold, and with it the `Idempotency-Key` of its call. Throws a {@link Refusal} if the hold is not open. */
 export async function freeHold(
   database: SqlDatabase,
   ledger: Pick<LedgerStore, 'release'>,

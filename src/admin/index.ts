@@ -107,23 +107,23 @@ export interface Admin
   balance(account: string): Promise<Balance | undefined>
   /** Newest first, in pages. */
   entries(query?: PayerQuery): Promise<EntryPage>
-  /** Returns how calls ended, newest first, in pages: those of all processes, failures and refusals included. */
+  /** Returns how calls ended, newest first, in pages: calls of all processes, including failures and refusals. */
   listCalls(query?: KeptCallsQuery): Promise<CallPage>
   /**
-   * Returns the kept call with this id, or else the newest one with this request id. With an account, only its own calls.
-   * Returns undefined if there is none.
+   * Returns the recorded call with this id. If there is none, returns the newest one with this request id. With an
+   * account, finds only that account's calls. Returns undefined if there is none.
    */
   getCall(id: string, query?: { readonly account?: string }): Promise<KeptCall | undefined>
   spend(query: SpendQuery): Promise<readonly SpendRow[]>
   /** {@link spend} in pages, with a grand total, compared with the postings of the same charges. */
   spendReport(query: SpendReportQuery): Promise<SpendReport>
-  /** Returns the origin of a balance, or undefined if the account does not exist. */
+  /** Returns how a balance came about. Undefined if the account does not exist. */
   statement(account: string): Promise<AccountStatement | undefined>
   /** Returns the calls in flight in all processes, by the credit reserved for them. */
   openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>
   /**
-   * Releases an open hold by hand, and the `Idempotency-Key` of its call. If the call still runs, it is charged all the same,
-   * even below zero. Rejects with a `Refusal` if the hold is not open.
+   * Releases an open hold by hand, and with it the `Idempotency-Key` of its call. If the call is still running, it is
+   * charged anyway, even below zero. Rejects with a `Refusal` if the hold is not open.
    */
   freeHold(holdId: string): Promise<void>
 }
@@ -131,7 +131,7 @@ export interface Admin
 export interface AdminOptions {
   /**
    * The most API keys and access tokens that one account may have in use, neither revoked nor expired. 100 by default.
-   * Counts those issued by other processes too.
+   * Includes those issued by other processes.
    */
   readonly keysPerAccount?: number
   /** The host's rules for apps that users can connect. */

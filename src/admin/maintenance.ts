@@ -5,13 +5,14 @@ import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js
 
 export interface MaintenanceAdmin {
   /**
-   * Compares every balance and every entry with its postings, and each account's reserved credit with its open holds, in
-   * one snapshot. Compares the running period of every limit with its calls. Finds missing rows as well as wrong ones. Returns at most 1,000 differences, none if the ledger is sound.
+   * Compares every balance and every entry with its postings, and each account's reserved credit with its open holds,
+   * in one snapshot. Compares the running period of every limit with its calls. Finds missing rows as well as wrong
+   * ones. Returns at most 1,000 differences. Returns none if the ledger is correct.
    */
   verify(): Promise<readonly Discrepancy[]>
   /**
-   * Deletes holds that ended more than this many days ago, at least 30, with their claims, a few thousand at a time.
-   * Entries stay. A settlement repeated after that would post again. Returns the number of deleted holds.
+   * Deletes holds that ended more than this many days ago (at least 30), with their claims, a few thousand at a time.
+   * Keeps entries. A settlement repeated after that would post again. Returns the number of deleted holds.
    */
   pruneHolds(olderThanDays: number): Promise<number>
 }

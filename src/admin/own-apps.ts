@@ -28,12 +28,13 @@ import { deleteOldLogos, insertLogo, removeApp, withFreeName } from './apps.js'
 /** Apps that users publish, and the review of their changes. */
 export interface OwnAppsAdmin {
   /**
-   * Registers an app for its owner, in `test`, or changes the owner's app. Of a live app, a new name, another site and
-   * redirect URIs on other hosts or ports wait for review, and everything else applies at once. Returns whether a change waits.
-   * Rejects if the app is another's, if the owner has 10 apps, or after 60 changes within an hour.
+   * Registers an app for its owner, in `test`, or changes the owner's app. For a live app, a new name, another site,
+   * and redirect URIs on other hosts or ports wait for review. Everything else applies at once. Returns whether a
+   * change waits. Rejects if the app belongs to another owner, if the owner has 10 apps, or after 60 changes within an
+   * hour.
    */
   putOwnApp(owner: string, app: OwnAppRequest): Promise<{ readonly inReview: boolean }>
-  /** Sets or removes the logo of an owner's app, as `putAppLogo`. That of a live app waits for review. */
+  /** Sets or removes the logo of an owner's app, like `putAppLogo`. The logo of a live app waits for review. */
   putOwnAppLogo(
     owner: string,
     appId: string,
@@ -41,13 +42,13 @@ export interface OwnAppsAdmin {
   ): Promise<{ readonly inReview: boolean }>
   /** Asks the operator to make an owner's app live. */
   askForReview(owner: string, appId: string): Promise<void>
-  /** Removes an owner's app, as `removeApp`. Returns whether the owner had such an app. */
+  /** Removes an owner's app, like `removeApp`. Returns whether the owner had such an app. */
   removeOwnApp(owner: string, appId: string): Promise<boolean>
-  /** Lists what waits for review, by app. For the next page, pass the last `appId` as `after`. */
+  /** Lists changes that wait for review, by app. For the next page, pass the last `appId` as `after`. */
   listAppReviews(query?: Omit<AppsQuery, 'owner'>): Promise<readonly AppReview[]>
   /**
-   * Puts the values of a review in force, or drops them. Rejects if the review is no longer the one that is given, so that
-   * an operator decides only on values that were seen.
+   * Applies the values of a review, or drops them. Rejects if the review has changed since it was read, so that an
+   * operator decides only on values that were seen.
    */
   decideAppReview(review: AppReview, decision: 'accept' | 'reject'): Promise<void>
 }
@@ -94,8 +95,8 @@ export function createOwnAppsAdmin(
   }
 
   /**
-   * Runs the change of one app by its owner in one transaction. `from` is the part of a query that has a row if the change
-   * may be made. Its edit is stored first, and every statement must depend on it, as {@link IS_MADE} says.
+   * Runs an owner's change of one app in one transaction. `from` is the part of a query that has a row if the change is
+   * allowed. The edit is stored first, and every statement must depend on it, as {@link IS_MADE} says.
    */
   async function change(
     { owner, appId, fields, asks = false }: OwnChange,
@@ -112,7 +113,7 @@ export function createOwnAppsAdmin(
         text: `select count(*) as edits from {app_edits} where done_by = ?1 and done_as = 'account' and at > ${now} - ${HOUR_MS}`,
         parameters: [owner],
       },
-      // Locks the row, so that a change of it in another transaction is seen.
+      // Locks the row, so that a concurrent change is seen.
       { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
       {
         text: `insert into {app_edits} (id, app_id, at, done_by, done_as, kind, fields)
@@ -144,7 +145,7 @@ export function createOwnAppsAdmin(
     )
   }
 
-  /** The condition for a change of an app as it was read. */
+  /** Returns the condition that an app is still as it was read. */
   function unchanged(row: Row): Statement {
     return {
       text: 'from {apps} p where p.id = ?1 and p.owner = ?2 and p.definition = ?3 and p.state = ?4',
@@ -165,7 +166,7 @@ export function createOwnAppsAdmin(
       }
     }
     return {
-      // No two states of a review have the same time, also within a millisecond.
+      // No two states of a review have the same time, even within a millisecond.
       text: `insert into {app_reviews} as r (app_id, definition, done_by, at)
         select ?2, ?3, ?4, ${now} where ${IS_MADE}
         on conflict (app_id) do update set definition = excluded.definition, done_by = excluded.done_by,
@@ -178,7 +179,8 @@ export function createOwnAppsAdmin(
     await change(
       { owner, appId: app.id, fields: Object.keys(app) },
       {
-        // The id of a removed app stays with whoever registered it: its calls, edits and limits are found by it.
+        // The id of a removed app stays with the account that registered it, since its calls, edits and limits are
+        // found by the id.
         text: `where (select count(*) from {apps} p where p.owner = ?1) < ${MAX_APPS}
           and coalesce((
             select case when e.done_by = ?1 and e.done_as = 'account' then 1 else 0 end
@@ -229,7 +231,7 @@ export function createOwnAppsAdmin(
     return { inReview }
   }
 
-  /** Runs the statements and ends a review. Returns false, and does nothing, if the review or the app has changed. */
+  /** Runs the statements and ends a review. Returns false without any effect if the review or the app has changed. */
   async function decide(
     row: Row,
     { at, values }: Pick<AppReview, 'at' | 'values'>,
@@ -240,7 +242,7 @@ export function createOwnAppsAdmin(
     const appId = readText(row, 'id')
     const review = JSON.stringify(values)
     const [, decided] = await database.batch([
-      // Locks the row, so that a change of it in another transaction is seen.
+      // Locks the row, so that a concurrent change is seen.
       { text: 'update {apps} set id = id where id = ?1', parameters: [appId] },
       {
         text: `insert into {app_edits} (id, app_id, at, done_by, done_as, kind, fields)
@@ -335,7 +337,7 @@ export function createOwnAppsAdmin(
     },
 
     async decideAppReview(review, decision) {
-      // The values are compared with the stored ones as JSON, so they stay in the order in which they are.
+      // The values are compared with the stored ones as JSON, so their order must not change.
       parseInput(reviewSchema, review, 'review')
       parseInput(z.enum(['accept', 'reject']), decision, 'decision')
       const { appId, at, values } = review
@@ -387,7 +389,7 @@ function updateLogo(editId: string, appId: string, hash: string | null): Stateme
   }
 }
 
-/** Separates the values of a live app that apply at once from those that an operator must see first. */
+/** Separates the values of a live app that apply at once from those that an operator must review. */
 function split(
   before: AppRequest,
   asked: AppRequest,
@@ -399,7 +401,7 @@ function split(
   return {
     applied: {
       ...rest,
-      // The last redirect URI goes with the review, or the app could no longer be connected meanwhile.
+      // The last redirect URI waits with the review, or the app could not be connected meanwhile.
       redirectUris: redirectUris.length === 0 && uris.length > 0 ? knownUris : redirectUris,
       ...(before.name === undefined ? {} : { name: before.name }),
       ...(before.site === undefined ? {} : { site: before.site }),
@@ -412,7 +414,7 @@ function split(
   }
 }
 
-/** Another port can be another's program, except on the user's own machine. */
+/** Another port can belong to another program, except on the user's own machine. */
 function hostOf(uri: string): string {
   const { protocol, host, hostname } = new URL(uri)
   return `${protocol}//${isLoopbackRedirect(uri) ? hostname : host}`

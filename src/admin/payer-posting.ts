@@ -3,8 +3,9 @@ export const PAYER_POSTING = `left join {postings} p
         on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 
 /**
- * SQL for the part of a charge that the payer earned itself. Each account has one posting, a sum: if the payer is also the
- * platform, the app's account or both, its posting lacks the base, the markup or both. Any other amount counts as 0.
+ * SQL for the part of a charge that the payer earned itself. Each account has one posting, a sum. If the payer is also
+ * the platform, the app's account or both, its posting lacks the base, the markup or both. Any other amount counts as
+ * 0.
  */
 export const KEPT = `case
   when p.amount is null or p.amount = -e.cost then 0
@@ -13,7 +14,7 @@ export const KEPT = `case
   when p.amount = 0 then e.cost
   else 0 end`
 
-/** SQL that is true if the cost of a charge is not the sum that its payer was debited and kept. */
+/** SQL that is true if the cost of a charge is not the sum of the amounts that its payer was debited and kept. */
 export const DEBITED_OTHERWISE = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
 
 /** SQL that is true if {@link DEBITED_OTHERWISE} is, or if base and markup do not add up to the cost. */

@@ -15,11 +15,14 @@ export interface RouteFault {
 
 export interface RouteFaultsAdmin {
   /**
-   * Returns why no call could use a route with this adapter and these settings, or undefined if no fault is known. Tries
-   * to build the adapter if the stores were given `adapters`.
+   * Returns why no call could use a route with this adapter and these settings. Undefined if no fault is known. Tries
+   * to create the adapter if the stores were given `adapters`.
    */
   routeFault(route: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined
-  /** Returns a message for each stored route that cannot be used, by route id: adapter, settings, secret or model. */
+  /**
+   * Returns a message for each stored route that cannot be used because of its adapter, settings, secret or model, by
+   * route id.
+   */
   routeFaults(): Promise<ReadonlyMap<string, string>>
 }
 
@@ -31,7 +34,7 @@ export function createRouteFaults(
   adapters: AdapterFactories | undefined,
 ): RouteFaultsAdmin {
   const factories = adapters === undefined ? undefined : new Map(Object.entries(adapters))
-  // Listings ask about the same few routes again and again.
+  // Listings check the same few routes again and again.
   let tried = new Map<string, RouteFault | undefined>()
 
   function routeFault({
@@ -46,7 +49,7 @@ export function createRouteFaults(
       return { field: 'adapter', message: `must be one of the adapters given to the stores: ${names}.` }
     }
     try {
-      // As the registry builds it, from what a row can hold.
+      // Created from what a row can hold, as the registry does it.
       const built = build(JSON.parse(JSON.stringify(settings)) as never)
       closeQuietly(built)
       return undefined
@@ -110,7 +113,7 @@ function settingsFault(error: unknown): RouteFault {
     : { field: `settings.${name}`, message }
 }
 
-/** The adapter was built only as a test. */
+/** The adapter was created only as a test. */
 function closeQuietly(adapter: ProviderAdapter): void {
   const close = async (): Promise<void> => adapter.close?.()
   close().catch(() => undefined)

@@ -33,17 +33,17 @@ export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
   readonly model: string
   readonly settings?: RouteDefinition['settings']
   /**
-   * The provider's key. Stored sealed, bound to this route, its provider and its address. If absent, the stored one stays;
-   * `null` removes it.
+   * The provider's key. Stored sealed, bound to this route, its provider and its address. If absent, the stored key
+   * stays. `null` removes it.
    */
   readonly secret?: string | null
 }
 
-/** A route as it may be shown. */
+/** A route without its secret, which may be shown. */
 export interface RouteListing extends RouteDefinition {
   readonly id: string
   readonly model: string
-  /** The id of the key that its secret is sealed under. */
+  /** The id of the key with which its secret is sealed. */
   readonly secretKeyId?: string
 }
 
@@ -55,16 +55,16 @@ export interface RoutesQuery {
 export interface RoutesAdmin {
   /**
    * Adds a route after the others of its model, or replaces the one with this id. Rejects if the stores were given
-   * `adapters` and none of them can be built from the route, or if the stored secret would stay but was sealed for another
-   * provider or address: pass it again. Returns whether it was stored: always, unless `was` is not the current value, or
-   * `ifAbsent` finds a stored one.
+   * `adapters` and none of them can be created from the route. Also rejects if the stored secret would stay but was
+   * sealed for another provider or address: pass it again. Returns whether it was stored: always, unless `was` differs
+   * from the stored value, or `ifAbsent` finds one.
    */
   putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
   /** Returns whether the route existed. */
   removeRoute(id: string): Promise<boolean>
   /** Lists routes by model and in order: all, or those of a model or with the given ids. */
   listRoutes(query?: RoutesQuery): Promise<readonly RouteListing[]>
-  /** Seals every secret again that is not sealed under the first of `secretKeys`. Returns the number of these secrets. */
+  /** Seals every secret again that is not sealed with the first of `secretKeys`. Returns their number. */
   rotateSecrets(): Promise<number>
 }
 
@@ -90,7 +90,7 @@ const querySchema = z.strictObject({ model: idSchema.optional(), routeIds: idsSc
 
 type RoutePut = z.infer<typeof routeSchema>
 
-/** Settings are stored as plain text, and so would be a key among them. */
+/** Settings are stored as plain text, and a key among them would be too. */
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
 
 export function createRoutesAdmin(
@@ -146,14 +146,14 @@ export function createRoutesAdmin(
     }
   }
 
-  /** Stores nothing if there is a route with this id. */
+  /** Stores nothing if a route with this id exists. */
   async function putNew(route: RoutePut): Promise<boolean> {
     const cells = cellsOf(route, sealSecret(route, undefined))
     const [put] = await database.batch([insertion(cells), database.change('routes', route.model)])
     return put!.length > 0
   }
 
-  /** Stores nothing if the route is not as `was` shows it, or changes in the meantime. */
+  /** Stores nothing if the route differs from `was`, or changes in the meantime. */
   async function tryPut(
     route: RoutePut,
     { was }: PutOptions<RouteListing>,
@@ -170,7 +170,7 @@ export function createRoutesAdmin(
       row === undefined
         ? insertion(cells)
         : {
-            // Replaces only the row that was read: a secret sealed for other settings could not be opened.
+            // Replaces only the row that was read, since a secret sealed for other settings could not be opened.
             text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
               where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
             parameters: [...cells, row.model_id!, row.definition!, before?.secret?.sealed ?? null],
@@ -218,7 +218,7 @@ export function createRoutesAdmin(
         if (secret === undefined || secrets.isCurrent(secret.keyId)) continue
         const binding = bindingOf(id, definition)
         const sealed = secrets.seal(secrets.open(secret, binding).reveal(), binding)
-        // If the secret was changed in the meantime, it is sealed under the current key already.
+        // If the secret was changed in the meantime, it is already sealed with the current key.
         const [rotated] = await database.batch([
           {
             text: 'update {routes} set secret_key_id = ?1, secret = ?2 where id = ?3 and secret = ?4 returning id',

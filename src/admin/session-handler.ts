@@ -10,7 +10,10 @@ import { checkSession, type SessionRequest, type SessionsAdmin } from './session
 export interface SessionUser {
   /** The account that pays. */
   readonly account: string
-  /** An id of the host's login, which `revokeSessions` ends with it. Its holder can read it, so no secret. */
+  /**
+   * An id of the host's login, for ending its sessions with `revokeSessions`. Must not be secret, since its holder can
+   * read it.
+   */
   readonly label?: string
 }
 
@@ -32,11 +35,12 @@ const JSON_BODY = /^application\/json(?:\s*;|$)/i
 const SECOND_MS = 1_000
 
 /**
- * Creates the handler that gives the pages of a host tokens for the account of their signed-in user:
- * `{ "token": "…", "expires_in": 900 }`. Mount it behind the host's own login, on the origin of the pages.
+ * Creates the handler that issues tokens to a host's pages, for the account of their signed-in user: `{ "token": "…",
+ * "expires_in": 900 }`. Mount it behind the host's own login, on the origin of the pages.
  *
- * It answers only a POST of JSON that the browser says comes from a page of the same origin, so that no other page can use
- * the user's cookie. Pages that are loaded again share the session, and its budget. A fault goes to `next`, or is a 500.
+ * It answers only a POST of JSON that, according to the browser, comes from a page of the same origin, so that no other
+ * page can use the user's cookie. A reloaded page shares the session and its budget. A fault is passed to `next`, or
+ * answered with a 500.
  */
 export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
   refuseUnknown(options, NAMES, 'sessionHandler')
@@ -60,7 +64,7 @@ export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
   }
 
   return (req, res, next) => {
-    // The body says nothing.
+    // The body has no meaning.
     req.resume()
     answer(req).then(
       (body) => send(res, 200, {}, JSON.stringify(body)),
@@ -91,7 +95,7 @@ function checkRequest({ headers, method }: IncomingMessage): void {
   }
 }
 
-/** Returns the answer to an error that is no fault. */
+/** Returns the answer to an error that is not a fault. */
 function asRefusal(error: unknown): CompatError | undefined {
   if (error instanceof CompatError) return error
   const { message, name, reason } = Object(error) as { message?: string; name?: string; reason?: string }

@@ -27,17 +27,17 @@ export interface SessionRequest {
   readonly account: string
   /** The origins of the pages that may use the tokens, such as `https://app.example`. The host's own is not added. */
   readonly origins: readonly string[]
-  /** A name that tells sessions of an account apart, such as the id of the host's login. Its holder can read it. */
+  /** A name that distinguishes an account's sessions, such as the id of the host's login. Its holder can read it. */
   readonly label?: string
   /** An app that acts for the user, on the terms of the user's grant to it. The session ends with the grant. */
   readonly app?: string
   /** Model ids, compared as whole strings. All models by default, or those of the grant. An empty list allows nothing. */
   readonly models?: readonly string[]
-  /** The credits that the session may spend, with all of its tokens. Other limits of the account hold as well. */
+  /** The credits that the session may spend with all of its tokens. Other limits of the account apply as well. */
   readonly budget?: SessionBudget
-  /** Milliseconds since the Unix epoch. 12 hours from now by default, and at most. */
+  /** Milliseconds since the Unix epoch. Defaults to 12 hours from now, which is also the maximum. */
   readonly endsAt?: number
-  /** How long a token lives, in milliseconds: 1,000 to 43,200,000. 15 minutes by default. */
+  /** The lifetime of a token in milliseconds: 1,000 to 43,200,000. 15 minutes by default. */
   readonly ttlMs?: number
 }
 
@@ -52,12 +52,12 @@ export interface SessionBudget {
 
 /** A token of a session. It is never shown again. */
 export interface SessionToken {
-  /** The id of the session. It survives refreshes. */
+  /** The id of the session. It stays the same when the session is refreshed. */
   readonly credentialId: string
   readonly token: string
   /** The end of the token by the database's clock, in milliseconds since the Unix epoch. */
   readonly expiresAt: number
-  /** How long the token lives from now on, in milliseconds. */
+  /** The remaining lifetime of the token in milliseconds. */
   readonly ttlMs: number
 }
 
@@ -65,18 +65,18 @@ export interface SessionsAdmin {
   /** Starts a session. Rejects if it names an app that the account has no live grant to. */
   issueSession(request: SessionRequest): Promise<SessionToken>
   /**
-   * Issues a token of the account's live session with the same label, origins, app and models, or starts one. So pages that
-   * are loaded again, and several at once, share a session and its budget.
+   * Issues a token of the account's live session with the same label, origins, app and models. Starts one if there is
+   * none. So reloaded pages, and several at once, share a session and its budget.
    */
   resumeSession(request: SessionRequest): Promise<SessionToken>
   /**
-   * Issues another token of a session. Earlier tokens live on until their end, so calls and other pages go on. Rejects if
-   * the session or its grant has ended or is revoked, or if it has 60 live tokens.
+   * Issues another token of a session. Earlier tokens stay valid until they expire, so calls and other pages continue.
+   * Rejects if the session or its grant has ended or is revoked, or if it has 60 valid tokens.
    */
   refreshSession(credentialId: string, options?: { readonly ttlMs?: number }): Promise<SessionToken>
   /**
-   * Revokes the live sessions of an account, or those with this label, in every process within a second: for a logout.
-   * Returns how many there were.
+   * Revokes an account's live sessions, or only those with this label, in every process within a second. For a logout.
+   * Returns their number.
    */
   revokeSessions(query: { readonly account: string; readonly label?: string }): Promise<number>
 }
@@ -86,9 +86,9 @@ const DAY_MS = 86_400_000
 const LONGEST_MS = 43_200_000
 const DEFAULT_TTL_MS = 15 * MINUTE_MS
 const MAX_LIVE_TOKENS = 60
-/** A token that has expired is kept for so long, because a page that was asleep must hear `expired` and not `unknown`. */
+/** How long an expired token is kept, because a page that was asleep must be told `expired` and not `unknown`. */
 const EXPIRED_TOKENS_KEPT_MS = LONGEST_MS
-/** A session that has ended is kept for so long, because events and kept calls name it. */
+/** How long an ended session is kept, because events and recorded calls refer to it. */
 const KEPT_MS = 30 * DAY_MS
 
 const ttlSchema = z.int().min(1_000).max(LONGEST_MS).default(DEFAULT_TTL_MS)
@@ -119,7 +119,7 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
       ? { text: newestLive(database, read), parameters: termsOf(read) }
       : { text: 'select ?1 as id', parameters: [credentialId] }
     const results = await database.batch([
-      // Of two pages at once, the second one finds the session of the first.
+      // If two pages start at once, the second one finds the session of the first.
       ...lockName(database, `compat_router.sessions:${read.account}`),
       ...deleteOld(database, read.account),
       insertSession(database, credentialId, read, mayResume),
@@ -182,7 +182,7 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
   }
 }
 
-/** Throws a `TypeError` if a request for a session is wrong. */
+/** Throws a `TypeError` if a request for a session is invalid. */
 export function checkSession(request: SessionRequest, what: string): void {
   readBudget(parseInput(sessionSchema, request, what).budget, 'session')
 }
@@ -213,7 +213,7 @@ function readBudget(given: unknown, credentialId: string): Limit | undefined {
   }
 }
 
-/** The parameters `?1` to `?5` of {@link newestLive} and {@link insertSession}. */
+/** Returns the parameters `?1` to `?5` of {@link newestLive} and {@link insertSession}. */
 function termsOf({ account, app, label, models, origins }: ReadRequest) {
   return [account, label ?? null, app ?? null, toJsonCell(models), JSON.stringify(origins)]
 }
@@ -227,7 +227,7 @@ function newestLive({ now }: SqlDatabase, { app }: ReadRequest): string {
       ${app === undefined ? '' : `and sg.revoked_at is null and coalesce(sg.ends_at, s.ends_at) > ${now}`}`
 }
 
-/** Adds a session, if its app has a live grant. With `mayResume`, only if there is none to go on with. */
+/** Adds a session, provided that its app has a live grant. With `mayResume`, only if there is no session to resume. */
 function insertSession(
   database: SqlDatabase,
   credentialId: string,

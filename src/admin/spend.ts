@@ -65,7 +65,7 @@ export interface SpendReportQuery extends SpendQuery {
   readonly offset?: number
 }
 
-/** {@link SpendRow}s, compared with the postings of the same charges. All but `rows` covers every page. */
+/** {@link SpendRow}s, compared with the postings of the same charges. Everything but `rows` covers all pages. */
 export interface SpendReport {
   readonly rows: readonly SpendRow[]
   readonly rowCount: number
@@ -73,7 +73,7 @@ export interface SpendReport {
   readonly books: SpendBooks
 }
 
-/** The cost of a report's charges, computed from the ledger's postings alone. */
+/** The cost of a report's charges, computed only from the ledger's postings. */
 export interface SpendBooks {
   /** The sum that postings took from the payers. */
   readonly debited: Credits

@@ -5,11 +5,11 @@ import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
 
-/** The origin of an account's balance. In sound books, `granted + corrected + refunded + earned - spent = posted`. */
+/** How an account's balance came about. In correct books, `granted + corrected + refunded + earned - spent = posted`. */
 export interface AccountStatement {
   readonly granted: Credits
   readonly corrected: Credits
-  /** From refunds of its own calls, less those of calls that it earned from. */
+  /** From refunds of its own calls, minus refunds of calls that it earned from. */
   readonly refunded: Credits
   /** From the calls of others, and from its own calls if it earns their base or markup. */
   readonly earned: Credits

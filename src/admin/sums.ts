@@ -62,7 +62,7 @@ export function readSum(row: Row, name: string): Credits {
   return readBigint(row, high) * BigInt(PART) + readBigint(row, low)
 }
 
-/** In PostgreSQL, the sum of bigints is a numeric, and its division would give fractions. */
+/** In PostgreSQL, a sum of bigints is a numeric, whose division would give fractions. */
 function wholeSum(part: string): string {
   return `cast(coalesce(sum(${part}), 0) as bigint)`
 }

@@ -10,8 +10,9 @@ export type ToJson<Value> = Value extends bigint
       : Value
 
 /**
- * Returns a copy of a result that JSON can represent, such as for `res.json`: each amount of credits is its shortest decimal
- * string, as `formatCredits` writes it. The amounts of a limit in requests or tokens are whole numbers, as strings too.
+ * Returns a copy of a result that JSON can represent, for example for `res.json`. Each amount of credits becomes its
+ * shortest decimal string, as `formatCredits` writes it. The request and token amounts of a limit become whole numbers,
+ * also as strings.
  */
 export function toJson<Value>(value: Value): ToJson<Value> {
   return convert(value, true) as ToJson<Value>

@@ -8,7 +8,10 @@ export interface TokenTerms {
   readonly scopes?: readonly string[] | undefined
 }
 
-/** The statement that adds a token to a credential. It does nothing if the credential is revoked or has a token. */
+/**
+ * Returns the statement that adds a token to a credential. It has no effect if the credential is revoked or has a
+ * token.
+ */
 export function insertToken(
   database: SqlDatabase,
   token: string,

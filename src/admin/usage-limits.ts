@@ -13,7 +13,7 @@ import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
 import { checkLimit } from './limit.js'
 
-/** A budget or a rate of a credential, an account or an app. */
+/** A budget or rate limit of a credential, an account or an app. */
 export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
   /** A decimal string: credits such as `'20.00'`, or a whole number of requests or tokens such as `'60'`. */
   readonly amount: string
@@ -22,7 +22,7 @@ export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
   readonly ownerId: string
 }
 
-/** A limit and the bucket of its present period. */
+/** A limit and the bucket of its current period. */
 export interface LimitRow extends Limit {
   readonly of: LimitOwner
   readonly ownerId: string
@@ -31,7 +31,7 @@ export interface LimitRow extends Limit {
   readonly held: bigint
   /** At least 0, even if more than the limit was used. */
   readonly left: bigint
-  /** The end of the present period, in milliseconds since the Unix epoch. Absent for limits in total. */
+  /** The end of the current period, in milliseconds since the Unix epoch. Absent for limits in total. */
   readonly endsAt?: number
 }
 
@@ -46,14 +46,14 @@ export interface LimitsQuery {
 
 export interface LimitsAdmin {
   /**
-   * Adds a limit, or replaces the one with this id, in every process within a second. A new amount counts from the next
-   * call on, and leaves calls in flight and the use so far alone. A new unit, period or zone starts to count from 0. Rejects
-   * if the owner does not exist, or if the id is that of another owner's limit.
+   * Adds a limit, or replaces the one with this id, in every process within a second. A new amount applies from the
+   * next call on, and does not affect calls in flight or the use so far. A new unit, period or zone starts to count
+   * from 0. Rejects if the owner does not exist, or if the id belongs to another owner's limit.
    */
   putLimit(limit: LimitRequest): Promise<void>
   /**
-   * Removes a limit. Returns whether it existed. A limit that is added again, with the same id, unit and period, goes on
-   * counting in its period.
+   * Removes a limit. Returns whether it existed. If it is added again with the same id, unit and period, it continues
+   * to count in its period.
    */
   removeLimit(id: string): Promise<boolean>
   /** Lists limits by id. For the next page, pass the last id as `after`. */
@@ -168,7 +168,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
   }
 }
 
-/** Returns the change to report. Those of accounts and apps concern any number of credentials. */
+/** Returns the change to report. Limits of accounts and apps concern any number of credentials. */
 function changeOf(database: SqlDatabase, of: LimitOwner, ownerId: string): Statement {
   return database.change('credentials', of === 'credential' ? ownerId : undefined)
 }

@@ -41,7 +41,7 @@ export interface Discrepancy {
   /** In 10^-9 credit or, for a limit of requests or tokens, a number of them. */
   readonly found: Credits
   readonly expected: Credits
-  /** The fault and its remedy, for an operator. */
+  /** The fault and its remedy, in words for an operator. */
   readonly message: string
 }
 
@@ -187,7 +187,7 @@ function toDiscrepancy(row: Row): Discrepancy {
   }
 }
 
-/** Limits of requests and tokens are no credits. */
+/** Limits of requests and tokens are not in credits. */
 function shownAmount(what: Discrepancy['what'], id: string, amount: bigint): string {
   return what.startsWith('limit-') && !CREDITS_BUCKET_PATTERN.test(id)
     ? String(amount)

@@ -2,16 +2,16 @@ import type { OauthModel } from '../contracts/index.js'
 import type { Settings } from './model/options.js'
 import type { OidcAdapter, OidcModule } from './oidc-provider.js'
 
-/** How long after its use a refresh token still gives another pair: replies get lost, and tabs refresh at once. */
+/** How long after its first use a refresh token still gives another pair: replies get lost, and tabs refresh at once. */
 const REUSE_MS = 10_000
 const MAX_APP_ID_CHARS = 256
 
-/** Returns the library's adapter factory: its rows are those of the store, and its grants are connections. */
+/** Returns the library's adapter factory. Its rows are those of the store, and its grants are connections. */
 export function createAdapters(
   { Provider, errors }: OidcModule,
   { emit, router, store, url }: Settings,
 ): (model: string) => OidcAdapter {
-  /** Ends a connection because a token of it was presented again, or because its app revokes it. */
+  /** Ends a connection because one of its tokens was presented again, or because its app revokes it. */
   async function endConnection(id: string, token: 'code' | 'refresh-token'): Promise<void> {
     const isRevocation = Provider.ctx?.oidc?.route === 'revocation'
     const ended = await store.endConnection(id, isRevocation ? 'revoked' : 'replayed')
@@ -74,11 +74,11 @@ export function createAdapters(
   const clients: Partial<OidcAdapter> = {
     async find(id) {
       const app = mayBeAppId(id) ? await store.findApp(id) : undefined
-      // A suspended app is still known. Its connections are not found, so that refreshing is an `invalid_grant`.
+      // A suspended app is still known. Its connections are not found, so a refresh fails with `invalid_grant`.
       if (app === undefined || app.redirectUris.length === 0) return undefined
       return {
         client_id: app.id,
-        // Only these may have a loopback redirect with any port.
+        // Only native apps may have a loopback redirect with any port.
         application_type: 'native',
         token_endpoint_auth_method: 'none',
         grant_types: ['authorization_code', 'refresh_token'],
@@ -95,13 +95,13 @@ export function createAdapters(
     AuthorizationCode: rows('AuthorizationCode', 0, 'code'),
     RefreshToken: rows('RefreshToken', REUSE_MS, 'refresh-token'),
     Interaction: rows('Interaction', 0, 'code'),
-    // The host says who the user is, at each request, so the library's own session is never kept.
+    // The host identifies the user at each request, so the library's own session is never kept.
     Session: {},
   }
 
   function rows(model: OauthModel, reuseMs: number, token: 'code' | 'refresh-token'): Partial<OidcAdapter> {
     return {
-      // Ids are kept as digests alone, and `returnTo` contains that of an open request.
+      // Ids are stored only as digests, and `returnTo` contains the id of an open request.
       async upsert(id, { jti: _, consumed: __, returnTo: ___, ...payload }, expiresInSeconds) {
         const { grantId } = payload
         await store.putOauth({
@@ -146,7 +146,7 @@ export function createAdapters(
   return (model) => ({ ...NOTHING, ...byModel[model] })
 }
 
-/** Tokens and codes need no revocation of their own: those of a connection that has ended are refused. */
+/** Tokens and codes are not revoked individually: those of an ended connection are refused. */
 const NOTHING: OidcAdapter = {
   upsert: async () => undefined,
   find: async () => undefined,
@@ -157,7 +157,7 @@ const NOTHING: OidcAdapter = {
   revokeByGrantId: async () => undefined,
 }
 
-/** Whether an app may have this id, so that what no database stores is not looked up. */
+/** Whether an app may have this id. Ids that no database can store are not looked up. */
 export function mayBeAppId(id: string): boolean {
   return id.length <= MAX_APP_ID_CHARS && !/\p{Cc}/u.test(id)
 }

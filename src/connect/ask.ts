@@ -27,7 +27,7 @@ interface Asked {
   readonly terms: Terms
 }
 
-/** `GET /ask/:uid`: the page, or straight on if there is nothing to ask. */
+/** `GET /ask/:uid`: shows the page, or skips it if there is nothing to ask. */
 export async function ask(services: Services, visit: Visit, id: string): Promise<void> {
   const asked = await findAsked(services, visit, id)
   if (asked === undefined) return
@@ -42,7 +42,7 @@ export async function ask(services: Services, visit: Visit, id: string): Promise
   else if (await isFirstAnswer(services, visit, asked)) await connect(services, visit, asked, false)
 }
 
-/** `POST /ask/:uid`: the answer. */
+/** `POST /ask/:uid`: processes the answer. */
 export async function answer(services: Services, visit: Visit, id: string): Promise<void> {
   const { addresses, limits, settings } = services
   if (!isOwnPage(visit.req, addresses.origin)) {
@@ -62,7 +62,7 @@ export async function answer(services: Services, visit: Visit, id: string): Prom
   else await deny(services, visit, asked)
 }
 
-/** Returns the request, its user and its app. Otherwise answers the visit: with a login, a new start or an error. */
+/** Returns the request, its user and its app. Otherwise answers the visit with a login, a new start or an error. */
 async function findAsked(services: Services, visit: Visit, id: string): Promise<Asked | undefined> {
   const { library, settings } = services
   const request = await library.findRequest(visit.req, visit.res, id)
@@ -76,12 +76,12 @@ async function findAsked(services: Services, visit: Visit, id: string): Promise<
   const app = await findConnectable(services, visit, request, user)
   if (app === undefined) return undefined
   const grant = await settings.store.findGrant(user.account, appId)
-  // The terms of a grant are those of all its devices, so this one must not take scopes from the others.
+  // The terms of a grant apply to all its devices, so this device must not remove scopes from the others.
   const scopes = new Set([...scope.split(' '), ...(grant?.scopes ?? [])])
   return { request, user, app, redirectUri, grant, terms: termsOf(app, [...scopes], settings) }
 }
 
-/** Everything that the answer is about. */
+/** Returns everything that the answer refers to. */
 function shownBy({ app, redirectUri, request, terms, user }: Asked): unknown {
   const { id, logo, owner, site, state } = app
   return [request.uid, user.account, id, nameOf(app), logo?.hash, owner, site, state, redirectUri, terms]
@@ -156,7 +156,10 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
   else await connect(services, visit, asked, true)
 }
 
-/** Of several answers to one page at once, such as of two clicks, only the first one counts: each would add a device. */
+/**
+ * If a page is answered more than once, for example by two clicks, only the first answer counts. Each would add a
+ * device.
+ */
 async function isFirstAnswer(services: Services, visit: Visit, { request }: Asked): Promise<boolean> {
   const consumption = await services.settings.store.consumeOauth('Interaction', request.uid)
   if (consumption?.first === true) return true
@@ -164,7 +167,7 @@ async function isFirstAnswer(services: Services, visit: Visit, { request }: Aske
   return false
 }
 
-/** Adds a connection to the user's grant, and sends the browser on to the code. */
+/** Adds a connection to the user's grant, and redirects the browser to receive the code. */
 async function connect(services: Services, visit: Visit, asked: Asked, wasAsked: boolean): Promise<void> {
   const { library, settings } = services
   const { app, user } = asked
@@ -215,7 +218,7 @@ function showSuspended(services: Services, visit: Visit): void {
   )
 }
 
-/** Stays with the grant, so that its user is bound by it on the host's other pages too. */
+/** Stored with the grant, so that it also binds its user on the host's other pages. */
 function ruleOf({ cap: { max, period: per, required, zone } }: Settings): CapRule {
   return {
     required,
@@ -246,5 +249,5 @@ function readCap(
   return { cap: { amount, per: cap.period, ...(cap.zone === undefined ? {} : { zone: cap.zone }) } }
 }
 
-/** The most that limits count: 64-bit integers of 10^-9 credit. */
+/** The largest amount that limits can count: 64-bit integers of 10^-9 credit. */
 const MAX_CAP = 1_000_000_000n * 1_000_000_000n

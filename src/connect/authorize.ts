@@ -22,7 +22,10 @@ import {
   type Visit,
 } from './services.js'
 
-/** The parameters that reach the library. Those of OpenID Connect do not, and unknown ones are ignored (RFC 6749, 3.1). */
+/**
+ * The parameters that reach the library. Those of OpenID Connect are removed, and unknown ones are ignored (RFC 6749,
+ * 3.1).
+ */
 const PASSED: readonly string[] = [
   'client_id',
   'response_type',
@@ -39,7 +42,7 @@ const PASSED: readonly string[] = [
   'registration',
 ]
 
-/** `GET /authorize`. Before the library sees a request, the app, its redirect URI and the user are known. */
+/** `GET /authorize`. The app, its redirect URI and the user are verified before the library sees the request. */
 export async function authorize(services: Services, visit: Visit): Promise<void> {
   const { limits, library, settings } = services
   const query = new URLSearchParams(visit.query)
@@ -63,7 +66,7 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
     signIn(services, visit)
     return
   }
-  // Nobody has reviewed the addresses of an app in test, so only its testers are sent there.
+  // Nobody has reviewed the addresses of an app in test mode, so only its testers are sent there.
   if (user === undefined ? app.state === 'test' : !mayConnect(app, user.account)) {
     showError(
       services,
@@ -78,7 +81,7 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
   const passed = passedParameters(query)
   if (user !== undefined) {
     passed.set(ACCOUNT_PARAMETER, user.account)
-    // The page is not shown then, so the library need not know that it must not be.
+    // The page is not shown in this case, so the library need not be told to stay silent.
     if (isSilent && (await isSilentlyCovered(services, app, user, passed))) passed.delete('prompt')
   }
   await library.serve(visit.req, visit.res, {
@@ -88,7 +91,7 @@ export async function authorize(services: Services, visit: Visit): Promise<void>
   })
 }
 
-/** `GET /authorize/:uid`, where the browser goes after the page. */
+/** `GET /authorize/:uid`, where the browser continues after the page. */
 export async function resume(services: Services, visit: Visit, id: string): Promise<void> {
   const user = await userOrSignIn(services, visit)
   if (user === undefined) return
@@ -108,8 +111,9 @@ export async function resume(services: Services, visit: Visit, id: string): Prom
 }
 
 /**
- * Returns the app of an open request, as it is now. If its user can no longer connect it, or it has given up the redirect
- * URI since the request began, ends the request, shows an error and returns undefined: the code must not go there.
+ * Returns the app of an open request in its current state. If its user can no longer connect it, or it has removed the
+ * redirect URI since the request began, ends the request, shows an error and returns undefined: the code must not go
+ * there.
  */
 export async function findConnectable(
   services: Services,
@@ -128,9 +132,7 @@ export async function findConnectable(
   return undefined
 }
 
-/**
- * Throws an open request away if another account made it, and starts it again for this one. Returns whether it did.
- */
+/** Discards an open request that another account made, and restarts it for this account. Returns whether it did. */
 export async function restartIfOther(
   { addresses, library }: Services,
   { req, res }: Visit,
@@ -147,7 +149,10 @@ export async function restartIfOther(
   return true
 }
 
-/** Returns the app if the request names one, and a redirect URI of it. Otherwise shows an error: it is unsafe to go back. */
+/**
+ * Returns the app if the request names one and one of its redirect URIs. Otherwise shows an error, because redirecting
+ * would be unsafe.
+ */
 async function findApp(
   services: Services,
   visit: Visit,
@@ -180,7 +185,7 @@ async function findApp(
   return undefined
 }
 
-/** Sends the browser back to the app with an error. The redirect URI of the request is known to be the app's. */
+/** Redirects the browser to the app with an error. The redirect URI is known to be the app's. */
 function goBack(
   { settings }: Services,
   { req, res }: Visit,
@@ -220,7 +225,7 @@ function passedParameters(query: URLSearchParams): URLSearchParams {
   const scopes = query.getAll('scope')
   if (scopes.length < 2) passed.set('scope', requestedScopes(scopes[0]))
   else for (const scope of scopes) passed.append('scope', scope)
-  // The library would send its refusal in the way that was asked for, such as in a fragment, even if only `query` exists.
+  // The library would send its refusal in the requested way, such as in a fragment, even if only `query` is supported.
   for (const [name, supported] of [
     ['response_mode', 'query'],
     ['response_type', 'code'],

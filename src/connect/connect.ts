@@ -21,15 +21,15 @@ import { callTokenEndpoint } from './tokens.js'
 /** Middleware for Express, Connect and bare `http`. */
 export interface Connect {
   /**
-   * Answers every request under `url` and those for metadata, and calls `next` for all others. Returns nothing and never
-   * throws.
+   * Answers every request under `url` and those for metadata, and calls `next` for all others. Returns nothing and
+   * never throws.
    */
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void
   /** Loads the library, and waits until the stores are up to date, as the first request does. */
   readonly ready: Promise<void>
   /** The address of the router's metadata, for `createCompatRouter({ resourceMetadata })`. */
   readonly resourceMetadata: string
-  /** Ends the sweep of expired rows. It does not close the stores. */
+  /** Stops the sweep of expired rows. Does not close the stores. */
   close(): Promise<void>
 }
 
@@ -41,10 +41,10 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 const ANYONE = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
 
 /**
- * Creates an OAuth 2.1 authorization server, with which users of the host connect apps that spend their credits.
+ * Creates an OAuth 2.1 authorization server with which a host's users connect apps that spend their credits.
  *
  * Mount it at the root of the host: `app.use(createConnect({ url: 'https://host.example/connect', … }))`. It needs the
- * package `oidc-provider`. Throws a `TypeError` that names the missing or wrong option.
+ * package `oidc-provider`. Throws a `TypeError` that names the missing or invalid option.
  */
 export function createConnect(options: ConnectOptions): Connect {
   const settings = checkOptions(options)
@@ -61,7 +61,7 @@ export function createConnect(options: ConnectOptions): Connect {
     tokens: new RateLimit(rates.tokens, now),
     unknownTokens: new RateLimit(rates.unknownTokens, now),
   }
-  /** The newest open requests of each account. */
+  /** The latest open requests of each account. */
   const open = new LRUCache<string, readonly string[]>({ max: 10_000 })
   let started: Promise<Services> | undefined
   let isClosed = false
@@ -125,7 +125,7 @@ export function createConnect(options: ConnectOptions): Connect {
     }
     const parts = await services()
     const [, name = '', id, ...rest] = path.split('/')
-    // Other ids do not exist, and a login must not be given a path with `..` or `\\` to return to.
+    // Other ids do not exist, and a login must not be given a return path with `..` or `\\`.
     const isNested = id !== undefined && REQUEST_ID.test(id) && rest.length === 0
     if (method === 'GET' && path === '/authorize') await authorize(parts, visit)
     else if (method === 'GET' && name === 'authorize' && isNested) await resume(parts, visit, id)

@@ -20,7 +20,7 @@ import { seal } from './seal.js'
 const MINUTE = 60
 const DAY = 24 * 60 * MINUTE
 const ACCESS_TOKEN_SECONDS = 60 * MINUTE
-/** A connection that does not refresh for so long has ended. */
+/** A connection that does not refresh for this long has ended. */
 const REFRESH_TOKEN_SECONDS = 90 * DAY
 export const REQUEST_SECONDS = 30 * MINUTE
 
@@ -30,7 +30,7 @@ const COOKIES = {
   resume: 'connect_resume',
 } as const
 
-/** The parameter in which an open request keeps the account that made it. Clients cannot set it. */
+/** The parameter in which an open request stores the account that made it. Clients cannot set it. */
 export const ACCOUNT_PARAMETER = 'connect_account'
 
 export interface ErrorPage {
@@ -38,16 +38,16 @@ export interface ErrorPage {
   readonly body: string
 }
 
-/** The authorization server of the library, behind the few things that Connect does with it. */
+/** The library's authorization server, reduced to what Connect uses of it. */
 export interface Library {
-  /** Lets the library answer. */
+  /** Lets the library answer the request. */
   serve(req: IncomingMessage, res: ServerResponse, request: LibraryRequest): Promise<void>
-  /** Returns the open request that a page belongs to, if its cookie came with this request. */
+  /** Returns the open request that a page belongs to, if its cookie came with this HTTP request. */
   findRequest(req: IncomingMessage, res: ServerResponse, id: string): Promise<Interaction | undefined>
-  /** Returns the open request whose page has been answered, if its cookie came with this request. */
+  /** Returns the open request whose page has been answered, if its cookie came with this HTTP request. */
   findAnswered(req: IncomingMessage, id: string): Promise<Interaction | undefined>
   destroyRequest(id: string): Promise<void>
-  /** Ends the page of an open request. Returns the address to which the browser must go on. */
+  /** Completes an open request. Returns the address to which the browser must continue. */
   finish(req: IncomingMessage, res: ServerResponse, result: FinishedRequest): Promise<string>
 }
 
@@ -130,7 +130,7 @@ function configuration(
   }
   return {
     adapter: createAdapters(module, settings),
-    // Scopes that were named here as well would be asked for twice.
+    // Scopes that are also listed here would be requested twice.
     scopes: [],
     clientAuthMethods: settings.introspect.length === 0 ? ['none'] : ['none', 'client_secret_basic'],
     clients: settings.introspect.map(({ id, secret }) => ({
@@ -141,7 +141,7 @@ function configuration(
       response_types: [],
       redirect_uris: [],
     })),
-    // The library needs a key, although nothing is signed with it.
+    // The library needs a key although nothing is signed with it.
     jwks: { keys: [throwawayKey()] },
     clientDefaults: {
       id_token_signed_response_alg: 'ES256',
@@ -251,7 +251,7 @@ function throwawayKey(): object {
   return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }
 }
 
-/** Tokens look like those that administration issues. The library documents no option for it. */
+/** Makes tokens look like those that the admin functions issue. The library documents no option for this. */
 function prefixTokens(provider: OidcProvider): void {
   provider.AccessToken.prototype.generateTokenId = function generateTokenId() {
     this.format = 'opaque'
@@ -260,7 +260,7 @@ function prefixTokens(provider: OidcProvider): void {
   provider.RefreshToken.prototype.generateTokenId = () => createToken('refresh-token')
 }
 
-/** The library's session is never kept, so its cookie would only be noise. */
+/** Hides the cookie of the library's session, which is never kept. */
 async function hideSession(context: OidcContext, next: () => Promise<void>): Promise<void> {
   await next()
   const cookies = context.response.get('set-cookie')
@@ -270,7 +270,7 @@ async function hideSession(context: OidcContext, next: () => Promise<void>): Pro
   else context.response.set('set-cookie', others)
 }
 
-/** An app and a resource server know a user by a digest of account and app, never by the account. */
+/** An app and a resource server identify a user by a digest of account and app, never by the account. */
 function hideAccounts(secrets: readonly string[]) {
   return async (context: OidcContext, next: () => Promise<void>): Promise<void> => {
     await next()
@@ -281,7 +281,10 @@ function hideAccounts(secrets: readonly string[]) {
   }
 }
 
-/** Whether a page with this origin is the app's: it is where one of its redirect URIs leads, on any port of loopback. */
+/**
+ * Whether a page with this origin belongs to the app: one of its redirect URIs leads there, on any port if it is on
+ * loopback.
+ */
 function isOriginOf(uri: string, origin: string): boolean {
   const own = new URL(uri)
   if (own.origin === origin) return true

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
-/** The parts of the package `oidc-provider` that are used here. It has no types of its own. */
+/** The parts of the package `oidc-provider` that are used here. The package has no types of its own. */
 export interface OidcModule {
   readonly Provider: (new (
     issuer: string,
@@ -41,7 +41,7 @@ interface TokenClass {
   readonly prototype: { format?: string; generateTokenId(): string }
 }
 
-/** A context of Koa, and the library's part of it. */
+/** A Koa context with the library's additions. */
 export interface OidcContext {
   status: number
   type: string
@@ -64,9 +64,9 @@ export interface OidcClient {
   readonly redirectUris: readonly string[]
 }
 
-/** An error as the library's events have it. */
+/** An error as in the library's events. */
 export interface OidcError extends Error {
-  /** The error of OAuth if `expose` is set. */
+  /** The OAuth error if `expose` is set. */
   readonly message: string
   readonly expose?: boolean
   readonly error_description?: string
@@ -80,7 +80,7 @@ export interface Interaction {
   destroy(): Promise<void>
 }
 
-/** What the library calls to keep its rows. */
+/** The functions that the library calls to keep its rows. */
 export interface OidcAdapter {
   upsert(id: string, payload: Payload, expiresInSeconds: number): Promise<void>
   find(id: string): Promise<Payload | undefined>

@@ -17,7 +17,8 @@ export async function readForm(req: ConnectRequest): Promise<URLSearchParams | u
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(body)) {
     for (const one of Array.isArray(value) ? value : [value]) {
-      // Some parsers make objects of names with brackets, and an object may have a `toString` that is no function.
+      // Some parsers create objects from names with brackets, and an object may have a `toString` that is not a
+      // function.
       if (typeof one !== 'string') return undefined
       form.append(name, one)
     }
@@ -29,11 +30,11 @@ function parse(bytes: Buffer | string | undefined): URLSearchParams | undefined 
   return bytes === undefined ? undefined : new URLSearchParams(bytes.toString())
 }
 
-/** Returns the bytes of a body, or undefined if it is too long or ends too early. */
+/** Returns the bytes of a body. Undefined if it is too long or ends too early. */
 function collect(req: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = []
   let bytes = 0
-  // Not `for await`: leaving its loop early would destroy the socket before the refusal is written.
+  // Not `for await`: leaving the loop early would destroy the socket before the refusal is written.
   return new Promise((resolve) => {
     req.on('data', (part: Buffer) => {
       bytes += part.length
@@ -46,7 +47,7 @@ function collect(req: IncomingMessage): Promise<Buffer | undefined> {
   })
 }
 
-/** Returns a parameter that is given more than once, which only `resource` may be (RFC 6749, 3.1 and 3.2; RFC 8707, 2). */
+/** Returns a parameter that occurs more than once, which only `resource` may do (RFC 6749, 3.1 and 3.2; RFC 8707, 2). */
 export function doubledParameter(parameters: URLSearchParams): string | undefined {
   const seen = new Set<string>()
   for (const name of parameters.keys()) {
@@ -69,13 +70,13 @@ export interface LibraryRequest {
   /** Under the mount, with its query. */
   readonly path: string
   readonly form?: URLSearchParams
-  /** What an error is rendered as. */
+  /** The format of an error. */
   readonly accept: 'text/html' | 'application/json'
 }
 
 /**
- * Makes the request that the library sees. Its address is that of the options, whatever host, proxy or mount it came
- * through, and it has only those cookies that are Connect's.
+ * Creates the request that the library sees. Its address comes from the options, whatever host, proxy or mount it came
+ * through, and it has only Connect's own cookies.
  */
 export function libraryRequest(
   req: IncomingMessage,
@@ -102,7 +103,7 @@ export function libraryRequest(
   }) as unknown as IncomingMessage
 }
 
-/** Whether a form was sent by a page of ours, as far as the browser says. */
+/** Whether, according to the browser, a form was sent by one of Connect's own pages. */
 export function isOwnPage({ headers }: IncomingMessage, origin: string): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return false
@@ -145,7 +146,7 @@ export function sendJson(
   )
 }
 
-/** Sends a browser to an address with GET, whatever it has sent. */
+/** Redirects a browser with GET, whatever method it used. */
 export function redirect(req: IncomingMessage, res: ServerResponse, location: string): void {
   send(req, res, 303, { location, 'referrer-policy': 'no-referrer' })
 }

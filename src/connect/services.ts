@@ -7,7 +7,7 @@ import { type Frame, pageHeaders } from './pages/page.js'
 import type { RateLimit } from './rate-limit.js'
 import { redirect, send, sendJson } from './requests.js'
 
-/** What the endpoints share. */
+/** The parts that all endpoints share. */
 export interface Services {
   readonly settings: Settings
   readonly addresses: Addresses
@@ -16,11 +16,11 @@ export interface Services {
   readonly limits: RateLimits
 }
 
-/** All of them count in this process. */
+/** All of them count only in this process. */
 export interface RateLimits {
   /** By account. */
   readonly authorizations: RateLimit
-  /** Authorizations by nobody who is signed in, by address. */
+  /** Authorizations without a signed-in user, by address. */
   readonly strangers: RateLimit
   /** By account. */
   readonly answers: RateLimit
@@ -30,7 +30,7 @@ export interface RateLimits {
   readonly unknownTokens: RateLimit
 }
 
-/** One request, with the part of its path under the mount. */
+/** One request, with the part of its path below the mount. */
 export interface Visit {
   readonly req: IncomingMessage
   readonly res: ServerResponse
@@ -60,8 +60,8 @@ export function showExpired(services: Services, visit: Visit): void {
 }
 
 /**
- * Returns the user of a request. If there is none, sends the browser to the host's login and from there back here. After a
- * form, it shows a link instead: the login may be on another origin, to which the page's policy lets no form lead.
+ * Returns the user of a request. Without one, sends the browser to the host's login and from there back here. After a
+ * form, shows a link instead: the login may be on another origin, and the page's policy does not let forms lead there.
  */
 export async function userOrSignIn(services: Services, visit: Visit): Promise<ConnectUser | undefined> {
   const user = await findUser(services, visit)
@@ -84,7 +84,7 @@ function addressOf({ addresses }: Services, { path, query }: Visit): string {
   return addresses.mount + path + query
 }
 
-/** Returns the user who has signed in to the host. Throws a `TypeError` if the host returns anything else. */
+/** Returns the user who is signed in to the host. Throws a `TypeError` if the host returns anything else. */
 export async function findUser({ settings }: Services, { req }: Visit): Promise<ConnectUser | undefined> {
   const user = await settings.authenticate(req)
   if (user === undefined || user === null) return undefined
@@ -94,12 +94,12 @@ export async function findUser({ settings }: Services, { req }: Visit): Promise<
   return user
 }
 
-/** Returns the address of a client: that of the socket, unless the host knows better. */
+/** Returns a client's address: that of the socket, unless the host states another. */
 export function clientAddressOf({ clientAddress }: Settings, req: IncomingMessage): string {
   return clientAddress?.(req) ?? req.socket.remoteAddress ?? ''
 }
 
-/** Counts a request of a person, and shows an error if there were too many. Returns whether it may go on. */
+/** Counts a person's request, and shows an error if there were too many. Returns whether it may continue. */
 export function mayGoOn(
   services: Services,
   visit: Visit,

@@ -41,7 +41,7 @@ export async function callTokenEndpoint(
 }
 
 /**
- * Counts a request, and returns the seconds to wait if there were too many. A server of an app refreshes the tokens of all its
+ * Counts a request. Returns the seconds to wait if there were too many. An app's server refreshes the tokens of all its
  * users from one address, and strangers share addresses too, so the address counts only if the token does not exist.
  */
 async function takeRate(
@@ -62,7 +62,7 @@ interface Holder {
   readonly account: string
 }
 
-/** Returns the app and the user of the code or token in a form, or undefined if it does not exist. */
+/** Returns the app and the user of the code or token in a form. Undefined if it does not exist. */
 async function findHolder(
   store: Services['settings']['store'],
   where: TokenEndpoint,

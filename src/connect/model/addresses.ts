@@ -1,4 +1,4 @@
-/** All addresses, computed from the options alone: never from `Host` or `X-Forwarded-*`. */
+/** All addresses, derived only from the options, never from `Host` or `X-Forwarded-*`. */
 export interface Addresses {
   readonly issuer: string
   readonly origin: string
@@ -9,7 +9,7 @@ export interface Addresses {
   readonly revoke: string
   readonly introspect: string
   readonly router: string
-  /** Where RFC 9728 puts the metadata of the router. */
+  /** The address of the router's metadata according to RFC 9728. */
   readonly resourceMetadata: string
   /** The paths at which clients look for each document. */
   readonly serverMetadataPaths: readonly string[]

@@ -1,12 +1,12 @@
 import type { ConnectGrant } from '../../contracts/connect.js'
 import type { Settings } from './options.js'
 
-/** One of the ends of an app's access that a user can choose. */
+/** An expiry of an app's access that a user can choose. */
 export interface EndChoice {
   /** The value in the form of the page. */
   readonly value: string
   readonly text: string
-  /** Milliseconds since the Unix epoch. Absent if the access does not end. */
+  /** Milliseconds since the Unix epoch. Absent if the access does not expire. */
   readonly endsAt?: number
 }
 
@@ -14,7 +14,10 @@ const DAY_MS = 86_400_000
 const DAYS = [1, 7, 30, 90, 365]
 const NO_END = 'none'
 
-/** Returns the ends that a user can choose now: that of the present grant, days, and no end if the host allows it. */
+/**
+ * Returns the choices that a user has now: the expiry of the current grant, numbers of days, and no expiry if the host
+ * allows it.
+ */
 export function endChoices(
   { cap, end }: Settings,
   grant: ConnectGrant | undefined,
@@ -43,8 +46,8 @@ export function endChoices(
 }
 
 /**
- * Returns the choice that the page makes in advance: for a new app the host's suggestion, and otherwise the present end. It
- * is undefined if the access has ended, since any choice would be a later end than the user has agreed to.
+ * Returns the choice that the page preselects: the host's suggestion for a new app, and otherwise the current expiry.
+ * Undefined if the access has expired, since any choice would be later than the user has agreed to.
  */
 export function preselectedEnd(
   { end }: Settings,

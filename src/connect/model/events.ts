@@ -1,4 +1,4 @@
-/** What happened in Connect. It contains ids of rows, never a token, code, cookie or address of a client. */
+/** An event in Connect. It contains ids of rows, but no token, code, cookie or address of a client. */
 export type ConnectEvent =
   | AppConnected
   | AppDenied
@@ -9,14 +9,14 @@ export type ConnectEvent =
   | RateLimited
   | ConnectFault
 
-/** A user has connected an app on one more device, with or without the page. */
+/** A user has connected an app on another device, with or without the page. */
 export interface AppConnected {
   readonly type: 'app-connected'
   readonly account: string
   readonly appId: string
   readonly credentialId: string
   readonly connectionId: string
-  /** Whether the user has just approved on the page. Otherwise the earlier consent covered the request. */
+  /** Whether the user has just approved on the page. Otherwise an earlier consent covered the request. */
   readonly asked: boolean
 }
 
@@ -33,7 +33,7 @@ export interface ConnectionEnded {
   readonly connectionId: string
 }
 
-/** A code or a refresh token was presented again. All tokens of its connection are revoked. */
+/** A code or a refresh token was used again. All tokens of its connection are revoked. */
 export interface TokenReused {
   readonly type: 'token-reused'
   readonly connectionId: string
@@ -41,8 +41,8 @@ export interface TokenReused {
 }
 
 /**
- * A refresh token was presented again within 10 seconds of its first use, and gave another pair. That happens if a reply was
- * lost or two tabs refresh at once; if it happens again and again, somebody may use a copy of the token.
+ * A refresh token was used again within 10 seconds of its first use, and gave another pair. That happens if a reply was
+ * lost or two tabs refresh at once. If it happens repeatedly, somebody may be using a copy of the token.
  */
 export interface TokenReusedInGrace {
   readonly type: 'token-reused-in-grace'
@@ -51,7 +51,7 @@ export interface TokenReusedInGrace {
   readonly msAgo: number
 }
 
-/** A request was refused, with an error of OAuth. */
+/** A request was refused with an OAuth error. */
 export interface AuthorizationRefused {
   readonly type: 'connect-refused'
   readonly where: 'authorize' | 'token' | 'revoke' | 'introspect' | 'ask'
@@ -66,7 +66,7 @@ export interface RateLimited {
   readonly where: 'authorize' | 'token' | 'revoke' | 'introspect' | 'ask'
 }
 
-/** Something broke. The user or the app was answered with 500 or 503. */
+/** A fault occurred. The user or the app was answered with 500 or 503. */
 export interface ConnectFault {
   readonly type: 'connect-fault'
   readonly where: string

@@ -17,25 +17,28 @@ export interface ConnectUser {
 export interface ConnectOptions {
   /** The issuer, and the address of all pages: `https://host.example/connect`. `http` only on loopback. */
   readonly url: string
-  /** The router's public address, for which all tokens are: `https://host.example/compat/v1`. */
+  /** The router's public address, which all tokens are for: `https://host.example/compat/v1`. */
   readonly router: string
   /** `postgresStores(…)` or `sqliteStores(…)`. */
   readonly stores: ConnectStores
-  /** Returns the user who has signed in to the host, or undefined. Called several times in one authorization. */
+  /** Returns the user who is signed in to the host, or undefined. Called several times in one authorization. */
   readonly authenticate: (req: IncomingMessage) => Awaitable<ConnectUser | undefined | null>
   /**
-   * Returns the address of the host's login page. `returnTo` is a path under `url` on its origin, with a query. Return there
-   * after the login, and refuse all other targets.
+   * Returns the address of the host's login page. `returnTo` is a path under `url` on its origin, with a query.
+   * Redirect there after the login, and refuse all other targets.
    */
   readonly signIn: (returnTo: string) => string
-  /** Of 32 bytes or more each, the same in all processes. The first one signs cookies and forms; all of them verify. */
+  /**
+   * Secrets of at least 32 bytes each, the same in all processes. The first one signs cookies and forms, and all of
+   * them verify.
+   */
   readonly secrets: readonly string[]
   readonly host: ConnectHost
   readonly cap: ConnectCap
   readonly end?: ConnectEnd
-  /** The highest markup of any app, whatever it asks for. */
+  /** The highest markup that any app may have. */
   readonly markup?: { readonly max?: Markup }
-  /** Returns the client's address if a proxy is in front of the host. The address of the socket by default. */
+  /** Returns the client's address if there is a proxy in front of the host. Defaults to the address of the socket. */
   readonly clientAddress?: (req: IncomingMessage) => string | undefined
   /** Resource servers that may introspect all tokens, with HTTP Basic. An app may introspect its own. */
   readonly introspect?: readonly { readonly id: string; readonly secret: string }[]
@@ -48,12 +51,12 @@ export interface ConnectOptions {
 /** The stores that Connect uses, as durable stores have them. */
 export interface ConnectStores {
   readonly connect: ConnectStore
-  /** For the names and prices of models. */
+  /** Provides the names and prices of models. */
   readonly catalogue: CatalogueStore
   ready(): Promise<void>
 }
 
-/** The host, as its pages show it. */
+/** How the pages show the host. */
 export interface ConnectHost {
   readonly name: string
   /** The bytes of a PNG, JPEG or WebP file. */
@@ -66,7 +69,7 @@ export interface ConnectHost {
   readonly credits?: string
 }
 
-/** The budget that a user gives an app. It counts all that the user pays for the app's calls, markup included. */
+/** The budget that a user gives an app. It covers everything that the user pays for the app's calls, including markup. */
 export interface ConnectCap {
   /** Prefilled, unless the app suggests less. A decimal string of credits. */
   readonly suggested: string
@@ -79,28 +82,28 @@ export interface ConnectCap {
   readonly required?: boolean
 }
 
-/** Requests within a minute, in each process. Those beyond them get 429 with `retry-after`. */
+/** Requests per minute in each process. Further ones get a 429 with `retry-after`. */
 export interface ConnectRates {
-  /** Authorizations of an account; 30 by default. */
+  /** Authorizations per account. 30 by default. */
   readonly authorizations?: number
-  /** Authorizations of an address if nobody is signed in; 60 by default. */
+  /** Authorizations per address if nobody is signed in. 60 by default. */
   readonly strangers?: number
-  /** Answers of an account on the consent page; 10 by default. */
+  /** Answers per account on the consent page. 10 by default. */
   readonly answers?: number
   /**
-   * Requests of an app with the codes and tokens of one user to the endpoints for tokens, revocation and introspection;
-   * 60 by default. Introspections of unknown tokens count by address.
+   * Requests per app and user with codes and tokens to the endpoints for tokens, revocation and introspection. 60 by
+   * default. Introspections of unknown tokens count by address.
    */
   readonly tokens?: number
-  /** Requests of an address with codes and tokens that do not exist; 20 by default. They stop no others. */
+  /** Requests per address with codes and tokens that do not exist. 20 by default. They do not slow down other requests. */
   readonly unknownTokens?: number
 }
 
-/** The end of a connected app's access. */
+/** The expiry of a connected app's access. */
 export interface ConnectEnd {
-  /** Preselected. By default, the longest that is allowed. */
+  /** Preselected. Defaults to the longest that is allowed. */
   readonly suggestedDays?: number
-  /** Without it, users may choose that access does not end. */
+  /** If absent, users may choose that access does not expire. */
   readonly maxDays?: number
 }
 
@@ -199,7 +202,7 @@ function isLong(secret: unknown): boolean {
   return typeof secret === 'string' && Buffer.byteLength(secret) >= MIN_SECRET_BYTES
 }
 
-/** An https address, or http on loopback, in its normal form and without a slash at the end. */
+/** Parses an https address, or http on loopback, in its normal form and without a trailing slash. */
 function checkAddress(name: string, text: unknown): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACKS.includes(url.hostname))

@@ -7,17 +7,17 @@ import { exceedsMarkup } from '../../rules/markups.js'
 import type { Settings } from './options.js'
 import { SCOPES } from './scopes.js'
 
-/** What a user is asked to agree to. */
+/** The terms that a user is asked to accept. */
 export interface Terms {
   readonly scopes: readonly string[]
   readonly models: readonly string[]
   readonly markup: Markup
 }
 
-/** The call of the example on the page. */
+/** The call in the example on the page. */
 export const TYPICAL_USAGE = { ...NO_USAGE, prompt: 1_000, completion: 500 }
 
-/** A typical call of the dearest model, in credits, as it would be charged. */
+/** A typical call of the most expensive model, in credits, as it would be charged. */
 export interface Example {
   readonly model: string
   readonly base: bigint
@@ -34,7 +34,7 @@ export function termsOf(app: ConnectApp, scopes: readonly string[], { maxMarkup 
   }
 }
 
-/** Whether a user has agreed to all of this before, so that there is nothing to ask. */
+/** Whether a user has already agreed to all of this, so that there is nothing to ask. */
 export function isCovered(terms: Terms, grant: ConnectGrant | undefined, { cap }: Settings): boolean {
   if (grant === undefined || (grant.endsAt !== undefined && grant.endsAt <= Date.now())) return false
   if (cap.required && grant.cap === undefined) return false
@@ -61,7 +61,7 @@ function markupOf({ basisPoints, flat }: MarkupTerms): Markup {
   return { basisPoints: Number(basisPoints), ...(flat === 0n ? {} : { flat: formatCredits(flat) }) }
 }
 
-/** Returns the catalogue's models among these, in their order. A model that the catalogue lacks is left out. */
+/** Returns the catalogue's models with these ids, in this order. Omits models that the catalogue lacks. */
 export async function modelsOf(catalogue: CatalogueStore, ids: readonly string[]): Promise<readonly Model[]> {
   const models = await catalogue.list({ requestId: 'connect', signal: new AbortController().signal })
   const byId = new Map(models.map((model) => [model.id, model]))
@@ -82,8 +82,9 @@ export function exampleOf(models: readonly Model[], markup: Markup): Example | u
 }
 
 /**
- * The cap that the page fills in: the present one, otherwise the smaller of the app's wish and the host's. A cap of a month
- * is no cap of a day: it would let an app spend thirty times as much, so it only bounds the others.
+ * Returns the cap that the page fills in: the current one, or otherwise the smaller of the app's suggestion and the
+ * host's. A monthly cap is not used as a daily one, which would let an app spend thirty times as much. It only bounds
+ * the other suggestions.
  */
 export function suggestedCap(app: ConnectApp, grant: ConnectGrant | undefined, { cap }: Settings): string {
   const present = grant?.cap

@@ -21,15 +21,15 @@ export interface Question {
   /** The live grant, if there is one. */
   readonly grant: ConnectGrant | undefined
   readonly spent: bigint
-  /** The answers that are filled in, as text. */
+  /** The prefilled answers, as text. */
   readonly cap: string
   readonly ends: readonly EndChoice[]
-  /** The value of the chosen end. Undefined if the user has to choose one. */
+  /** The value of the chosen expiry. Undefined if the user has to choose one. */
   readonly end: string | undefined
   readonly capFault: string | undefined
   /** Shown if the page had to be shown again. */
   readonly notice: string | undefined
-  /** The MAC of what is shown. */
+  /** The MAC of the terms on the page. */
   readonly seal: string
 }
 
@@ -74,7 +74,7 @@ export function nameOf({ id, name }: ConnectApp): string {
 function appPart({ mount }: Frame, { host }: Settings, { app, redirectUri }: Question): Html {
   const target = new URL(redirectUri)
   const shown = domainToUnicode(target.hostname)
-  // A program on the user's machine takes any port.
+  // A program on the user's machine may use any free port.
   const port = target.port === '' || isLoopbackRedirect(redirectUri) ? '' : `:${target.port}`
   const ascii = shown === '' || shown === target.hostname ? '' : ` (${target.hostname})`
   return html`<div class="app">${
@@ -112,7 +112,7 @@ function modelsPart({ models, terms }: Question): Html {
 <details><summary>${items.length - MODELS_SHOWN} more</summary><ul>${items.slice(MODELS_SHOWN)}</ul></details>`
 }
 
-/** Says in words what an app adds to the price of a call. */
+/** Returns what an app adds to the price of a call, in words. */
 export function priceText(name: string, { basisPoints, flat }: Markup, credits: string): string {
   const share = basisPoints === 0 ? undefined : `${basisPoints / 100} %`
   const each = flat === undefined || parseCredits(flat) === 0n ? undefined : `${flat} ${credits} per call`

@@ -2,12 +2,12 @@ import { html } from './html.js'
 import { type Frame, page } from './page.js'
 
 export interface ErrorDetails {
-  /** The error of OAuth. */
+  /** The OAuth error code. */
   readonly code?: string
   readonly link?: { readonly to: string; readonly text: string }
 }
 
-/** A page for a user who cannot be sent back to the app, because that would be unsafe. */
+/** Returns a page for a user who cannot be sent back to the app, because that would be unsafe. */
 export function errorPage(
   frame: Frame,
   title: string,

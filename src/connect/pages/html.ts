@@ -1,4 +1,4 @@
-/** Text that is HTML already. Everything else is escaped when it is put into a page. */
+/** Text that is already HTML. Everything else is escaped when it is put into a page. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -13,7 +13,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Makes HTML of a template. Its values are escaped, except those that are HTML; undefined and false are left out. */
+/** Creates HTML from a template. Values are escaped unless they are HTML. Undefined and false are omitted. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0]!
   for (const [index, part] of parts.entries()) text += partText(part) + strings[index + 1]!

@@ -5,7 +5,7 @@ import { STYLE } from './style.js'
 
 export const STYLE_HASH = hash('sha256', STYLE).slice(0, 16)
 
-/** The frame of all pages. */
+/** The parts that all pages share. */
 export interface Frame {
   readonly mount: string
   readonly host: Settings['host']
@@ -13,7 +13,7 @@ export interface Frame {
   readonly hostLogo: string | undefined
 }
 
-/** Makes a whole page. */
+/** Returns a whole page. */
 export function page(
   { host, hostLogo, mount }: Frame,
   title: string,
@@ -44,8 +44,9 @@ export function page(
 }
 
 /**
- * The headers of all pages. `formTarget` is the origin of a redirect that may follow the page's form: without it, Chromium
- * stops the redirect. `same-origin`, because with `no-referrer` browsers send `Origin: null` with the form.
+ * Returns the headers of all pages. `formTarget` is the origin of a redirect that may follow the page's form: without
+ * it, Chromium blocks the redirect. Uses `same-origin`, because with `no-referrer` browsers send `Origin: null` with
+ * the form.
  */
 export function pageHeaders(formTarget?: string): Readonly<Record<string, string>> {
   return {
@@ -67,7 +68,7 @@ export function pageHeaders(formTarget?: string): Readonly<Record<string, string
   }
 }
 
-/** Returns the source for `form-action` of a redirect URI. It has no syntax for the address `[::1]`. */
+/** Returns the `form-action` source for a redirect URI. The syntax cannot express the address `[::1]`. */
 export function formTargetOf(redirectUri: string): string {
   const { hostname, origin, protocol } = new URL(redirectUri)
   return hostname.startsWith('[') ? protocol : origin
