@@ -39,14 +39,14 @@ import { basePathSchema, creditsSchema, labelSchema, nameSchema } from './rules/
 export interface RouterOptions {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
-  /** With the methods of `LedgerLookUps`, there are `GET /key`, `/credits` and `/generation`. */
+  /** If it has the methods of `LedgerLookUps`, the router has `GET /key`, `/credits` and `/generation`. */
   readonly ledger: LedgerStore & Partial<LedgerLookUps>
   readonly providers: ProviderRegistry
   /** Opens the sealed provider keys of callers; `keyring()` creates one. If absent, such keys are refused. */
   readonly envelopes?: Envelopes
   /** A store alone is short for `{ store }`. */
   readonly idempotency?: IdempotencyOptions | IdempotencyStore
-  /** Keeps how calls ended, failures and refusals included. The latest 1,000 in memory by default. */
+  /** Keeps how calls ended, including failures and refusals. The latest 1,000 in memory by default. */
   readonly calls?: CallStore
   /** The ledger account that earns the base price. `'platform'` by default. */
   readonly platformAccount?: string
@@ -55,23 +55,23 @@ export interface RouterOptions {
   /** The fee for a call on the caller's own provider key. Nothing by default. */
   readonly byokFee?: ByokFeeOptions
   /**
-   * A sentence for callers who lack credits or have used up a budget, such as `'Top up at https://acme.example/credits.'`.
-   * The messages of 402 end with it.
+   * A sentence for callers who lack credits or have used up a budget, such as `'Top up at
+   * https://acme.example/credits.'`. It ends the messages of 402 errors.
    */
   readonly creditHelp?: string
   /** The mount path, if nothing strips it from `req.url`, as on a bare `http` server. */
   readonly basePath?: string
   /**
-   * The address of the metadata of the router as a protected resource (RFC 9728), such as `resourceMetadata` of
+   * The address of the router's metadata as a protected resource (RFC 9728), such as `resourceMetadata` of
    * `createConnect(…)`. It is named in `www-authenticate`, so that OAuth clients find the authorization server.
    */
   readonly resourceMetadata?: string
-  /** `false` turns `GET /openapi.json` off. */
+  /** `false` disables `GET /openapi.json`. */
   readonly openapi?: boolean
   /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
   readonly publicModels?: boolean
   readonly limits?: Partial<Limits>
-  /** What is kept of the replies of `POST /responses`. */
+  /** Which parts of the replies of `POST /responses` are kept. */
   readonly responses?: ResponsesOptions
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
   readonly admit?: Admit
@@ -86,7 +86,7 @@ export interface RouterOptions {
    */
   readonly onEvent?: ((event: RouterEvent) => unknown) | false
   /**
-   * The use of a caller's `traceparent` and `tracestate`. `'read'`: they are in `request-start` events, for spans.
+   * How to use a caller's `traceparent` and `tracestate`. `'read'`: they appear in `request-start` events, for spans.
    * `'forward'`: providers get them too. By default they are ignored.
    */
   readonly traceContext?: 'read' | 'forward'
@@ -104,13 +104,13 @@ export interface RouterOptions {
 /** The stores of a router in one object, such as {@link RouterOptions.credentials} and those of `sqliteStores(…)`. */
 export interface RouterStores
   extends Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'> {
-  /** Used unless `idempotency` of the options names a store. */
+  /** Used unless the option `idempotency` names a store. */
   readonly idempotency?: IdempotencyStore
-  /** Used unless `calls` of the options is a store. */
+  /** Used unless the option `calls` is a store. */
   readonly calls?: CallStore
 }
 
-/** The options of a router whose stores come in one object. A store that is also given alone replaces that of the object. */
+/** The options of a router whose stores come in one object. A store that is also given separately takes precedence. */
 export interface StoredRouterOptions
   extends Omit<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'>,
     Partial<Pick<RouterOptions, 'credentials' | 'catalogue' | 'ledger' | 'providers'>> {
@@ -131,7 +131,7 @@ export interface IdempotencyOptions {
 export interface ResponsesOptions {
   /**
    * How much of recent replies is kept in memory, so that a request can name their items by their ids. `false` keeps
-   * nothing: such a request gets 400.
+   * nothing, and such a request gets a 400.
    */
   readonly recall?: false | RecallOptions
 }
@@ -241,7 +241,7 @@ const responsesSchema = optionsSchema<ResponsesOptions>({
 
 const METADATA = 'a whole address, such as resourceMetadata of createConnect(…)'
 
-/** The options with each store in its place. */
+/** The options with each store in its own member. */
 interface PlacedOptions extends Omit<RouterOptions, 'idempotency'> {
   readonly stores?: RouterStores
   readonly idempotency?: IdempotencyOptions
@@ -327,7 +327,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
   })
 }
 
-/** Takes each store that is not given alone from `stores`. The schema refuses values that are not objects. */
+/** Takes each store that is not given separately from `stores`. The schema refuses values that are not objects. */
 function withStores(given: RouterOptions | StoredRouterOptions): unknown {
   if (!isObject(given)) return given
   const { stores }: Partial<StoredRouterOptions> = given
@@ -353,7 +353,7 @@ function asIdempotencyOptions(given: RouterOptions['idempotency']): IdempotencyO
   return typeof given === 'object' && given !== null && 'claim' in given ? { store: given } : given
 }
 
-/** A host without a listener sees at least its failures. */
+/** A host without a listener sees at least the failures. */
 function listener(onEvent: RouterOptions['onEvent'], clock: Clock): Pick<EngineOptions, 'emit' | 'heard'> {
   if (onEvent === false) return { emit: createEmitter(undefined, warn), heard: 'none' }
   if (onEvent !== undefined) return { emit: createEmitter(onEvent, warn), heard: 'all' }
@@ -380,7 +380,7 @@ function counters(
     return { counter, replyCounter: counter, upperCounter: counter }
   }
   return {
-    // Counting by kinds of characters takes longer. Under neverOverdraw the upper counter sizes the hold anyway.
+    // Counting by kinds of characters takes longer. Under neverOverdraw the upper counter determines the hold anyway.
     counter: neverOverdraw ? byteRatioCounter : createTextCounter(),
     replyCounter: byteRatioCounter,
     upperCounter: createByteCounter(),
@@ -392,7 +392,7 @@ function limits(given: Partial<Limits> = {}): Limits {
   return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
 }
 
-/** Returns how much is kept of recent replies, or undefined if nothing is. */
+/** Returns how much of recent replies is kept. Undefined if nothing is. */
 export function recallBounds({ recall = {} }: ResponsesOptions = {}): Required<RecallOptions> | undefined {
   if (recall === false) return undefined
   return { maxBytes: recall.maxBytes ?? 64 * MEBIBYTE, ttlMs: recall.ttlMs ?? HOUR_MS }

@@ -4,7 +4,7 @@ import { incidentOf } from './log-events.js'
 
 /** How long a failure of one kind is not printed again. */
 const PAUSE_MS = 10_000
-/** The kinds of failures whose pauses are remembered. */
+/** The number of kinds of failures whose pauses are remembered. */
 const KINDS = 100
 const HINT = ' Set onEvent to receive every event, or to false to print nothing.'
 
@@ -17,7 +17,7 @@ interface Printed {
 /**
  * Returns the `onEvent` of a router whose host has set none. It prints one line for each failure: a request that this
  * service or a provider failed, and each other event that a host should look into. A kind of failure is printed at most
- * once in ten seconds, then with the number of those that were not.
+ * once in ten seconds, then with the number of failures not printed.
  *
  * @param now returns milliseconds
  */
@@ -64,7 +64,7 @@ function failedRequest({ facts, operation, outcome, requestId, routing, status }
 function failedIncident(event: Exclude<RouterEvent, RequestEnd>): Failure | undefined {
   const incident = incidentOf(event)
   if (incident === undefined) return undefined
-  // The end of what was printed is printed too.
+  // The end of a printed problem is printed too.
   if (incident.level === 'info' && event.type !== 'route-restored') return undefined
   const where = placeOf(event)
   const error = 'error' in event && event.error !== undefined ? describe(event.error) : ''

@@ -23,19 +23,23 @@ export interface CompatRouter {
   ): void
   /** The number of charged calls in progress. */
   readonly inFlight: number
-  /** The number of holds of this router's calls that are neither settled nor released. A charge that is retried counts. */
+  /**
+   * The number of holds of this router's calls that are neither settled nor released, including those of charges that
+   * are being retried.
+   */
   readonly openHolds: number
   /** Returns the charged calls that have not ended, newest first, even if their credential is not known yet. */
   calls(): readonly CallInFlight[]
   /** Returns the recent health of each route that was called. */
   routes(): readonly RouteHealth[]
   /**
-   * Refuses new calls, waits at most `graceMs` (10 s by default) for those in progress, stops and charges the rest, and
-   * waits until every charge is posted or reported as failed. It does not close the stores and adapters of the host.
+   * Refuses new calls, waits at most `graceMs` (10 s by default) for running ones, stops and charges the rest, and
+   * waits until every charge is posted or reported as failed. Does not close the host's stores and adapters.
    *
-   * Of the calls in progress, `drained` ended by themselves and `aborted` were stopped. A repeat returns the same result.
-   * With `Infinity` it waits for as long as the calls take. Rejects with a `TypeError`, and closes nothing, if `graceMs`
-   * is not a number of at least 0 or another option is given. The signal name that a signal listener receives is ignored.
+   * Of the running calls, `drained` ended by themselves and `aborted` were stopped. A repeat returns the same result.
+   * With `Infinity` it waits for as long as the calls take. Rejects with a `TypeError`, and closes nothing, if
+   * `graceMs` is not a number of at least 0 or another option is given. The signal name that a signal listener receives
+   * is ignored.
    */
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }

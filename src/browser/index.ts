@@ -1,7 +1,7 @@
 /** A token from the handler of `sessionHandler`, or from any other source. */
 export interface FreshToken {
   readonly token: string
-  /** How long it lives, in seconds. */
+  /** The token's lifetime in seconds. */
   readonly expires_in: number
 }
 
@@ -19,7 +19,8 @@ export interface BrowserSession {
    * A `fetch` that sends the token as `Authorization`, and no cookies. Give it only to a client of the router, such as
    * `new OpenAI({ baseURL, apiKey: 'session', fetch, dangerouslyAllowBrowser: true })`.
    *
-   * If the host gives no token, such as to a user who has signed out, that answer is the answer of the call.
+   * If the host returns no token, for example because the user has signed out, the host's answer becomes the answer of
+   * the call.
    */
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
   /** Forgets the token, for a logout. The next call gets another one. */
@@ -28,7 +29,7 @@ export interface BrowserSession {
 
 interface Kept {
   readonly token: string
-  /** From then on a new call first gets another token. */
+  /** From this time on, a new call first gets another token. */
   readonly refreshAt: number
   readonly endsAt: number
 }
@@ -36,22 +37,22 @@ interface Kept {
 const SECOND_MS = 1_000
 const EARLY_MS = 60_000
 const TIMEOUT_MS = 10_000
-/** The statuses of a host that gives no token to this user. */
+/** The statuses with which a host refuses this user a token. */
 const SIGNED_OUT = [401, 403]
-/** How the router's answer names the end of a token. */
+/** The router's wording for an expired token. */
 const EXPIRED = 'error_description="expired"'
 
 /**
- * Gets tokens for the calls of a page, and keeps the present one in memory. Another one is requested 60 seconds before its
- * end, or halfway if it lives for less than 2 minutes, when a call is made; all calls that wait share the request. If the
- * router finds the token expired nevertheless, the call is repeated once with another one: it had not begun. No other call is
- * ever repeated.
+ * Gets tokens for the calls of a page, and keeps the current one in memory. A call requests another token from 60
+ * seconds before expiry, or from half of its lifetime if that is less than 2 minutes. All waiting calls share the
+ * request. If the router still finds the token expired, the call is repeated once with another one, since it had not
+ * begun. No other call is ever repeated.
  */
 export function browserSession({ refresh }: BrowserSessionOptions): BrowserSession {
   let kept: Kept | undefined
   let pending: Promise<Kept | Response> | undefined
 
-  /** Returns the kept token, or the answer of a host that gives none. */
+  /** Returns the kept token, or the answer of a host that returns none. */
   function current(): Promise<Kept | Response> | Kept {
     const now = Date.now()
     if (kept !== undefined && now < kept.refreshAt) return kept
@@ -60,7 +61,7 @@ export function browserSession({ refresh }: BrowserSessionOptions): BrowserSessi
     const livesOn = () => pending === request && before !== undefined && Date.now() < before.endsAt
     const request: Promise<Kept | Response> = get(refresh, now).then(
       (got) => {
-        // If the host is busy or broken, a token that still lives is good enough.
+        // If the host is busy or broken, a token that is still valid is good enough.
         if (got instanceof Response) return livesOn() && !SIGNED_OUT.includes(got.status) ? before! : got
         if (pending === request) kept = got
         return got
@@ -83,7 +84,7 @@ export function browserSession({ refresh }: BrowserSessionOptions): BrowserSessi
       const isRepeatable = !(input instanceof Request) && !(init.body instanceof ReadableStream)
       for (let isRepeat = false; ; isRepeat = true) {
         const found = await current()
-        // Each call needs a body of its own to read.
+        // Each call needs its own body to read.
         if (found instanceof Response) return found.clone()
         const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
         headers.set('authorization', `Bearer ${found.token}`)

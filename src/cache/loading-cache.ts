@@ -30,7 +30,7 @@ interface Entry<Value> {
 const NEGATIVE_TTL_MS = 1_000
 const NEGATIVE_ENTRIES = 1_000
 
-/** Errors and late answers are never kept, and no answer is served after its time. */
+/** Errors and late answers are never kept, and no answer is served after it has expired. */
 export function createLoadingCache<Value>(
   keep: (value: Value) => Kept,
   { ttlMs, maxEntries, loadMs, clock }: Required<CacheOptions>,

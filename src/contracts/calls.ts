@@ -11,13 +11,13 @@ export interface CallStore {
    */
   record(call: KeptCall): void
   /**
-   * Returns the call with this id, or else the newest one with this request id. With an account, only its own calls. Finds
-   * a call as soon as this process has recorded it.
+   * Returns the call with this id. If there is none, returns the newest one with this request id. With an account,
+   * finds only that account's calls. Finds a call as soon as this process has recorded it.
    */
   find(account: string | undefined, id: string): Promise<KeptCall | undefined>
   /**
-   * Returns the newest calls first, of all processes. Calls of the last moment may be missing. Pass `next` as `after` to
-   * get the following page.
+   * Returns calls of all processes, newest first. Very recent calls may be missing. Pass `next` as `after` to get the
+   * following page.
    */
   list(query?: CallQuery): Promise<CallPage>
   /** Calls the listener for calls that were dropped since its last call. Returns a function that ends the watch. */
@@ -39,7 +39,7 @@ export interface CallQuery {
   readonly account?: string
   readonly credentialId?: string
   readonly appId?: string
-  /** The model of the call, or the one that was asked for. */
+  /** The model of the call, or the one that was requested. */
   readonly model?: string
   /** Clients can choose it, so several calls may have the same one. */
   readonly requestId?: string
@@ -47,7 +47,7 @@ export interface CallQuery {
   readonly status?: number
   /** `completed`, `client-left` or an error code. */
   readonly outcome?: string
-  /** Only calls that did not complete, or that completed without a charge. */
+  /** Selects only calls that did not complete, or that completed without a charge. */
   readonly problems?: boolean
   /** The end of the call in milliseconds since the Unix epoch, inclusive. */
   readonly from?: number

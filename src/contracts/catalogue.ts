@@ -23,18 +23,19 @@ export interface Model {
   readonly parent?: string | null
   readonly name?: string
   readonly description?: string
-  /** Tokens. */
+  /** In tokens. */
   readonly contextLength?: number
-  /** Tokens. */
+  /** In tokens. */
   readonly maxOutputTokens?: number
   /**
-   * The output limit of a call that sets none, if the router must send one: its caller has a budget, the host set
-   * `neverOverdraw`, or the provider's API demands one. It is also what a hold covers. By default `limits.holdOutputTokens`,
-   * and up to `maxOutputTokens` as far as a quarter of the credit pays. A call whose credit pays less gets less, at least 256.
+   * The output limit of a call that sets none, if the router must send one because its caller has a budget, the host
+   * set `neverOverdraw`, or the provider's API requires one. A hold covers this limit too. Defaults to
+   * `limits.holdOutputTokens`, and up to `maxOutputTokens` as far as a quarter of the credit covers. A call with less
+   * credit gets less, at least 256.
    */
   readonly defaultOutputTokens?: number
   /**
-   * The most tokens of one image, recording or video, or of each kind. A hold covers as many for each; see
+   * The most tokens of one image, recording or video, or of each kind. A hold covers this many for each; see
    * docs/charging.md.
    */
   readonly mediaTokens?: number | MediaTokens
@@ -45,15 +46,15 @@ export interface Model {
    */
   readonly promptOverhead?: number
   /**
-   * How many numbers an embedding has, at most. A reply with embeddings may take as many bytes as the numbers of the batch
-   * need. If absent, 4,096. A request's own `dimensions` come first.
+   * The maximum number of numbers in an embedding. A reply with embeddings may take as many bytes as the numbers of the
+   * batch need. 4,096 if absent. A request's own `dimensions` take precedence.
    */
   readonly dimensions?: number
   /** If set, a request with any other optional parameter is refused before anything is charged. */
   readonly supportedParameters?: readonly string[]
   /**
-   * The operations that the model can be used with, by name: `chat`. If absent, all that its routes serve. A request for
-   * another one is refused with 400 `invalid_request`.
+   * The operations that the model can be used with, by name, such as `chat`. If absent, all that its routes serve. A
+   * request for another one is refused with 400 `invalid_request`.
    */
   readonly operations?: readonly string[]
   readonly modalities?: readonly string[]

@@ -35,7 +35,7 @@ export interface CredentialOwner {
   readonly appId?: string
 }
 
-/** The holder of an API key pays for itself; an access token lets an app act for the user who pays. */
+/** The holder of an API key pays for itself. An access token lets an app act for the user who pays. */
 export type Principal = Bearer & (ApiKey | AccessToken)
 
 export interface ApiKey {
@@ -59,16 +59,16 @@ export interface Bearer {
   /** Milliseconds since the Unix epoch. From then on the credential is refused, even if it is cached. */
   readonly expiresAt?: number
   /**
-   * All limits that a call must keep: the credential's own, and those of its account and app (see `of`). Each has an id of
-   * its own.
+   * All limits that apply to a call: the credential's own, and those of its account and app (see `of`). Each has its
+   * own id.
    */
   readonly limits?: readonly Limit[]
   /** The name of the key or of the grant, for its holder: `GET /key` shows it. */
   readonly label?: string
   /**
-   * The web origins whose pages may use the credential, such as `https://notes.example`. A request that names another one
-   * is refused with 403 `origin_not_allowed`, and one that names none is not. Absent if any page may use it, but browsers
-   * then keep the replies from pages of other origins than the router's.
+   * The web origins whose pages may use the credential, such as `https://notes.example`. A request that names another
+   * origin is refused with 403 `origin_not_allowed`. A request that names none is accepted. If absent, any page may use
+   * it, but browsers then withhold the replies from pages of other origins than the router's.
    */
   readonly origins?: readonly string[]
   /** For the host's own `admit` hook; the router does not read it. */

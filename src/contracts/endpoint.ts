@@ -9,7 +9,10 @@ export interface Endpoint {
   readonly path: string
   /** Whether it needs no credential and its answer may be cached. */
   readonly isPublic?: boolean
-  /** The shape of the errors at this path, also for other methods. All endpoints of a path have the same. OpenAI's by default. */
+  /**
+   * The shape of the errors at this path, even for other methods. All endpoints of a path have the same. OpenAI's by
+   * default.
+   */
   readonly errors?: ErrorStyle
   /** Absent if the endpoint only refuses: the OpenAPI document and the 404 answer do not list it. */
   readonly openapi?: OpenApiOperation

@@ -31,25 +31,25 @@ export interface EngineOptions {
   readonly platformAccount: string
   readonly neverOverdraw: boolean
   readonly byokFee: ByokFee
-  /** Ends the message of a 402 of the router's. */
+  /** The last sentence of the router's 402 messages. */
   readonly creditHelp: string | undefined
   readonly limits: Limits
   readonly admit: Admit | undefined
   readonly reasoningName: ReasoningName | ReasoningNaming | undefined
   /** Never throws. */
   readonly emit: (event: RouterEvent) => void
-  /** The requests whose events `emit` wants. Other events are always wanted. */
+  /** The requests whose events `emit` needs. Other events are always emitted. */
   readonly heard: 'all' | 'failed' | 'none'
   /** `read`: events contain the caller's trace context. `forward`: providers also receive it. */
   readonly traceContext: 'read' | 'forward' | undefined
-  /** For deadlines and durations. Setting the machine's clock does not change it. */
+  /** For deadlines and durations. Not affected by setting the machine's clock. */
   readonly clock: Clock
   /** For times in events and stores. */
   readonly wallClock: Clock
   readonly newId: () => string
   /** For prompts. */
   readonly counter: TokenCounter
-  /** For replies. It may be cheaper than `counter`, because a reply is only counted to estimate a charge. */
+  /** For replies. It may be cheaper than `counter`, because a reply is counted only to estimate a charge. */
   readonly replyCounter: TokenCounter
   /** Never counts fewer tokens than a provider. For holds under `neverOverdraw`. */
   readonly upperCounter: TokenCounter

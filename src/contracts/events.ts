@@ -61,14 +61,14 @@ export interface RequestEnd {
   /** Whether the client asked for a stream. */
   readonly stream?: boolean
   readonly charge?: Charge
-  /** The hold that the charge settled, and its amount. Both are absent if nothing was charged. */
+  /** The hold that the charge settled, with its amount. Both are absent if nothing was charged. */
   readonly holdId?: string
   readonly holdAmount?: Credits
   /** Explains the choice of route. */
   readonly routing?: RoutingExplanation
-  /** From the beginning of the last attempt to the end of its reply. */
+  /** The time from the start of the last attempt to the end of its reply. */
   readonly providerMs?: number
-  /** From the beginning of the last attempt to its first token. */
+  /** The time from the start of the last attempt to its first token. */
   readonly firstTokenMs?: number
   readonly finishReason?: string
   readonly nativeFinishReason?: string
@@ -99,9 +99,9 @@ export interface LimitRefusal {
 export interface RoutingExplanation {
   /** The routes in the order in which they would be tried. */
   readonly considered: readonly string[]
-  /** The routes that were left out, and why. */
+  /** The excluded routes, with the reasons. */
   readonly excluded: readonly { readonly routeId: string; readonly why: string }[]
-  /** The routes that were moved behind the others because they are in trouble, and why. */
+  /** The routes that were moved behind the others because they are failing, with the reasons. */
   readonly behind?: readonly { readonly routeId: string; readonly why: string }[]
   readonly chosenBy: 'pin' | 'order' | 'affinity' | 'sort' | 'weight' | 'price' | 'only-route'
   /** The attempts in their order. */
@@ -113,10 +113,11 @@ export interface RouteAttempt {
   /** An error code, or how the call ended. `no_route_available` if the route was not tried because it is failing. */
   readonly outcome: string
   /**
-   * The state of the breaker if the route was not tried, the limit that refused it, the unreadable piece of the reply, or the reason why the provider
-   * failed: its status and its own words, or the fault of the connection, with the address that was called. For the host
-   * alone. Contains no keys, and no user, password or query of an address, and nothing that may quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and
-   * parser errors are left out.
+   * The state of the breaker if the route was not tried, the limit that refused it, the unreadable piece of the reply,
+   * or the reason why the provider failed: its status and its own words, or the connection error with the address that
+   * was called. For the host only. Contains no keys, and no user, password or query of an address, and nothing that may
+   * quote a prompt or a reply: for 400, 403, 413, 422 and 451 the provider's error code replaces its words, and parser
+   * errors are omitted.
    */
   readonly why?: string
 }
@@ -156,8 +157,8 @@ export interface UsageImplausible {
 }
 
 /**
- * A reply had odd elements and was good all the same: they were skipped or converted. Each kind of mend, and each name of
- * what was left out, is reported once for each route.
+ * A reply had odd elements but was good: they were skipped or converted. Each kind of repair, and each name of an
+ * omitted element, is reported once for each route.
  */
 export interface ReplyMended {
   readonly type: 'reply-mended'
@@ -165,23 +166,22 @@ export interface ReplyMended {
   readonly model: string
   readonly routeId: string
   readonly provider: string
-  /** The kinds of mends that are reported for the first time, such as `frame-skipped`. */
+  /** The kinds of repairs that are reported for the first time, such as `frame-skipped`. */
   readonly kinds: readonly string[]
-  /** How many times this reply was mended in these ways. */
+  /** How many times this reply was repaired in these ways. */
   readonly times: number
-  /** The names of members, types or words that were left out; at most 20 for each kind. */
+  /** The names of omitted members, types or words, at most 20 for each kind. */
   readonly dropped: readonly string[]
 }
 
 /**
- * Members of messages, parts or tools that the router does not know were left out of a request. Each member is reported
- * once for each model.
+ * Unknown members of messages, parts or tools were omitted from a request. Each member is reported once for each model.
  */
 export interface RequestTrimmed {
   readonly type: 'request-trimmed'
   readonly requestId: string
   readonly model: string
-  /** Their places without positions, as in `messages.content.extra`; at most 20. */
+  /** Their paths without positions, as in `messages.content.extra`, at most 20. */
   readonly members: readonly string[]
 }
 
@@ -224,22 +224,22 @@ export interface RouteDisabled {
 }
 
 /**
- * The provider of a route refuses the host's key, its account or the model. The route is tried last, and first by one call
- * in a while. Reported once until a {@link RouteRestored}.
+ * The provider of a route refuses the host's key, its account or the model. The route is tried last, except for an
+ * occasional call that tries it first. Reported once until a {@link RouteRestored}.
  */
 export interface RouteMisconfigured {
   readonly type: 'route-misconfigured'
-  /** The call that showed it. */
+  /** The call that revealed it. */
   readonly requestId: string
   readonly routeId: string
   readonly provider: string
   readonly model: string
   readonly flaw: RouteFlaw
-  /** What to mend, and the provider's answer as in {@link RouteAttempt}. */
+  /** What to fix, and the provider's answer as in {@link RouteAttempt}. */
   readonly why: string
 }
 
-/** A misconfigured route is used again, since a call succeeded, or since the host changed, disabled or removed it. */
+/** A misconfigured route is used again, because a call succeeded, or because the host changed, disabled or removed it. */
 export interface RouteRestored {
   readonly type: 'route-restored'
   readonly routeId: string
@@ -251,8 +251,8 @@ export interface RouteRestored {
 }
 
 /**
- * A durable store no longer hears of changes that other processes make. Until it does, caches keep nothing and each call
- * reads its rows. Reported once until changes are heard again.
+ * A durable store no longer learns about changes that other processes make. Until it does, caches keep nothing and each
+ * call reads its rows. Reported once until changes are reported again.
  */
 export interface WatchLost {
   readonly type: 'watch-lost'
@@ -260,14 +260,14 @@ export interface WatchLost {
 }
 
 /**
- * Another process on the durable stores has not responded for 45 seconds, so its open holds and the keys of its running calls
- * are free. Reported by one of the remaining processes. Each of the holds is also reported as `hold-expired`.
+ * Another process on the durable stores has not responded for 45 seconds, so its open holds and the keys of its running
+ * calls are released. Reported by one of the remaining processes. Each of the holds is also reported as `hold-expired`.
  */
 export interface ProcessCleared {
   readonly type: 'process-cleared'
   readonly process: string
   readonly holds: number
-  /** Calls under an `Idempotency-Key` that had no reply yet. */
+  /** The number of calls with an `Idempotency-Key` that had no reply yet. */
   readonly keys: number
 }
 

@@ -20,13 +20,13 @@ export interface IdempotencyClaim {
   readonly account: string
   /** Distinguishes the same request from another one with the same key. */
   readonly digest: string
-  /** Milliseconds by the store's clock. A claim without a reply is free after it: its process has died. */
+  /** In milliseconds by the store's clock. After that, a claim without a reply is free, because its process has died. */
   readonly leaseMs: number
 }
 
 /**
- * `mine`: taken now. `in-flight`: another call has it, without a reply so far. `mismatch`: a request with another `digest`
- * has it. `done`: the same request has this reply.
+ * `mine`: claimed now. `in-flight`: another call has it, without a reply so far. `mismatch`: a request with another
+ * `digest` has it. `done`: the same request has this reply.
  */
 export type IdempotencyState =
   | { readonly state: 'mine' | 'in-flight' | 'mismatch' }

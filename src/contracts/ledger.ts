@@ -43,16 +43,17 @@ export interface LedgerStore {
    */
   expireHolds(limit: number, context: CallContext): Promise<readonly ExpiredHold[]>
   /**
-   * Optional, for a store that several processes share. Reports that this process lives. The router calls it at its start
-   * and then again and again. If a process stops doing so for longer than `silentMs`, its open holds may expire at once.
+   * Optional, for a store that several processes share. Reports that this process is alive. The router calls it at its
+   * start and then repeatedly. If a process stops doing so for longer than `silentMs`, its open holds may expire at
+   * once.
    */
   keepHolds?(context: CallContext): Promise<KeptHolds>
 }
 
 export interface KeptHolds {
   /**
-   * The name under which this process takes holds from now on. If it is another one than in the last answer, the process was
-   * silent for too long: the holds that it had taken before have expired, and it takes them again.
+   * The name under which this process takes holds from now on. If it differs from the last answer, the process was
+   * silent for too long: its earlier holds have expired, and it takes them again.
    */
   readonly holder: string
   /** Time until the next call. */
@@ -68,7 +69,7 @@ export interface HoldRequest {
   readonly account: string
   /** Zero or more. With `steps`, the least that the hold may reserve. */
   readonly amount: Credits
-  /** How much more the hold reserves if there is enough. The store chooses the number of steps, and answers it. */
+  /** How much more the hold reserves if there is enough. The store chooses the number of steps and returns it. */
   readonly steps?: HoldSteps
   /** Measured by the store's clock. After this time the hold has expired. */
   readonly ttlMs: number
@@ -92,12 +93,14 @@ export interface HoldRequest {
  * step: as many as each of these allows, and at most `most`.
  *
  * - The available balance, unless `hidesBalance` is set, and each limit with a `step`, unless it is `hidden`.
- * - Such a part allows the steps that a quarter of what is free in it pays, or `usual` steps if that is more. It keeps as
- *   much free for later holds as three times `amount`, or the largest multiple of `amount` that leaves this hold its own.
- *   So four equal holds at once fit wherever four times the least fits.
+ * - Each of them allows the steps that a quarter of its free part covers, or `usual` steps if that is more. It leaves
+ * as
+ * much free for later holds as three times `amount`, or the largest multiple of `amount` that still fits beside this
+ * hold. So four equal concurrent holds fit whenever four times the minimum fits.
  *
- * What is free of a bucket is `limit - used - held`, without the part of a replaced hold. Overdue holds may count as held.
- * If the hold does not fit with these steps, it is refused. The repeat of a hold is answered with its first number.
+ * The free part of a bucket is `limit - used - held`, without the part of a replaced hold. Overdue holds may count as
+ * held.
+ * If the hold does not fit with these steps, it is refused. A repeated hold is answered with its first number of steps.
  */
 export interface HoldSteps {
   /** The credits of each step. `amount + most x steps.amount` is at most 2^63 - 1. */
@@ -111,30 +114,30 @@ export interface HoldSteps {
 }
 
 /**
- * A limit that a hold must keep: its bucket's `used + held + amount` may be at most `limit`. Credits and tokens are then
- * held until the settlement says how much was used. A request is used at once, and never given back.
+ * A limit on a hold: its bucket's `used + held + amount` may be at most `limit`. Credits and tokens are then held until
+ * the settlement says how much was used. A request is used at once, and never returned.
  *
- * A bucket counts one period, which the store chooses from `windows` by its own clock. A hold in a later period starts the
- * bucket again from 0; the period never goes back, even if the clock does. If none of the windows contains the store's
- * time, it rejects the hold, but still answers the repeat of a hold that it granted earlier. An `amount` of 0 credits is
- * always granted.
+ * A bucket counts one period, which the store chooses from `windows` by its own clock. A hold in a later period starts
+ * the bucket again from 0. The period never goes back, even if the clock does. If none of the windows contains the
+ * store's time, the store rejects the hold, but still answers the repeat of a hold that it granted earlier. An `amount`
+ * of 0 credits is always granted.
  *
  * A hold that replaces another one is tested without the part of the bucket that the other one accounts for, keeps its
- * period, and is no second request. If the bucket's period has ended in the meantime, its credits and tokens are held in
- * the bucket's present period.
+ * period, and is not a second request. If the bucket's period has ended in the meantime, its credits and tokens are
+ * held in the bucket's current period.
  */
 export interface HoldLimit {
   /** The limit's id, its unit and its period. A bucket that the store does not know is empty. */
   readonly bucket: string
   readonly unit: LimitUnit
   readonly limit: bigint
-  /** 1 for requests. With `step`, the least. */
+  /** 1 for requests. With `step`, the minimum. */
   readonly amount: bigint
   /** What each of the hold's {@link HoldSteps} adds to `amount`. Nothing by default. */
   readonly step?: bigint
   /** The caller may not learn how much is left, so the number of steps does not depend on this limit. */
   readonly hidden?: boolean
-  /** Periods in order, without gaps: the router's present one, the one before and the next. */
+  /** Periods in order, without gaps: the router's current one with the previous and the next. */
   readonly windows: readonly PeriodWindow[]
 }
 
@@ -145,7 +148,7 @@ export interface LimitState {
   readonly from: number
   /** The part of the limit that is neither used nor held, at least 0. Overdue holds may count as held. */
   readonly left: bigint
-  /** Time until the bucket's period ends. Relative, since clocks differ. At least 0. */
+  /** The time until the bucket's period ends. Relative, since clocks differ. At least 0. */
   readonly resetMs: number
 }
 
@@ -155,14 +158,14 @@ export interface LimitUse {
   readonly unit: LimitUnit
   /** From the {@link LimitState} of the call's last hold. If the bucket counts another period, it does not change. */
   readonly from: number
-  /** 1 for requests, which the hold has counted already. */
+  /** 1 for requests, which the hold has already counted. */
   readonly used: bigint
 }
 
 export type HoldResult =
   /**
-   * The `limits` of the request in the same order, and the number of steps if the request has some. A router releases a
-   * hold with limits or steps that are not answered.
+   * The states of the request's `limits` in the same order, and the number of steps if the request has some. A router
+   * releases a hold whose limits or steps are not answered.
    */
   | { readonly ok: true; readonly limits?: readonly LimitState[]; readonly steps?: number }
   /** Both amounts are 0 for an unknown account. */
@@ -175,7 +178,7 @@ export type HoldResult =
       readonly steps?: number
     }
   | { readonly ok: false; readonly reason: 'conflict' | 'closed' }
-  /** Another hold has the claim. It is settled if there is a `charge`, otherwise still open. */
+  /** Another hold has the claim. It is settled if there is a `charge`, and otherwise still open. */
   | { readonly ok: false; readonly reason: 'claimed'; readonly charge?: Charge }
   | HoldLimited
 
@@ -188,7 +191,10 @@ export interface HoldLimited {
   readonly left: bigint
   /** See {@link LimitState}. */
   readonly resetMs: number
-  /** Whether the amount would fit if all open holds ended without a charge: `used + amount` is at most the limit. */
+  /**
+   * Whether the amount would fit if all open holds ended without a charge, so that `used + amount` is at most the
+   * limit.
+   */
   readonly onlyHeld: boolean
   /** The number of steps for which the limit was too low. 0 by default. */
   readonly steps?: number
@@ -216,7 +222,7 @@ export interface SettleResult {
   readonly charge: Charge
   /** How far the payer's balance is below zero now, otherwise 0. */
   readonly overdraft: Credits
-  /** Another hold had taken the claim in the meantime, so the charge was posted without it. */
+  /** Set if another hold had taken the claim in the meantime, so the charge was posted without it. */
   readonly claimLost?: boolean
 }
 
@@ -306,7 +312,7 @@ export interface EntryQuery {
   readonly limit?: number
 }
 
-/** The part of a charge that a refund gives back. */
+/** The part of a charge that a refund returns. */
 export interface Refund {
   /** The id of the charge's entry. */
   readonly of: string

@@ -3,17 +3,17 @@ import type { CallContext, Credits } from './context.js'
 import type { Balance, CallFacts, Entry } from './ledger.js'
 
 /**
- * Answers the questions of callers about their own calls and credit: `GET /key`, `/credits` and `/generation`. Optional for
- * a ledger: a router has these endpoints if its ledger has all three methods. None of them changes anything.
+ * Answers callers' queries about their own calls and credit: `GET /key`, `/credits` and `/generation`. Optional for a
+ * ledger: a router has these endpoints if its ledger has all three methods. None of them changes anything.
  */
 export interface LedgerLookUps {
   /** Returns an account's balance and what it has spent, at one moment. Everything is 0 for an unknown account. */
   spent(query: SpentQuery, context: CallContext): Promise<Spent>
-  /** Returns the count of each limit in its present period, in the order of the request. */
+  /** Returns the count of each limit in its current period, in the order of the request. */
   limitCounts(limits: readonly CountedLimit[], context: CallContext): Promise<readonly LimitCount[]>
   /**
-   * Returns the call of an account that took one of these holds, or undefined. If it took several, those that were replaced
-   * are left out. A store may forget a call after some time, but not while its hold is open.
+   * Returns the call of an account that took one of these holds, or undefined. If it took several, replaced ones are
+   * omitted. A store may forget a call after some time, but not while its hold is open.
    */
   findCall(query: LedgerCallQuery, context: CallContext): Promise<LedgerCall | undefined>
 }
@@ -26,7 +26,7 @@ export interface SpentQuery {
 }
 
 export interface Spent extends SpentSums {
-  /** That of the account, also if only the calls of one credential are summed. */
+  /** The account's balance, even if only the calls of one credential are summed. */
   readonly balance: Balance
 }
 
@@ -38,7 +38,7 @@ export interface SpentSums {
   readonly month: Credits
 }
 
-/** A limit whose count is wanted. See `HoldLimit`. */
+/** A limit to count. See `HoldLimit`. */
 export interface CountedLimit {
   readonly bucket: string
   readonly limit: bigint
@@ -64,7 +64,7 @@ export interface LedgerCallQuery {
 
 export type LedgerCall = HeldCall | SettledCall | EndedCall
 
-/** Neither settled nor released yet. */
+/** A hold that is neither settled nor released yet. */
 export interface HeldCall {
   readonly state: 'held'
   readonly facts: CallFacts
@@ -81,7 +81,7 @@ export interface SettledCall {
   readonly refunded: Credits
 }
 
-/** Nothing was charged: the hold was released, or expired without a settlement. */
+/** A call without a charge: its hold was released, or expired without a settlement. */
 export interface EndedCall {
   readonly state: 'ended'
   readonly facts: CallFacts

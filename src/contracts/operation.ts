@@ -21,7 +21,7 @@ import type { ReplyReader } from './reasoning-name.js'
 import type { IncomingCall, ReplyBytes } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
-/** How the clients of an API send their credential, and read errors. Every refusal has this shape, whoever refuses. */
+/** How the clients of an API send their credential and read errors. Every refusal has this shape, whoever refuses. */
 export interface Door {
   /** OpenAI's shape if absent. */
   readonly errors?: ErrorStyle
@@ -41,7 +41,7 @@ export interface Operation<A extends Asked = Asked> extends Door {
   readonly idPrefix: string
   readonly openapi: OpenApiOperation
   /**
-   * The name of the operation in the `operations` of a model. `name` by default: another API to the same models has the
+   * The operation's name in the `operations` of a model. Defaults to `name`. Another API to the same models uses the
    * name of the first one here.
    */
   readonly modelOperation?: string
@@ -57,9 +57,9 @@ export interface Operation<A extends Asked = Asked> extends Door {
   /** Plans a request for its model. Counts nothing yet. */
   plan(asked: A, model: Model, options: PlanOptions, reader: ReplyReader): Plan
   /**
-   * Returns every part of a request that can change the reply. Requests of this operation with the same `Idempotency-Key`
-   * must have equal parts. They include the model, and `provider`, `routing` and `sessionId` of the own fields. They do not
-   * include labels, nor the envelope of a provider key, which is different for each sealing.
+   * Returns every part of a request that can change the reply. Repeats with the same `Idempotency-Key` must have equal
+   * parts. They include the model, and `provider`, `routing` and `sessionId` of the own fields. They do not include
+   * labels, or the envelope of a provider key, which differs with each sealing.
    */
   digest(asked: A): object
   /** Whether an adapter serves this operation. */
@@ -83,7 +83,7 @@ export interface Asked {
   readonly user: string | undefined
   /** Parameters that reach a provider only if the host lists them in `supportedParameters`, or its adapter in `parameters`. */
   readonly unlisted: readonly Unlisted[]
-  /** Members that the router does not know and left out, such as `messages.content.extra`. */
+  /** Unknown members that the router omitted, such as `messages.content.extra`. */
   readonly leftOut: readonly string[]
   readonly sentText?: SentText | undefined
 }
@@ -105,49 +105,53 @@ export interface Plan {
   outputOn(route: Route, input: InputEstimate): OutputRange
   /** How many choices the reply may have, each as long as the model's maximum. */
   readonly choices: number
-  /** The members that the plan left out, besides those of {@link Asked.leftOut}. None if absent. */
+  /** The members that the plan omitted, besides those in {@link Asked.leftOut}. Absent if there are none. */
   readonly leftOut?: readonly string[]
   /**
-   * Returns the fields with which the request has at most so many output tokens, of all choices together, such as
+   * Returns the settings with which the request has at most this many output tokens, over all choices, such as
    * `max_tokens: 120`. Undefined if the request cannot have so few. Absent if no field limits the output.
    */
   shortened?(outputTokens: number): string | undefined
   /**
-   * Returns the request for a route: with the provider's name of the model, and for no more output than the hold covers.
+   * Returns the request for a route, with the provider's name of the model, and for no more output than the hold
+   * covers.
    *
-   * @param outputTokens what the hold covers, of all choices together
+   * @param outputTokens the output that the hold covers, over all choices
    */
   requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest
   /**
-   * Returns the output limit of each choice that such a request has, although the client set none. Undefined if it set one,
-   * or if the request has none. Absent if no field limits the output.
+   * Returns the output limit of each choice that such a request has although the client set none. Undefined if the
+   * client set one, or if the request has none. Absent if no field limits the output.
    */
   chosenLimit?(route: Route, outputTokens: number): number | undefined
   /** Returns a new reply for one attempt. */
   reply(parts: ReplyParts): Reply
-  /** The bytes that the request stands for beyond its body, such as those of items that it names. None if absent. */
+  /**
+   * The bytes that the request refers to beyond its body, such as those of items that it names. Absent if there are
+   * none.
+   */
   readonly namedBytes?: number
-  /** The most bytes of a provider's reply, where they may be more than `limits.replyBytes`. */
+  /** The most bytes of a provider's reply, if that may be more than `limits.replyBytes`. */
   readonly replyBytes?: number
-  /** Returns why an adapter cannot serve the request, although it serves the operation. Absent if none is refused. */
+  /** Returns why an adapter cannot serve the request although it serves the operation. Absent if no request is refused. */
   refusalOf?(adapter: ProviderAdapter): CompatError | undefined
   /**
-   * The fewest tokens that {@link input} can have, known without reading it. Set if reading it takes long: then the
-   * credit for these is held first.
+   * The fewest tokens that {@link input} can have, known without reading it. Set if reading it takes long, so that the
+   * credit for these tokens is held first.
    */
   readonly leastInput?: number | undefined
-  /** Forgets the request, once no further route gets it. {@link input} must have been read. Replies are still made. */
+  /** Releases the request once no further route gets it. {@link input} must have been read. Replies are still created. */
   forget(): void
 }
 
-/** Output tokens of all choices together. The hold covers a number from `least` to `most`. */
+/** Output tokens over all choices. The hold covers a number from `least` to `most`. */
 export interface OutputRange {
-  /** If the hold cannot cover these, the call is refused. */
+  /** If the hold cannot cover this many, the call is refused. */
   readonly least: number
-  /** The hold covers no more if they would take more than a quarter of the caller's credit. */
+  /** The hold covers no more than this if more would take over a quarter of the caller's credit. */
   readonly usual: number
   readonly most: number
-  /** The numbers of the range are this far apart. */
+  /** The distance between the numbers of the range. */
   readonly step: number
 }
 
@@ -163,7 +167,7 @@ export interface InputEstimate {
 
 export interface ReplyParts {
   readonly id: string
-  /** Unix seconds. */
+  /** In Unix seconds. */
   readonly created: number
   readonly counter: TokenCounter
   readonly meter: Meter
@@ -179,9 +183,11 @@ export interface ReplyParts {
 /** Counts the usage and the tokens that a reply reports to it, in any order. */
 export interface Meter {
   /**
-   * Accepts a usage that the provider reported. The charge follows it if both counts are present. Otherwise the charge is
-   * an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request reports 0
-   * as both.
+   * Accepts a usage that the provider reported. The charge follows it if both counts are present. Otherwise the charge
+   * is
+   * an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request
+   * reports 0
+   * for both.
    *
    * @param finished whether the reply had finished before the provider sent this report
    * @param failed whether the report came in the event with which the reply fails
@@ -191,10 +197,10 @@ export interface Meter {
   token(): void
 }
 
-/** The mends of one kind in a reply. */
+/** The repairs of one kind in a reply. */
 export interface Mended {
   times: number
-  /** The names of what was left out. */
+  /** The names of omitted elements. */
   readonly dropped: Set<string>
 }
 
@@ -209,7 +215,7 @@ export interface Reply {
   /** Set if the events are not a reply, or the reply itself reports a failure. Then nothing more of it is read. */
   readonly failure: ProviderError | undefined
   /**
-   * Set once a piece of content cannot be read. A stream then sends nothing more, and a JSON reply leaves the piece out. In
+   * Set once a piece of content cannot be read. A stream then sends nothing more, and a JSON reply omits the piece. In
    * both cases the rest is read for its usage.
    */
   readonly unreadable: ProviderError | undefined
@@ -219,11 +225,14 @@ export interface Reply {
   readonly nativeFinishReason: string | undefined
   /** The provider's own id of the reply. */
   readonly upstreamId: string | undefined
-  /** The odd elements that were mended, by the kind of mend. Undefined if there were none. */
+  /** The repaired odd elements, by the kind of repair. Undefined if there were none. */
   readonly mends: ReadonlyMap<string, Mended> | undefined
-  /** The approximate memory of what the reply keeps until its end. */
+  /** The approximate memory of the parts of the reply that are kept until its end. */
   readonly keptBytes: number
-  /** Returns the first bytes of a stream, which precede those of {@link take}, each piece made when it is asked for. */
+  /**
+   * Returns the first bytes of a stream, which precede those of {@link take}. Each piece is created when it is
+   * requested.
+   */
   opening?(): Iterable<string> | undefined
   /**
    * Accepts the events of one network read.
@@ -239,7 +248,7 @@ export interface Reply {
   endChoices(reason: 'stop' | 'length'): void
   /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
   closing(charge: WireCharge): ReplyBytes
-  /** Returns the last bytes of a stream that fails after its head was sent, with the charge. As latin1. */
+  /** Returns the last bytes of a stream that fails after its head was sent, with the charge, as latin1. */
   failing(error: CompatError, charge: WireCharge): ReplyBytes
   /** Returns the whole JSON reply as latin1, with the charge. */
   body(charge: WireCharge): string

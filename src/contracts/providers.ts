@@ -31,9 +31,9 @@ export interface Route {
   /** `true` by default. */
   readonly enabled?: boolean
   /**
-   * Whether callers may use their own keys. `no` (the default): never. `yes`: instead of the host's key. If the host has no
-   * key, they may not, because a provider that needs no key would accept a made-up one, and the call would be free. `only`:
-   * the route is never used without a caller's key, and the host states that the provider checks keys.
+   * Whether callers may use their own keys. `no` (the default): never. `yes`: instead of the host's key. Without a
+   * host's key, they may not, because a provider that needs no key would accept a made-up one, and the call would be
+   * free. `only`: the route is never used without a caller's key, and the host states that the provider checks keys.
    */
   readonly byok?: 'yes' | 'no' | 'only'
   /** The host's credential for this route. Overrides the adapter's own. */
@@ -41,7 +41,7 @@ export interface Route {
   /** Prices of this route, instead of the model's. */
   readonly prices?: Prices
   readonly supportedParameters?: readonly string[]
-  /** Output tokens of a call that sets no limit, on this route. See {@link Model}. */
+  /** The output tokens of a call without a limit, on this route. See {@link Model}. */
   readonly defaultOutputTokens?: number
   /**
    * Whether to read on after the client has left. `drain` (the default) reads on, since most providers bill the whole
@@ -61,10 +61,10 @@ export interface Route {
 export type PromptEscapes = 'ascii' | 'html'
 
 /**
- * Runs one call. Passes the events of each network read to `take`, or an empty list for mere signs of life, and reads no
- * further until a promise that `take` returns has settled. Signs of life before the first byte of a JSON reply can be
- * left out. `heldBytes` is how many bytes the adapter keeps, such as the beginning of a JSON body: they count in the memory
- * of the call.
+ * Runs one call. Passes the events of each network read to `take`, or an empty list for mere signs of life. If `take`
+ * returns a promise, reads no further until it settles. Signs of life before the first byte of a JSON reply can be
+ * omitted. `heldBytes` is the number of bytes that the adapter keeps, such as the beginning of a JSON body. They count
+ * towards the memory of the call.
  *
  * Call `take` only once the provider has accepted the request. From then on `call.request` may be empty.
  *
@@ -83,14 +83,14 @@ export type AdapterRun<Request extends ProviderRequest = ProviderRequest> = (
 /** Accepts the events of one network read. See {@link AdapterRun}. */
 export type TakeEvents = (events: readonly ProviderEvent[], heldBytes?: number) => void | Promise<void>
 
-/** The request of one operation as a provider gets it. */
+/** The request of one operation in the form that a provider receives. */
 export interface ProviderRequest {
   /** The provider's name of the model. */
   model: string
   [field: string]: unknown
 }
 
-/** Speaks one provider's language. It serves the operations for which it has a method. */
+/** Implements one provider's API. Serves the operations for which it has a method. */
 export interface ProviderAdapter {
   /** Completes a chat. An adapter without it serves no chat completions. */
   chat?: AdapterRun<ChatRequest>
@@ -124,7 +124,7 @@ export interface ProviderAdapter {
   /** Whether the API requires an output limit. A request without one then gets the limit that the hold covers. */
   readonly needsBound?: boolean
   /**
-   * The most tokens of a text for its models, for each token of the same text for OpenAI's models. Holds are larger by this
+   * The most tokens of a text for its models, per token of the same text for OpenAI's models. Holds are larger by this
    * factor. 1 if absent.
    */
   readonly tokenFactor?: number
@@ -165,8 +165,8 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
     | { readonly kind: 'host'; readonly secret?: Secret | undefined }
     | { readonly kind: 'byok'; readonly secret: Secret }
   /**
-   * The limits that the adapter enforces; the router enforces the others. A reply beyond one of them counts as cut short
-   * by the provider. Only for adapters of this package, the part before `replyBytes` is charged.
+   * The limits that the adapter enforces. The router enforces the others. A reply beyond one of them counts as cut
+   * short by the provider. The part before `replyBytes` is charged only for this package's own adapters.
    */
   readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
   /** Aborts with the attempt, not with the client: a reply may be read on after its client has left. */
@@ -193,27 +193,27 @@ export type ProviderEvent =
       readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
     }
   /**
-   * An event of a stream, or a whole reply, in the API of the request. Only methods that say so pass it. The router ignores
-   * its usage.
+   * An event of a stream, or a whole reply, in the API of the request. Only methods documented to do so may pass it.
+   * The router ignores its usage.
    */
   | { readonly type: 'native'; readonly value: Readonly<Record<string, unknown>> }
   /** The same as unparsed JSON in latin1. It has no usage. */
   | { readonly type: 'native-data'; readonly bytes: string }
   /**
-   * May come more than once. For each field, the largest value counts. `final` marks the usage in the event with which the
-   * reply fails: pass it before the failure. Any other is final if it comes at or after the finish.
+   * May come more than once. For each field, the largest value counts. `final` marks the usage in the event with which
+   * the reply fails: pass it before the failure. Any other usage is final if it comes at or after the finish.
    */
   | { readonly type: 'usage'; readonly usage: UsageReport; readonly final?: boolean }
   /**
-   * Content that cannot be expressed in OpenAI's terms, such as a tool call without a name. Counts as a token. A stream is
-   * read on for its usage and then ends with an error; a JSON reply is sent without the content. `why` is for the host,
-   * and must not quote the reply.
+   * Content that cannot be expressed in OpenAI's terms, such as a tool call without a name. Counts as a token. A stream
+   * is read on for its usage and then ends with an error. A JSON reply is sent without the content. `why` is for the
+   * host, and must not quote the reply.
    */
   | { readonly type: 'unreadable'; readonly why: string }
   /**
-   * An odd element of a good reply was mended: skipped or converted without a loss. `kind` is a word for the way, such as
-   * `frame-skipped`, and `dropped` names what was left out. The kind `parameter-ignored` names a field of the request that
-   * the provider ignored. Both are for the host, and must not quote the reply.
+   * An odd element of a good reply was repaired: skipped or converted without a loss. `kind` names the way, such as
+   * `frame-skipped`, and `dropped` names omitted elements. The kind `parameter-ignored` names a field of the request
+   * that the provider ignored. Both are for the host, and must not quote the reply.
    */
   | { readonly type: 'mended'; readonly kind: string; readonly dropped?: string }
 

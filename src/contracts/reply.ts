@@ -2,8 +2,8 @@ import type { ReceivedBody } from '../protocol/request-body.js'
 import type { Awaitable } from './context.js'
 
 /**
- * A part of a reply as latin1: each character is one byte of the UTF-8. A large part comes in pieces, each of which is made
- * only when the client can accept it.
+ * A part of a reply as latin1: each character is one byte of the UTF-8. A large part comes in pieces, each created only
+ * when the client can accept it.
  */
 export type ReplyBytes = string | Iterable<string>
 
@@ -23,7 +23,7 @@ export interface ReplyWriter {
   openStream(headers: Readonly<Record<string, string>>): void
   /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
   write(bytes: string): void | Promise<void>
-  /** Sends the last bytes, if any, and ends the stream. Returns what {@link send} does. */
+  /** Sends the last bytes, if any, and ends the stream. Returns the same as {@link send}. */
   end(bytes: ReplyBytes): void | Promise<void>
   /** Disconnects a client that accepts nothing more. */
   drop(): void

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../base/errors.js'
 
 /**
- * What a provider refuses to the host, whoever calls: its key, service to an account without credit, or the name of the
+ * The fault that a provider finds with the host, whoever calls: its key, an account without credit, or the name of the
  * model.
  */
 export type RouteFlaw = 'key' | 'credit' | 'model'
@@ -11,8 +11,9 @@ export interface RouteHealth {
   readonly routeId: string
   readonly provider: string
   /**
-   * `open`: it failed, is tried last, and may refuse calls. `half-open`: its next call, or the one under way, decides.
-   * `misconfigured`: its provider refuses the host's key, its account or the model. It is tried last, and refuses no call.
+   * `open`: it failed, is tried last, and may refuse calls. `half-open`: the next or the running call decides.
+   * `misconfigured`: its provider refuses the host's key, its account or the model. It is tried last, but refuses no
+   * call.
    */
   readonly state: 'closed' | 'half-open' | 'open' | 'misconfigured'
   /** What is misconfigured. */
@@ -31,6 +32,6 @@ export interface RouteError {
   readonly at: number
   /** The error code of the attempt. */
   readonly outcome: ErrorCode
-  /** In words, as in `RouteAttempt`. */
+  /** The reason in words, as in `RouteAttempt`. */
   readonly why: string
 }

@@ -1,13 +1,13 @@
 import type { Period } from '../base/periods.js'
 
 /**
- * A budget or a rate: what one credential, account or app may use in each period. The ledger tests it in the same atomic
- * step as a call's hold, so that it holds in any number of processes.
+ * A budget or rate limit: how much one credential, account or app may use in each period. The ledger tests it in the
+ * same atomic step as a call's hold, so it holds across any number of processes.
  */
 export interface Limit extends Period {
   /** Unique among all limits of a ledger. */
   readonly id: string
-  /** `credits` counts the cost, `tokens` those of the prompt and of the completion, `requests` admitted calls. */
+  /** `credits` counts the cost, `tokens` the tokens of prompt and completion, `requests` admitted calls. */
   readonly unit: LimitUnit
   /** Zero or more, at most 2^63 - 1: credits in 10^-9 credit, otherwise a number of requests or tokens. */
   readonly amount: bigint

@@ -32,9 +32,9 @@ export function createEndpoints(
   engine: Engine,
   { hasOpenApi, hasPublicModels, recent }: EndpointOptions,
 ): readonly Endpoint[] {
-  // Every charged operation. A new one is one more item.
+  // Every charged operation. Add a new one here.
   const operations: readonly Operation[] = [chat, createResponses(recent), messages, embeddings]
-  // The operations that models name. Others are further APIs to these.
+  // The operations that models name. The others are further APIs to them.
   const modelOperations = operations.filter(({ modelOperation }) => modelOperation === undefined)
   const endpoints: Endpoint[] = [
     ...operations.map((operation) => charged(operation, engine)),

@@ -33,21 +33,21 @@ import { shuttingDown } from './failures/broken-off.js'
 import { Idempotency } from './idempotency/idempotency.js'
 import { RouteHealthBook } from './routing/route-health.js'
 
-/** Makes the body of a reply to anybody, as latin1. */
+/** Creates the body of a reply to anybody, as latin1. */
 export type MakePublicBody = (
   context: LazyContext,
 ) => Promise<{ readonly bytes: string; readonly etag?: string }>
 
-/** Makes the body of a reply that costs nothing, as latin1. */
+/** Creates the body of a free reply, as latin1. */
 export type MakeBody = (context: LazyContext, caller: Caller) => Promise<string>
 
-/** Runs requests and charges for them. Knows no operation. None of its answers rejects. */
+/** Runs requests and charges for them. Depends on no operation. None of its answers rejects. */
 export interface Engine {
   /** Runs a charged operation, between two events. */
   run(operation: Operation, call: IncomingCall, writer: ReplyWriter): Promise<void>
-  /** Answers a free request of a known caller, between two events, with a body in JSON. */
+  /** Answers a free request of a known caller with a JSON body, between two events. */
   answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, door?: Door): Promise<void>
-  /** Answers a request of anybody, without events, with a body in JSON. */
+  /** Answers anybody's request with a JSON body, without events. */
   answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, door?: Door): Promise<void>
   /** Returns a call by its id, as this process or the ledger knows it, or undefined if the account has none. */
   findCall(
@@ -56,7 +56,7 @@ export interface Engine {
     context: LazyContext,
     lookUps: LedgerLookUps,
   ): Promise<FoundCall | undefined>
-  /** The options, made safe against members on `Object.prototype`. */
+  /** The options, protected against members on `Object.prototype`. */
   readonly options: EngineOptions
   readonly memory: MemoryBudget
   readonly inFlight: number
@@ -72,7 +72,7 @@ const DEFAULT_GRACE_MS = 10_000
 const CLOSE_WRONG = 'close takes nothing, or an object with graceMs alone, such as { graceMs: 30_000 }.'
 const GRACE_WRONG =
   'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
-/** Only the client's own cache may keep an answer, since one with a credential differs; it asks each time. */
+/** Only the client's own cache may keep an answer, and must revalidate it, since an answer with a credential differs. */
 const KEPT_IF_ANONYMOUS = 'private, no-cache'
 const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 
@@ -82,7 +82,7 @@ export function createEngine(given: EngineOptions): Engine {
   const memory = new MemoryBudget(options.limits.memoryBytes)
   const parts: EngineParts = {
     options,
-    // The counter of replies counts as cheaply as a charge needs; another one counts the hold.
+    // A cheap counter is enough for the replies, since another one counts the hold.
     boundedPlan: {
       ...options,
       neverOverdraw: true,

@@ -18,7 +18,7 @@ const ABSENT: ReadonlyMap<string, string> = new Map([
   ['containers', 'containers'],
 ])
 
-/** Returns the sentence that begins the 404 for a path below the mount. */
+/** Returns the first sentence of the 404 for a path below the mount. */
 export function describeAbsence(path: string | undefined): string {
   const [first, second] = path?.split('/').filter(Boolean) ?? []
   if (first === 'completions' && second === undefined) {

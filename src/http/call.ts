@@ -96,7 +96,7 @@ export class HttpCall implements IncomingCall {
       budget.checkRoomFor(arrived.length, account)
       return parseBytes(arrived)
     }
-    // Only received bytes count: a declared length uses no memory, and must not keep out other bodies.
+    // Only received bytes count. A declared length uses no memory and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
     this.collector = new BodyCollector(req, declared, limits, this.tools.clock, share)

@@ -21,8 +21,8 @@ const MAX_AGE_SECONDS = '600'
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]+$/
 
 /**
- * Returns the headers that answer a preflight, or none if the request is no preflight. A preflight carries no credential,
- * so every one is answered: the credential of the call that follows decides.
+ * Returns the headers that answer a preflight, or none if the request is not a preflight. A preflight carries no
+ * credential, so every one is answered. The credential of the call that follows decides.
  */
 export function preflightHeaders(
   { origin, ...headers }: IncomingHttpHeaders,
@@ -40,7 +40,7 @@ export function preflightHeaders(
   }
 }
 
-/** Adds to the headers of a reply that the pages of an origin may read it. */
+/** Adds headers that let the pages of an origin read the reply. */
 export function letRead(headers: OutgoingHttpHeaders, res: ServerResponse, origin: string): void {
   if (hasDecided(res)) return
   headers[ALLOW_ORIGIN] = origin
@@ -48,7 +48,7 @@ export function letRead(headers: OutgoingHttpHeaders, res: ServerResponse, origi
   if (origin !== ANY_ORIGIN) headers.vary = varyByOrigin(res.getHeader('vary'))
 }
 
-/** Whether a middleware of the host has said who may read the reply. */
+/** Whether a middleware of the host has already decided who may read the reply. */
 function hasDecided(res: ServerResponse): boolean {
   return res.hasHeader(ALLOW_ORIGIN)
 }

@@ -78,7 +78,7 @@ export class PathTable {
     return undefined
   }
 
-  /** Whether a path below the mount is that of an endpoint after a `/v1` too many. */
+  /** Whether a path below the mount is an endpoint's path with an extra `/v1`. */
   hasExtraVersion(path: string): boolean {
     const plain = withSingleSlashes(path)
     return plain.startsWith(`${VERSION}/`) && this.find(plain.slice(VERSION.length)) !== undefined
@@ -96,7 +96,7 @@ export class PathTable {
   }
 }
 
-/** The 404 for a path with a `/v1` too many. `whole` is the client's path, and `path` its part below the mount. */
+/** Returns the 404 for a path with an extra `/v1`. `whole` is the client's path, and `path` its part below the mount. */
 export function extraVersion(whole: string, path: string): CompatError {
   const mount = whole.endsWith(path) ? withoutTrailingSlashes(whole.slice(0, -path.length)) : ''
   const baseUrl =

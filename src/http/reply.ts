@@ -16,8 +16,8 @@ import { writeChunk } from './write-chunk.js'
 const NO_STORE = 'no-store'
 const PUBLIC = 'public, max-age=300'
 const FIRST_ERROR = 400
-/** More bytes than these are written in pieces of this length, each once the client has accepted those before it. */
 const NOT_MODIFIED = 304
+/** Longer replies are written in pieces of this length, each after the client has accepted the previous ones. */
 const PIECE_BYTES = 256 * 1_024
 // Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
 const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
@@ -200,7 +200,10 @@ export class HttpReply implements ReplyWriter {
     }
   }
 
-  /** The host threw. It is unknown which bytes the client got, and a second answer might follow a charge for the first. */
+  /**
+   * The host threw. It is unknown which bytes the client received, and a second answer might follow a charge for the
+   * first.
+   */
   private breakOff(error: unknown): void {
     this.tools.onFault('http reply', error, this.requestId.id)
     this.phase = 'stream'
@@ -232,7 +235,10 @@ export class HttpReply implements ReplyWriter {
     ;(this.res as unknown as Http2ServerResponse).stream?.close()
   }
 
-  /** Writes pieces, each once the client has accepted those before it. Settles when it has, or has left. */
+  /**
+   * Writes pieces, each after the client has accepted the previous ones. Settles when the client has accepted all, or
+   * has left.
+   */
   private async sendPieces(pieces: Iterator<string>): Promise<void> {
     const { res } = this
     try {
@@ -246,12 +252,12 @@ export class HttpReply implements ReplyWriter {
     }
   }
 
-  /** Settles when the client has accepted what was written, or is gone. */
+  /** Settles when the client has accepted everything written, or is gone. */
   private untilAccepted(): Promise<void> {
     const { res } = this
-    // A reply that waits for its turn on the connection does not hear that the connection is closed.
+    // A reply that waits for its turn on the connection is not told when the connection closes.
     const queuedOn = this.isHttp2 || res.socket !== null ? undefined : this.req.socket
-    // Node tells a reply of the `drain` of its own sockets only. A socket that a test injected tells by itself.
+    // Node reports the `drain` of its own sockets only to a reply. A socket injected by a test reports it itself.
     const socket = this.isHttp2 ? undefined : res.socket
     return new Promise((resolve) => {
       const settle = (): void => {

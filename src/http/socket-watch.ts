@@ -20,7 +20,7 @@ export class SocketWatch {
     waiting.add(closed)
   }
 
-  /** Whether no request waits behind that of `closed`. A request whose turn has come is before all that still wait. */
+  /** Whether no request waits behind that of `closed`. A request whose turn has come precedes all that still wait. */
   isLast(socket: Socket, closed: () => void): boolean {
     let last = closed
     for (const each of this.waiting.get(socket) ?? []) last = each

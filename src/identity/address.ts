@@ -1,8 +1,8 @@
 import { isSafeAddress } from '../base/web-address.js'
 
 /**
- * Reads the address of a server that decides who is let in: `https`, or `http` on loopback. Throws a `TypeError` for any
- * other, without its credentials.
+ * Reads the address of a server that decides who is admitted: `https`, or `http` on loopback. Throws a `TypeError` for
+ * any other, without its credentials.
  */
 export function readAddress(given: unknown, what: string): URL {
   const text = given instanceof URL ? given.href : given

@@ -3,8 +3,8 @@ import { requireMethods } from '../rules/option-checks.js'
 import { UNKNOWN } from './claims.js'
 
 /**
- * Joins credential stores. The first store that recognises a token by its shape decides alone, so a store that cannot say
- * what its tokens look like must be the last. Throws a `TypeError` for any other order.
+ * Joins credential stores. The first store that recognises a token by its shape decides alone, so a store without
+ * `recognises` must be the last. Throws a `TypeError` for any other order.
  */
 export function firstCredentials(stores: readonly CredentialStore[]): CredentialStore {
   if (!Array.isArray(stores) || stores.length === 0) {

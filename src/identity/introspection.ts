@@ -11,7 +11,7 @@ import { readAddress } from './address.js'
 import { areUsable, EXPIRED, identify, type PrincipalOf, type TokenClaims, UNKNOWN } from './claims.js'
 import { readText } from './read-text.js'
 
-/** How the router proves to the identity server who it is. */
+/** How the router authenticates to the identity server. */
 export type IntrospectionAuth =
   /** HTTP Basic. */
   | { readonly clientId: string; readonly clientSecret: string | Secret }
@@ -23,7 +23,7 @@ export type IntrospectionCredentialsOptions = {
   readonly endpoint: string | URL
   readonly auth: IntrospectionAuth
   readonly principal: PrincipalOf<TokenClaims>
-  /** How long an answer is kept. 5,000 by default: a revoked token is accepted for so long. */
+  /** How long an answer is kept. 5,000 by default, so a revoked token is accepted for that long at most. */
   readonly ttlMs?: number
   /** The system's clock by default. */
   readonly clock?: Clock
@@ -71,12 +71,12 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Lets in the holders of tokens that an identity server vouches for (RFC 7662).
+ * Admits the holders of tokens that an identity server vouches for (RFC 7662).
  *
- * An answer counts if `active` is true, `exp` is set, the audience is this service, and the token is bound to no key
- * (`cnf`). Answers are kept for `ttlMs`, at most until `exp`, and refusals for a second. An answer may take 3 seconds. At
- * most 50 tokens are asked about at once: the rest, and all tokens while the server fails, are a 503. Throws a `TypeError`
- * if an option is wrong.
+ * An answer counts if `active` is true, `exp` is set, the audience is this service, and the token is not bound to a key
+ * (`cnf`). Answers are kept for `ttlMs`, at most until `exp`, and refusals for a second. An answer may take 3 seconds.
+ * At most 50 tokens are asked about at once. Further ones, and all tokens while the server fails, get a 503. Throws a
+ * `TypeError` if an option is invalid.
  */
 export function introspectionCredentials(options: IntrospectionCredentialsOptions): IntrospectionCredentials {
   const what = 'introspectionCredentials'
@@ -143,7 +143,7 @@ function hasAudience(given: unknown, audience: string): boolean {
   return given === audience || (Array.isArray(given) && given.includes(audience))
 }
 
-/** Fails without the text, which is about a person. */
+/** Omits the text from the error, since it is about a person. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -152,7 +152,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Returns a function that adds to the body, or returns headers, to prove who is asking. */
+/** Returns a function that adds the credentials to the body, or returns them as headers. */
 function authOf(
   auth: IntrospectionAuth,
   endpoint: URL,
@@ -185,7 +185,7 @@ function authOf(
   }
 }
 
-/** As RFC 6749 section 2.3.1 asks for it. */
+/** Encodes as RFC 6749, section 2.3.1, requires. */
 function formEncode(text: string): string {
   return new URLSearchParams({ text }).toString().slice('text='.length)
 }

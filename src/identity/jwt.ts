@@ -30,7 +30,7 @@ export interface JwtCredentialsOptions {
   /** The address of the issuer's key set: `https`, or `http` on loopback. */
   readonly jwks: string | URL
   readonly principal: PrincipalOf<JwtClaims>
-  /** Whether a token was revoked before its end. Without it, a token is good until its `exp`. */
+  /** Whether a token was revoked before its expiry. If absent, a token is valid until its `exp`. */
   readonly isRevoked?: (claims: JwtClaims) => Awaitable<boolean>
   /** `RS256`, `PS256`, `ES256` and `EdDSA` by default. Symmetric algorithms and `none` are refused. */
   readonly algorithms?: readonly string[]
@@ -42,7 +42,7 @@ export interface JwtCredentialsOptions {
   readonly clock?: Clock
 }
 
-/** A credential store that knows its tokens by their shape. */
+/** A credential store that recognises its tokens by their shape. */
 export interface ShapedCredentials extends CredentialStore {
   recognises(token: string): boolean
 }
@@ -55,7 +55,7 @@ const TOLERANCE_SECONDS = 5
 /** The signature may be empty, so that a token with `alg: none` is refused as a JWT. */
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 
-/** The errors of a bad token. Any other error means that it could not be checked. */
+/** The errors of an invalid token. Any other error means that it could not be checked. */
 const FAULTS_OF_TOKEN: readonly string[] = [
   errors.JWTClaimValidationFailed.code,
   errors.JWTInvalid.code,
@@ -83,12 +83,12 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Lets in the holders of JWTs that an identity server signed. A JWT cannot be revoked before its `exp`, except by
+ * Admits the holders of JWTs that an identity server signed. A JWT cannot be revoked before its `exp`, except by
  * `isRevoked`.
  *
- * A token must have `exp`, `iat` and `sub`. Times are compared with a tolerance of 5 seconds. Tokens that are bound to a
- * key (`cnf`) are refused. Throws, which is a 503, if the key set cannot be fetched. Throws a `TypeError` here if an option
- * is wrong.
+ * A token must have `exp`, `iat` and `sub`. Times are compared with a tolerance of 5 seconds. Tokens that are bound to
+ * a key (`cnf`) are refused. The store throws, which becomes a 503, if the key set cannot be fetched. This function
+ * throws a `TypeError` if an option is invalid.
  */
 export function jwtCredentials(options: JwtCredentialsOptions): ShapedCredentials {
   const what = 'jwtCredentials'
@@ -109,7 +109,7 @@ export function jwtCredentials(options: JwtCredentialsOptions): ShapedCredential
         typ,
         requiredClaims: ['exp', 'iat', 'sub'],
         clockTolerance: TOLERANCE_SECONDS,
-        // Refuses an `iat` in the future as well: only then does the lifetime bound how long a token is good.
+        // Also refuses an `iat` in the future, since the lifetime bounds the validity only then.
         maxTokenAge: maxLifetimeMs / SECOND_MS,
         currentDate: new Date(clock.now()),
       })
@@ -131,7 +131,7 @@ export function jwtCredentials(options: JwtCredentialsOptions): ShapedCredential
       if ('refusal' in verified) return verified.refusal
       const { claims } = verified
       if (!areJwtClaims(claims) || (claims.exp - claims.iat) * SECOND_MS > maxLifetimeMs) return UNKNOWN
-      // The engine compares this with the time as well, and must not refuse what was let in here.
+      // The engine checks the expiry too, and must not refuse a token that was accepted here.
       const endsAt = (claims.exp + TOLERANCE_SECONDS) * SECOND_MS
       const found = await identify(claims, endsAt, principal)
       if (found === undefined) return UNKNOWN

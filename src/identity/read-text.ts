@@ -1,6 +1,6 @@
 /**
- * Returns the text of a reply. Stops reading at the first byte too many, and rejects then: the server that sends it may be
- * broken or compromised.
+ * Returns the text of a reply. Rejects as soon as the text is too long, since the server that sends it may be broken or
+ * compromised.
  */
 export async function readText({ body }: Response, maxBytes: number): Promise<string> {
   const parts: Uint8Array[] = []

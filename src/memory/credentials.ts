@@ -141,7 +141,7 @@ function digestOf(token: string, what: string): string {
       `${what}: its token must be 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain`,
     )
   }
-  // `{ [process.env.KEY]: … }` yields this token if the variable is not set, and anybody can guess it.
+  // `{ [process.env.KEY]: … }` yields this token if the variable is not set, and anybody could guess it.
   if (token === 'undefined') {
     throw new TypeError(`${what}: its token is the word undefined: is a variable not set?`)
   }

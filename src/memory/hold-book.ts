@@ -6,7 +6,7 @@ import { RecentMap } from './recent-map.js'
 export interface OpenHold extends Due {
   readonly holdId: string
   readonly account: string
-  /** With its steps. */
+  /** Includes its steps. */
   readonly amount: Credits
   /** Undefined if the hold asked for none. */
   readonly steps: number | undefined
@@ -17,7 +17,7 @@ export interface OpenHold extends Due {
   readonly limits: readonly LimitUse[]
 }
 
-/** A hold that was released or has expired, or the mark that the release of an unknown hold leaves. */
+/** A hold that was released or has expired, or the marker that the release of an unknown hold leaves. */
 export interface EndedHold {
   readonly claim: string | undefined
 }

@@ -73,13 +73,13 @@ interface Account {
 const REMEMBERED_HOLDS = 100_000
 
 /**
- * A ledger in memory. It is exact, but lost when the process ends. `accounts` has the opening balances as decimal strings.
+ * A ledger in memory. It is exact, but lost when the process ends. `accounts` has the opening balances as decimal
+ * strings.
  *
- * Balances, sums of what was spent, and open holds are never forgotten. `entries` and `findCall` return the latest
- * `keepEntries`. To post no charge twice,
- * the ledger remembers the latest 100,000 settled holds with their charges and claims, or `keepEntries` if that is
- * more: about 450 bytes each. It also remembers as many holds that were released or have expired. A forgotten hold is
- * unknown: settling it again posts again, and its claim is free.
+ * Balances, sums of amounts spent, and open holds are never forgotten. `entries` and `findCall` return the latest
+ * `keepEntries`. To post no charge twice, the ledger remembers the latest 100,000 settled holds with their charges and
+ * claims, or `keepEntries` if that is more: about 450 bytes each. It also remembers as many holds that were released or
+ * have expired. A forgotten hold is unknown: settling it again posts again, and its claim is free.
  *
  * An amount or a balance beyond +-(2^63 - 1) nanocredits is a rejection that changes nothing.
  */

@@ -1,7 +1,7 @@
 import type { CallFacts, Credits, SpentQuery, SpentSums } from '../contracts/index.js'
 import { DAY_MS, DaySums } from '../rules/day-sums.js'
 
-/** The sums of all charges, by the account that paid and the credential. Never forgets one. */
+/** The sums of all charges, by paying account and by credential. Never forgets one. */
 export class SpentBook {
   private readonly accounts = new Map<string, Map<string, DaySums>>()
 

@@ -4,10 +4,10 @@ import { isObject, isTooDeep, type JsonObject } from './json-values.js'
 
 /**
  * Returns the arguments of an earlier tool call as JSON text of an object, unchanged if they are one. Many providers
- * refuse a whole conversation because of a call that broke off, and the client can only send it back as it is.
+ * refuse a whole conversation because of a call that was cut off, and the client can only send it back unchanged.
  *
- * Empty text and null become `{}`. Of text in which an object follows another, the last one counts. Any other text
- * becomes the member `arguments` of an object, so that the model can still read it.
+ * Empty text and null become `{}`. If one object follows another, the last one counts. Any other text becomes the
+ * member `arguments` of an object, so that the model can still read it.
  */
 export function mendArguments(text: string): string {
   if (text.trim() === '') return '{}'
@@ -18,7 +18,7 @@ export function mendArguments(text: string): string {
   return lastObject(text) ?? JSON.stringify({ arguments: text })
 }
 
-/** Returns the arguments of an earlier tool call as an object, as {@link mendArguments} makes it one. */
+/** Returns the arguments of an earlier tool call as an object, converted like {@link mendArguments}. */
 export function readArguments(text: string): JsonObject {
   const value = parseInner(text)
   if (isArguments(value)) return keepExactText(value, text)
@@ -30,7 +30,7 @@ function isArguments(value: unknown): value is JsonObject {
   return isObject(value) && !isTooDeep(value)
 }
 
-/** Some providers begin with `{}` and then send the arguments, or send all of them twice. */
+/** Some providers start with `{}` and then send the arguments, or send all of them twice. */
 function lastObject(text: string): string | undefined {
   const end = text.indexOf('}{')
   const start = text.lastIndexOf('}{')

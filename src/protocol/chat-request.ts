@@ -5,7 +5,7 @@ export interface ChatMessage {
   [field: string]: unknown
 }
 
-/** A chat completion request as a provider gets it: without the router's own fields. */
+/** A chat completion request in the form that a provider receives: without the router's own fields. */
 export interface ChatRequest {
   model: string
   messages: ChatMessage[]

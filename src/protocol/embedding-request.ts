@@ -1,7 +1,7 @@
 /** One text, several texts, the tokens of one text, or the tokens of several texts. */
 export type EmbeddingInput = string | readonly string[] | readonly number[] | readonly (readonly number[])[]
 
-/** An embeddings request as a provider gets it: without the router's own fields. */
+/** An embeddings request in the form that a provider receives: without the router's own fields. */
 export interface EmbeddingRequest {
   model: string
   input: EmbeddingInput

@@ -42,15 +42,15 @@ const SHOULD_RETRY: Partial<Record<ErrorCode, 'true' | 'false'>> = {
   budget_exceeded: 'false',
   request_timeout: 'false',
   idempotency_completed: 'false',
-  // The provider may have billed these already.
+  // The provider may have already billed these.
   provider_invalid_response: 'false',
   provider_timeout: 'false',
 }
 
 const MIN_RETRY_AFTER_SECONDS = 1
-/** If the value is 60 or more, several client libraries wait that long, or give up. */
+/** For 60 or more, several client libraries either wait that long or give up. */
 const MAX_RETRY_AFTER_SECONDS = 59
-/** If client libraries do not wait anyway. No period of a limit is longer than a month. */
+/** Used if client libraries do not wait anyway. No period of a limit is longer than a month. */
 const MAX_LONG_RETRY_AFTER_SECONDS = 31 * 24 * 60 * 60
 const DEFAULT_RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   credits_on_hold: 5,
@@ -132,7 +132,7 @@ function retryAfterSeconds(error: CompatError, longest: number): number | undefi
   return Math.min(Math.max(Math.ceil(given), MIN_RETRY_AFTER_SECONDS), longest)
 }
 
-/** Escapes everything in JSON text but ASCII. */
+/** Escapes all non-ASCII characters in JSON text. */
 export function toAscii(json: string): string {
   return json.replace(/[\u007f-\uffff]/g, escapeCodeUnit)
 }

@@ -1,14 +1,17 @@
 import { afterSpace, endOfString, endOfValue, membersAt, nextMember } from './json-text.js'
 import { isObject, type JsonObject } from './json-values.js'
 
-/** The key of the text of a JSON Schema or of a call's arguments, for numbers that a JavaScript number cannot represent. */
+/**
+ * The key of the original text of a JSON Schema or of a call's arguments, for numbers that a JavaScript number cannot
+ * represent.
+ */
 const TEXT = Symbol('exact text')
 
 interface WithText {
   readonly [TEXT]?: string
 }
 
-/** The paths of the callers' own JSON, which is passed on digit for digit. `*` is every item of a list. */
+/** The paths of the caller's own JSON, which is passed on digit for digit. `*` is every item of a list. */
 const DATA_PLACES = [
   ['tools', '*', 'function', 'parameters'],
   ['tools', '*', 'parameters'],
@@ -26,7 +29,7 @@ const DATA_PLACES = [
 const MAYBE_INEXACT = /\d[.eE]|\d{16}/
 const NUMBERS = /-?\d[\d.eE+-]*/g
 
-/** Stores with each schema in a request body its exact text, if parsing changes a number in it. */
+/** Stores the exact text with each schema in a request body in which parsing changes a number. */
 export function keepExactData(body: JsonObject, text: string): void {
   if (!MAYBE_INEXACT.test(text)) return
   for (const place of DATA_PLACES) {
@@ -43,10 +46,10 @@ const ARGUMENT_PLACES = [
   ['content_block', 'input'],
 ]
 
-/** Quotes within a string are escaped, so that this can only be the name of an object. */
+/** Quotes within a string are escaped, so this can only be the name of an object. */
 const OBJECT_ARGUMENTS = /"(?:arguments|input)"\s*:\s*\{/
 
-/** Stores the text of the arguments of each tool call in a reply with them, if parsing changes a number in it. */
+/** Stores the text with the arguments of each tool call in a reply in which parsing changes a number. */
 export function keepExactArguments(reply: JsonObject, text: string): void {
   if (!MAYBE_INEXACT.test(text) || !OBJECT_ARGUMENTS.test(text)) return
   for (const place of ARGUMENT_PLACES) {
@@ -54,7 +57,7 @@ export function keepExactArguments(reply: JsonObject, text: string): void {
   }
 }
 
-/** Stores with an object the text that it was parsed from, if parsing changed a number in it. */
+/** Stores the original text with an object in which parsing changed a number. */
 export function keepExactText(value: JsonObject, text: string): JsonObject {
   if (MAYBE_INEXACT.test(text)) keepText(value, text)
   return value
@@ -80,8 +83,8 @@ interface RawJson {
 type Reviver = (name: string, value: unknown, context?: { readonly source?: string }) => unknown
 
 /**
- * The value with its digits for a library that writes the JSON itself. On Node 20, which cannot express them, the value
- * as JavaScript read it.
+ * Returns the value with its digits, for a library that writes the JSON itself. On Node 20, which cannot express them,
+ * returns the value as JavaScript read it.
  */
 export function withDigits(value: JsonObject): JsonObject {
   const { rawJSON } = JSON as RawJson
@@ -97,7 +100,7 @@ export function withDigits(value: JsonObject): JsonObject {
 }
 
 /**
- * Returns the value to compare with others: each number that JavaScript writes with other digits is a string of its own
+ * Returns the value for comparisons: each number that JavaScript writes with other digits becomes a string of its own
  * digits, after a character that no name or text begins with.
  */
 export function withDigitTexts(value: JsonObject): JsonObject {
@@ -105,7 +108,7 @@ export function withDigitTexts(value: JsonObject): JsonObject {
   return text === undefined ? value : JSON.parse(withQuotedDigits(text))
 }
 
-/** Returns the JSON text of a request, in which schemas and arguments have the digits of their own text. */
+/** Returns the JSON text of a request with the original digits in schemas and arguments. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
   if (!DATA_PLACES.some((place) => hasText(value, place, 0))) return JSON.stringify(value)
   const texts: string[] = []
@@ -117,7 +120,7 @@ export function writeExactly(value: JsonObject, mark: () => string): string {
   return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)
 }
 
-/** Whether a stored text is found on a path, from the given step on. */
+/** Whether a stored text is on a path, from the given step on. */
 function hasText(value: unknown, place: readonly string[], from: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   const step = place[from]
@@ -131,7 +134,7 @@ function keepText(value: object, text: string): void {
   else Object.defineProperty(value, TEXT, { value: text, configurable: true })
 }
 
-/** Follows a path in the text and in the value together. As in the parser, the last of duplicate names wins. */
+/** Follows a path through the text and the value at once. As in the parser, the last of duplicate names wins. */
 function locate(text: string, at: number, value: unknown, place: readonly string[]): void {
   const [step, ...rest] = place
   if (step === undefined) {
@@ -177,7 +180,7 @@ function withQuotedDigits(text: string): string {
   return quoted + text.slice(done)
 }
 
-/** Yields the positions of the parts of a JSON text that are outside of its strings. */
+/** Yields the positions of the parts of a JSON text that are outside its strings. */
 function* outsideOfStrings(text: string): Generator<readonly [from: number, to: number]> {
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf('"', at)

@@ -16,19 +16,19 @@ const KNOWN = new Map<string, FinishReason>(
 )
 
 /**
- * The reasons of a provider that stopped the reply because of its own failure. `other` is not one: packages of the AI SDK
- * use it for each word that they do not know, and Gemini for ends that it bills.
+ * Reasons with which a provider reports its own failure. `other` is not one: packages of the AI SDK use it for each
+ * unknown word, and Gemini for ends that it bills.
  */
 const FAILURES =
   /(?:^|_)(?:errors?|errored|fail|failed|failure|abort|aborted|cancel|canceled|cancelled|timeout|timed_out|deadline_exceeded|exception|interrupted|disconnect|disconnected|overloaded|unavailable|rate_limit|rate_limited|crash|crashed|insufficient_system_resources?)(?:_|$)/
 /**
- * The reasons of a provider that dropped output of the model because it could not read it, mostly a tool call. The
+ * Reasons with which a provider reports that it dropped unreadable output of the model, mostly a tool call. The
  * provider bills for that output and a caller can provoke it, so this is a finish and not a failure. Gemini uses them,
  * also as `function_call_filter: MALFORMED_FUNCTION_CALL`, and so does Bedrock.
  */
 const DROPPED =
   /^(?:function_call_filter_)?(?:malformed_(?:function_call|tool_use|tool_call|model_output|response)|unexpected_tool_call|too_many_tool_calls|missing_thought_signature)$/
-/** Words for a reply that goes on. */
+/** Words for a reply that is not finished. */
 const NOT_YET = new Set([
   '',
   'null',
@@ -47,8 +47,8 @@ const LONGEST_REASON = 256
 const REPEATED = /^(.+?)(?:_?\1)+$/
 
 /**
- * Returns a reason in lower case, its words joined by `_`, without the name of the enumeration that it is from:
- * `FINISH_REASON_MAX_TOKENS` and `FinishReason.maxTokens` are both `max_tokens`.
+ * Returns a reason in lower case, its words joined by `_`, without the name of its enumeration:
+ * `FINISH_REASON_MAX_TOKENS` and `FinishReason.maxTokens` both become `max_tokens`.
  */
 function normalised(native: string): string {
   return native
@@ -61,7 +61,7 @@ function normalised(native: string): string {
     .replace(/^(?:finish|stop)_?reason_(?=.)/, '')
 }
 
-/** Returns the provider's own finish reason, or undefined if there is none yet. Some providers write a word for none. */
+/** Returns the provider's own finish reason. Undefined if there is none yet. Some providers send a word for none. */
 export function readFinishReason(native: unknown): string | undefined {
   return isText(native) && (KNOWN.has(native) || !NOT_YET.has(normalised(native))) ? native : undefined
 }
@@ -77,7 +77,7 @@ export function mapFinishReason(native: string): FinishReason {
 }
 
 function knownReason(native: string): FinishReason | undefined {
-  // Most replies have a word that needs no reading.
+  // Most replies have a word that needs no conversion.
   const exact = KNOWN.get(native)
   if (exact !== undefined) return exact
   const word = normalised(native)
@@ -105,9 +105,10 @@ export function isDroppedOutput(native: unknown): native is string {
 }
 
 /**
- * Returns the finish reason of a choice that decides, in the provider's own word. OpenRouter and packages of the AI SDK
- * have a word of their own for it, and the provider's in a second field, which says more: `error` can be dropped output,
- * an unknown word such as `other` anything, and a `stop` can be no stop. Some providers write the field as Gemini does.
+ * Returns the finish reason that decides for a choice, in the provider's own word. OpenRouter and packages of the AI
+ * SDK have their own word for it, and put the provider's in a second field, which says more: `error` can be dropped
+ * output, an unknown word such as `other` anything, and a `stop` can be no stop. Some providers name the field as
+ * Gemini does.
  */
 export function ownFinishReason(choice: JsonObject): unknown {
   const reason = choice.finish_reason ?? choice.finishReason
@@ -121,7 +122,7 @@ export function ownFinishReason(choice: JsonObject): unknown {
 }
 
 /**
- * Returns the word to show as the provider's own: the second field if there is one, else the reason that decides. A word
+ * Returns the word to show as the provider's own: the second field if there is one, or else the deciding reason. A word
  * for dropped output is never hidden by another.
  */
 export function shownFinishReason({ native_finish_reason: native }: JsonObject, reason: string): string {

@@ -1,8 +1,8 @@
 const RECENT_PIECES = 256
 
 /**
- * Collects bytes that arrive in pieces, and joins them from time to time. A piece of one byte takes the memory of a
- * hundred, and keeps the whole network read that contains it in memory.
+ * Collects bytes that arrive in pieces, and joins them from time to time. A one-byte piece takes the memory of a
+ * hundred bytes, and keeps the whole network read that contains it alive.
  */
 export class GatheredBytes {
   private readonly together: Buffer[] = []

@@ -2,8 +2,8 @@ import { hasManyBrackets } from './json-body.js'
 import { countJsonValues, MAX_VALUES } from './json-scan.js'
 
 /**
- * JSON text within a body or a reply, such as the arguments of a call: it has the limits of a body, which the parser of the
- * body does not apply to it.
+ * JSON text within a body or a reply, such as the arguments of a call. The limits of a body apply to it too, but the
+ * parser of the body does not check it.
  */
 
 /** A value has at least this many characters, its comma included. */
@@ -11,16 +11,19 @@ const CHARACTERS_A_VALUE = 2
 const BEGINS_JSON = /^\s*[[{"]/
 const BEGINS_STRING = /^\s*"/
 
-/** Counts the JSON texts of one request, which have the limits of a body together. */
+/** Counts the JSON texts of one request. Together they have the limits of a body. */
 export class InnerJson {
   private atMost = 0
   private counted = 0
-  /** Texts that nothing has counted yet: most requests have too few characters for the limit. */
+  /** Texts not counted yet: most requests have too few characters to reach the limit. */
   private uncounted: string[] = []
 
-  /** Adds a text, and JSON in a text that is a string itself. Returns whether all of them are within the limits. */
+  /**
+   * Adds a text, including JSON inside a text that is itself a string. Returns whether all of them are within the
+   * limits.
+   */
   add(text: string): 'good' | 'too-deep' | 'too-many' {
-    // Words are no JSON. Each would count as a value.
+    // Plain words are not JSON, but each would count as a value.
     if (!BEGINS_JSON.test(text)) return 'good'
     if (hasManyBrackets(text) && countJsonValues(text) === 'too-deep') return 'too-deep'
     this.uncounted.push(text)
@@ -51,7 +54,7 @@ export function isWithin(text: string, mostValues: number): boolean {
   return typeof values === 'number' && values <= mostValues
 }
 
-/** Parses JSON text that was found to be within the limits. Returns undefined for any other text. */
+/** Parses JSON text that is known to be within the limits. Returns undefined for any other text. */
 export function parseText(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,16 +1,16 @@
-/** The brackets of JSON text that comes in pieces. To parse all of it after each would take the square of its length. */
+/** The brackets of JSON text that comes in pieces. Parsing all of it after each piece would take quadratic time. */
 export class JsonBrackets {
   private depth = 0
   private any = false
   private inString = false
   private escaped = false
 
-  /** Whether there were any, and none is open: nothing more belongs to the text. */
+  /** Whether all brackets are closed and there were some, so that nothing more belongs to the text. */
   get closed(): boolean {
     return this.any && this.depth === 0
   }
 
-  /** Reads on to where the text is closed, or to the end of the piece. Returns the characters read. */
+  /** Reads until the text is closed, or to the end of the piece. Returns the number of characters read. */
   take(piece: string): number {
     for (let at = 0; at < piece.length; at++) {
       const character = piece[at]

@@ -26,7 +26,7 @@ const SCALAR = 5
 const MESSAGES = 'messages'
 const BACKSLASH_CODE = 0x5c
 const UNDERSCORE_CODE = 0x5f
-/** Digits and minus come before it, the letters of `true`, `false` and `null` after it. */
+/** Digits and minus come before it, and the letters of `true`, `false` and `null` after it. */
 const LAST_DIGIT_CODE = 0x39
 
 /** The kind of each character of JSON outside of strings. 0 is white space and commas. */
@@ -57,7 +57,7 @@ export function scanJson(text: string): JsonScan {
   return new Scanner(text).run()
 }
 
-/** Returns the number of values in JSON text, or the limit of {@link scanJson} that it is beyond. */
+/** Returns the number of values in JSON text, or the limit of {@link scanJson} that it exceeds. */
 export function countJsonValues(text: string): number | 'too-deep' | 'too-many' {
   return new Scanner(text).count()
 }

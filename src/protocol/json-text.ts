@@ -1,4 +1,4 @@
-/** Where the parts of JSON text are, without parsing it. For text that is not JSON, the result is meaningless. */
+/** Finds the parts of JSON text without parsing it. For text that is not JSON, the result is meaningless. */
 
 const SPACE = /[ \t\r\n]/
 
@@ -44,7 +44,7 @@ export function endOfValue(text: string, start: number): number {
   return at
 }
 
-/** The place of a member's value. */
+/** The position of a member's value. */
 export interface FoundMember {
   readonly name: string
   readonly from: number

@@ -26,7 +26,7 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** Whether a value carries nothing: null, `false`, an empty text, list or object. */
+/** Whether a value is empty: null, `false`, or an empty text, list or object. */
 export function saysNothing(value: unknown): boolean {
   if (value === null || value === undefined || value === '' || value === false) return true
   return typeof value === 'object' && Object.keys(value).length === 0

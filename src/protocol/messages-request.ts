@@ -1,4 +1,4 @@
-/** A request of Anthropic's Messages API as a provider gets it: without the router's own fields. */
+/** A request of Anthropic's Messages API in the form that a provider receives: without the router's own fields. */
 export interface MessagesRequest {
   model: string
   /** Absent only if tokens are counted. */

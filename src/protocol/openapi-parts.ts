@@ -6,7 +6,7 @@ export const REQUEST_ID = {
 const RETRY_AFTER = {
   'retry-after': { description: 'Seconds.', schema: { type: 'integer', minimum: 1, maximum: 59 } },
 }
-/** The statuses with a `retry-after`. A client can also wait for a call with the same key. */
+/** The statuses with a `retry-after`. For 409, a client can wait for the call with the same key. */
 const MAY_WAIT = new Set([409, 429, 503])
 const CHALLENGE = { 'www-authenticate': { schema: { type: 'string' } } }
 

@@ -30,7 +30,7 @@ const BEARER = /\bbearer\s{1,4}[^\s"',;]{8,}/gi
 const NAMED_SECRET =
   /(api[-_ ]?key|secret|password|authorization|(?:key|token)(?==))(["']?\s{0,4}(?:provided\s{0,4})?[:=]\s{0,4}["']?)(?:(?:basic|bearer)\s{1,4})?[^\s"',;]+/gi
 const TOKEN_LIKE = /[\w+/=*-]{20,}/g
-/** Each URL, dotted name or long token, whichever begins first. */
+/** A URL, dotted name or long token, whichever begins first. */
 const ADDRESS_OR_TOKEN =
   /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]*|[\w-]{1,63}(?:\.[\w-]{1,63}){1,12}(?::\d{1,5})?|[\w+/=*-]{20,}/gi
 const URL_PARTS = /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)/i
@@ -56,19 +56,19 @@ export function cleanProviderMessage(text: string, context: ProviderMessageConte
   const start = head(text)
   if (holdsSecret(start, context.secrets)) return ''
   const message = withoutInvisible(start).replace(URL_LIKE, REMOVED).replace(EMAIL_LIKE, REMOVED)
-  // The model's name may itself look like a key or a host, so the text is split at the name while those are removed.
+  // The model's name may itself look like a key or a host, so those are removed only from the text around it.
   const pieces = splitAtName(message, context.upstreamModel).map(removeKeysAndHosts)
   return tidy(pieces.join(context.modelKey))
 }
 
 /**
- * Cleans a provider's own words, or those of a connection, for the host: as for the client, but hosts, addresses and the
- * provider's name of the model stay. URLs stay without user, password, query and fragment.
+ * Cleans a provider's own words, or a connection error, for the host: as for the client, but keeps hosts, addresses and
+ * the provider's name of the model. URLs lose their user, password, query and fragment.
  */
 export function cleanForHost(text: string, context: ProviderMessageContext): string {
   const start = head(text)
   if (holdsSecret(start, context.secrets)) return ''
-  // URLs first, since the name may stand within one.
+  // URLs first, since the name may be part of one.
   const message = withoutInvisible(start).replace(URL_LIKE, bareUrl)
   const pieces = splitAtName(message, context.upstreamModel).map((piece) =>
     removeNamedKeys(piece)
@@ -91,7 +91,7 @@ function tidy(text: string): string {
   return cut(tidied, MESSAGE_CHARS)
 }
 
-/** Returns a URL, or what looks like one, without user, password, query and fragment. */
+/** Returns a URL, or text that looks like one, without user, password, query and fragment. */
 export function bareUrl(url: string): string {
   const [, scheme = '', authority = '', path = ''] = URL_PARTS.exec(url) ?? []
   return scheme + authority.slice(authority.lastIndexOf('@') + 1) + path
@@ -101,7 +101,7 @@ function isAddressOfHost(found: string): boolean {
   return URL_START.test(found) || HOST_NAME.test(found)
 }
 
-/** Returns the first 4 KiB, without a last word that the cut may have split. */
+/** Returns the first 4 KiB, without a last word that may have been cut. */
 export function head(text: string): string {
   if (text.length <= RAW_CHARS) return text
   let end = RAW_CHARS

@@ -1,9 +1,9 @@
 /** The state of one limit in its running period. */
 export interface LimitFigures {
   readonly limit: bigint
-  /** Below 0 if the limit was lowered below its use. */
+  /** Below 0 if the limit was lowered below the amount used. */
   readonly left: bigint
-  /** The time to the end of the period. Infinity if it has no end. */
+  /** The time until the period ends. Infinity if it has no end. */
   readonly resetMs: number
 }
 
@@ -22,7 +22,7 @@ export function rateLimitHeaders(
   return headers
 }
 
-/** Returns the one of two limits that has less left. If both have as much left, the one that ends later. */
+/** Returns the limit that has less left. If both are equal, returns the one that ends later. */
 export function tighter(one: LimitFigures | undefined, other: LimitFigures): LimitFigures {
   if (one === undefined || other.left < one.left) return other
   return other.left === one.left && other.resetMs > one.resetMs ? other : one

@@ -1,6 +1,6 @@
 import { isObject, isText, type JsonObject } from './json-values.js'
 
-/** Whether the value of an `error` says nothing: some servers include an empty one in every reply. */
+/** Whether the value of an `error` is empty, as in every reply of some servers. */
 export function isEmptyError(error: unknown): boolean {
   if (Array.isArray(error)) return error.length === 0
   return isObject(error) ? Object.keys(error).length === 0 : !isText(error) && error !== true

@@ -6,7 +6,7 @@ export interface RequestBody {
 
 /** A body as it was received. */
 export interface ReceivedBody extends RequestBody {
-  /** Its size. That of the memory of its value, if the host has parsed a compressed body or one without a length. */
+  /** The size in bytes. If the host has parsed a compressed body or one without a length, the memory of its value. */
   readonly bytes: number
 }
 

@@ -34,7 +34,7 @@ export class RequestFaults {
         }
         continue
       }
-      // The branch of a union that read into the value is the one that the client meant.
+      // The branch of a union that got furthest into the value is the one that the client meant.
       const inside =
         issue.code === 'invalid_union'
           ? issue.errors.find((branch) =>

@@ -1,7 +1,7 @@
 /** A shorter key is a placeholder (`none`, `EMPTY`, `x`) for a provider that needs no key. */
 const SHORTEST_SECRET = 8
 const SHORTEST_RUN = 8
-/** A fifth of a secret must not be shown. */
+/** The fraction of a secret that must not be shown. */
 const SHARE = 5
 const MAX_DECODINGS = 3
 
@@ -24,9 +24,9 @@ export function isSecret(key: string): boolean {
 
 /**
  * Whether a text reveals one of these secrets: a run of 8 of its characters, or of a fifth of it if that is longer. The
- * run is also found if it is spaced out, split by punctuation or invisible characters, in another case or width, escaped
- * up to three times, or encoded as base64 or hex. A secret that itself contains an escape, such as `%41`, may be missed if
- * the text escapes it again.
+ * run is also found if it is spaced out, split by punctuation or invisible characters, in another case or width,
+ * escaped up to three times, or encoded as base64 or hex. A secret that itself contains an escape, such as `%41`, may
+ * be missed if the text escapes it again.
  *
  * Takes time linear in the text, times the length of a secret.
  */
@@ -44,7 +44,7 @@ function spellingsOf(secret: string): readonly string[] {
   return [secret, ...encoded, bytes.toString('hex')].map(fold)
 }
 
-/** Returns the text as it is, and after each of several passes that decode its escapes. */
+/** Returns the text, and its versions after each of several passes that decode escapes. */
 function readingsOf(text: string): readonly string[] {
   const readings = [fold(text)]
   for (let decodings = 0; decodings < MAX_DECODINGS; decodings++) {

@@ -21,13 +21,13 @@ class MessagesText implements SentText {
   }
 }
 
-/** Returns the text of `messages` in a request body, if every parser must read the same values in it. */
+/** Returns the text of `messages` in a request body, if every parser must read the same values from it. */
 export function textOfMessages(
   { messages }: JsonObject,
   bytes: Buffer,
   found: FoundMessages,
 ): SentText | undefined {
-  // Duplicate names leave fewer fields after parsing, and parsers differ in the one that they keep.
+  // Duplicate names leave fewer fields after parsing, and parsers differ in which one they keep.
   if (!usesFastPath('messages') || !Array.isArray(messages) || countFields(messages) !== found.fields)
     return undefined
   return new MessagesText(messages, bytes.subarray(found.from, found.to))

@@ -28,7 +28,7 @@ export function escapeControl(text: string): string {
  * and invisible characters, at most `maxChars` UTF-16 code units, with no surrogate pair split.
  */
 export function cleanLabel(text: string, maxChars = LABEL_CHARS): string {
-  // Cut before the patterns run, so that megabytes cost nothing, and again afterwards to the exact length.
+  // Cut before the patterns run, so that megabytes cost nothing, and cut again to the exact length afterwards.
   const start = text.length > maxChars * 4 ? text.slice(0, maxChars * 4) : text
   if (PRINTABLE_ASCII.test(start)) return cut(start, maxChars)
   return cut(

@@ -1,8 +1,8 @@
 import { isText, type JsonObject } from './json-values.js'
 
 /**
- * Returns an annotation for a source of a reply. Strict clients reject a reply whose citation lacks a title, or a place in
- * the text; without a known place it is the start.
+ * Returns an annotation for a source of a reply. Strict clients reject a reply whose citation lacks a title or a
+ * position in the text. If the position is unknown, it is the start.
  */
 export function urlCitation(url: string, { content, end_index, start_index, title }: JsonObject): JsonObject {
   return {

@@ -77,7 +77,7 @@ export function clampUsage(usage: Usage): Usage {
   return clamped
 }
 
-/** Returns a count that a usage may lack, whatever some dependency has put on `Object.prototype`. */
+/** Returns a count that a usage may lack, even if some dependency has put one on `Object.prototype`. */
 export function mediaCount(usage: Usage, name: (typeof MEDIA_COUNTS)[number]): number | undefined {
   return Object.hasOwn(usage, name) ? usage[name] : undefined
 }

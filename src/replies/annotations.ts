@@ -2,12 +2,12 @@ import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 import { urlCitation } from '../protocol/url-citation.js'
 import type { Losses } from './losses.js'
 
-/** Members that some providers put beside the type of a citation instead of into it. */
+/** Members that some providers put beside the type of a citation instead of inside it. */
 const FLAT = new Set(['url', 'title', 'content', 'start_index', 'end_index'])
 
 /**
- * Completes the citations of a delta or message, and drops entries without a source. Entries of other types stay as they
- * are.
+ * Completes the citations of a delta or message, and drops entries without a source. Leaves entries of other types
+ * unchanged.
  */
 export function mendAnnotations(fields: JsonObject, losses: Losses): void {
   const { annotations } = fields

@@ -9,15 +9,15 @@ const LONGEST_PLACEHOLDER = 16
 const MENDED_PLACE = 'tool_calls.function.arguments'
 
 /**
- * The arguments of one call, which come in pieces. JSON ends where its brackets are closed: what follows is a repetition,
- * which some providers send, or further arguments of the same tool.
+ * The arguments of one call, which come in pieces. JSON ends when its brackets are closed. Anything after that is a
+ * repetition, which some providers send, or the arguments of a further call of the same tool.
  */
 export class CallArguments {
-  /** What has come, to the end of the JSON. Long: only its pieces are read as they come. */
+  /** The text received so far, up to the end of the JSON. It may be long, so only its pieces are read as they arrive. */
   soFar = ''
   private waiting = ''
   private hasSent = false
-  /** Undefined until something but space has come. */
+  /** Undefined until something other than white space has arrived. */
   private isQuoted: boolean | undefined
   private brackets = new JsonBrackets()
   private afterEnd = ''
@@ -32,12 +32,12 @@ export class CallArguments {
     return this.brackets.closed
   }
 
-  /** Whether some of the JSON has come, but not all of it. */
+  /** Whether the JSON has started but is not complete. */
   get isOpen(): boolean {
     return this.soFar !== '' && !this.isClosed && !this.isPlaceholder
   }
 
-  /** Whether they may still be replaced. */
+  /** Whether the arguments received so far may still be replaced. */
   get isPlaceholder(): boolean {
     if (!this.isJson || this.hasSent || this.soFar.length > LONGEST_PLACEHOLDER) return false
     return PLACEHOLDERS.has(this.soFar.trim())
@@ -62,12 +62,12 @@ export class CallArguments {
     }
   }
 
-  /** Returns what may be sent now: placeholders, and JSON inside a string, wait for {@link end}. */
+  /** Returns what may be sent now. Placeholders, and JSON inside a string, wait for {@link end}. */
   unsent(): string {
     return this.isPlaceholder || this.isQuoted === true ? '' : this.rest()
   }
 
-  /** Ends the arguments, of a reply that was cut off or not. Returns what is still to be sent. */
+  /** Ends the arguments. `isCut` tells whether the reply was cut off. Returns what is still to be sent. */
   end(isCut = false): string {
     if (!this.isJson || this.hasSent) return this.rest()
     const whole = this.soFar.trim()
@@ -79,7 +79,7 @@ export class CallArguments {
     return this.rest()
   }
 
-  /** Returns the arguments of further calls of the same tool, each complete, which came after the end of these. */
+  /** Returns the complete arguments of further calls of the same tool that came after these. */
   further(): string[] {
     const found: string[] = []
     const given = this.soFar.trim()

@@ -3,14 +3,14 @@ import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 /** The format of `reasoning_details` from Google's models. */
 const GOOGLE_FORMAT = 'google-gemini-v1'
 
-/** Returns Google's signature of a tool call as a reasoning detail, for an API whose calls have no place for it. */
+/** Returns Google's signature of a tool call as a reasoning detail, for an API whose calls have no field for it. */
 export function signedCallDetail({ extra_content: extra, id }: JsonObject): JsonObject | undefined {
   const google = isObject(extra) ? extra.google : undefined
   const data = isObject(google) ? google.thought_signature : undefined
   return isText(data) ? { type: 'reasoning.encrypted', id, data, format: GOOGLE_FORMAT } : undefined
 }
 
-/** Puts the signatures of calls back, from the details that {@link signedCallDetail} made. */
+/** Restores the signatures of calls from the details that {@link signedCallDetail} created. */
 export function signCalls(calls: readonly JsonObject[], details: readonly JsonObject[]): void {
   const signatures = new Map<unknown, unknown>()
   for (const { data, format, id } of details) {
@@ -23,7 +23,9 @@ export function signCalls(calls: readonly JsonObject[], details: readonly JsonOb
   }
 }
 
-/** Whether {@link signedCallDetail} made the signature of a call. One that a provider sent as a detail has an index. */
+/**
+ * Whether {@link signedCallDetail} created this signature of a call. One that a provider sent as a detail has an index.
+ */
 export function isMadeHere({ index }: JsonObject): boolean {
   return index === undefined
 }

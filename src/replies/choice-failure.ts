@@ -12,7 +12,7 @@ import { cleanLabel } from '../protocol/text.js'
 /** The most characters of a finish reason that a message quotes. */
 const QUOTED_CHARS = 64
 
-/** The failure of a choice, with the provider's own word for its end if there is one. */
+/** The failure of a choice, with the provider's own finish reason if there is one. */
 export class ChoiceFailure extends ProviderError {
   constructor(
     message: string,
@@ -23,8 +23,8 @@ export class ChoiceFailure extends ProviderError {
 }
 
 /**
- * Returns the finish reason of a choice in the provider's own word, or undefined if it has none yet. Throws a
- * {@link ChoiceFailure} if the choice contains an error, or ended with a reason that means a failure.
+ * Returns the finish reason of a choice in the provider's own word. Undefined if there is none yet. Throws a {@link
+ * ChoiceFailure} if the choice contains an error, or ended with a reason that means a failure.
  */
 export function readEnd(choice: JsonObject): string | undefined {
   const reason = ownFinishReason(choice)
@@ -39,7 +39,7 @@ export function readEnd(choice: JsonObject): string | undefined {
   )
 }
 
-/** The failure of a reply without output that ended with an unknown reason. */
+/** Returns the failure for a reply without output that ended with an unknown reason. */
 export function endedWithoutOutput(native: string): ChoiceFailure {
   const quoted = cleanLabel(native, QUOTED_CHARS)
   return new ChoiceFailure(

@@ -15,7 +15,7 @@ import { dropOddLogprobs } from './log-probabilities.js'
 import type { Losses } from './losses.js'
 import { ToolCallStream } from './tool-calls.js'
 
-/** The end that a provider gave a choice. It is sent only when nothing follows it any more. */
+/** The finish that a provider gave a choice. It is sent once nothing more can follow. */
 interface GivenEnd {
   readonly reason: string
   readonly native: string | undefined
@@ -29,13 +29,15 @@ export class ChoiceStream {
   finishReason: FinishReason | undefined
   nativeFinishReason: string | undefined
   private started = false
-  /** Whether reasoning has arrived as text: details of it repeat the text. */
+  /** Whether reasoning has arrived as text. Its details then only repeat the text. */
   private hasReasoned = false
   private toolCalls: ToolCallStream | undefined
   private given: GivenEnd | undefined
-  /** Whether output has arrived since the provider gave the end. */
+  /** Whether output has arrived since the provider gave the finish. */
   private isContinued = false
-  /** Whether output ever followed an end. Some providers put a finish reason into every chunk, so theirs mean nothing. */
+  /**
+   * Whether output ever followed a finish. Some providers put a finish reason into every chunk, so theirs mean nothing.
+   */
   private wasContinued = false
 
   constructor(
@@ -45,7 +47,7 @@ export class ChoiceStream {
     private readonly losses: Losses,
   ) {}
 
-  /** The indexes of the tool calls that a JSON reply leaves out. */
+  /** The indexes of the tool calls that a JSON reply omits. */
   get lostToolCalls(): readonly number[] {
     return this.toolCalls?.lost ?? []
   }
@@ -55,19 +57,19 @@ export class ChoiceStream {
     return this.toolCalls?.keptBytes ?? 0
   }
 
-  /** Whether the provider gave an end that counts. */
+  /** Whether the provider gave a finish that counts. */
   get hasFinished(): boolean {
     return (this.given !== undefined || this.finishReason !== undefined) && !this.wasContinued
   }
 
-  /** The provider's own word for the end, if its meaning is unknown. */
+  /** The provider's own finish reason, if its meaning is unknown. */
   get unknownReason(): string | undefined {
     const native = this.nativeFinishReason
     return native !== undefined && isUnknownReason(native) ? native : undefined
   }
 
   /**
-   * @param lane the provider's choice, if its choices are parts of this one
+   * @param lane the provider's choice, if several of its choices are parts of this one
    * @returns the choices to send, in order, and whether they carry a token
    */
   take(choice: JsonObject, lane = 0): { sent: JsonObject[]; token: boolean } {
@@ -100,8 +102,8 @@ export class ChoiceStream {
 
     const isEnd = reason !== undefined && (this.given === undefined || this.isContinued)
     if (isEnd) this.giveEnd(reason, choice, token ? {} : delta, token ? {} : rest)
-    // Without a token, the members of the event go with the end. After the end, all but tokens is dropped.
-    // Of a tool call that is held back, nothing is left to send.
+    // Without a token, the members of the event are sent with the finish. After the finish, only tokens are kept. A
+    // withheld tool call leaves nothing to send.
     const isWorthSending = Object.keys(delta).length > 0 && (this.given === undefined || token)
     const isSent = isWorthSending || (!this.started && this.given === undefined)
     return { sent: isSent ? [this.choice(delta, rest, null)] : [], token }
@@ -113,7 +115,7 @@ export class ChoiceStream {
     this.cancelEnd()
   }
 
-  /** Ends a choice, for the provider's reason if it gave one. */
+  /** Ends a choice with the provider's reason, if it gave one. */
   end(reason: 'stop' | 'length'): JsonObject[] {
     if (reason === 'length' && !this.hasFinished) {
       this.given = undefined
@@ -129,7 +131,7 @@ export class ChoiceStream {
     this.nativeFinishReason = native
   }
 
-  /** Cancels an end that the provider gave before this output. */
+  /** Cancels a finish that the provider gave before this output. */
   private cancelEnd(): void {
     if (this.given === undefined || this.isContinued) return
     this.isContinued = true
@@ -142,7 +144,7 @@ export class ChoiceStream {
     this.isContinued = false
   }
 
-  /** Puts the calls to send into `delta`. Returns whether they carry a token, held back or not. */
+  /** Puts the calls to send into `delta`. Returns whether they carry a token, withheld or not. */
   private takeToolCalls(calls: unknown, lane: number, delta: JsonObject): boolean {
     this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses, this.tally)
     const sent: JsonObject[] = []

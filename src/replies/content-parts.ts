@@ -3,7 +3,7 @@ import { scalarText } from '../protocol/scalars.js'
 import type { Losses } from './losses.js'
 import { reasoningTextIn, signedDetail } from './reasoning-shapes.js'
 
-/** What a content in parts adds up to, under the names that clients read. */
+/** The combined parts of a content, under the names that clients read. */
 export interface JoinedParts {
   text: string
   reasoning: string
@@ -12,7 +12,7 @@ export interface JoinedParts {
   readonly toolCalls: JsonObject[]
   readonly reasoningDetails: JsonObject[]
   readonly annotations: unknown[]
-  /** Parts of other types, as they came. */
+  /** Parts of other types, unchanged. */
   readonly others: JsonObject[]
 }
 
@@ -20,7 +20,7 @@ const REASONING_TYPES = new Set(['thinking', 'reasoning', 'reasoning_text', 'sum
 const IMAGE_TYPES = new Set(['image_url', 'image', 'output_image', 'input_image'])
 const MEDIA_TYPE = /^image\/[\w.+-]+$/
 
-/** Adds up the parts of a content. Parts of types that clients read under no other name stay as they are. */
+/** Combines the parts of a content. Parts of types that clients read under no other name are unchanged. */
 export function joinParts(parts: readonly unknown[], losses: Losses): JoinedParts {
   const joined: JoinedParts = {
     text: '',

@@ -18,9 +18,9 @@ export function invalidReply(what: string, cause?: unknown): ProviderError {
 }
 
 /**
- * Normalises the text of a delta or message in place. Content becomes a string or null; the parts that some providers
- * send become text, reasoning and whatever else clients read. Reasoning gets both names that clients read, the provider's
- * own name first. A reply is written with the one that its client reads.
+ * Normalises the text of a delta or message in place. Content becomes a string or null. The parts that some providers
+ * send become text, reasoning and the other fields that clients read. Reasoning gets both names that clients read, the
+ * provider's own name first. A reply is written with the name that its client reads.
  *
  * @param readsDetails whether reasoning that arrives only in details is read from them
  */
@@ -76,7 +76,7 @@ function mendContent(fields: JsonObject, losses: Losses): void {
   append(fields, 'content_parts', parts.others)
 }
 
-/** A refusal is text. Some providers send it in parts. */
+/** Converts a refusal to text. Some providers send it in parts. */
 function mendRefusal(fields: JsonObject, losses: Losses): void {
   const { refusal } = fields
   const text = reasoningTextIn(refusal)
@@ -110,7 +110,7 @@ function mendList(fields: JsonObject, name: (typeof LISTS)[number], losses: Loss
   losses.mend('member-dropped', name)
 }
 
-/** Further names of reasoning. Copilot has the second. */
+/** Further names of reasoning. Copilot uses the second. */
 const OTHER_NAMES = ['thinking', 'reasoning_text']
 
 /** Moves reasoning from another name to one that clients read. */
@@ -126,7 +126,7 @@ function mendThinking(fields: JsonObject, name: string, losses: Losses): void {
   losses.mend('reasoning-mapped')
 }
 
-/** Leaves out the index and the id of a detail if a strict client would drop the detail for them. */
+/** Removes the index and the id of a detail if a strict client would drop the detail because of them. */
 function mendPlaces(fields: JsonObject, details: readonly unknown[], losses: Losses): void {
   if (!details.some(isOddlyPlaced)) return
   fields.reasoning_details = details.map((detail) => {
@@ -143,7 +143,7 @@ function isOddlyPlaced(detail: unknown): detail is JsonObject {
   return typeof index !== 'number' || (id !== null && typeof id !== 'string')
 }
 
-/** Gives reasoning that came only in details a name that clients read. */
+/** Puts reasoning that came only in details into a field that clients read. */
 function mendDetails(fields: JsonObject, losses: Losses): void {
   if (hasReasoning(fields)) return
   const text = textOfDetails(fields.reasoning_details)
@@ -231,7 +231,10 @@ export const DROPPED_BY_PROVIDER = 'the provider dropped output of the model tha
 const CHOICE_LEVELS = MAX_DEPTH - 2
 const ITEM_LEVELS = MAX_DEPTH - 5
 
-/** Returns choices without the parts that are nested too deeply. Items of a list in a delta or message are removed alone. */
+/**
+ * Returns choices without the parts that are nested too deeply. Of a list in a delta or message, only such items are
+ * removed.
+ */
 export function withoutDepths(choices: readonly unknown[], losses: Losses): unknown[] {
   const fits = (value: unknown, levels: number): boolean => {
     if (typeof value !== 'object' || value === null || !isTooDeep(value, levels)) return true

@@ -9,8 +9,8 @@ import { isObject, isText, type JsonObject, saysNothing } from '../protocol/json
 import type { Losses } from './losses.js'
 
 /**
- * Returns the choices of a body by the number that was asked for. If one was asked for, several are its parts: some
- * providers send the text and each tool call as a choice. Indexes that cannot be told apart are replaced by positions.
+ * Returns the choices of a body, as many as were requested. If one was requested, several are its parts: some providers
+ * send the text and each tool call as separate choices. Ambiguous indexes are replaced by positions.
  */
 export function orderChoices(choices: readonly unknown[], n: number, losses: Losses): readonly unknown[] {
   const objects = choices.filter(isObject)
@@ -38,7 +38,7 @@ function renumbered(choice: JsonObject, index: number, losses: Losses): JsonObje
 
 function joinChoices(choices: readonly JsonObject[], losses: Losses): JsonObject {
   const message: JsonObject = {}
-  /** The lists of `message` that are its own, so that they can grow. */
+  /** The lists of `message` that are already copies and may grow. */
   const grown = new Set<unknown>()
   const seen = new Set<string>()
   for (const choice of choices) {
@@ -71,7 +71,7 @@ function joined(name: string, known: unknown, more: unknown, grown: Set<unknown>
   return more === '' ? known : extended(partsOf(known), partsOf(more), grown)
 }
 
-/** Adds items to a list, of which the first time a copy is made: a copy each time would take the square of its length. */
+/** Adds items to a list. Copies the list only the first time: a copy each time would take quadratic time. */
 function extended(list: unknown[], more: readonly unknown[], grown: Set<unknown>): unknown[] {
   const own = grown.has(list) ? list : [...list]
   grown.add(own)
@@ -79,7 +79,7 @@ function extended(list: unknown[], more: readonly unknown[], grown: Set<unknown>
   return own
 }
 
-/** The finish that says most: a failure, then whatever is not a plain stop. */
+/** Returns the most significant finish: a failure, then anything other than a plain stop. */
 function endOf(choices: readonly JsonObject[]): JsonObject {
   const reasons = choices.map(ownFinishReason)
   const isTelling = (reason: unknown): boolean => {

@@ -25,7 +25,7 @@ export abstract class JsonReply implements Reply {
   /** Returns the reply as JSON in latin1. */
   abstract body(charge: WireCharge): string
 
-  /** Reads the provider's reply. Throws {@link unreadable} if it is not one. */
+  /** Reads the provider's reply. Throws {@link unreadable} if it is invalid. */
   protected abstract read(completion: JsonObject): void
 
   /** Returns the usage to charge. It has both counts; otherwise the charge would be an estimate. */

@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from '../protocol/json-values.js'
 import type { Losses } from './losses.js'
 
 /**
- * Leaves out the log probabilities of a choice if they have another shape: strict clients would refuse the whole reply.
- * These clients require a `content`, so those of a refusal alone get an empty one.
+ * Removes the log probabilities of a choice if they have another shape, for which strict clients would refuse the whole
+ * reply. These clients require a `content`, so those of a refusal alone get an empty one.
  */
 export function dropOddLogprobs(choice: JsonObject, losses: Losses): void {
   const { logprobs } = choice
@@ -15,7 +15,7 @@ export function dropOddLogprobs(choice: JsonObject, losses: Losses): void {
       return
     }
   }
-  // Not deleted: JSON leaves it out all the same.
+  // Not deleted, since JSON omits it anyway.
   choice.logprobs = undefined
   losses.mend('member-dropped', 'logprobs')
 }

@@ -10,6 +10,6 @@ import type { MendKind } from './mends.js'
 export interface Losses {
   readonly count: number
   add(what: string, piece: unknown): void
-  /** Counts an odd element that was mended. `dropped` names what was left out. */
+  /** Counts an odd element that was repaired. `dropped` names an omitted element. */
   mend(kind: MendKind, dropped?: string): void
 }

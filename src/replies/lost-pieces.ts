@@ -6,8 +6,8 @@ import type { Losses } from './losses.js'
 import { MendBook } from './mends.js'
 
 /**
- * The unreadable pieces of a reply: the error for the first one, and the tokens of the text in all of them. Also counts the
- * odd elements that were mended.
+ * The unreadable pieces of a reply: the error for the first one, and the tokens of the text in all of them. Also counts
+ * the odd elements that were repaired.
  */
 export class LostPieces implements Losses {
   count = 0
@@ -31,7 +31,7 @@ export class LostPieces implements Losses {
     this.book.add(kind, dropped)
   }
 
-  /** How many odd elements were mended. */
+  /** How many odd elements were repaired. */
   get mendCount(): number {
     return this.book?.count ?? 0
   }
@@ -41,7 +41,7 @@ export class LostPieces implements Losses {
     return this.book?.kinds
   }
 
-  /** Counts a member that is left out, once for each name. */
+  /** Counts an omitted member, once for each name. */
   drop(name: string): void {
     if (this.book?.hasDropped('member-dropped', name) !== true) this.mend('member-dropped', name)
   }

@@ -24,7 +24,7 @@ function isMore(last: JsonObject, piece: JsonObject): boolean {
   )
 }
 
-/** Providers may name a member only in one piece. */
+/** Providers may include a member in only one piece. */
 function agree(one: unknown, other: unknown): boolean {
   return (one ?? other) === (other ?? one)
 }

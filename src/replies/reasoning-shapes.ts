@@ -13,7 +13,7 @@ export function reasoningTextIn(value: unknown, levels = MAX_LEVELS): string {
   if (levels === 0) return ''
   if (Array.isArray(value)) return value.map((item) => reasoningTextIn(item, levels - 1)).join('')
   if (!isObject(value)) return ''
-  // The same text often stands under two of the names.
+  // Two of the names often contain the same text.
   for (const name of TEXT_MEMBERS) {
     const found = reasoningTextIn(value[name], levels - 1)
     if (found !== '') return found
@@ -21,7 +21,7 @@ export function reasoningTextIn(value: unknown, levels = MAX_LEVELS): string {
   return ''
 }
 
-/** Returns what a provider wants back of its reasoning, if it is signed or encrypted. */
+/** Returns the part of reasoning that its provider needs back, if it is signed or encrypted. */
 export function signedDetail(reasoning: JsonObject, text: string): JsonObject | undefined {
   const { encrypted_content: encrypted, format, id, signature } = reasoning
   const named = { ...(isText(id) && { id }), ...(isText(format) && { format }) }

@@ -9,25 +9,25 @@ const TOO_MANY = `there are more than ${MAX_TOOL_CALLS} tool calls`
 
 interface ToolCallState {
   readonly kind: 'function' | 'custom'
-  /** The provider's own index: several calls may share one. */
+  /** The provider's own index. Several calls may share one. */
   readonly providerIndex: number
-  /** The provider's choice: its choices may each number their calls. */
+  /** The provider's choice. Each of its choices may number its own calls. */
   readonly lane: number
-  /** Given out when its first delta is sent. */
+  /** Assigned when its first delta is sent. */
   index: number | undefined
-  /** The provider's own id: several calls may share one. */
+  /** The provider's own id. Several calls may share one. */
   id: string | undefined
   name: string | undefined
   readonly args: CallArguments
   /** Other members of the function. */
   readonly details: JsonObject
-  /** A piece of it could not be read: the rest would be another call than the model's. */
+  /** Set if a piece was unreadable: the rest would be a different call than the model's. */
   isLost: boolean
-  /** Fields of the provider's own, as the signature that Gemini wants back. */
+  /** The provider's own fields, such as the signature that Gemini needs back. */
   readonly own: JsonObject
 }
 
-/** What one delta says of a call. */
+/** The contents of one delta of a call. */
 interface CallDelta {
   readonly kind: ToolCallState['kind']
   readonly details: JsonObject
@@ -40,11 +40,11 @@ interface CallDelta {
 }
 
 /**
- * Brings the tool calls of one choice to the shape that clients read: indexes count from 0, the first delta of a call
- * has an id of its own, its type and its whole name, later ones only more of the arguments, and arguments are text.
+ * Converts the tool calls of one choice to the shape that clients read. Indexes count from 0. The first delta of a call
+ * has a unique id, its type and its whole name. Later deltas have only more of the arguments. Arguments are text.
  *
- * A name may come in pieces, so a call is held back until more of its arguments, another call or the end of the choice
- * shows that its name is whole.
+ * A name may come in pieces, so a call is withheld until more of its arguments, another call or the end of the choice
+ * shows that its name is complete.
  */
 export class ToolCallStream {
   private readonly calls: ToolCallState[] = []
@@ -64,7 +64,7 @@ export class ToolCallStream {
     return this.calls.some(({ isLost, name }) => name !== undefined && !isLost)
   }
 
-  /** Indexes of calls of which something was sent before a piece of them could not be read. */
+  /** The indexes of calls that were partly sent before a piece of them was unreadable. */
   get lost(): readonly number[] {
     return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
   }
@@ -72,8 +72,8 @@ export class ToolCallStream {
   /**
    * Adds the deltas to send to `sent`, possibly none.
    *
-   * @param lane the provider's choice, of the one choice that was asked for
-   * @returns whether they carry a token, held back or not
+   * @param lane the provider's choice, if several of its choices are parts of one
+   * @returns whether they carry a token, withheld or not
    */
   take(given: unknown, lane: number, sent: JsonObject[]): boolean {
     const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
@@ -94,7 +94,7 @@ export class ToolCallStream {
   }
 
   /**
-   * Ends each call when the choice ends: returns what was held back of it, and `{}` for calls without arguments unless
+   * Ends each call when the choice ends. Returns what was withheld of it, and `{}` for calls without arguments unless
    * the reply was cut off.
    */
   end(isCut: boolean): JsonObject[] {
@@ -166,7 +166,7 @@ export class ToolCallStream {
       else if (piece !== '') sent.push(more(call, piece))
     } else {
       addMembers(call.details, delta.details)
-      // More of the arguments without more of the name: the name is whole.
+      // More arguments without more of the name mean that the name is complete.
       const isNamed = wasNamed && !isMoreOfName && args !== ''
       if (call.name !== undefined && (isNamed || call.args.isClosed)) {
         const piece = call.args.unsent()
@@ -176,7 +176,7 @@ export class ToolCallStream {
     return args !== '' || isMoreOfName || own !== undefined
   }
 
-  /** Returns undefined if nothing says which call a delta belongs to. */
+  /** Returns undefined if nothing shows which call a delta belongs to. */
   private read(given: JsonObject, lane: number): CallDelta | undefined {
     const kind = isObject(given.custom) || given.type === 'custom' ? 'custom' : 'function'
     const details = this.detailsOf(given, kind)
@@ -185,7 +185,7 @@ export class ToolCallStream {
     const name = textOf(details.name)
     let providerIndex = index
     if (Number.isNaN(index)) {
-      // Its id or its name says which call it is.
+      // Only its id or its name can show which call it belongs to.
       if (id === undefined && name === undefined) {
         this.losses.add('the index of a tool call is not a number', details)
         return undefined
@@ -215,11 +215,11 @@ export class ToolCallStream {
       return true
     }
     if (call.index !== undefined) {
-      // Clients have its name already.
+      // Clients already have its name.
       this.losses.mend('member-dropped', 'tool_calls.function.name')
       return false
     }
-    // Some send all of the name that has come so far.
+    // Some providers repeat everything that has come of the name.
     const piece = name.startsWith(call.name) ? name.slice(call.name.length) : name
     call.name += piece
     this.tally.add(piece)
@@ -227,7 +227,10 @@ export class ToolCallStream {
     return true
   }
 
-  /** Sends the names of calls before another: no more of them comes. Placeholders of arguments are still held back. */
+  /**
+   * Sends the names of the calls before `another`, since no more of them follows. Placeholders of arguments are still
+   * withheld.
+   */
   private showNames(sent: JsonObject[], another: ToolCallState | undefined): void {
     for (const call of this.calls) {
       if (call === another || call.index !== undefined || call.isLost || call.name === undefined) continue
@@ -261,13 +264,13 @@ export class ToolCallStream {
     const same =
       id === undefined ? undefined : this.calls.findLast((call) => call.id === id && hasIndex(call))
     const found = same ?? this.calls.findLast((call) => call.lane === lane && call.providerIndex === index)
-    // A choice whose number changes within one call.
+    // The number of a choice may change within one call.
     return found ?? (name === undefined && this.last?.lane !== lane ? this.last : undefined)
   }
 
   /**
-   * Whether what a delta says begins another call where one is known already: some providers give calls one index, or
-   * none, and no ids, or one. Others repeat the name with each piece of one call, send it in pieces, or make up an id for
+   * Whether a delta starts another call although one is known. Some providers give several calls one index or none, and
+   * no ids or the same one. Others repeat the name with each piece of one call, send it in pieces, or invent an id for
    * each piece.
    */
   private beginsAnother(known: ToolCallState, delta: CallDelta): boolean {
@@ -315,7 +318,7 @@ export class ToolCallStream {
   }
 }
 
-/** Adds to the object itself: a copy for each piece would take the square of the members that a provider sends. */
+/** Adds to the object itself: a copy for each piece would take quadratic time. */
 function addMembers(known: JsonObject, members: JsonObject): void {
   for (const name of Object.keys(members)) if (name !== '__proto__') known[name] = members[name]
 }
@@ -325,14 +328,14 @@ function more(call: ToolCallState, piece: string): JsonObject {
 }
 
 const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__'])
-/** Where some providers have what belongs into `function`. */
+/** Members that some providers put beside `function` instead of inside it. */
 const FLAT_FIELDS = new Set(['name', 'arguments'])
 
 function hasOwn(delta: JsonObject): boolean {
   return Object.keys(delta).some((field) => !COMMON_FIELDS.has(field) && delta[field] !== null)
 }
 
-/** Returns the function of a call whose name and arguments stand beside its id. */
+/** Returns the function of a call whose name and arguments are beside its id. */
 function flatDetails({
   arguments: args,
   function: nested,
@@ -345,7 +348,7 @@ function flatDetails({
   return { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) }
 }
 
-/** @returns the new values of the provider's own fields, undefined if there are none */
+/** @returns the new values of the provider's own fields. Undefined if there are none */
 function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undefined {
   let found: JsonObject | undefined
   const isFlat = delta.function === undefined || delta.function === null
@@ -360,7 +363,7 @@ function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undef
   return found
 }
 
-/** Leaves out the part of a call's `extra_content` that strict clients would refuse the whole reply for. */
+/** Removes the part of a call's `extra_content` for which strict clients would refuse the whole reply. */
 function mendExtra(fields: JsonObject, losses: Losses): JsonObject {
   const extra = fields.extra_content ?? null
   if (extra === null || isReadableExtra(extra)) return fields
@@ -385,7 +388,7 @@ function readIndex(given: unknown): number | undefined {
   return Number.isInteger(index) ? (index as number) : Number.NaN
 }
 
-/** A piece of arguments that is a digit or a word of JSON. */
+/** Returns a fragment that is a JSON number or literal. */
 function pieceOf({ details }: CallDelta): string | undefined {
   const { arguments: args } = details
   return typeof args === 'number' || typeof args === 'boolean' ? String(args) : undefined
@@ -394,7 +397,7 @@ function pieceOf({ details }: CallDelta): string | undefined {
 /**
  * Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text.
  *
- * @param isCut whether the message was cut off: a call without arguments may then be one whose arguments are missing
+ * @param isCut whether the message was cut off, so that a call without arguments may be incomplete
  */
 export function mendToolCalls(
   given: unknown,

@@ -1,7 +1,7 @@
 import { BlockList, type IPVersion, isIP } from 'node:net'
 import type { Member } from './reading.js'
 
-/** Names that no public server has: with a reserved last label, or with only one label. */
+/** Names that no public server has: with a reserved last label, or with a single label. */
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home|corp|intranet|arpa)\.?$|^[^.]*\.?$/
 const DATA = /^data:/i
 const HTTPS = /^https:\/\//i

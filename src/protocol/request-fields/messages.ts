@@ -26,7 +26,7 @@ const MAX_ITEMS = 1_000
 /** The most reasoning details of a message. */
 export const MAX_DETAILS = MAX_ITEMS
 
-/** Leaves an empty list out: clients send such lists back with every reply, and strict providers refuse them. */
+/** Omits an empty list: clients send such lists back with every reply, and strict providers refuse them. */
 const emptyOr =
   (member: Member): Member =>
   (value, place, reading) => {
@@ -36,7 +36,10 @@ const emptyOr =
 
 const textOfReply = ifRight((value) => typeof value === 'string')
 
-/** The client can only send back the arguments that it got, however broken. Those nested too deeply are never parsed. */
+/**
+ * The client can only return the arguments that it received, however broken. Arguments that are nested too deeply are
+ * never parsed.
+ */
 const callArguments: Member = (value, place, reading) => {
   if (typeof value !== 'string') return text(value, place, reading)
   if (reading.innerJson.add(value) !== 'too-many') return mendArguments(value)
@@ -59,14 +62,14 @@ const toolCalls = listOf(
       function: functionCall,
       custom: objectOf(membersOf({ name: text, input: text })),
       extra_content: extraContent,
-      // LiteLLM's place for it.
+      // LiteLLM's field for it.
       provider_specific_fields: signature,
     }),
   ),
   MAX_CALLS,
 )
 
-/** Audio of an earlier reply that the provider keeps. It is billed as audio. */
+/** Audio of an earlier reply that the provider has stored. It is billed as audio. */
 const audio: Member = (value, place, reading) => {
   reading.mustBeNamed('audio', place)
   return objectOf(membersOf({ id: text }))(value, place, reading)
@@ -98,7 +101,7 @@ const thinkingBlock = objectOf(
 const imageMembers = objectOf(membersOf({ type: textOfReply, index: omitted, image_url: asItCame }))
 const imageAddress = objectOf(membersOf({ url: asItCame, detail: textOfReply }))
 
-/** An image of an earlier reply, which is left out if its provider alone can open it. */
+/** An image of an earlier reply. It is omitted if only its provider can open it. */
 const image: Member = (value, place, reading) => {
   const given = isObject(value) ? value.image_url : undefined
   if (!isObject(value) || !isAddress(isObject(given) ? given.url : given)) {
@@ -112,7 +115,7 @@ const image: Member = (value, place, reading) => {
 
 const images = listOf(image, MAX_ITEMS)
 
-/** Refuses members with such a name, because content that is meant for the model would silently be left out. */
+/** Refuses members with such a name, because content that is meant for the model would silently be omitted. */
 const content: Member = (value, place, { faults }) => {
   faults.add(place, 'is not accepted here; put it into content, as a part')
   return value
@@ -226,15 +229,15 @@ function readContent(
   return read
 }
 
-/** Puts a null content back. Returns the original message if nothing else was left out. */
+/** Restores a null content. Returns the original message if nothing else was omitted. */
 function withNullContent(message: JsonObject, read: JsonObject): JsonObject {
   const isAsItCame = Object.keys(message).every((name) => name === 'content' || read[name] === message[name])
   return isAsItCame ? message : { ...read, content: null }
 }
 
 /**
- * Whether a message is a reply that says nothing, as one that was filtered or cut off at once. Clients send it back, and
- * strict providers refuse the whole conversation because of it.
+ * Whether a message is an empty reply, for example because it was filtered or cut off at once. Clients send it back,
+ * and strict providers refuse the whole conversation because of it.
  */
 function isEmptyTurn(message: JsonObject): boolean {
   if (message.role !== 'assistant' || isFilled(message.content)) return false

@@ -44,8 +44,8 @@ export interface CommonRequest {
 }
 
 /**
- * Finishes reading. Throws a `CompatError` of status 400 if there are faults. Its message names the first fault, its
- * `details` at most 20. Neither ever contains a value of the client's.
+ * Finishes reading. Throws a `CompatError` of status 400 if there are faults. Its message names the first fault, and
+ * its `details` at most 20. Neither ever contains a value of the client's.
  */
 export function closeRequest({ outline, reading }: OpenRequest): CommonRequest {
   if (outline === undefined || reading.faults.list.length > 0) throw reading.faults.error(OUTLINE_CODES)

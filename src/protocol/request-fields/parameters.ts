@@ -63,7 +63,7 @@ function checked(name: string, field: KnownField, value: unknown, reading: Reque
   return result.data
 }
 
-/** Leaves out members that a schema does not know. A different spelling of a known member is a fault. */
+/** Reports members that a schema does not know as omitted. A different spelling of a known member is a fault. */
 function noteLeftOut(name: string, given: JsonObject, read: JsonObject, reading: RequestReading): void {
   for (const member of Object.keys(given)) {
     if (Object.hasOwn(read, member)) continue

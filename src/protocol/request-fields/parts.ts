@@ -54,7 +54,7 @@ const fileId: Member = (value, place, reading) => {
   return text(value, place, reading)
 }
 
-/** Another OpenAI API has this member. Here, no provider would read it. */
+/** A member of another OpenAI API. No provider would read it here. */
 const fileUrl: Member = (value, place, { faults }) => {
   faults.add(place, 'is not accepted; send the address as file_data')
   return value

@@ -16,12 +16,12 @@ const MAX_LEFT_OUT = 20
 const SHOWN_CHARS = 64
 export const TOO_MUCH_JSON = `must be JSON nested no deeper than ${MAX_DEPTH}, and with the other JSON texts of the request of at most ${MAX_VALUES.toLocaleString('en')} values`
 
-/** Notes from reading a request: its faults, the parameters that a host must name, and the members that were left out. */
+/** Notes from reading a request: its faults, the parameters that a host must name, and the omitted members. */
 export class RequestReading {
   readonly faults = new RequestFaults()
   /** The parameters that the host must name, by their name. */
   readonly unlisted = new Map<string, Unlisted>()
-  /** The paths of members that the router does not know, without positions, such as `messages.parsed_text`. */
+  /** The paths of unknown members, without positions, such as `messages.parsed_text`. */
   readonly leftOut = new Set<string>()
   /** The JSON texts of the request. */
   readonly innerJson = new InnerJson()
@@ -68,7 +68,7 @@ export const boolean = checked('a boolean', (value) => typeof value === 'boolean
 /** A JSON Schema or another object of the caller's data, which is sent unchanged. */
 export const data = checked('an object', isObject)
 
-/** A member of an earlier reply, which the client cannot change: a wrong value is left out, and no fault. */
+/** Reads a member of an earlier reply, which the client cannot fix: a wrong value is omitted without a fault. */
 export function ifRight(isRight: (value: unknown) => boolean): Member {
   return (value, place, reading) => {
     if (isRight(value)) return value
@@ -170,7 +170,7 @@ const EPHEMERAL = new Map([['type', oneOf('ephemeral')]])
 const TTL = oneOf('5m', '1h')
 
 /**
- * A mark that lets the provider cache the prompt up to it. A `ttl` of an hour becomes five minutes, the only one that the
+ * A mark up to which the provider may cache the prompt. A `ttl` of an hour becomes five minutes, the only one that the
  * price of a cache write covers.
  */
 export const cacheControl: Member = (value, place, reading) => {
