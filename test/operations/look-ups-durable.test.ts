@@ -65,7 +65,11 @@ async function startProvider(): Promise<string> {
 }
 
 /** A router over these stores, as one of a host's processes. Returns its address. */
-async function startProcess(baseUrl: string, { ledger }: Pick<RouterStores, 'ledger'>): Promise<string> {
+async function startProcess(
+  baseUrl: string,
+  { ledger }: Pick<RouterStores, 'ledger'>,
+  calls?: RouterStores['calls'],
+): Promise<string> {
   const adapter = openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY })
   const router = createCompatRouter({
     stores: {
@@ -77,6 +81,7 @@ async function startProcess(baseUrl: string, { ledger }: Pick<RouterStores, 'led
       catalogue: memoryCatalogue([{ id: MODEL, prices: PRICES }]),
       providers: memoryProviders([{ id: 'p', models: { [MODEL]: 'm' }, adapter }]),
       ledger,
+      ...(calls && { calls }),
     },
     onEvent: false,
   })
@@ -169,6 +174,14 @@ describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 
       const spent = await lookUpEach(asking, [asking, other])
       await expectCredits(asking, spent)
       await expectCredits(other, spent)
+    })
+
+    it('finds no call under an id that a database cannot look up', async () => {
+      const stores = engine.open('odd_ids')
+      const asking = await startProcess(await startProvider(), stores, stores.calls)
+      for (const id of ['%00', 'chatcmpl-%00', 'chatcmpl-1%00', 'resp_%0a', 'msg_%7f', 'chatcmpl-%ED%A0%80']) {
+        expect([id, (await look(asking, `/generation?id=${id}`)).status]).toEqual([id, 404])
+      }
     })
 
     it('shows them as pending while they run, in another process too, and includes refunds', async () => {

@@ -5,7 +5,7 @@ import type { Operation } from '../../contracts/operation.js'
 import type { Engine } from '../../engine/engine.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
-import { cleanLabel } from '../../protocol/text.js'
+import { cleanLabel, isPlainText } from '../../protocol/text.js'
 import { LOOK_UP_CODES } from '../look-ups/ask-ledger.js'
 import { GenerationFinder } from './find-generation.js'
 import { generationObject } from './generation-object.js'
@@ -58,7 +58,8 @@ export function generationEndpoint(
             { param: 'id' },
           )
         }
-        const found = await finder.find(id, principal, context)
+        // No other text is an id, and databases refuse some of it.
+        const found = isPlainText(id) ? await finder.find(id, principal, context) : undefined
         if (found === undefined) {
           throw new CompatError(
             'not_found',
