@@ -536,6 +536,15 @@ describe('a code block of the documents', () => {
       expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
     })
 
+    it.each([undefined, 5, ['bea@acme.example'], 'bea', 'b\0a@acme.example', 'ANN@acme.example'])(
+      'opens no account for an invalid address, or for a known one in capitals: %j',
+      async (email) => {
+        const base = await serve('users')
+        expect((await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).status).toBe(201)
+        expect((await postJson(`${base}/sign-up`, { email })).status).toBe(400)
+      },
+    )
+
     it('streams in a page with a session token', async () => {
       await admin.openAccount('alice')
       await admin.grant({ account: 'alice', amount: '1' })
@@ -630,6 +639,33 @@ describe('a code block of the documents', () => {
       expect(await balance()).toBe(parseCredits('24.99'))
       expect((await deliver(refunded(2999, 500))).status).toBe(200)
       expect(await balance()).toBe(0n)
+      const later = (type: string, payment_status: string) =>
+        deliver({ type, data: { object: { ...paid.data.object, id: 'cs_2', payment_status } } })
+      expect((await later('checkout.session.completed', 'unpaid')).status).toBe(200)
+      expect(await balance()).toBe(0n)
+      expect((await later('checkout.session.async_payment_succeeded', 'paid')).status).toBe(200)
+      expect(await balance()).toBe(parseCredits('29.99'))
+    })
+
+    it('leaves payments and refunds of something else alone', async () => {
+      vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
+      vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
+      const url = `${await serve('top-ups')}/stripe`
+      for (const [type, object] of [
+        [
+          'checkout.session.completed',
+          { id: 'cs_3', payment_status: 'paid', client_reference_id: null, amount_total: 100 },
+        ],
+        ['charge.refunded', { id: 'ch_3', metadata: {}, amount_refunded: 100 }],
+      ]) {
+        const event = { id: 'evt_3', object: 'event', type, data: { object } }
+        const payload = JSON.stringify(event)
+        const signature = Stripe.webhooks.generateTestHeaderString({
+          payload,
+          secret: 'whsec_for_the_blocks',
+        })
+        expect((await postJson(url, event, { 'stripe-signature': signature })).status).toBe(200)
+      }
     })
 
     it('lists, creates and revokes the keys of one user only', async () => {
@@ -672,11 +708,17 @@ describe('a code block of the documents', () => {
 
     it.each([
       ['keys-page', 'POST /keys', { label: 5 }, 400],
+      ['keys-page', 'POST /keys', { labell: 'laptop' }, 400],
+      ['keys-page', 'POST /keys', [], 400],
+      ['keys-page', 'DELETE /keys/%', {}, 400],
       ['keys-page', 'POST /keys', '{', 400],
       ['keys-page', 'DELETE /keys/%00', {}, 400],
       ['keys-page', 'DELETE /keys/another', {}, 404],
       ['connected-apps', 'PUT /apps/another/cap', { amount: '5' }, 404],
       ['connected-apps', 'PUT /apps/another/cap', { amount: { $gt: 0 } }, 400],
+      ['connected-apps', 'PUT /apps/another/cap', { amount: { toString: 5 } }, 400],
+      ['connected-apps', 'PUT /apps/another/cap', { amount: ['5'] }, 400],
+      ['connected-apps', 'PUT /apps/%/cap', { amount: '5' }, 400],
       ['connected-apps', 'DELETE /apps/another', {}, 404],
       ['connected-apps', 'DELETE /apps/%00', {}, 400],
     ])("refuses a user's mistakes and forbidden changes: %s, %s", async (name, route, body, status) => {
@@ -690,8 +732,19 @@ describe('a code block of the documents', () => {
       expect(response.status).toBe(status)
     })
 
-    it('answers with amounts as decimal strings', async () => {
+    it('creates no key for a form of another site', async () => {
+      const base = await serve('keys-page')
+      const headers = { 'x-user': 'frank', 'sec-fetch-site': 'cross-site' }
+      for (const body of [new URLSearchParams({ label: 'x' }), '{"label":"x"}', new FormData()]) {
+        expect((await fetch(`${base}/keys`, { method: 'POST', headers, body })).status).toBe(400)
+      }
+      expect(await (await fetch(`${base}/keys`, { headers })).json()).toEqual([])
+    })
+
+    it('answers with amounts as decimal strings, and with null without an account', async () => {
       const base = await serve('amounts')
+      const none = await fetch(`${base}/balance`, { headers: { 'x-user': 'nobody yet' } })
+      expect(await none.json()).toBeNull()
       await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
       const balance = (await (
         await fetch(`${base}/balance`, { headers: { 'x-user': 'alice' } })

@@ -121,7 +121,8 @@ export async function createApp(settings: AppSettings) {
   // Express would answer with the status and the headers that an error of Stripe has.
   const failed: ErrorRequestHandler = (error, _req, res, _next) => {
     if (error.name === 'Refusal') res.status(409).type('text').send(error.message)
-    else if (error.code === 'invalid_input' || error.expose === true)
+    // A path such as /keys/% is a URIError.
+    else if (error.code === 'invalid_input' || error.expose === true || error instanceof URIError)
       res.status(400).send('This cannot be read.')
     else {
       console.error(error)

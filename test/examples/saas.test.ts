@@ -165,6 +165,8 @@ it('the saas example signs in with a secure cookie if its public origin is https
 it.each([
   ['/keys', { label: ['a', 'b'], budget: '5' }, 400],
   ['/keys/%00/revoke', {}, 400],
+  ['/keys/%/revoke', {}, 400],
+  ['/keys/apps/%ff/cap', { cap: '5' }, 400],
   ['/keys/of-another/revoke', {}, 404],
   ['/keys/apps/of-another/cap', { cap: '5' }, 404],
   ['/keys/apps/of-another/disconnect', {}, 404],

@@ -179,7 +179,14 @@ describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 
     it('finds no call under an id that a database cannot look up', async () => {
       const stores = engine.open('odd_ids')
       const asking = await startProcess(await startProvider(), stores, stores.calls)
-      for (const id of ['%00', 'chatcmpl-%00', 'chatcmpl-1%00', 'resp_%0a', 'msg_%7f', 'chatcmpl-%ED%A0%80']) {
+      for (const id of [
+        '%00',
+        'chatcmpl-%00',
+        'chatcmpl-1%00',
+        'resp_%0a',
+        'msg_%7f',
+        'chatcmpl-%ED%A0%80',
+      ]) {
         expect([id, (await look(asking, `/generation?id=${id}`)).status]).toEqual([id, 404])
       }
     })
