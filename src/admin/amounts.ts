@@ -1,25 +1,12 @@
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
-import type { Price, Prices } from '../base/prices.js'
+import { PRICE_NAMES, type Price, type Prices } from '../base/prices.js'
 
 /** Throws a `RangeError` if the amount, positive or negative, is more than an account can hold. */
 export function checkHoldable(amount: bigint, field: string, max = MAX_CREDITS): void {
   if (amount > max) throw outOfRange(`${field}: must be at most ${formatCredits(max)} credits`)
   if (amount < -max) throw outOfRange(`${field}: must be at least -${formatCredits(max)} credits`)
 }
-
-const NAMES: readonly (keyof Price)[] = [
-  'input',
-  'output',
-  'cachedInput',
-  'cacheWrite',
-  'reasoning',
-  'audioInput',
-  'audioOutput',
-  'imageInput',
-  'imageOutput',
-  'request',
-]
 
 /** Prices are per million tokens. An account must be able to pay for a single token. */
 const MAX_PRICE = MAX_CREDITS * 1_000_000n
@@ -32,7 +19,7 @@ export function checkPrices(prices: Prices, field: string): void {
 }
 
 function checkPrice(price: Price, field: string): void {
-  for (const name of NAMES) {
+  for (const name of PRICE_NAMES) {
     const text = price[name]
     if (text === undefined) continue
     checkHoldable(parseCredits(text), `${field}.${name}`, name === 'request' ? MAX_CREDITS : MAX_PRICE)

@@ -1,7 +1,11 @@
 import { type Credits, parseCredits } from './money.js'
+import { MEDIA_UNITS, type MediaName, type MediaUnit } from './units.js'
+
+/** The prices of audio and images. Without a price of their own, such tokens cost as much as text. */
+export type MediaPrices = { readonly [Name in MediaName]?: string }
 
 /** Decimal strings of at most nine places, in credits per million tokens; `request` in credits per call. */
-export interface Price {
+export interface Price extends MediaPrices {
   readonly input: string
   readonly output: string
   /** Input read from the provider's cache. `input` by default. */
@@ -10,17 +14,20 @@ export interface Price {
   readonly cacheWrite?: string
   /** `output` by default. */
   readonly reasoning?: string
-  /** Audio in the input. If absent, it costs as much as text. The same applies to the three prices below. */
-  readonly audioInput?: string
-  /** Audio in the output. */
-  readonly audioOutput?: string
-  /** Images in the input. */
-  readonly imageInput?: string
-  /** Images in the output. */
-  readonly imageOutput?: string
   /** `'0'` by default. */
   readonly request?: string
 }
+
+/** The prices that may be absent. */
+export const OPTIONAL_PRICES = [
+  'cachedInput',
+  'cacheWrite',
+  'reasoning',
+  ...MEDIA_UNITS.map(({ name }) => name),
+  'request',
+] as const satisfies readonly (keyof Price)[]
+
+export const PRICE_NAMES = ['input', 'output', ...OPTIONAL_PRICES] as const
 
 export interface Prices extends Price {
   /** If the prompt has more than `above` tokens, the tier's prices apply to the whole call. The highest such tier applies. */
@@ -34,13 +41,16 @@ export interface PriceRow {
   readonly cacheWrite: Credits
   readonly output: Credits
   readonly reasoning: Credits
-  /** Undefined if such tokens cost as much as text. The same applies to the three prices below. */
-  readonly audioInput: Credits | undefined
-  readonly audioOutput: Credits | undefined
-  readonly imageInput: Credits | undefined
-  readonly imageOutput: Credits | undefined
+  /** Only those that have a price of their own. */
+  readonly inputMedia: readonly MediaPrice[]
+  readonly outputMedia: readonly MediaPrice[]
   /** Credits per call. */
   readonly request: Credits
+}
+
+export interface MediaPrice {
+  readonly name: MediaName
+  readonly each: Credits
 }
 
 /** Parsed prices: the rows with the prompt tokens above which they apply, lowest first. The first one applies above -1. */
@@ -68,8 +78,11 @@ function parsePrice(price: Price, what: string): PriceRow {
     if (text === undefined && fallback !== undefined) return fallback
     return parseCredits(text as string, `${what}.${name}`)
   }
-  const readOwn = (name: keyof Price): Credits | undefined =>
-    own(price, name) === undefined ? undefined : read(name)
+  const media = (of: MediaUnit['side']): readonly MediaPrice[] =>
+    MEDIA_UNITS.filter(({ name, side }) => side === of && own(price, name) !== undefined).map(({ name }) => ({
+      name,
+      each: read(name),
+    }))
   const input = read('input')
   const output = read('output')
   return {
@@ -78,10 +91,8 @@ function parsePrice(price: Price, what: string): PriceRow {
     cacheWrite: read('cacheWrite', input),
     output,
     reasoning: read('reasoning', output),
-    audioInput: readOwn('audioInput'),
-    audioOutput: readOwn('audioOutput'),
-    imageInput: readOwn('imageInput'),
-    imageOutput: readOwn('imageOutput'),
+    inputMedia: media('input'),
+    outputMedia: media('output'),
     request: read('request', 0n),
   }
 }

@@ -1,4 +1,5 @@
 import { type Credits, formatCredits } from '../base/money.js'
+import { MEDIA_UNITS } from '../base/units.js'
 import type { Model, Price, Prices } from '../contracts/index.js'
 import { perThousand, readAmount, Unreadable } from './amount.js'
 
@@ -77,10 +78,7 @@ const PRICE_OF_UNIT = new Map<string, keyof Price>([
   ['cache_read_mtok', 'cachedInput'],
   ['cache_write_mtok', 'cacheWrite'],
   ['output_reasoning_mtok', 'reasoning'],
-  ['input_audio_mtok', 'audioInput'],
-  ['output_audio_mtok', 'audioOutput'],
-  ['input_image_mtok', 'imageInput'],
-  ['output_image_mtok', 'imageOutput'],
+  ...MEDIA_UNITS.map(({ name, side, kind }) => [`${side}_${kind}_mtok`, name] as const),
   ['requests_kcount', 'request'],
 ])
 

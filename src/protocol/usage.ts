@@ -1,4 +1,11 @@
 import type { Mutable } from '../base/mutable.js'
+import { MEDIA_UNITS, type MediaName, type MediaUnit } from '../base/units.js'
+
+/**
+ * The audio and image tokens of a call, each absent if there are none. Those of the input are parts of `prompt`, those of
+ * the output parts of `completion`; together they are at most the whole.
+ */
+export type MediaCounts = { readonly [Name in MediaName]?: number }
 
 /**
  * The tokens of one call. These definitions apply everywhere in this package.
@@ -6,24 +13,17 @@ import type { Mutable } from '../base/mutable.js'
  * `prompt` is all input, cached and cache-written included; `cached <= prompt`; `cacheWrite <= prompt - cached`;
  * `completion` is all output, reasoning included; `reasoning <= completion`.
  */
-export interface Usage {
+export interface Usage extends MediaCounts {
   readonly prompt: number
   readonly cached: number
   readonly cacheWrite: number
   readonly completion: number
   readonly reasoning: number
-  /** The audio tokens of `prompt`. Absent if there are none, as the three below. */
-  readonly audioInput?: number
-  /** The audio tokens of `completion`. */
-  readonly audioOutput?: number
-  /** The image tokens of `prompt`, at most `prompt - audioInput`. */
-  readonly imageInput?: number
-  /** The image tokens of `completion`, at most `completion - audioOutput`. */
-  readonly imageOutput?: number
 }
 
-/** The counts that a usage has only if they are above 0. */
-export const MEDIA_COUNTS = ['audioInput', 'audioOutput', 'imageInput', 'imageOutput'] as const
+/** The parts of `prompt`, and those of `completion`. */
+export const INPUT_MEDIA: readonly MediaUnit[] = MEDIA_UNITS.filter(({ side }) => side === 'input')
+export const OUTPUT_MEDIA: readonly MediaUnit[] = MEDIA_UNITS.filter(({ side }) => side === 'output')
 
 export const NO_USAGE: Usage = Object.freeze({
   prompt: 0,
@@ -51,8 +51,8 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT
 }
 
-/** Limits each part of a usage to its whole. */
-export function clampUsage(usage: Usage): Usage {
+/** Limits each part of a usage to its whole. The counts of audio and images may be given apart. */
+export function clampUsage(usage: Usage, media: MediaCounts = usage): Usage {
   const { completion, prompt } = usage
   const cached = Math.min(usage.cached, prompt)
   const clamped: Mutable<Usage> = {
@@ -62,30 +62,27 @@ export function clampUsage(usage: Usage): Usage {
     completion,
     reasoning: Math.min(usage.reasoning, completion),
   }
-  const audioInput = mediaCount(usage, 'audioInput') ?? 0
-  const audioOutput = mediaCount(usage, 'audioOutput') ?? 0
-  const imageInput = mediaCount(usage, 'imageInput') ?? 0
-  const imageOutput = mediaCount(usage, 'imageOutput') ?? 0
-  if (audioInput + audioOutput + imageInput + imageOutput > 0) {
-    addMediaCounts(clamped, {
-      audioInput: Math.min(audioInput, prompt),
-      audioOutput: Math.min(audioOutput, completion),
-      imageInput: Math.min(imageInput, Math.max(0, prompt - audioInput)),
-      imageOutput: Math.min(imageOutput, Math.max(0, completion - audioOutput)),
-    })
-  }
+  addMedia(clamped, media, INPUT_MEDIA, prompt)
+  addMedia(clamped, media, OUTPUT_MEDIA, completion)
   return clamped
 }
 
-/** Returns a count that a usage may lack, even if some dependency has put one on `Object.prototype`. */
-export function mediaCount(usage: Usage, name: (typeof MEDIA_COUNTS)[number]): number | undefined {
-  return Object.hasOwn(usage, name) ? usage[name] : undefined
+/** Adds the counts above 0, each at most what those before it leave of the whole. */
+function addMedia(
+  usage: Mutable<Usage>,
+  media: MediaCounts,
+  units: readonly MediaUnit[],
+  whole: number,
+): void {
+  let left = whole
+  for (const { name } of units) {
+    const count = Math.min(mediaCount(media, name) ?? 0, left)
+    if (count > 0) usage[name] = count
+    left -= count
+  }
 }
 
-/** Adds the counts above 0 to a usage. */
-export function addMediaCounts(
-  usage: Mutable<Usage>,
-  counts: Readonly<Record<(typeof MEDIA_COUNTS)[number], number>>,
-): void {
-  for (const name of MEDIA_COUNTS) if (counts[name] > 0) usage[name] = counts[name]
+/** Returns a count that a usage may lack, even if some dependency has put one on `Object.prototype`. */
+export function mediaCount(usage: MediaCounts, name: MediaName): number | undefined {
+  return Object.hasOwn(usage, name) ? usage[name] : undefined
 }

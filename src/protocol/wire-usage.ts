@@ -1,5 +1,6 @@
 import { type Credits, creditsToNumber } from '../base/money.js'
-import { mediaCount, type Usage } from './usage.js'
+import type { MediaUnit } from '../base/units.js'
+import { INPUT_MEDIA, mediaCount, OUTPUT_MEDIA, type Usage } from './usage.js'
 
 /** The fields of a charge that are sent to clients. */
 export interface WireCharge {
@@ -20,13 +21,11 @@ export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge
     total_tokens: prompt + completion,
     prompt_tokens_details: {
       cached_tokens: cached,
-      audio_tokens: mediaCount(usage, 'audioInput'),
-      image_tokens: mediaCount(usage, 'imageInput'),
+      ...mediaTokens(usage, INPUT_MEDIA),
     },
     completion_tokens_details: {
       reasoning_tokens: reasoning,
-      audio_tokens: mediaCount(usage, 'audioOutput'),
-      image_tokens: mediaCount(usage, 'imageOutput'),
+      ...mediaTokens(usage, OUTPUT_MEDIA),
     },
     cost: creditsToNumber(cost),
     is_byok: byok,
@@ -34,18 +33,29 @@ export function wireUsage({ base, basis, byok, cost, markup, usage }: WireCharge
   }
 }
 
+function mediaTokens(
+  usage: Usage,
+  units: readonly MediaUnit[],
+): Readonly<Record<string, number | undefined>> {
+  return Object.fromEntries(units.map(({ name, wire }) => [wire, mediaCount(usage, name)]))
+}
+
 /** Returns the `usage` object as JSON. Written by hand for speed, because every reply has it. */
 export function writeUsage({ base, basis, byok, cost, markup, usage }: WireCharge): string {
   const { cached, completion, prompt, reasoning } = usage
   const tokens = `"prompt_tokens":${prompt},"completion_tokens":${completion},"total_tokens":${prompt + completion}`
-  const inputs = `{"cached_tokens":${cached}${writeMedia(mediaCount(usage, 'audioInput'), mediaCount(usage, 'imageInput'))}}`
-  const outputs = `{"reasoning_tokens":${reasoning}${writeMedia(mediaCount(usage, 'audioOutput'), mediaCount(usage, 'imageOutput'))}}`
+  const inputs = `{"cached_tokens":${cached}${writeMedia(usage, INPUT_MEDIA)}}`
+  const outputs = `{"reasoning_tokens":${reasoning}${writeMedia(usage, OUTPUT_MEDIA)}}`
   const details = `"prompt_tokens_details":${inputs},"completion_tokens_details":${outputs}`
   const parts = `"basis":"${basis}","base_cost":${creditsToNumber(base)},"markup_cost":${creditsToNumber(markup)}`
   return `{${tokens},${details},"cost":${creditsToNumber(cost)},"is_byok":${byok},"charge":{${parts}}}`
 }
 
-function writeMedia(audio: number | undefined, image: number | undefined): string {
-  const audioMember = audio === undefined ? '' : `,"audio_tokens":${audio}`
-  return image === undefined ? audioMember : `${audioMember},"image_tokens":${image}`
+function writeMedia(usage: Usage, units: readonly MediaUnit[]): string {
+  let members = ''
+  for (const { name, wire } of units) {
+    const count = mediaCount(usage, name)
+    if (count !== undefined) members += `,"${wire}":${count}`
+  }
+  return members
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
 import { MAX_CREDITS, parseCredits } from '../base/money.js'
-import { MAX_MARKUP_BASIS_POINTS } from '../base/prices.js'
+import { MAX_MARKUP_BASIS_POINTS, OPTIONAL_PRICES } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
 import { resembles } from './read-options.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
@@ -171,14 +171,17 @@ export const markupSchema = z
 const priceFields = {
   input: creditsSchema,
   output: creditsSchema,
-  cachedInput: creditsSchema.optional(),
-  cacheWrite: creditsSchema.optional(),
-  reasoning: creditsSchema.optional(),
-  audioInput: creditsSchema.optional(),
-  audioOutput: creditsSchema.optional(),
-  imageInput: creditsSchema.optional(),
-  imageOutput: creditsSchema.optional(),
-  request: creditsSchema.optional(),
+  ...optionalFields(OPTIONAL_PRICES, creditsSchema),
+}
+
+function optionalFields<Name extends string, Schema extends z.ZodType>(
+  names: readonly Name[],
+  schema: Schema,
+) {
+  return Object.fromEntries(names.map((name) => [name, schema.optional()])) as Record<
+    Name,
+    z.ZodOptional<Schema>
+  >
 }
 
 export const pricesSchema = z

@@ -1,6 +1,7 @@
 import type { Mutable } from '../base/mutable.js'
+import { MEDIA_UNITS, type MediaUnit } from '../base/units.js'
 import type { CallFacts, Charge, Credits, Entry, LimitUse, Posting } from '../contracts/index.js'
-import { addMediaCounts, mediaCount, type Usage } from '../protocol/usage.js'
+import { mediaCount, type Usage } from '../protocol/usage.js'
 import {
   readBigint,
   readJson,
@@ -14,16 +15,12 @@ import type { Parameter, Row, SqlDatabase } from './database.js'
 import { type LimitCells, readLimitCells, toLimitCells } from './limit-cells.js'
 import { checkOptionalText, checkText } from './text.js'
 
-/** The columns of audio and image tokens. A cell is null if there are no such tokens. */
-const MEDIA_COLUMN_TYPES = {
-  audio_input: 'bigint',
-  audio_output: 'bigint',
-  image_input: 'bigint',
-  image_output: 'bigint',
-} as const
+type MediaColumn = MediaUnit['column']
 
-/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
-export const ENTRY_COLUMN_TYPES = {
+/** The columns of audio and image tokens. A cell is null if there are no such tokens. */
+export const MEDIA_COLUMNS: readonly MediaColumn[] = MEDIA_UNITS.map(({ column }) => column)
+
+const TEXT_COLUMN_TYPES = {
   hold_id: 'text',
   account: 'text',
   credential_id: 'text',
@@ -41,14 +38,20 @@ export const ENTRY_COLUMN_TYPES = {
   reasoning: 'bigint',
   postings: 'json',
   details: 'json',
-  ...MEDIA_COLUMN_TYPES,
 } as const satisfies Readonly<Record<string, 'text' | 'bigint' | 'json'>>
 
-export type EntryColumn = keyof typeof ENTRY_COLUMN_TYPES
+type TextColumn = keyof typeof TEXT_COLUMN_TYPES
+export type EntryColumn = TextColumn | MediaColumn
 
-export const ENTRY_COLUMNS = Object.keys(ENTRY_COLUMN_TYPES) as readonly EntryColumn[]
+const TEXT_COLUMNS = Object.keys(TEXT_COLUMN_TYPES) as readonly TextColumn[]
 
-export const MEDIA_COLUMNS = Object.keys(MEDIA_COLUMN_TYPES) as readonly (keyof typeof MEDIA_COLUMN_TYPES)[]
+/** The columns of a charge's entry and their types, except `id` and `at`, which the engine sets. */
+export const ENTRY_COLUMN_TYPES = {
+  ...TEXT_COLUMN_TYPES,
+  ...(Object.fromEntries(MEDIA_COLUMNS.map((column) => [column, 'bigint'])) as Record<MediaColumn, 'bigint'>),
+}
+
+export const ENTRY_COLUMNS: readonly EntryColumn[] = [...TEXT_COLUMNS, ...MEDIA_COLUMNS]
 
 /** A cell for each of {@link ENTRY_COLUMNS}, in the same order. */
 export type EntryCells = readonly Parameter[]
@@ -91,7 +94,7 @@ export function toEntryCells(
     ...(limits.length === 0 ? {} : { limits: toLimitCells(limits) }),
   }
   const { usage } = charge
-  const cells: Readonly<Record<EntryColumn, Parameter>> = {
+  const cells: Readonly<Record<TextColumn, Parameter>> = {
     hold_id: holdId,
     account,
     credential_id: checkText(credentialId, 'credentialId'),
@@ -107,14 +110,13 @@ export function toEntryCells(
     cache_write: BigInt(usage.cacheWrite),
     completion: BigInt(usage.completion),
     reasoning: BigInt(usage.reasoning),
-    audio_input: toCountCell(mediaCount(usage, 'audioInput')),
-    audio_output: toCountCell(mediaCount(usage, 'audioOutput')),
-    image_input: toCountCell(mediaCount(usage, 'imageInput')),
-    image_output: toCountCell(mediaCount(usage, 'imageOutput')),
     postings: toPostingsCell(postings),
     details: JSON.stringify(details),
   }
-  return ENTRY_COLUMNS.map((column) => cells[column])
+  return [
+    ...TEXT_COLUMNS.map((column) => cells[column]),
+    ...MEDIA_UNITS.map(({ name }) => toCountCell(mediaCount(usage, name))),
+  ]
 }
 
 function toCountCell(count: number | undefined): bigint | null {
@@ -148,12 +150,10 @@ export function readUsage(row: Row): Usage {
     completion: readNumber(row, 'completion'),
     reasoning: readNumber(row, 'reasoning'),
   }
-  addMediaCounts(usage, {
-    audioInput: readOptionalNumber(row, 'audio_input') ?? 0,
-    audioOutput: readOptionalNumber(row, 'audio_output') ?? 0,
-    imageInput: readOptionalNumber(row, 'image_input') ?? 0,
-    imageOutput: readOptionalNumber(row, 'image_output') ?? 0,
-  })
+  for (const { name, column } of MEDIA_UNITS) {
+    const count = readOptionalNumber(row, column) ?? 0
+    if (count > 0) usage[name] = count
+  }
   return usage
 }
 

@@ -179,6 +179,15 @@ describe('the source tree', () => {
     }
   })
 
+  it('names audio and image tokens in one table, in the schema of the database, and in cases for stores', () => {
+    const places = files.filter(({ text }) => /audio(?:Input|_input)/.test(text)).map(({ name }) => name)
+    expect(places.filter((name) => !/^(?:testing|console\/protocol)\//.test(name)).sort()).toEqual([
+      'base/units.ts',
+      'postgres/apply-ledger.ts',
+      'sql/tables.ts',
+    ])
+  })
+
   it('marks what is private to a class with the word private alone', () => {
     for (const { name, text } of files) expect(text, name).not.toMatch(/\bthis\.#/)
   })

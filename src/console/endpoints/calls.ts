@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
+import { MEDIA_UNITS } from '../../base/units.js'
 import type { Entry } from '../../contracts/index.js'
 import { isPlainText } from '../../protocol/text.js'
 import { nameSchema } from '../../rules/schemas.js'
@@ -60,10 +61,11 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'cache_write_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cacheWrite },
   { name: 'completion_tokens', kind: 'number', of: (entry) => entry.charge?.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
-  { name: 'audio_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioInput },
-  { name: 'audio_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.audioOutput },
-  { name: 'image_input_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageInput },
-  { name: 'image_output_tokens', kind: 'number', of: (entry) => entry.charge?.usage.imageOutput },
+  ...MEDIA_UNITS.map(({ name, column }) => ({
+    name: `${column}_tokens`,
+    kind: 'number' as const,
+    of: (entry: EntryView) => entry.charge?.usage[name],
+  })),
   { name: 'refund_of', of: (entry) => entry.refund?.of },
   { name: 'refunded', kind: 'number', of: (entry) => entry.refund?.amount },
   { name: 'memo', of: (entry) => entry.memo },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { SpendRow as AdminSpendRow, SpendReport } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
+import { MEDIA_UNITS } from '../../base/units.js'
 import { nameSchema } from '../../rules/schemas.js'
 import type { SpendReply, SpendRow, StatementReply } from '../protocol/index.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
@@ -40,10 +41,11 @@ const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
   { name: 'cache_write_tokens', kind: 'number', of: (row) => row.usage.cacheWrite },
   { name: 'completion_tokens', kind: 'number', of: (row) => row.usage.completion },
   { name: 'reasoning_tokens', kind: 'number', of: (row) => row.usage.reasoning },
-  { name: 'audio_input_tokens', kind: 'number', of: (row) => row.usage.audioInput },
-  { name: 'audio_output_tokens', kind: 'number', of: (row) => row.usage.audioOutput },
-  { name: 'image_input_tokens', kind: 'number', of: (row) => row.usage.imageInput },
-  { name: 'image_output_tokens', kind: 'number', of: (row) => row.usage.imageOutput },
+  ...MEDIA_UNITS.map(({ name, column }) => ({
+    name: `${column}_tokens`,
+    kind: 'number' as const,
+    of: (row: SpendRow) => row.usage[name],
+  })),
 ]
 
 export const spendEndpoints: readonly Endpoint[] = [

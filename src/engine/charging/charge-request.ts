@@ -1,7 +1,7 @@
+import { MEDIA_UNITS } from '../../base/units.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Charge, SettleRequest, SettleResult } from '../../contracts/ledger.js'
-import { MEDIA_COUNTS } from '../../protocol/usage.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { eventError } from '../events/event-error.js'
 import type { LedgerRequest } from './ledger-retry.js'
@@ -72,7 +72,7 @@ function isCharge(charge: Charge): boolean {
     Number.isFinite(usage.cacheWrite) &&
     Number.isFinite(usage.completion) &&
     Number.isFinite(usage.reasoning) &&
-    MEDIA_COUNTS.every((name) => usage[name] === undefined || Number.isFinite(usage[name]))
+    MEDIA_UNITS.every(({ name }) => usage[name] === undefined || Number.isFinite(usage[name]))
   )
 }
 

@@ -2,6 +2,7 @@ import { type Credits, ceilDiv, largest, roundUpToWire } from '../../base/money.
 import {
   type ByokFee,
   type MarkupTerms,
+  type MediaPrice,
   type PriceRow,
   type PriceTable,
   priceRow,
@@ -44,9 +45,8 @@ export function price(usage: Usage, terms: Terms): PricedUsage {
 
 function inputPrice(usage: Usage, row: PriceRow): bigint {
   const { cached, cacheWrite, prompt } = usage
-  const audio = row.audioInput === undefined ? 0 : (mediaCount(usage, 'audioInput') ?? 0)
-  const image = row.imageInput === undefined ? 0 : (mediaCount(usage, 'imageInput') ?? 0)
-  if (audio + image === 0) {
+  const media = mediaTokens(usage, row.inputMedia)
+  if (media.length === 0) {
     return (
       BigInt(prompt - cached - cacheWrite) * row.input +
       BigInt(cached) * row.cachedInput +
@@ -54,10 +54,9 @@ function inputPrice(usage: Usage, row: PriceRow): bigint {
     )
   }
   // Assumes as much uncached text as possible: no report says how many cached tokens are audio or images.
-  const text = prompt - Math.min(Math.max(cached + cacheWrite, audio + image), prompt)
+  const text = prompt - Math.min(Math.max(cached + cacheWrite, sumOf(media)), prompt)
   return dearestTokens(prompt, [
-    { tokens: audio, each: row.audioInput ?? 0n },
-    { tokens: image, each: row.imageInput ?? 0n },
+    ...media,
     { tokens: cached, each: row.cachedInput },
     { tokens: cacheWrite, each: row.cacheWrite },
     { tokens: text, each: row.input },
@@ -66,22 +65,34 @@ function inputPrice(usage: Usage, row: PriceRow): bigint {
 
 function outputPrice(usage: Usage, row: PriceRow): bigint {
   const { completion, reasoning } = usage
-  const audio = row.audioOutput === undefined ? 0 : (mediaCount(usage, 'audioOutput') ?? 0)
-  const image = row.imageOutput === undefined ? 0 : (mediaCount(usage, 'imageOutput') ?? 0)
-  if (audio + image === 0) {
+  const media = mediaTokens(usage, row.outputMedia)
+  if (media.length === 0) {
     return BigInt(completion - reasoning) * row.output + BigInt(reasoning) * row.reasoning
   }
   return dearestTokens(completion, [
-    { tokens: audio, each: row.audioOutput ?? 0n },
-    { tokens: image, each: row.imageOutput ?? 0n },
+    ...media,
     { tokens: reasoning, each: row.reasoning },
-    { tokens: Math.max(0, completion - audio - image - reasoning), each: row.output },
+    { tokens: Math.max(0, completion - sumOf(media) - reasoning), each: row.output },
   ])
 }
 
 interface PricedTokens {
   readonly tokens: number
   readonly each: Credits
+}
+
+const NO_TOKENS: readonly PricedTokens[] = []
+
+/** The audio and images that have prices of their own. Few models have such prices. */
+function mediaTokens(usage: Usage, prices: readonly MediaPrice[]): readonly PricedTokens[] {
+  if (prices.length === 0) return NO_TOKENS
+  return prices
+    .map(({ name, each }) => ({ tokens: mediaCount(usage, name) ?? 0, each }))
+    .filter(({ tokens }) => tokens > 0)
+}
+
+function sumOf(priced: readonly PricedTokens[]): number {
+  return priced.reduce((sum, { tokens }) => sum + tokens, 0)
 }
 
 /** The price of `total` tokens if each takes the most expensive price still available. */
@@ -125,7 +136,7 @@ export function dearestCost(
     const list =
       row.request * TOKENS_PER_PRICE +
       BigInt(promptTokens) * dearestInput(row, hasMedia) +
-      BigInt(outputTokens) * largest(row.output, row.reasoning, row.audioOutput ?? 0n, row.imageOutput ?? 0n)
+      BigInt(outputTokens) * dearestOf(largest(row.output, row.reasoning), row.outputMedia)
     if (list > dearest) dearest = list
   }
   return fromListPrice(dearest, terms).cost
@@ -133,5 +144,11 @@ export function dearestCost(
 
 function dearestInput(row: PriceRow, hasMedia: boolean): Credits {
   const text = largest(row.input, row.cachedInput, row.cacheWrite)
-  return hasMedia ? largest(text, row.audioInput ?? 0n, row.imageInput ?? 0n) : text
+  return hasMedia ? dearestOf(text, row.inputMedia) : text
+}
+
+function dearestOf(text: Credits, media: readonly MediaPrice[]): Credits {
+  let dearest = text
+  for (const { each } of media) if (each > dearest) dearest = each
+  return dearest
 }

@@ -1,4 +1,14 @@
-import { clampUsage, isCount, MEDIA_COUNTS, type Usage, type UsageReport } from '../../protocol/usage.js'
+import { MEDIA_UNITS, type MediaName, type MediaUnit } from '../../base/units.js'
+import {
+  clampUsage,
+  INPUT_MEDIA,
+  isCount,
+  type MediaCounts,
+  mediaCount,
+  OUTPUT_MEDIA,
+  type Usage,
+  type UsageReport,
+} from '../../protocol/usage.js'
 
 /** The catalogue's limits of a model, and the number of choices. */
 export interface UsageBounds {
@@ -22,30 +32,22 @@ export interface TokenEstimates {
 }
 
 type Field = keyof Usage
+type TextField = Exclude<Field, MediaName>
 
 const NOTHING_TOLD: readonly Field[] = []
-const FIELDS: readonly Field[] = [
-  'prompt',
-  'cached',
-  'cacheWrite',
-  'completion',
-  'reasoning',
-  ...MEDIA_COUNTS,
-]
+const NO_MEDIA: MediaCounts = Object.freeze({})
+const TEXT_FIELDS: readonly TextField[] = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning']
 
 /** Collects the usage reports of a provider. For each field, the largest value counts. */
 export class UsageMeter {
-  private readonly largest: Record<Field, number | undefined> = {
+  private readonly largest: Record<TextField, number | undefined> = {
     prompt: undefined,
     cached: undefined,
     cacheWrite: undefined,
     completion: undefined,
     reasoning: undefined,
-    audioInput: undefined,
-    audioOutput: undefined,
-    imageInput: undefined,
-    imageOutput: undefined,
   }
+  private largestMedia = NO_MEDIA
   /** Fields already reported. Otherwise a provider that reports with every chunk would flood the host's log. */
   private told: readonly (Field | 'total')[] = NOTHING_TOLD
   private final = false
@@ -75,7 +77,8 @@ export class UsageMeter {
    */
   snapshot(report: UsageReport, finished: boolean, failed = false): void {
     if (this.tokensFollowed && !this.final) this.wholeCompletion = false
-    for (const field of FIELDS) this.take(field, this.read(field, report[field]))
+    for (const field of TEXT_FIELDS) this.take(field, this.read(field, report[field]))
+    for (const { name } of MEDIA_UNITS) if (Object.hasOwn(report, name)) this.takeMedia(name, report[name])
     for (const name in report.unread) this.onUnread(name, report.unread[name]!)
     const total = this.read('total', report.total)
     if (total !== undefined) this.takeRest(report, total)
@@ -128,24 +131,20 @@ export class UsageMeter {
 
   private filled(prompt: number, completion: number): Usage {
     const { cached = 0, cacheWrite = 0, reasoning = 0 } = this.largest
-    const { audioInput = 0, audioOutput = 0, imageInput = 0, imageOutput = 0 } = this.largest
-    return clampUsage({
-      prompt,
-      cached,
-      cacheWrite,
-      completion,
-      reasoning,
-      audioInput,
-      audioOutput,
-      imageInput,
-      imageOutput,
-    })
+    return clampUsage({ prompt, cached, cacheWrite, completion, reasoning }, this.largestMedia)
   }
 
-  private take(field: Field, count: number | undefined): void {
+  private take(field: TextField, count: number | undefined): void {
     if (count === undefined) return
     this.largest[field] = Math.max(this.largest[field] ?? 0, count)
     if (field === 'completion') this.wholeCompletion = true
+  }
+
+  private takeMedia(name: MediaName, value: unknown): void {
+    const count = this.read(name, value)
+    if (count === undefined) return
+    const before = mediaCount(this.largestMedia, name) ?? 0
+    this.largestMedia = { ...this.largestMedia, [name]: Math.max(before, count) }
   }
 
   /** Derives a missing prompt or completion from the other one and the total. */
@@ -169,14 +168,23 @@ export class UsageMeter {
       prompt = Infinity,
       reasoning = 0,
     } = this.largest
-    const { audioInput = 0, audioOutput = 0, imageInput = 0, imageOutput = 0 } = this.largest
     if (cached > prompt) this.report('cached', cached)
     else if (cached + cacheWrite > prompt) this.report('cacheWrite', cacheWrite)
     if (reasoning > completion) this.report('reasoning', reasoning)
-    if (audioInput > prompt) this.report('audioInput', audioInput)
-    else if (audioInput + imageInput > prompt) this.report('imageInput', imageInput)
-    if (audioOutput > completion) this.report('audioOutput', audioOutput)
-    else if (audioOutput + imageOutput > completion) this.report('imageOutput', imageOutput)
+    this.checkMedia(INPUT_MEDIA, prompt)
+    this.checkMedia(OUTPUT_MEDIA, completion)
+  }
+
+  private checkMedia(units: readonly MediaUnit[], whole: number): void {
+    let sum = 0
+    for (const { name } of units) {
+      const count = mediaCount(this.largestMedia, name) ?? 0
+      sum += count
+      if (sum > whole) {
+        this.report(name, count)
+        return
+      }
+    }
   }
 
   /** Returns a plausible count. A count above the catalogue's limit is plausible, since the provider bills it. */

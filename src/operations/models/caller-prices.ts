@@ -1,5 +1,5 @@
 import { parseCredits } from '../../base/money.js'
-import type { MarkupTerms, Price, Prices } from '../../base/prices.js'
+import { type MarkupTerms, PRICE_NAMES, type Price, type Prices } from '../../base/prices.js'
 
 const CREDIT_PLACES = 9
 const BASIS_POINT_PLACES = 4
@@ -7,17 +7,7 @@ const MILLION_PLACES = 6
 const WHOLE = 10n ** BigInt(BASIS_POINT_PLACES)
 
 /** The names of the prices per million tokens. `request` is per call. */
-const PER_MILLION = [
-  'input',
-  'output',
-  'cachedInput',
-  'cacheWrite',
-  'reasoning',
-  'audioInput',
-  'audioOutput',
-  'imageInput',
-  'imageOutput',
-] as const satisfies readonly (keyof Price)[]
+const PER_MILLION = PRICE_NAMES.filter((name) => name !== 'request')
 
 /** OpenRouter's word for a price that depends on the route. Its clients require both prices of each model. */
 const UNKNOWN = '-1'

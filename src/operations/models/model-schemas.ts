@@ -1,19 +1,12 @@
 import * as z from 'zod'
+import { PRICE_NAMES } from '../../base/prices.js'
 
 const decimal = z.string().regex(/^\d+(\.\d{1,19})?$/)
 
 const perToken = z.string().regex(/^(-1|\d+(\.\d{1,19})?)$/)
 
 const price = {
-  input: decimal.optional(),
-  output: decimal.optional(),
-  cachedInput: decimal.optional(),
-  cacheWrite: decimal.optional(),
-  reasoning: decimal.optional(),
-  audioInput: decimal.optional(),
-  audioOutput: decimal.optional(),
-  imageInput: decimal.optional(),
-  imageOutput: decimal.optional(),
+  ...Object.fromEntries(PRICE_NAMES.map((name) => [name, decimal.optional()])),
   request: decimal.optional().describe('Credits per call.'),
 }
 

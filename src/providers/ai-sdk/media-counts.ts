@@ -1,13 +1,12 @@
+import { MEDIA_UNITS } from '../../base/units.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { isCount, type UsageReport } from '../../protocol/usage.js'
-
-type MediaCounts = Pick<UsageReport, 'audioInput' | 'audioOutput' | 'imageInput' | 'imageOutput'>
+import { isCount, type MediaCounts, type UsageReport } from '../../protocol/usage.js'
 
 /**
  * Reads audio and image tokens from the provider's own usage report, in the format of OpenAI or Gemini. The AI SDK's
  * specification does not have them.
  */
-export function readMediaCounts(raw: unknown): MediaCounts {
+export function readMediaCounts(raw: unknown): Pick<UsageReport, keyof MediaCounts> {
   if (!isObject(raw)) return {}
   const input = detailsOf(raw, ['prompt_tokens_details', 'input_tokens_details', 'promptTokensDetails'])
   const output = detailsOf(raw, [
@@ -15,12 +14,12 @@ export function readMediaCounts(raw: unknown): MediaCounts {
     'output_tokens_details',
     'candidatesTokensDetails',
   ])
-  return {
-    audioInput: countOf(input, 'audio_tokens', 'AUDIO'),
-    audioOutput: countOf(output, 'audio_tokens', 'AUDIO'),
-    imageInput: countOf(input, 'image_tokens', 'IMAGE'),
-    imageOutput: countOf(output, 'image_tokens', 'IMAGE'),
-  }
+  return Object.fromEntries(
+    MEDIA_UNITS.map(({ name, side, kind, wire }) => [
+      name,
+      countOf(side === 'input' ? input : output, wire, kind.toUpperCase()),
+    ]),
+  )
 }
 
 function detailsOf(raw: JsonObject, names: readonly string[]): unknown {

@@ -1,5 +1,7 @@
+import type { Mutable } from '../../base/mutable.js'
+import type { MediaUnit } from '../../base/units.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { isCount, type UsageReport } from '../../protocol/usage.js'
+import { INPUT_MEDIA, isCount, OUTPUT_MEDIA, type UsageReport } from '../../protocol/usage.js'
 import { unreadCounts } from '../unread-counts.js'
 
 export type UnlistedTokens = 'output' | undefined
@@ -87,19 +89,26 @@ export function readUsage(given: unknown, unlistedTokens: UnlistedTokens): Usage
   const unread = unreadCounts(inputs, KNOWN)
   const all = withAllOutput(withMissing(withAllInput(counts, isAnthropics)), unlistedTokens)
   // Written out: copies made by a spread survive V8's minor garbage collections.
-  const report = {
+  const report: Mutable<UsageReport> = {
     prompt: all.prompt,
     cached,
     cacheWrite,
     completion: all.completion,
     reasoning,
     total: all.total,
-    audioInput: inputDetails.audio_tokens,
-    audioOutput: outputs.audio_tokens,
-    imageInput: inputDetails.image_tokens,
-    imageOutput: outputs.image_tokens,
   }
-  return unread === undefined ? report : { ...report, unread }
+  addMedia(report, inputDetails, INPUT_MEDIA)
+  addMedia(report, outputs, OUTPUT_MEDIA)
+  if (unread !== undefined) report.unread = unread
+  return report
+}
+
+/** Many providers send 0 in each reply. */
+function addMedia(report: Mutable<UsageReport>, details: JsonObject, units: readonly MediaUnit[]): void {
+  for (const { name, wire } of units) {
+    const count = details[wire]
+    if (count !== undefined && count !== 0) report[name] = count
+  }
 }
 
 interface Counts {

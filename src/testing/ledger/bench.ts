@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { MEDIA_UNITS } from '../../base/units.js'
 import type {
   Awaitable,
   CallContext,
@@ -224,13 +225,12 @@ export function assertRepeated(result: SettleResult, charge: Charge): void {
 
 function plainCharge({ usage, ...charge }: Charge): object {
   const { prompt, cached, cacheWrite, completion, reasoning } = usage
-  const { audioInput, audioOutput, imageInput, imageOutput } = usage
   const { cost, base, markup, basis, byok, priceVersion, shortfall } = charge
   return {
     ...{ cost, base, markup, basis, byok, priceVersion, shortfall },
     usage: {
       ...{ prompt, cached, cacheWrite, completion, reasoning },
-      ...{ audioInput, audioOutput, imageInput, imageOutput },
+      ...Object.fromEntries(MEDIA_UNITS.map(({ name }) => [name, usage[name]])),
     },
   }
 }

@@ -18,7 +18,6 @@ describe('readUsage', () => {
       reasoning: 20,
       total: 316,
       audioInput: 5,
-      audioOutput: 0,
     })
   })
 

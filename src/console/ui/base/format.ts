@@ -1,3 +1,5 @@
+export const capitalized = (word: string): string => word[0]!.toUpperCase() + word.slice(1)
+
 /** Formats numbers that are not money. */
 export const formatCount = (count: number): string => count.toLocaleString('en')
 

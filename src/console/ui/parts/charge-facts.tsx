@@ -1,5 +1,6 @@
+import { INPUT_MEDIA, OUTPUT_MEDIA } from '../../../protocol/usage.js'
 import type { ChargeView } from '../../protocol/index.js'
-import { formatCount } from '../base/format.js'
+import { capitalized, formatCount } from '../base/format.js'
 import { Amount } from './amount.js'
 import { Facts } from './basics.js'
 
@@ -22,12 +23,12 @@ export function ChargeFacts({ charge }: { charge: ChargeView }) {
           ['Tokens in', formatCount(usage.prompt)],
           ['of these cached', formatCount(usage.cached)],
           ['of these written to a cache', formatCount(usage.cacheWrite)],
-          ['Audio in', countOf(usage.audioInput)],
-          ['Images in', countOf(usage.imageInput)],
+          ...INPUT_MEDIA.map(({ name, kind }) => [`${capitalized(kind)} in`, countOf(usage[name])] as const),
           ['Tokens out', formatCount(usage.completion)],
           ['of these reasoning', formatCount(usage.reasoning)],
-          ['Audio out', countOf(usage.audioOutput)],
-          ['Images out', countOf(usage.imageOutput)],
+          ...OUTPUT_MEDIA.map(
+            ({ name, kind }) => [`${capitalized(kind)} out`, countOf(usage[name])] as const,
+          ),
         ]}
       />
     </section>
@@ -42,12 +43,10 @@ const UNIT_PRICES = [
   ['input', 'per million tokens in'],
   ['cachedInput', 'per million cached'],
   ['cacheWrite', 'per million written to a cache'],
-  ['audioInput', 'per million of audio in'],
-  ['imageInput', 'per million of images in'],
+  ...INPUT_MEDIA.map(({ name, kind }) => [name, `per million of ${kind} in`] as const),
   ['output', 'per million tokens out'],
   ['reasoning', 'per million reasoning'],
-  ['audioOutput', 'per million of audio out'],
-  ['imageOutput', 'per million of images out'],
+  ...OUTPUT_MEDIA.map(({ name, kind }) => [name, `per million of ${kind} out`] as const),
   ['request', 'per call'],
 ] as const
 

@@ -1,28 +1,29 @@
+import { PRICE_NAMES } from '../../../base/prices.js'
+import { MEDIA_UNITS } from '../../../base/units.js'
 import type { PricesView } from '../../protocol/index.js'
+import { capitalized } from '../base/format.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { json } from './read-values.js'
 
-const LABELS = {
+const LABELS: Readonly<Record<string, string>> = {
   input: 'Input price',
   output: 'Output price',
   cachedInput: 'Cached input price',
   cacheWrite: 'Cache write price',
   reasoning: 'Reasoning price',
-  audioInput: 'Audio input price',
-  audioOutput: 'Audio output price',
-  imageInput: 'Image input price',
-  imageOutput: 'Image output price',
+  ...Object.fromEntries(
+    MEDIA_UNITS.map(({ name, kind, side }) => [name, `${capitalized(kind)} ${side} price`]),
+  ),
   request: 'Price per call',
-} as const
-const NAMES = Object.keys(LABELS) as readonly (keyof typeof LABELS)[]
+}
 
 export function priceFields(prices: PricesView | undefined): readonly FieldSpec[] {
-  const fields = NAMES.map(
+  const fields = PRICE_NAMES.map(
     (name): FieldSpec => ({
       name: `prices.${name}`,
-      label: LABELS[name],
+      label: LABELS[name]!,
       value: prices?.[name],
       hint: name === 'request' ? 'Credits per call.' : 'Credits per million tokens. 0 is free.',
     }),
@@ -39,7 +40,7 @@ export function priceFields(prices: PricesView | undefined): readonly FieldSpec[
 
 /** Returns undefined if no price was entered. */
 export function readPrices(values: Values): PricesView | undefined {
-  const entries = NAMES.flatMap((name) => {
+  const entries = PRICE_NAMES.flatMap((name) => {
     const text = values.text(`prices.${name}`)
     return text === undefined ? [] : [[name, text] as const]
   })

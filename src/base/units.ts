@@ -1,0 +1,16 @@
+/**
+ * The kinds of tokens besides text that are counted and priced apart. A new kind is a row of this table, with a migration
+ * that adds its column to `entries` and its parameter to `apply_ledger`. Of one side, each is at most what those before it
+ * leave of the whole.
+ */
+export const MEDIA_UNITS = [
+  { name: 'audioInput', side: 'input', kind: 'audio', wire: 'audio_tokens', column: 'audio_input' },
+  { name: 'audioOutput', side: 'output', kind: 'audio', wire: 'audio_tokens', column: 'audio_output' },
+  { name: 'imageInput', side: 'input', kind: 'image', wire: 'image_tokens', column: 'image_input' },
+  { name: 'imageOutput', side: 'output', kind: 'image', wire: 'image_tokens', column: 'image_output' },
+] as const
+
+export type MediaUnit = (typeof MEDIA_UNITS)[number]
+
+/** The name of a unit's count in a usage, and of its price. */
+export type MediaName = MediaUnit['name']
