@@ -58,7 +58,8 @@ describe('a unit that is added to the table of units', () => {
     expect(charge).toMatchObject({ cost: BigInt(COST) * 1_000n, usage: { imageInput: 30, videoInput: 20 } })
 
     const cells = toEntryCells('hold', charge!, facts!, [], [])
-    const row = Object.fromEntries(ENTRY_COLUMNS.map((column, index) => [column, cells[index]!]))
+    const stored = cells.map((cell) => (typeof cell === 'number' ? BigInt(cell) : cell))
+    const row = Object.fromEntries(ENTRY_COLUMNS.map((column, index) => [column, stored[index]!]))
     expect(ENTRY_COLUMN_TYPES).toHaveProperty('video_input', 'bigint')
     expect(row).toMatchObject({ image_input: 30n, video_input: 20n, audio_input: null })
     expect(readUsage(row)).toEqual(charge!.usage)
