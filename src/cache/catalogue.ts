@@ -1,5 +1,5 @@
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { requireMethods } from '../rules/option-checks.js'
+import { readOptions, withMethods } from '../rules/read-options.js'
 import { followChanges } from './changes.js'
 import { frozenCopyOf } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'
@@ -21,7 +21,7 @@ const LIST = 'list'
  * `ttlMs`. Unknown ids are kept for a second, at most 1,000 of them, in a separate cache.
  */
 export function cachedCatalogue(store: CatalogueStore, options: CacheOptions = {}): CachedCatalogue {
-  requireMethods('cachedCatalogue: store', store, ['list', 'get'])
+  readOptions(withMethods<CatalogueStore>('list', 'get'), store, 'cachedCatalogue', { field: 'store' })
   const read = readCacheOptions(options, 'cachedCatalogue')
   const models = createLoadingCache(keepModel, read)
   const list = createLoadingCache<readonly Model[]>(keepList, { ...read, maxEntries: 1 })

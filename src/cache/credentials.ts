@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { CredentialResult, CredentialStore, Watch } from '../contracts/index.js'
-import { requireMethods } from '../rules/option-checks.js'
+import { readOptions, withMethods } from '../rules/read-options.js'
 import { followChanges } from './changes.js'
 import { frozenCopyOf } from './frozen-copy.js'
 import { createLoadingCache, type Kept } from './loading-cache.js'
@@ -24,7 +24,7 @@ export interface CachedCredentials extends CredentialStore {
  * kept. While the store's watch is disconnected, every call goes to the store.
  */
 export function cachedCredentials(store: CredentialStore, options: CacheOptions = {}): CachedCredentials {
-  requireMethods('cachedCredentials: store', store, ['resolve'])
+  readOptions(withMethods<CredentialStore>('resolve'), store, 'cachedCredentials', { field: 'store' })
   const cache = createLoadingCache(keep, readCacheOptions(options, 'cachedCredentials'))
   let isConnected = true
   const changes = followChanges(store.watch?.bind(store), {

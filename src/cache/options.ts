@@ -1,5 +1,6 @@
+import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
-import { refuseMisspelt, requireClock } from '../rules/option-checks.js'
+import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 
 export interface CacheOptions {
   /** How long an answer is kept, in milliseconds. 5,000 by default. */
@@ -12,18 +13,21 @@ export interface CacheOptions {
   readonly clock?: Clock
 }
 
-const NAMES = ['ttlMs', 'maxEntries', 'loadMs', 'clock']
+const positiveSchema = z.int().positive().optional()
+const cacheSchema = optionsSchema<CacheOptions>({
+  ttlMs: positiveSchema,
+  maxEntries: positiveSchema,
+  loadMs: positiveSchema,
+  clock: withMethods<Clock>('now', 'after').optional(),
+})
 
-/** Fills in the defaults. Throws a `TypeError` if a number is not a positive integer. */
-export function readCacheOptions(options: CacheOptions, what: string): Required<CacheOptions> {
-  refuseMisspelt(options, NAMES, what)
-  const { ttlMs = 5_000, maxEntries = 10_000, loadMs = 5_000, clock = systemClock } = options
-  requireClock(what, clock, ['now', 'after'])
-  for (const [name, value] of Object.entries({ ttlMs, maxEntries, loadMs })) {
-    if (!Number.isSafeInteger(value) || value <= 0) {
-      const shown = typeof value === 'string' ? JSON.stringify(value) : String(value)
-      throw new TypeError(`${what}: ${name} must be a positive integer; got ${shown}`)
-    }
-  }
+/** Checks the options and fills in the defaults. */
+export function readCacheOptions(options: CacheOptions, where: string): Required<CacheOptions> {
+  const {
+    ttlMs = 5_000,
+    maxEntries = 10_000,
+    loadMs = 5_000,
+    clock = systemClock,
+  } = readOptions(cacheSchema, options, where)
   return { ttlMs, maxEntries, loadMs, clock }
 }

@@ -1,7 +1,8 @@
+import { z } from 'zod'
 import { readLimit } from '../base/page-limit.js'
 import type { CallPage, CallQuery, CallStore, KeptCall } from '../contracts/index.js'
 import { matchesCall, ownerOfCall } from '../rules/kept-calls.js'
-import { refuseMisspelt } from '../rules/option-checks.js'
+import { optionsSchema, readOptions } from '../rules/read-options.js'
 
 export interface MemoryCallsOptions {
   /** The maximum number of calls. Beyond it, the oldest is dropped. 1,000 by default. */
@@ -9,15 +10,12 @@ export interface MemoryCallsOptions {
 }
 
 const DEFAULT_MAX = 1_000
+const callsSchema = optionsSchema<MemoryCallsOptions>({ max: z.int().min(1).optional() })
 const POSITION_PATTERN = /^\d{1,15}$/
 
 /** The latest calls, in memory. */
 export function memoryCalls(options: MemoryCallsOptions = {}): CallStore {
-  refuseMisspelt(options, ['max'], 'memoryCalls')
-  const { max = DEFAULT_MAX } = options
-  if (!Number.isSafeInteger(max) || max < 1) {
-    throw new TypeError(`max must be an integer of at least 1; got ${max}`)
-  }
+  const { max = DEFAULT_MAX } = readOptions(callsSchema, options, 'memoryCalls')
   /** The call at each position modulo `max`. */
   const calls: KeptCall[] = []
   const byId = new Map<string, KeptCall>()

@@ -1,5 +1,7 @@
+import { OptionsError } from '../base/options-error.js'
 import type { CatalogueStore, Model, Watch } from '../contracts/index.js'
-import { listSchema, modelSchema, parseInput } from '../rules/schemas.js'
+import { readOptions } from '../rules/read-options.js'
+import { listSchema, modelSchema } from '../rules/schemas.js'
 import { createWatchers } from './watchers.js'
 
 /** A {@link Model}. By default `created` is 0 and `ownedBy` is the part of the id before the first slash. */
@@ -24,13 +26,17 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
   const watchers = createWatchers()
   let listed: readonly Model[] | undefined
 
-  for (const [position, model] of parseInput(listSchema, models, 'models').entries()) {
+  const given = readOptions(listSchema, models, 'memoryCatalogue', { field: 'models' })
+  for (const [position, model] of given.entries()) {
     const row = readModel(model, `models.${position}`)
     if (rows.has(row.id)) {
       const first = [...rows.keys()].indexOf(row.id)
-      throw new TypeError(
-        `models.${position}.id: ${JSON.stringify(row.id)} is already the id of models.${first}; give each model its own`,
-      )
+      throw new OptionsError({
+        code: 'invalid_option',
+        where: 'memoryCatalogue',
+        field: `models.${position}.id`,
+        problem: `is also that of models.${first}: give each model its own; got ${JSON.stringify(row.id)}`,
+      })
     }
     rows.set(row.id, row)
   }
@@ -57,7 +63,8 @@ export function memoryCatalogue(models: readonly MemoryModel[] = []): MemoryCata
   }
 }
 
-function readModel(model: unknown, what: string): Model {
-  const read = parseInput(modelSchema, model, what)
+function readModel(model: unknown, field: string): Model {
+  const { id }: { readonly id?: unknown } = Object(model)
+  const read = readOptions(modelSchema, model, 'memoryCatalogue', { field, id })
   return Object.freeze({ ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! })
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
+import { OptionsError } from '../base/options-error.js'
 import type {
   AccessToken,
   ApiKey,
@@ -11,6 +12,7 @@ import type {
   Principal,
   Watch,
 } from '../contracts/index.js'
+import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import {
   keysSchema,
   labelSchema,
@@ -20,7 +22,6 @@ import {
   momentSchema,
   nameSchema,
   originsSchema,
-  parseInput,
   scopesSchema,
 } from '../rules/schemas.js'
 import { createWatchers } from './watchers.js'
@@ -62,8 +63,9 @@ const ID_DIGITS = 16
  */
 export function memoryCredentials(
   tokens: Readonly<Record<string, MemoryCredential>> = {},
-  { clock = systemClock }: MemoryCredentialsOptions = {},
+  options: MemoryCredentialsOptions = {},
 ): MemoryCredentials {
+  const { clock = systemClock } = readOptions(storeSchema, options, 'memoryCredentials')
   const rows = new Map<string, Row>()
   const suspended = new Set<string>()
   const watchers = createWatchers()
@@ -88,7 +90,9 @@ export function memoryCredentials(
   }
 
   // A message must not show a token, so it names the token's position.
-  const given = Object.entries(parseInput(tokensSchema, tokens, 'credentials'))
+  const given = Object.entries(
+    readOptions(tokensSchema, tokens, 'memoryCredentials', { field: 'credentials' }),
+  )
   for (const [position, [token, credential]] of given.entries()) {
     put(token, credential, `credentials.${position}`)
   }
@@ -135,18 +139,27 @@ function refuse(reason: CredentialRefusal, principal: Principal): CredentialResu
 
 const TOKEN_PATTERN = /^[\x21-\x7e]{1,8192}$/
 
-function digestOf(token: string, what: string): string {
+function digestOf(token: string, field: string): string {
   if (typeof token !== 'string' || !TOKEN_PATTERN.test(token)) {
-    throw new TypeError(
-      `${what}: its token must be 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain`,
+    throw badToken(
+      field,
+      'must have a token of 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain',
     )
   }
   // `{ [process.env.KEY]: … }` yields this token if the variable is not set, and anybody could guess it.
   if (token === 'undefined') {
-    throw new TypeError(`${what}: its token is the word undefined: is a variable not set?`)
+    throw badToken(field, 'has the word undefined as its token: is a variable not set?')
   }
   return hash('sha256', token)
 }
+
+function badToken(field: string, problem: string): OptionsError {
+  return new OptionsError({ code: 'invalid_option', where: 'memoryCredentials', field, problem })
+}
+
+const storeSchema = optionsSchema<MemoryCredentialsOptions>({
+  clock: withMethods<Clock>('now').optional(),
+})
 
 const tokensSchema = z.record(z.string(), z.unknown())
 
@@ -180,8 +193,8 @@ const credentialSchema = z.discriminatedUnion('kind', [
   }),
 ])
 
-function readRow(credential: unknown, digestId: string, what: string): Row {
-  const read = parseInput(credentialSchema, credential, what)
+function readRow(credential: unknown, digestId: string, field: string): Row {
+  const read = readOptions(credentialSchema, credential, 'memoryCredentials', { field })
   const principal: Principal = Object.freeze({ ...read, credentialId: read.credentialId ?? digestId })
   return { principal, found: Object.freeze({ ok: true, principal }), revoked: false }
 }

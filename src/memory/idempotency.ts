@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { IdempotencyState, IdempotencyStore, StoredReply } from '../contracts/index.js'
 import { bodyBytesOf } from '../rules/body-bytes.js'
-import { refuseMisspelt, requireClock } from '../rules/option-checks.js'
+import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 
 export interface MemoryIdempotencyOptions {
   /** The maximum size of the store in bytes. Beyond it, the least recently used reply is dropped. 64 MiB by default. */
@@ -24,6 +25,14 @@ const ENTRY_MAX_BYTES = 4 * 1_024 * 1_024
 const ROW_BYTES = 1_024
 const ACCOUNT_SHARE = 10
 
+const idempotencySchema = optionsSchema<MemoryIdempotencyOptions>({
+  maxBytes: z
+    .int()
+    .min(ROW_BYTES * ACCOUNT_SHARE)
+    .optional(),
+  clock: withMethods<Clock>('now').optional(),
+})
+
 /**
  * Replies of calls with an `Idempotency-Key`, in memory.
  *
@@ -32,14 +41,11 @@ const ACCOUNT_SHARE = 10
  * charged twice, because the ledger knows its claim.
  */
 export function memoryIdempotency(options: MemoryIdempotencyOptions = {}): IdempotencyStore {
-  refuseMisspelt(options, ['maxBytes', 'clock'], 'memoryIdempotency')
-  const { maxBytes = DEFAULT_MAX_BYTES, clock = systemClock } = options
-  requireClock('memoryIdempotency', clock, ['now'])
-  if (!Number.isSafeInteger(maxBytes) || maxBytes < ROW_BYTES * ACCOUNT_SHARE) {
-    throw new TypeError(
-      `maxBytes must be an integer of at least ${ROW_BYTES * ACCOUNT_SHARE}; got ${maxBytes}`,
-    )
-  }
+  const { maxBytes = DEFAULT_MAX_BYTES, clock = systemClock } = readOptions(
+    idempotencySchema,
+    options,
+    'memoryIdempotency',
+  )
   const accountMaxBytes = Math.floor(maxBytes / ACCOUNT_SHARE)
   const shares = new Map<string, Share>()
   const rows = new LRUCache<string, Row>({

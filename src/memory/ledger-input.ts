@@ -2,14 +2,6 @@ import { MAX_CREDITS, parseCredits } from '../base/money.js'
 import type { Charge, Credits, HoldRequest, Posting, SettleRequest } from '../contracts/index.js'
 import { checkHoldConditions, checkLimitUses } from '../rules/limit-checks.js'
 
-export function checkAccounts(accounts: unknown): void {
-  if (accounts instanceof Promise) throw new TypeError('accounts is a promise; await it first')
-  if (typeof accounts === 'object' && accounts !== null && !(Symbol.iterator in accounts)) return
-  throw new TypeError(
-    "accounts must be an object of opening balances, such as { alice: '5.00' }; Object.fromEntries converts a Map",
-  )
-}
-
 export function checkHold(request: HoldRequest): void {
   const { amount, beforeBalance, facts, limits, steps, ttlMs } = request
   checkAmount(amount, 'amount')
@@ -70,17 +62,6 @@ export function readGrant(amount: string, what: string): Credits {
   const credits = parseCredits(amount, what)
   if (credits > MAX_CREDITS) throw new RangeError(`${what} must be at most ${MAX_CREDITS} nanocredits`)
   return credits
-}
-
-const DEFAULT_KEEP_ENTRIES = 10_000
-/** A `Map` cannot have more than 16.7 million keys. */
-const MAX_KEEP_ENTRIES = 10_000_000
-
-export function readKeepEntries(keepEntries = DEFAULT_KEEP_ENTRIES): number {
-  if (Number.isInteger(keepEntries) && keepEntries >= 1 && keepEntries <= MAX_KEEP_ENTRIES) return keepEntries
-  throw new TypeError(
-    `memoryLedger: keepEntries must be an integer from 1 to ${MAX_KEEP_ENTRIES}; got ${keepEntries}`,
-  )
 }
 
 export function copyCharge(charge: Charge): Charge {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
 import { createIdSource } from '../base/ids.js'
 import type { Credits } from '../base/money.js'
@@ -34,19 +35,11 @@ import {
   testLimits,
   type WithinLimits,
 } from '../rules/limit-buckets.js'
-import { refuseMisspelt, requireClock, requireFunction } from '../rules/option-checks.js'
+import { functionSchema, optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
+import { mustBe } from '../rules/schema-faults.js'
 import { EntryLog } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
-import {
-  addCredits,
-  addUse,
-  checkAccounts,
-  checkHold,
-  checkSettlement,
-  copyCharge,
-  readGrant,
-  readKeepEntries,
-} from './ledger-input.js'
+import { addCredits, addUse, checkHold, checkSettlement, copyCharge, readGrant } from './ledger-input.js'
 import { RecentMap } from './recent-map.js'
 import { SpentBook } from './spent-book.js'
 
@@ -69,6 +62,19 @@ interface Account {
   held: Credits
 }
 
+const DEFAULT_KEEP_ENTRIES = 10_000
+/** A `Map` cannot have more than 16.7 million keys. */
+const MAX_KEEP_ENTRIES = 10_000_000
+
+const ledgerSchema = optionsSchema<MemoryLedgerOptions>({
+  keepEntries: z.int().min(1).max(MAX_KEEP_ENTRIES).optional(),
+  clock: withMethods<Clock>('now').optional(),
+  newId: functionSchema<() => string>().optional(),
+})
+
+const BALANCES = "an object of opening balances, such as { alice: '5.00' }"
+const accountsSchema = z.record(z.string(), z.unknown(), mustBe(BALANCES))
+
 /** The minimum number of settled holds to remember, and of released or expired ones. */
 const REMEMBERED_HOLDS = 100_000
 
@@ -87,12 +93,12 @@ export function memoryLedger(
   accounts: Readonly<Record<string, string>> = {},
   options: MemoryLedgerOptions = {},
 ): MemoryLedger {
-  refuseMisspelt(options, ['keepEntries', 'clock', 'newId'], 'memoryLedger')
-  const { clock = systemClock, newId = createIdSource() } = options
-  const keepEntries = readKeepEntries(options.keepEntries)
-  requireClock('memoryLedger', clock, ['now'])
-  requireFunction('memoryLedger: newId', newId)
-  checkAccounts(accounts)
+  const {
+    clock = systemClock,
+    keepEntries = DEFAULT_KEEP_ENTRIES,
+    newId = createIdSource(),
+  } = readOptions(ledgerSchema, options, 'memoryLedger')
+  readOptions(accountsSchema, accounts, 'memoryLedger', { field: 'accounts' })
   const balances = new Map<string, Account>()
   const buckets = new Map<string, Bucket>()
   const bucketRows = {

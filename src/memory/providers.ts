@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
-import { listSchema, nameSchema, parseInput, pricesSchema, tokensSchema } from '../rules/schemas.js'
+import { readOptions } from '../rules/read-options.js'
+import { listSchema, nameSchema, pricesSchema, tokensSchema } from '../rules/schemas.js'
 
 /** One provider and the models that it serves. The other members are those of {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
@@ -23,8 +24,12 @@ const NO_ROUTES: readonly Route[] = Object.freeze([])
 export function memoryProviders(providers: readonly MemoryProvider[]): ProviderRegistry {
   const routesByModel = new Map<string, Route[]>()
   const ids = new Set<string>()
-  for (const [position, provider] of parseInput(listSchema, providers, 'providers').entries()) {
-    const { id, models, ...settings } = parseInput(providerSchema, provider, `providers.${position}`)
+  const given = readOptions(listSchema, providers, 'memoryProviders', { field: 'providers' })
+  for (const [position, provider] of given.entries()) {
+    const { id, models, ...settings } = readOptions(providerSchema, provider, 'memoryProviders', {
+      field: `providers.${position}`,
+      id: Object(provider).id,
+    })
     for (const [model, upstreamModel] of Object.entries(models)) {
       const route = { ...settings, id: freeId(`${id}:${model}`, ids), provider: id, upstreamModel }
       const routes = routesByModel.get(model)

@@ -1,4 +1,6 @@
-import { refuseMisspelt } from '../rules/option-checks.js'
+import { z } from 'zod'
+import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
+import { mustBe } from '../rules/schema-faults.js'
 import { createSqlCalls } from '../sql/calls.js'
 import { readNumber } from '../sql/cells.js'
 import type { FaultKind } from '../sql/group-commit.js'
@@ -10,9 +12,9 @@ import {
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
-  keepCallsMsOf,
+  durableSchemas,
+  KEEP_CALLS_MS,
   reporter,
-  STORE_OPTIONS,
 } from '../sql/stores.js'
 import { createCallsConnection } from './calls-connection.js'
 import { createPostgresDatabase } from './database.js'
@@ -39,6 +41,12 @@ const MAX_CALLS = 500
 const PATIENCE_MS = 10_000
 const SCHEMA_PATTERN = /^[a-z_][a-z0-9_]{0,39}$/
 
+const SCHEMA = '1 to 40 characters of a-z, 0-9 and _, not starting with a digit'
+const storesSchema = optionsSchema<PostgresStoresOptions>({
+  schema: z.string(mustBe(SCHEMA)).regex(SCHEMA_PATTERN, `must be ${SCHEMA}`).optional(),
+  ...durableSchemas,
+})
+
 /**
  * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
  * object with its `connect`; the host closes it. Two connections are left to the ledger, one listens for changes while there
@@ -56,16 +64,8 @@ export function createPostgresStores(
   given: PostgresStoresOptions,
   pollMs?: number,
 ): DurableStores {
-  if (typeof (pool as Partial<PostgresPool> | undefined)?.connect !== 'function') {
-    throw new TypeError('postgresStores needs a pool with a connect method, such as new Pool() of pg')
-  }
-  refuseMisspelt(given, ['schema', ...STORE_OPTIONS], 'postgresStores')
-  const { schema = 'compat_router', ...options } = given
-  if (typeof schema !== 'string' || !SCHEMA_PATTERN.test(schema)) {
-    throw new TypeError(
-      `schema must be 1 to 40 characters of a-z, 0-9 and _, not starting with a digit; got ${JSON.stringify(schema)}`,
-    )
-  }
+  readOptions(withMethods<PostgresPool>('connect'), pool, 'postgresStores', { field: 'pool' })
+  const { schema = 'compat_router', ...options } = readOptions(storesSchema, given, 'postgresStores')
   const stopHearing = hearNewConnections(pool)
   // However many look-ups there are, a connection is left for the ledger.
   const { rows, calls: callGate } = createGates(pool)
@@ -147,7 +147,7 @@ export function createPostgresStores(
     database,
     connection: createCallsConnection(createQueries(pool, schema, callGate), ready),
     faultOf: callFault,
-    keepMs: keepCallsMsOf(options),
+    keepMs: options.keepCallsMs ?? KEEP_CALLS_MS,
     maxRows: MAX_CALLS,
   })
   return createDurableStores({

@@ -6,7 +6,7 @@ import { describeFault, describeFieldless, describePath } from './schema-faults.
 type Fault = z.core.$ZodRawIssue
 
 /** A schema for each option. The compiler checks that none is missing, and that each yields the type of its option. */
-type OptionSchemas<Options> = {
+export type OptionSchemas<Options> = {
   readonly [Name in keyof Options]-?: z.ZodType<
     Partial<Pick<Options, Name>> extends Pick<Options, Name> ? Options[Name] | undefined : Options[Name]
   >
@@ -80,7 +80,7 @@ export function readOptions<Options>(
   { field: place = '', id }: Place = {},
 ): Options {
   const describe = (fault: Fault): string | undefined =>
-    fault.code === 'unrecognized_keys' ? describeUnknown(fault, where) : describeFault(fault)
+    fault.code === 'unrecognized_keys' ? describeUnknown(fault, where, place) : describeFault(fault)
   const result = schema.safeParse(given, { error: describe })
   if (result.success) return result.data
   const { issues } = result.error
@@ -88,7 +88,7 @@ export function readOptions<Options>(
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
   const isUnknown = issue.code === 'unrecognized_keys'
   const path = issue.code === 'invalid_key' ? issue.path.slice(0, -1) : issue.path
-  const field = [place, describePath(isUnknown ? [...path, issue.keys[0]!] : path)].filter(Boolean).join('.')
+  const field = joined(place, describePath(isUnknown ? [...path, issue.keys[0]!] : path))
   const value = isUnknown ? undefined : shown(field, valueAt(given, path))
   throw new OptionsError({
     code: isUnknown ? 'unknown_option' : 'invalid_option',
@@ -98,7 +98,7 @@ export function readOptions<Options>(
       field === '' ? issue.message.replace(WHOLE, 'takes an object of options') : issue.message,
       value,
     ),
-    ...(typeof id === 'string' && { id: cleanLabel(id, SHOWN_CHARS) }),
+    ...(typeof id === 'string' && id !== '' && { id: cleanLabel(id, SHOWN_CHARS) }),
   })
 }
 
@@ -106,6 +106,10 @@ const WHOLE = /^(?:is missing; it )?must be an object/
 const SHOWN_CHARS = 64
 /** Options that hold secrets, such as `apiKey`, `secretKeys`, `auth.clientSecret` and `headers.authorization`. */
 const SECRET = /keys?(?:\.|$)|secret|password|headers|credential/i
+
+function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('.')
+}
 
 function withValue(problem: string, value: string | undefined): string {
   if (value === undefined) return problem
@@ -129,14 +133,15 @@ function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
 function describeUnknown(
   { inst, keys: [name = ''], path = [] }: Extract<Fault, { code: 'unrecognized_keys' }>,
   where: string,
+  field: string,
 ): string {
   const names = inst instanceof z.ZodObject ? Object.keys(inst.shape) : []
   const meant = names.find((known) => resembles(name, known) || lacksUnit(name, known))
-  const place = describePath(path)
+  const place = joined(field, describePath(path))
   const rest =
     meant === undefined
       ? `${place === '' ? 'its options' : `the options of ${place}`} are ${names.join(', ')}`
-      : `did you mean ${describePath([...path, meant])}?`
+      : `did you mean ${joined(place, meant)}?`
   return `is not an option of ${where}; ${rest}`
 }
 

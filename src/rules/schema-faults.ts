@@ -31,7 +31,7 @@ export function describeFault(fault: Fault, noun?: string): string | undefined {
     case 'unrecognized_keys':
       return describeUnknownFields(fault.keys, fault.inst)
     case 'invalid_key':
-      return `each name in it ${fault.issues[0]?.message ?? 'must be of the right form'}`
+      return `has a name that ${fault.issues[0]?.message ?? 'must be of the right form'}`
     case 'too_small':
       return describeBound(fault.origin, fault.minimum, fault.inclusive === false ? 'above' : 'at least')
     case 'too_big':

@@ -1,6 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
 import { createSecret, type Secret } from '../base/secret.js'
+import { mustBe } from '../rules/schema-faults.js'
 import { Refusal } from './refusal.js'
 
 /** A key from the host. Its id is stored with each secret that it seals. */
@@ -41,16 +43,22 @@ const TAG_BYTES = 16
 const HEX_PATTERN = /^[0-9a-f]{64}$/i
 const BASE64_PATTERN = /^[A-Za-z0-9+/_-]{43}=?$/
 
+export const secretKeysSchema = z
+  .array(
+    z.strictObject({
+      id: z.string().min(1),
+      key: z.custom<SecretKey['key']>(
+        (key) => bytesOf(key).length === KEY_BYTES,
+        `must be ${KEY_BYTES} bytes, as bytes, hex or base64`,
+      ),
+    }),
+    mustBe('a list, such as [{ id, key }]'),
+  )
+  .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'must not have an id twice')
+
 /** The first key seals new secrets; the others still open older ones. */
 export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
-  if (!Array.isArray(keys)) throw new TypeError('secretKeys must be a list, such as [{ id, key }]')
-  const byId = new Map<string, Uint8Array>()
-  for (const given of keys) {
-    const { id, key }: Partial<SecretKey> = given ?? {}
-    if (typeof id !== 'string' || id === '') throw new TypeError('secretKeys: each key needs an id')
-    if (byId.has(id)) throw new TypeError(`secretKeys: the id ${JSON.stringify(id)} appears twice`)
-    byId.set(id, readKey(id, key))
-  }
+  const byId = new Map(keys.map(({ id, key }) => [id, Uint8Array.from(bytesOf(key))]))
   const current = keys[0]
 
   function keyOf(id: string): Uint8Array {
@@ -112,17 +120,10 @@ function unopened({ routeId }: SecretBinding): Error {
   )
 }
 
-function readKey(id: string, key: Uint8Array | string | undefined): Uint8Array {
-  const bytes = typeof key === 'string' ? decodeKey(key) : key
-  if (!(bytes instanceof Uint8Array) || bytes.length !== KEY_BYTES) {
-    throw new TypeError(
-      `secretKeys: the key ${JSON.stringify(id)} must be ${KEY_BYTES} bytes, as bytes, hex or base64`,
-    )
-  }
-  return Uint8Array.from(bytes)
-}
-
-function decodeKey(text: string): Uint8Array {
-  if (HEX_PATTERN.test(text)) return Buffer.from(text, 'hex')
-  return BASE64_PATTERN.test(text) ? Buffer.from(text, 'base64url') : new Uint8Array()
+/** Returns the bytes of a key, or none if it has another form. */
+function bytesOf(key: unknown): Uint8Array {
+  if (key instanceof Uint8Array) return key
+  if (typeof key !== 'string') return new Uint8Array()
+  if (HEX_PATTERN.test(key)) return Buffer.from(key, 'hex')
+  return BASE64_PATTERN.test(key) ? Buffer.from(key, 'base64url') : new Uint8Array()
 }

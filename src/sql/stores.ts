@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type {
+  AdapterFactory,
   CallStore,
   CatalogueStore,
   ConnectStore,
@@ -12,7 +14,7 @@ import type {
   RouteDisabled,
   WatchLost,
 } from '../contracts/index.js'
-import { requireFunction, requireFunctions } from '../rules/option-checks.js'
+import { functionSchema, functionsSchema, type OptionSchemas } from '../rules/read-options.js'
 import { createSqlCatalogue } from './catalogue.js'
 import { createSqlConnect } from './connect.js'
 import { createSqlCredentials } from './credentials.js'
@@ -20,7 +22,7 @@ import type { SqlDatabase } from './database.js'
 import { createSqlIdempotency } from './idempotency.js'
 import type { ClearedProcess, Processes } from './processes.js'
 import { type AdapterFactories, createSqlRegistry } from './registry.js'
-import { createSecretBox, type SecretBox, type SecretKey } from './secret-box.js'
+import { createSecretBox, type SecretBox, type SecretKey, secretKeysSchema } from './secret-box.js'
 import { callHost } from './watchers.js'
 
 /** The options of both engines' stores. */
@@ -46,16 +48,19 @@ export interface DurableStoresOptions {
 /** The events of the stores themselves. The router reports all others. */
 export type StoresEvent = RouteDisabled | WatchLost | ProcessCleared
 
-/** The names of {@link DurableStoresOptions}. */
-export const STORE_OPTIONS: readonly string[] = [
-  'adapters',
-  'secretKeys',
-  'otherTokens',
-  'keepCallsMs',
-  'onEvent',
-]
+export const durableSchemas: OptionSchemas<DurableStoresOptions> = {
+  adapters: functionsSchema<AdapterFactory>(
+    'that makes an adapter from settings',
+    '{ openai: openaiCompatible }',
+  ).optional(),
+  secretKeys: secretKeysSchema.optional(),
+  otherTokens: z.boolean().optional(),
+  keepCallsMs: z.int().min(1).optional(),
+  onEvent: functionSchema<(event: StoresEvent) => void>().optional(),
+}
 
-const KEEP_CALLS_MS = 30 * 24 * 60 * 60 * 1_000
+/** The default of `keepCallsMs`. */
+export const KEEP_CALLS_MS = 30 * 24 * 60 * 60 * 1_000
 
 /** The stores of one database, for `createCompatRouter`, and the parts that administration needs. */
 export interface DurableStores {
@@ -84,12 +89,6 @@ export interface DurableParts
   readonly processes: Processes
 }
 
-/** Throws a `TypeError` if the option is not a number of milliseconds. */
-export function keepCallsMsOf({ keepCallsMs = KEEP_CALLS_MS }: DurableStoresOptions): number {
-  if (Number.isSafeInteger(keepCallsMs) && keepCallsMs >= 1) return keepCallsMs
-  throw new TypeError(`keepCallsMs must be an integer of at least 1; got ${String(keepCallsMs)}`)
-}
-
 /** Creates the stores that only read and write rows, and adds the engine's ledger. */
 export function createDurableStores({
   calls,
@@ -100,15 +99,6 @@ export function createDurableStores({
   options,
   processes,
 }: DurableParts): DurableStores {
-  requireFunctions(
-    'adapters',
-    options.adapters ?? {},
-    'that makes an adapter from settings',
-    '{ openai: openaiCompatible }',
-  )
-  requireFunction('onEvent', options.onEvent)
-  const { otherTokens = false } = options
-  if (typeof otherTokens !== 'boolean') throw new TypeError('otherTokens must be true or false')
   const secrets = createSecretBox(options.secretKeys)
   const providers = createSqlRegistry({
     database,
@@ -117,7 +107,7 @@ export function createDurableStores({
     onEvent: reporter(options),
   })
   return {
-    credentials: createSqlCredentials(database, otherTokens),
+    credentials: createSqlCredentials(database, options.otherTokens ?? false),
     catalogue: createSqlCatalogue(database),
     ledger,
     providers,

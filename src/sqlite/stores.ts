@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
-import { refuseMisspelt } from '../rules/option-checks.js'
+import { z } from 'zod'
+import { optionsSchema, readOptions } from '../rules/read-options.js'
+import { mustBe } from '../rules/schema-faults.js'
 import { createSqlCalls } from '../sql/calls.js'
 import type { Statement } from '../sql/database.js'
 import { createGroupCommit } from '../sql/group-commit.js'
@@ -11,8 +13,8 @@ import {
   createDurableStores,
   type DurableStores,
   type DurableStoresOptions,
-  keepCallsMsOf,
-  STORE_OPTIONS,
+  durableSchemas,
+  KEEP_CALLS_MS,
 } from '../sql/stores.js'
 import { createCallsConnection } from './calls-connection.js'
 import { clearProcess } from './clear-process.js'
@@ -32,6 +34,14 @@ const PATIENCE_MS = 10_000
 /** Addresses such as `postgres://…`, which are also valid paths: the password would become the name of a folder. */
 const ADDRESS_PATTERN = /^(file:|[a-z][a-z+]+:\/\/)/i
 
+const FILE = 'the path of a file, such as ".data/credits.db"'
+const storesSchema = optionsSchema<SqliteStoresOptions>({
+  file: z
+    .string(mustBe(FILE))
+    .refine((path) => path !== '' && path !== ':memory:' && !ADDRESS_PATTERN.test(path), `must be ${FILE}`),
+  ...durableSchemas,
+})
+
 /**
  * Creates all stores in one SQLite file, without a server. Several processes on one machine may share it. Requires the
  * package `libsql`.
@@ -46,11 +56,7 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
 
 /** As {@link sqliteStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
 export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number): DurableStores {
-  refuseMisspelt(given, ['file', ...STORE_OPTIONS], 'sqliteStores')
-  const { file: path, ...options } = given
-  if (typeof path !== 'string' || path === '' || path === ':memory:' || ADDRESS_PATTERN.test(path)) {
-    throw new TypeError('sqliteStores needs the path of a file, such as { file: ".data/credits.db" }')
-  }
+  const { file: path, ...options } = readOptions(storesSchema, given, 'sqliteStores')
   // Each thread opens the file at its first question, and the process may have changed its folder before then.
   const file = resolve(path)
   const state = { isUpToDate: false }
@@ -97,7 +103,7 @@ export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number):
     database,
     connection: createCallsConnection(callsWorker),
     faultOf: sqliteFault,
-    keepMs: keepCallsMsOf(options),
+    keepMs: options.keepCallsMs ?? KEEP_CALLS_MS,
     maxRows: MAX_CALLS,
   })
   return createDurableStores({

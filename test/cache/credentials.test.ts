@@ -507,7 +507,11 @@ describe('cachedCredentials', () => {
     ['loadMs', Number.NaN],
   ])('refuses the option %s: %s', (name, value) => {
     expect(() => cachedCredentials({ resolve: () => UNKNOWN }, { [name]: value })).toThrow(
-      new TypeError(`cachedCredentials: ${name} must be a positive integer; got ${value}`),
+      expect.objectContaining({
+        field: name,
+        code: 'invalid_option',
+        message: expect.stringMatching(/^cachedCredentials: .*; got /),
+      }),
     )
   })
 })

@@ -227,5 +227,5 @@ it('the memory store keeps the latest 1,000 calls', async () => {
   expect(await calls.find(undefined, 'call-1500')).toEqual(call(1_500))
   const all = await calls.list({ limit: 1_000 })
   expect([all.calls.length, all.calls[0]!.id, all.next]).toEqual([1_000, 'call-2499', undefined])
-  expect(() => memoryCalls({ max: 0 })).toThrow(/max must be an integer of at least 1/)
+  expect(() => memoryCalls({ max: 0 })).toThrow(/^memoryCalls: max must be at least 1; got 0$/)
 })

@@ -44,10 +44,10 @@ describe('memoryCredentials', () => {
     expect(store.resolve('sk-demo', context)).toMatchObject({ principal: { limits: [limit] } })
     const refused = (limits: readonly Limit[], message: string) =>
       expect(() => store.put('sk-2', { ...alice, limits })).toThrow(message)
-    refused([limit, limit], 'credential.limits: must not have an id twice')
-    refused([{ ...limit, amount: -1n }], 'credential.limits.0.amount: must be from 0n')
-    refused([{ ...limit, zone: 'Mars/Base' }], 'credential.limits.0.zone: must be the name of a time zone')
-    refused([{ ...limit, per: 'hour' }], 'credential.limits.0.zone: is only for limits per day or month')
+    refused([limit, limit], 'credential.limits must not have an id twice')
+    refused([{ ...limit, amount: -1n }], 'credential.limits.0.amount must be from 0n')
+    refused([{ ...limit, zone: 'Mars/Base' }], 'credential.limits.0.zone must be the name of a time zone')
+    refused([{ ...limit, per: 'hour' }], 'credential.limits.0.zone is only for limits per day or month')
   })
 
   it.each([
@@ -57,7 +57,7 @@ describe('memoryCredentials', () => {
     ['credits.reads', 'credits.read'],
   ])("refuses the misspelt scope %s, but keeps the host's own scopes", (scope, meant) => {
     expect(() => memoryCredentials({ 'at-1': { ...access, scopes: ['profile', scope] } })).toThrow(
-      `scopes.1: is not a scope of the router; did you mean "${meant}"?`,
+      `scopes.1 is not a scope of the router; did you mean "${meant}"?`,
     )
     memoryCredentials({ 'at-1': { ...access, scopes: ['profile', 'models.list'] } })
   })

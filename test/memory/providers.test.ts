@@ -56,7 +56,7 @@ describe('memoryProviders', () => {
     ['no id', { models: {}, adapter }, 'providers.0.id'],
     ['no models', { id: 'a', adapter }, 'providers.0.models'],
     ['an empty upstream name', { id: 'a', models: { m: '' }, adapter }, 'providers.0.models.m'],
-    ['no adapter', { id: 'a', models: {} }, 'providers.0.adapter: must be an adapter with a method'],
+    ['no adapter', { id: 'a', models: {} }, 'providers.0.adapter of "a" must be an adapter with a method'],
     ['an adapter without a method', { id: 'a', models: {}, adapter: {} }, 'providers.0.adapter'],
     ['a secret that is a string', { id: 'a', models: {}, adapter, secret: 'sk' }, 'providers.0.secret'],
     ['a weight below zero', { id: 'a', models: {}, adapter, weight: -1 }, 'providers.0.weight'],

@@ -467,7 +467,7 @@ describe('a PostgreSQL store in trouble', () => {
   )
 
   it('explains invalid arguments', () => {
-    expect(() => postgresStores({} as never)).toThrow('postgresStores needs a pool')
+    expect(() => postgresStores({} as never)).toThrow('postgresStores: pool has no method connect()')
     expect(() => postgresStores(database.pool, { schema: 'a"; drop' })).toThrow('schema must be')
   })
 })

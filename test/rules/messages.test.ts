@@ -19,7 +19,7 @@ import { postgresStores } from '../../src/postgres/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
-import { modelSchema, parseInput } from '../../src/rules/schemas.js'
+import { parseInput } from '../../src/rules/schemas.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
@@ -48,49 +48,65 @@ const tier = (above: unknown) =>
 
 describe('the errors of memoryCatalogue', () => {
   it.each<[string, unknown, string]>([
-    ['no list', { id: 'a' }, 'models: must be a list; got an object'],
-    ['null for a model', [null], 'models.0: must be an object; got null'],
-    ['no id', [{ id: 'a' }, {}], 'models.1.id: is missing; it must be a string'],
-    ['an empty id', [{ id: '' }], `models.0.id: ${NAME}`],
-    ['an id that is a number', [{ id: 7 }], 'models.0.id: must be a string; got a number: put it in quotes'],
+    ['no list', { id: 'a' }, 'memoryCatalogue: models must be a list; got an object'],
+    ['null for a model', [null], 'memoryCatalogue: models.0 must be an object; got null'],
+    ['no id', [{ id: 'a' }, {}], 'memoryCatalogue: models.1.id is missing; it must be a string'],
+    ['an empty id', [{ id: '' }], `memoryCatalogue: models.0.id ${NAME}; got ""`],
+    [
+      'an id that is a number',
+      [{ id: 7 }],
+      'memoryCatalogue: models.0.id must be a string; got 7: put it in quotes',
+    ],
     [
       'a repeated id',
       [{ id: 'a' }, { id: 'b' }, { id: 'a' }],
-      'models.2.id: "a" is already the id of models.0; give each model its own',
+      'memoryCatalogue: models.2.id is also that of models.0: give each model its own; got "a"',
     ],
     [
       'a misspelt field',
       [{ id: 'a', price: {} }],
-      `models.0: has no field "price"; its fields are ${Object.keys(modelSchema.shape).join(', ')}`,
+      'models.0.price of "a" is not an option of memoryCatalogue; did you mean models.0.prices?',
     ],
     [
       'a missing input price',
       price({ output: '1' }),
-      `models.0.prices.input: is missing; it must be ${CREDITS}`,
+      `memoryCatalogue: models.0.prices.input of "a" is missing; it must be ${CREDITS}`,
     ],
     [
       'a price that is a number',
       price({ input: 0.15, output: '1' }),
-      `models.0.prices.input: must be ${CREDITS}; got a number: put it in quotes`,
+      `memoryCatalogue: models.0.prices.input of "a" must be ${CREDITS}; got 0.15: put it in quotes`,
     ],
-    ['a price below zero', price({ input: '-1', output: '1' }), `models.0.prices.input: must be ${CREDITS}`],
+    [
+      'a price below zero',
+      price({ input: '-1', output: '1' }),
+      `memoryCatalogue: models.0.prices.input of "a" must be ${CREDITS}; got "-1"`,
+    ],
     [
       'a price with ten decimal places',
       price({ input: '1', output: '0.0000000001' }),
-      `models.0.prices.output: must be ${CREDITS}`,
+      `memoryCatalogue: models.0.prices.output of "a" must be ${CREDITS}; got "0.0000000001"`,
     ],
-    ['prices that are a number', price(5), 'models.0.prices: must be an object; got a number'],
+    [
+      'prices that are a number',
+      price(5),
+      'memoryCatalogue: models.0.prices of "a" must be an object; got 5',
+    ],
     [
       'only a price of another name',
       price({ inputs: '1', output: '1' }),
-      'models.0.prices: has no field "inputs"; its fields are input, output, cachedInput, cacheWrite, reasoning, audioInput, audioOutput, imageInput, imageOutput, request, tiers',
+      'models.0.prices.inputs of "a" is not an option of memoryCatalogue; did you mean models.0.prices.input?',
     ],
     [
       'tiers that are not a list',
       price({ input: '1', output: '1', tiers: {} }),
-      'models.0.prices.tiers: must be a list; got an object',
+      'memoryCatalogue: models.0.prices.tiers of "a" must be a list; got an object',
     ],
-    ['half a token', tier(0.5), 'models.0.prices.tiers.0.above: must be a whole number; got a fraction'],
+    [
+      'half a token',
+      tier(0.5),
+      'memoryCatalogue: models.0.prices.tiers.0.above of "a" must be a whole number; got 0.5',
+    ],
     [
       'two tiers above the same',
       price({
@@ -101,25 +117,33 @@ describe('the errors of memoryCatalogue', () => {
           { above: 5, input: '3', output: '3' },
         ],
       }),
-      'models.0.prices.tiers: must not have the same above twice: one of the two would never apply',
+      'memoryCatalogue: models.0.prices.tiers of "a" must not have the same above twice: one of the two would never apply',
     ],
-    ['a negative number of tokens', tier(-1), 'models.0.prices.tiers.0.above: must be at least 0'],
+    [
+      'a negative number of tokens',
+      tier(-1),
+      'memoryCatalogue: models.0.prices.tiers.0.above of "a" must be at least 0; got -1',
+    ],
     [
       'tokens in quotes',
       tier('5'),
-      'models.0.prices.tiers.0.above: must be a whole number; got a string: remove the quotes',
+      'memoryCatalogue: models.0.prices.tiers.0.above of "a" must be a whole number; got "5": remove the quotes',
     ],
-    ['a context of zero tokens', [{ id: 'a', contextLength: 0 }], 'models.0.contextLength: must be above 0'],
+    [
+      'a context of zero tokens',
+      [{ id: 'a', contextLength: 0 }],
+      'memoryCatalogue: models.0.contextLength of "a" must be above 0; got 0',
+    ],
     [
       'a context that is not a number',
       [{ id: 'a', contextLength: Number.NaN }],
-      'models.0.contextLength: must be a whole number; got NaN',
+      'memoryCatalogue: models.0.contextLength of "a" must be a whole number; got NaN',
     ],
-    ['a Set', new Set(), 'models: must be a list; got a Set: convert it with Array.from'],
+    ['a Set', new Set(), 'memoryCatalogue: models must be a list; got a Set: convert it with Array.from'],
     [
       'a string instead of a list',
       [{ id: 'a', supportedParameters: 'tools' }],
-      'models.0.supportedParameters: must be a list; got a string: put it in square brackets',
+      'memoryCatalogue: models.0.supportedParameters of "a" must be a list; got "tools": put it in square brackets',
     ],
   ])('explain %s: the field, the fault and the fix', (_, models, message) => {
     expect(messageOf(() => memoryCatalogue(models as never))).toBe(message)
@@ -128,67 +152,83 @@ describe('the errors of memoryCatalogue', () => {
 
 describe('the errors of memoryCredentials', () => {
   it.each<[string, unknown, string]>([
-    ['a list', [], 'credentials: must be an object; got a list'],
+    ['a list', [], 'memoryCredentials: credentials must be an object; got a list'],
     [
       'a Map',
       new Map([['t', key]]),
-      'credentials: must be an object; got a Map: convert it with Object.fromEntries',
+      'memoryCredentials: credentials must be an object; got a Map: convert it with Object.fromEntries',
     ],
-    ['a promise', Promise.resolve({}), 'credentials: must be an object; got a promise: await it first'],
-    ['null', { t: key, u: null }, 'credentials.1: must be an object; got null'],
+    [
+      'a promise',
+      Promise.resolve({}),
+      'memoryCredentials: credentials must be an object; got a promise: await it first',
+    ],
+    ['null', { t: key, u: null }, 'memoryCredentials: credentials.1 must be an object; got null'],
     [
       'no kind',
       { t: { account: 'a' } },
-      'credentials.0.kind: is missing; it must be "api-key" or "access-token"',
+      'memoryCredentials: credentials.0.kind is missing; it must be "api-key" or "access-token"',
     ],
-    ['another kind', { t: { ...key, kind: 'x' } }, 'credentials.0.kind: must be "api-key" or "access-token"'],
-    ['no account', { t: { kind: 'api-key' } }, 'credentials.0.account: is missing; it must be a string'],
-    ['an empty account', { t: { ...key, account: '' } }, `credentials.0.account: ${NAME}`],
+    [
+      'another kind',
+      { t: { ...key, kind: 'x' } },
+      'memoryCredentials: credentials.0.kind must be "api-key" or "access-token"',
+    ],
+    [
+      'no account',
+      { t: { kind: 'api-key' } },
+      'memoryCredentials: credentials.0.account is missing; it must be a string',
+    ],
+    ['an empty account', { t: { ...key, account: '' } }, `memoryCredentials: credentials.0.account ${NAME}`],
     [
       'a misspelt account',
       { t: { kind: 'api-key', acount: 'a' } },
-      'credentials.0: has no field "acount"; its fields are kind, credentialId, account, expiresAt, limits, label, origins, metadata, allowedModels',
+      'credentials.0.acount is not an option of memoryCredentials; did you mean credentials.0.account?',
     ],
     [
       'a time that is a date',
       { t: { ...key, expiresAt: new Date(0) } },
-      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; got a Date: use getTime()',
+      'memoryCredentials: credentials.0.expiresAt must be a time in milliseconds since the Unix epoch; got a Date: use getTime()',
     ],
     [
       'an expiry in seconds',
       { t: { ...key, expiresAt: 1_893_456_000 } },
-      'credentials.0.expiresAt: must be a time in milliseconds since the Unix epoch; this one is in 1970: multiply seconds by 1,000',
+      'memoryCredentials: credentials.0.expiresAt must be a time in milliseconds since the Unix epoch; this one is in 1970: multiply seconds by 1,000',
     ],
     [
       'a label that is a number',
       { t: { ...key, metadata: { team: 1 } } },
-      'credentials.0.metadata.team: must be a string; got a number: put it in quotes',
+      'memoryCredentials: credentials.0.metadata.team must be a string; got a number: put it in quotes',
     ],
-    ['no app', { t: { ...access, app: undefined } }, 'credentials.0.app: is missing; it must be an object'],
+    [
+      'no app',
+      { t: { ...access, app: undefined } },
+      'memoryCredentials: credentials.0.app is missing; it must be an object',
+    ],
     [
       'allowed models that are not a list',
       { t: { ...access, app: { ...app, allowedModels: 'a/b' } } },
-      'credentials.0.app.allowedModels: must be a list; got a string: put it in square brackets',
+      'memoryCredentials: credentials.0.app.allowedModels must be a list; got a string: put it in square brackets',
     ],
     [
       'a markup of ten thousand percent and more',
       { t: { ...access, app: { ...app, markup: { basisPoints: 1_000_001 } } } },
-      'credentials.0.app.markup.basisPoints: must be at most 1,000,000',
+      'memoryCredentials: credentials.0.app.markup.basisPoints must be at most 1,000,000',
     ],
     [
       'a flat markup that is a number',
       { t: { ...access, app: { ...app, markup: { basisPoints: 0, flat: 1 } } } },
-      `credentials.0.app.markup.flat: must be ${CREDITS}; got a number: put it in quotes`,
+      `memoryCredentials: credentials.0.app.markup.flat must be ${CREDITS}; got a number: put it in quotes`,
     ],
     [
       'a token with a space',
       { t: key, 'a b': key },
-      'credentials.1: its token must be 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain',
+      'memoryCredentials: credentials.1 must have a token of 1 to 8,192 visible ASCII characters, the only ones that a Bearer header can contain',
     ],
     [
       'a token from a variable that is not set',
       { t: key, [`${undefined}`]: key },
-      'credentials.1: its token is the word undefined: is a variable not set?',
+      'memoryCredentials: credentials.1 has the word undefined as its token: is a variable not set?',
     ],
   ])('explain %s: the field, the fault and the fix', (_, tokens, message) => {
     expect(messageOf(() => memoryCredentials(tokens as never))).toBe(message)
@@ -196,59 +236,65 @@ describe('the errors of memoryCredentials', () => {
 
   it('name no position for a credential that is put', () => {
     const put = () => memoryCredentials().put('t', { ...key, account: 5 } as never)
-    expect(messageOf(put)).toBe('credential.account: must be a string; got a number: put it in quotes')
+    expect(messageOf(put)).toBe(
+      'memoryCredentials: credential.account must be a string; got a number: put it in quotes',
+    )
   })
 })
 
 describe('the errors of memoryProviders', () => {
   it.each<[string, unknown, string]>([
-    ['nothing', undefined, 'providers: is missing; it must be a list'],
-    ['no id', [{ models: {}, adapter }], 'providers.0.id: is missing; it must be a string'],
-    ['no models', [{ id: 'a', adapter }], 'providers.0.models: is missing; it must be an object'],
+    ['nothing', undefined, 'memoryProviders: providers is missing; it must be a list'],
+    ['no id', [{ models: {}, adapter }], 'memoryProviders: providers.0.id is missing; it must be a string'],
+    [
+      'no models',
+      [{ id: 'a', adapter }],
+      'memoryProviders: providers.0.models of "a" is missing; it must be an object',
+    ],
     [
       'a list of models',
       [{ id: 'a', models: ['x'], adapter }],
-      'providers.0.models: must be an object; got a list',
+      'memoryProviders: providers.0.models of "a" must be an object; got a list',
     ],
     [
       'an empty model',
       [{ id: 'a', models: { '': 'x' }, adapter }],
-      `providers.0.models: each name in it ${NAME}`,
+      `memoryProviders: providers.0.models of "a" has a name that ${NAME}`,
     ],
     [
       'an empty upstream model name',
       [{ id: 'a', models: { m: '' }, adapter }],
-      'providers.0.models.m: must not be empty',
+      'memoryProviders: providers.0.models.m of "a" must not be empty; got ""',
     ],
     [
       'no adapter',
       [{ id: 'a', models: {} }],
-      'providers.0.adapter: must be an adapter with a method for each operation that it serves, such as openaiCompatible({ baseUrl, apiKey })',
+      'memoryProviders: providers.0.adapter of "a" must be an adapter with a method for each operation that it serves, such as openaiCompatible({ baseUrl, apiKey })',
     ],
     [
       'a misspelt adapter',
       [{ id: 'a', models: {}, adpter: adapter }],
-      'providers.0: has no field "adpter"; its fields are id, models, adapter, enabled, byok, secret, prices, supportedParameters, defaultOutputTokens, onDisconnect, promptEscapes, weight',
+      'providers.0.adpter of "a" is not an option of memoryProviders; did you mean providers.0.adapter?',
     ],
     [
       'a secret that is a string',
       [{ id: 'a', models: {}, adapter, secret: 'sk' }],
-      'providers.0.secret: must be a secret with a reveal method, such as createSecret(key)',
+      'memoryProviders: providers.0.secret of "a" must be a secret with a reveal method, such as createSecret(key)',
     ],
     [
       'yes for true',
       [{ id: 'a', models: {}, adapter, enabled: 'yes' }],
-      'providers.0.enabled: must be true or false; got a string',
+      'memoryProviders: providers.0.enabled of "a" must be true or false; got "yes"',
     ],
     [
       'true for yes',
       [{ id: 'a', models: {}, adapter, byok: true }],
-      'providers.0.byok: must be "yes", "no" or "only"',
+      'memoryProviders: providers.0.byok of "a" must be "yes", "no" or "only"; got true',
     ],
     [
       'a negative weight',
       [{ id: 'a', models: {}, adapter, weight: -1 }],
-      'providers.0.weight: must be at least 0',
+      'memoryProviders: providers.0.weight of "a" must be at least 0; got -1',
     ],
   ])('explain %s: the field, the fault and the fix', (_, providers, message) => {
     expect(messageOf(() => memoryProviders(providers as never))).toBe(message)
@@ -361,12 +407,12 @@ describe('an invalid argument', () => {
     [
       'a credential store',
       () => cachedCredentials(undefined as never),
-      'cachedCredentials: store is missing; it must be an object with resolve.',
+      'cachedCredentials: store is missing; it must be an object with resolve',
     ],
     [
       'a catalogue',
       () => cachedCatalogue(memoryCredentials() as never),
-      'cachedCatalogue: store has no method list().',
+      'cachedCatalogue: store has no method list()',
     ],
     [
       'a cache option',
@@ -391,7 +437,7 @@ describe('an invalid argument', () => {
     [
       'options of a cache',
       () => cachedCredentials(memoryCredentials(), 5_000 as never),
-      'cachedCredentials takes an object with ttlMs, maxEntries, loadMs, clock',
+      'cachedCredentials takes an object of options; got a number',
     ],
     [
       'an option of a reply store',
@@ -406,17 +452,17 @@ describe('an invalid argument', () => {
     [
       'a clock of a cache',
       () => cachedCredentials(memoryCredentials(), { clock: { now: Date.now } as never }),
-      'cachedCredentials: clock has no method after().',
+      'cachedCredentials: clock has no method after()',
     ],
     [
       'a clock of a ledger',
       () => memoryLedger({}, { clock: 5 as never }),
-      'memoryLedger: clock must be an object with now.',
+      'memoryLedger: clock must be an object with now; got 5',
     ],
     [
       'null as the clock of a ledger',
       () => memoryLedger({}, { clock: null as never }),
-      'memoryLedger: clock is missing; it must be an object with now.',
+      'memoryLedger: clock is missing; it must be an object with now',
     ],
     [
       'an option of a ledger',
@@ -426,12 +472,12 @@ describe('an invalid argument', () => {
     [
       'ids of a ledger',
       () => memoryLedger({}, { newId: 'entry' as never }),
-      'memoryLedger: newId must be a function.',
+      'memoryLedger: newId must be a function; got "entry"',
     ],
     [
       'a clock of a store of replies',
       () => memoryIdempotency({ clock: Date.now as never }),
-      'memoryIdempotency: clock has no method now().',
+      'memoryIdempotency: clock has no method now()',
     ],
     [
       'a clock of the console',
@@ -454,11 +500,7 @@ describe('an invalid argument', () => {
       'parameters.seed must be a function that turns its value into providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
     ],
     ['a logger', () => logEvents({ info() {} } as never), 'logEvents: logger has no method warn().'],
-    [
-      'options of stores',
-      () => sqliteStores(undefined as never),
-      'sqliteStores takes an object with file, adapters, secretKeys, otherTokens, keepCallsMs, onEvent',
-    ],
+    ['options of stores', () => sqliteStores(undefined as never), 'sqliteStores takes an object of options'],
     [
       'an option of stores',
       () => sqliteStores({ ...file, adapter: {} } as never),
@@ -472,34 +514,34 @@ describe('an invalid argument', () => {
     [
       'a list of keys',
       () => sqliteStores({ ...file, secretKeys: {} as never }),
-      'secretKeys must be a list, such as [{ id, key }]',
+      'sqliteStores: secretKeys must be a list, such as [{ id, key }]; got an object',
     ],
     [
       'a key',
       () => sqliteStores({ ...file, secretKeys: [undefined as never] }),
-      'secretKeys: each key needs an id',
+      'sqliteStores: secretKeys.0 is missing; it must be an object',
     ],
     [
       'a factory of adapters',
       () => sqliteStores({ ...file, adapters: { openai: adapter as never } }),
-      'adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
+      'sqliteStores: adapters.openai must be a function that makes an adapter from settings: { openai: openaiCompatible }',
     ],
     ...[new Map([['openai', openaiCompatible]]), [openaiCompatible], 'openai', true, 5].map(
       (adapters): [string, () => unknown, string] => [
         'adapters by name',
         () => sqliteStores({ ...file, adapters: adapters as never }),
-        'adapters must be an object of functions by name, such as { openai: openaiCompatible }',
+        `sqliteStores: adapters must be an object of functions by name, such as { openai: openaiCompatible }${typeof adapters === 'object' ? '' : `; got ${JSON.stringify(adapters)}`}`,
       ],
     ),
     ...[true, null].map((schema): [string, () => unknown, string] => [
       `a schema name (${schema})`,
       () => postgresStores({ connect() {} } as never, { schema: schema as never }),
-      `schema must be 1 to 40 characters of a-z, 0-9 and _, not starting with a digit; got ${schema}`,
+      `postgresStores: schema must be 1 to 40 characters of a-z, 0-9 and _, not starting with a digit; got ${schema}`,
     ]),
     [
       'an event listener',
       () => sqliteStores({ ...file, onEvent: {} as never }),
-      'onEvent must be a function.',
+      'sqliteStores: onEvent must be a function',
     ],
     [
       'a meter',

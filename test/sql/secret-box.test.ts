@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createSecretBox } from '../../src/sql/secret-box.js'
+import { sqliteStores } from '../../src/sqlite/index.js'
 
 const binding = { routeId: 'r', provider: 'p', origin: 'https://a.example' }
 
@@ -47,13 +48,18 @@ describe('secrets at rest', () => {
       ).toBe('sk')
     }
     for (const bad of ['', 'short', randomBytes(31), randomBytes(33).toString('base64'), 'x'.repeat(64)]) {
-      expect(() => createSecretBox([{ id: 'k', key: bad }])).toThrow('"k" must be 32 bytes')
+      expect(() => sqliteStores({ file: 'never-made.db', secretKeys: [{ id: 'k', key: bad }] })).toThrow(
+        /^sqliteStores: secretKeys\.0\.key must be 32 bytes, as bytes, hex or base64$/,
+      )
     }
     expect(() =>
-      createSecretBox([
-        { id: 'k', key },
-        { id: 'k', key },
-      ]),
+      sqliteStores({
+        file: 'never-made.db',
+        secretKeys: [
+          { id: 'k', key },
+          { id: 'k', key },
+        ],
+      }),
     ).toThrow('twice')
   })
 })

@@ -125,7 +125,7 @@ describe('a SQLite file', () => {
     await expect(stores.ledger.hold(createHold('alice', 1n), context)).rejects.toThrow()
     await stores.close()
     for (const bad of ['', ':memory:', 'file:credits.db', 'libsql://host', 'postgres://me:secret@host/db']) {
-      expect(() => sqliteStores({ file: bad })).toThrow('sqliteStores needs the path of a file')
+      expect(() => sqliteStores({ file: bad })).toThrow('sqliteStores: file must be the path of a file')
     }
   })
 
