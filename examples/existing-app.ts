@@ -65,13 +65,16 @@ export function createApp({
   app.post('/echo', (req, res) => {
     res.json(req.body)
   })
-  app.get('/users/:name/balance', async (req, res) => {
-    const balance = await ledger.balance(req.params.name, {
-      requestId: 'balance',
-      signal: new AbortController().signal,
-    })
-    if (balance === undefined) res.status(404).json({ error: 'No such user' })
-    else res.json({ available: formatCredits(balance.available) })
+  app.get('/balance', async (req, res) => {
+    const [, token = ''] = /^Bearer (\S+)$/.exec(req.get('authorization') ?? '') ?? []
+    const user = userOf(token)
+    if (user === undefined || user.suspended) {
+      res.status(401).json({ error: 'Send your key' })
+      return
+    }
+    const { signal } = new AbortController()
+    const balance = await ledger.balance(user.name, { requestId: 'balance', signal })
+    res.json({ available: formatCredits(balance?.available ?? 0n) })
   })
   return { app, router }
 }

@@ -133,8 +133,10 @@ export async function createApp(settings: AppSettings) {
   return { app, connect, router, stores }
 }
 
+/** A path of Connect with its query. Without dots, the path cannot leave `/connect/`. */
+const CONNECT_PATTERN = /^\/connect\/[\w/-]+(?:\?|$)/
 /** A sign-in goes on only to Connect: otherwise it would send users wherever a link says. */
-const targetOf = (to: unknown) => (typeof to === 'string' && to.startsWith('/connect/') ? to : '/keys')
+const targetOf = (to: unknown) => (typeof to === 'string' && CONNECT_PATTERN.test(to) ? to : '/keys')
 
 function signInPage(target: string): string {
   const query = `?to=${encodeURIComponent(target)}`

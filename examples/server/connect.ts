@@ -7,6 +7,8 @@ import { demoAccounts } from './demo-accounts.js'
 
 const COOKIE = 'example_session'
 const CONNECT_PATH = '/connect'
+/** A path of Connect with its query. Without dots, the path cannot leave `/connect/`. */
+const TARGET_PATTERN = /^\/connect\/[\w/-]+(?:\?|$)/
 
 export interface ExampleConnect {
   readonly connect: Connect
@@ -51,7 +53,7 @@ export function exampleConnect(
 
 /** The login may go on only to Connect: otherwise it would send users wherever a link says. */
 function targetOf(to: unknown): string {
-  return typeof to === 'string' && to.startsWith(`${CONNECT_PATH}/`) ? to : '/'
+  return typeof to === 'string' && TARGET_PATTERN.test(to) ? to : '/'
 }
 
 function sessionOf({ headers }: IncomingMessage): string {

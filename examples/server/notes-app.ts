@@ -84,7 +84,7 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
 
   app.post('/ask', async (req, res) => {
     const visitor = visitorOf(req)
-    if (visitor?.tokens !== undefined) visitor.said.push(await ask(visitor, String(req.body.text)))
+    if (visitor?.tokens !== undefined) visitor.said.push(await ask(visitor, String(req.body?.text)))
     res.redirect(303, '/')
   })
 

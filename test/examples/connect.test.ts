@@ -83,6 +83,8 @@ it('the login of the Connect example redirects only to Connect', async () => {
     for (const [to, location] of [
       ['https://evil.example/', '/'],
       ['//evil.example/connect/', '/'],
+      ['/connect/../api/me', '/'],
+      ['/connect/\\evil.example', '/'],
       ['/connect/authorize?client_id=notes', '/connect/authorize?client_id=notes'],
     ] as const) {
       const address = `${origin}/login?to=${encodeURIComponent(to)}`

@@ -111,8 +111,18 @@ describe('examples/existing-app.ts', () => {
       body: '{"a":1}',
     })
     expect(await echo.json()).toEqual({ a: 1 })
-    expect((await fetch(`${base}/users/nobody/balance`)).status).toBe(404)
+    expect((await fetch(`${base}/nothing`)).status).toBe(404)
   })
+
+  it.each([undefined, 'Bearer ', 'Bearer sk-nobody', 'Bearer sk-mallory', 'sk-alice'])(
+    'shows no balance without the key of a user: authorization %s',
+    async (authorization) => {
+      const base = await hosts['existing-app.ts']!()
+      const headers = authorization === undefined ? {} : { authorization }
+      expect((await fetch(`${base}/balance`, { headers })).status).toBe(401)
+      expect((await fetch(`${base}/users/alice/balance`, { headers })).status).toBe(404)
+    },
+  )
 
   it('debits its own user by the cost in the reply', async () => {
     const base = await hosts['existing-app.ts']!()
@@ -120,7 +130,8 @@ describe('examples/existing-app.ts', () => {
       model: 'acme/fast',
       messages,
     })
-    const balance = (await (await fetch(`${base}/users/alice/balance`)).json()) as { available: string }
+    const asked = await fetch(`${base}/balance`, { headers: { authorization: 'Bearer sk-alice' } })
+    const balance = (await asked.json()) as { available: string }
     const nano = (decimal: string) => BigInt(decimal.padEnd(11, '0').replace('.', ''))
     const { cost } = usage as unknown as { cost: number }
     expect(nano('5.000000000') - nano(balance.available)).toBe(BigInt(Math.round(cost * 1e9)))

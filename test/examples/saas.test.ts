@@ -386,6 +386,8 @@ describe('examples/saas', () => {
     for (const [to, location] of [
       ['https://evil.example/', '/keys'],
       ['//evil.example/connect/', '/keys'],
+      ['/connect/../keys/balance', '/keys'],
+      ['/connect/\\evil.example', '/keys'],
       ['/connect/authorize?client_id=notes', '/connect/authorize?client_id=notes'],
     ] as const) {
       const response = await visitor.sign(`/sign-in?to=${encodeURIComponent(to)}`)
