@@ -118,7 +118,7 @@ describe('examples/existing-app.ts', () => {
     'shows no balance without the key of a user: authorization %s',
     async (authorization) => {
       const base = await hosts['existing-app.ts']!()
-      const headers = authorization === undefined ? {} : { authorization }
+      const headers = new Headers(authorization === undefined ? [] : [['authorization', authorization]])
       expect((await fetch(`${base}/balance`, { headers })).status).toBe(401)
       expect((await fetch(`${base}/users/alice/balance`, { headers })).status).toBe(404)
     },
