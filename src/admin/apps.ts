@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
 import type { Actor, AppLogo } from '../contracts/index.js'
@@ -26,7 +25,7 @@ import {
   suspensionOf,
   toAppCells,
 } from './app-rows.js'
-import { checkPutOptions, type PutOptions } from './catalogue.js'
+import { checkPutOptions, compareAndPut, type PutOptions } from './catalogue.js'
 import { checkLimit } from './limit.js'
 
 export interface AppsAdmin {
@@ -74,27 +73,25 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
     return results[0]!.length > 0
   }
 
-  async function put(app: AppRequest, row: Row | undefined, isGuarded: boolean): Promise<boolean> {
+  async function write(app: AppRequest, row: Row | undefined): Promise<boolean> {
     const cells = toAppCells(app)
     const before = row === undefined ? {} : readAppRow(row)
-    const insert = `insert into {apps} (id, definition, owner, state, name_key, suspended_at, created_at)
-      values (?1, ?2, ?3, ?4, ?5, ${suspensionOf('?1')}, ${database.now})`
-    const replace =
-      'definition = excluded.definition, owner = excluded.owner, state = excluded.state, name_key = excluded.name_key'
-    const statement = (): Statement => {
-      const parameters = [app.id, ...cells]
-      if (!isGuarded) {
-        return { text: `${insert} on conflict (id) do update set ${replace} returning id`, parameters }
-      }
-      if (row === undefined) return { text: `${insert} on conflict (id) do nothing returning id`, parameters }
-      return {
-        text: `update {apps} set definition = ?2, owner = ?3, state = ?4, name_key = ?5
-          where id = ?1 and definition = ?6 and coalesce(owner, '') = ?7 and state = ?8 returning id`,
-        parameters: [...parameters, readText(row, 'definition'), row.owner ?? '', row.state!],
-      }
-    }
+    const parameters = [app.id, ...cells]
+    const statement: Statement =
+      row === undefined
+        ? {
+            text: `insert into {apps} (id, definition, owner, state, name_key, suspended_at, created_at)
+              values (?1, ?2, ?3, ?4, ?5, ${suspensionOf('?1')}, ${database.now})
+              on conflict (id) do nothing returning id`,
+            parameters,
+          }
+        : {
+            text: `update {apps} set definition = ?2, owner = ?3, state = ?4, name_key = ?5
+              where id = ?1 and definition = ?6 and coalesce(owner, '') = ?7 and state = ?8 returning id`,
+            parameters: [...parameters, readText(row, 'definition'), row.owner ?? '', row.state!],
+          }
     const [rows] = await database.batch([
-      statement(),
+      statement,
       ...(row === undefined ? [] : pinTokens(row, app, cells[0])),
       appendEdit(
         database,
@@ -109,13 +106,12 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
   return {
     async putApp(app, options = {}) {
       const read = readAppRequest(app, rules)
-      const { ifAbsent, was } = checkPutOptions(options, 'putApp')
-      const [row] = await listAppRows(database, { appIds: [read.id] })
-      if (ifAbsent === true && row !== undefined) return false
-      const isGuarded = was !== undefined || ifAbsent === true
-      if (was !== undefined && !isDeepStrictEqual(row === undefined ? null : readAppRow(row), was))
-        return false
-      return withFreeName(database, rules, read, () => put(read, row, isGuarded))
+      const checked = checkPutOptions(options, 'putApp')
+      return compareAndPut(checked, {
+        find: async () => (await listAppRows(database, { appIds: [read.id] }))[0],
+        show: readAppRow,
+        write: async (row) => withFreeName(database, rules, read, async () => write(read, row)),
+      })
     },
 
     async putAppLogo(id, bytes) {

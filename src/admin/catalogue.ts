@@ -32,6 +32,28 @@ export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): Pu
   return options
 }
 
+/** How {@link compareAndPut} reads and writes a row. */
+export interface PutSteps<Shown> {
+  find(): Promise<Row | undefined>
+  /** Returns the row as the lists return it. */
+  show(row: Row): Shown
+  /** Writes only if the stored row is still this one, or is still absent. Returns whether it did. */
+  write(before: Row | undefined): Promise<boolean>
+}
+
+/** Stores a row as the options say, whatever others store meanwhile. Returns whether it was stored. */
+export async function compareAndPut<Shown>(
+  { ifAbsent, was }: PutOptions<Shown>,
+  { find, show, write }: PutSteps<Shown>,
+): Promise<boolean> {
+  for (;;) {
+    const row = await find()
+    if (ifAbsent === true && row !== undefined) return false
+    if (was !== undefined && !isDeepStrictEqual(row === undefined ? null : show(row), was)) return false
+    if (await write(row)) return true
+  }
+}
+
 export interface CatalogueAdmin {
   /**
    * Adds a model at the end of the list, or replaces the whole model with this id in its position. Returns whether it
@@ -59,23 +81,16 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
     })
   }
 
-  async function put(model: Model, { ifAbsent, was }: PutOptions<Model>): Promise<boolean> {
-    const change = (text: string, ...more: string[]): Promise<boolean> =>
-      changes(model.id, {
-        text: `${text} returning id`,
-        parameters: [model.id, JSON.stringify(model), ...more],
-      })
-    const insert = `insert into {models} (id, position, definition)
-      select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true`
-    if (ifAbsent === true) return change(`${insert} on conflict (id) do nothing`)
-    if (was === undefined) {
-      return change(`${insert} on conflict (id) do update set definition = excluded.definition`)
+  async function write(model: Model, before: Row | undefined): Promise<boolean> {
+    const parameters = [model.id, JSON.stringify(model)]
+    if (before === undefined) {
+      const text = `insert into {models} (id, position, definition)
+        select ?1, coalesce(max(position), 0) + 1, ?2 from {models} where true
+        on conflict (id) do nothing returning id`
+      return changes(model.id, { text, parameters })
     }
-    const [row] = await list([model.id])
-    if (!isDeepStrictEqual(row === undefined ? null : readModel(row), was)) return false
-    if (row === undefined) return change(`${insert} on conflict (id) do nothing`)
-    const before = readText(row, 'definition')
-    return change('update {models} set definition = ?2 where id = ?1 and definition = ?3', before)
+    const text = 'update {models} set definition = ?2 where id = ?1 and definition = ?3 returning id'
+    return changes(model.id, { text, parameters: [...parameters, readText(before, 'definition')] })
   }
 
   return {
@@ -83,7 +98,11 @@ export function createCatalogueAdmin(database: SqlDatabase): CatalogueAdmin {
       const read = parseInput(modelSchema, model, 'model')
       if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
-      return put(definition, checkPutOptions(options, 'putModel'))
+      return compareAndPut(checkPutOptions(options, 'putModel'), {
+        find: async () => (await list([definition.id]))[0],
+        show: readModel,
+        write: async (before) => write(definition, before),
+      })
     },
     removeModel: async (id) =>
       changes(id, {

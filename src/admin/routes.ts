@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
 import {
@@ -23,7 +22,7 @@ import {
 } from '../sql/route-rows.js'
 import type { SealedSecret, SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
-import { checkPutOptions, type PutOptions } from './catalogue.js'
+import { checkPutOptions, compareAndPut, type PutOptions } from './catalogue.js'
 import type { RouteFaultsAdmin } from './route-faults.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
@@ -146,31 +145,15 @@ export function createRoutesAdmin(
     }
   }
 
-  /** Stores nothing if a route with this id exists. */
-  async function putNew(route: RoutePut): Promise<boolean> {
-    const cells = cellsOf(route, sealSecret(route, undefined))
-    const [put] = await database.batch([insertion(cells), database.change('routes', route.model)])
-    return put!.length > 0
-  }
-
-  /** Stores nothing if the route differs from `was`, or changes in the meantime. */
-  async function tryPut(
-    route: RoutePut,
-    { was }: PutOptions<RouteListing>,
-  ): Promise<'put' | 'not-what-it-was' | 'changed-meanwhile'> {
-    const { id, model } = route
-    const row = await find(id)
+  async function write(route: RoutePut, row: Row | undefined): Promise<boolean> {
+    const { model } = route
     const before = row && readRouteRow(row)
-    if (was !== undefined && !isDeepStrictEqual(before === undefined ? null : listingOf(before), was)) {
-      return 'not-what-it-was'
-    }
-    const sealed = sealSecret(route, before)
-    const cells = cellsOf(route, sealed)
+    const cells = cellsOf(route, sealSecret(route, before))
     const [put] = await database.batch([
       row === undefined
         ? insertion(cells)
         : {
-            // Replaces only the row that was read, since a secret sealed for other settings could not be opened.
+            // Replaces only the row that was read: a secret sealed for other settings could not be opened.
             text: `update {routes} set model_id = ?2, definition = ?3, secret_key_id = ?4, secret = ?5
               where id = ?1 and model_id = ?6 and definition = ?7 and secret is not distinct from ?8 returning id`,
             parameters: [...cells, row.model_id!, row.definition!, before?.secret?.sealed ?? null],
@@ -180,7 +163,7 @@ export function createRoutesAdmin(
         ? []
         : [database.change('routes', before.modelId)]),
     ])
-    return put!.length > 0 ? 'put' : 'changed-meanwhile'
+    return put!.length > 0
   }
 
   return {
@@ -191,11 +174,11 @@ export function createRoutesAdmin(
       const fault = routeFault({ adapter: read.adapter, settings: read.settings })
       if (fault !== undefined) throw invalidInput(`route.${fault.field}: ${fault.message}`)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
-      if (checked.ifAbsent === true) return putNew(read)
-      for (;;) {
-        const result = await tryPut(read, checked)
-        if (result !== 'changed-meanwhile') return result === 'put'
-      }
+      return compareAndPut(checked, {
+        find: async () => find(read.id),
+        show: (row) => listingOf(readRouteRow(row)),
+        write: async (row) => write(read, row),
+      })
     },
 
     async removeRoute(id) {

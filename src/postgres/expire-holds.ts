@@ -39,59 +39,53 @@ begin
     order by h.expires_at limit p_limit
   ) d;
 
-  if v_due is null then
-    -- Skip buckets that a batch has locked: one that has created a bucket is about to use it.
-    delete from {limit_buckets} b where b.id in (
-      select b.id from {limit_buckets} b where b.ends_at < v_now - 5184000000 limit 1000 for update skip locked
+  if v_due is not null then
+    -- Lock the accounts that are free, and keep only their holds.
+    v_locked := array(
+      select a.id from {accounts} a where a.id = any (v_accounts) for no key update skip locked
     );
-    return;
-  end if;
+    if cardinality(v_locked) = 0 then
+      v_locked := array(select a.id from {accounts} a where a.id = v_accounts[1] for no key update);
+    end if;
+    v_due := array(
+      select h.id from {holds} h where h.id = any (v_due) and not exists (
+        select from {accounts} a where a.id = h.account and a.id <> all (v_locked)
+      )
+    );
 
-  -- Lock the accounts that are free, and keep only their holds.
-  v_locked := array(
-    select a.id from {accounts} a where a.id = any (v_accounts) for no key update skip locked
-  );
-  if cardinality(v_locked) = 0 then
-    v_locked := array(select a.id from {accounts} a where a.id = v_accounts[1] for no key update);
-  end if;
-  v_due := array(
-    select h.id from {holds} h where h.id = any (v_due) and not exists (
-      select from {accounts} a where a.id = h.account and a.id <> all (v_locked)
-    )
-  );
+    -- Lock the buckets that these holds account for.
+    v_buckets := array(
+      select distinct p.value ->> 0 from {holds} h cross join json_array_elements(h.limits::json) p(value)
+      where h.id = any (v_due) and h.limits is not null
+    );
+    if cardinality(v_buckets) > 0 then
+      perform from {limit_buckets} b where b.id = any (v_buckets) order by b.id for no key update;
+    end if;
 
-  -- Lock the buckets that these holds account for.
-  v_buckets := array(
-    select distinct p.value ->> 0 from {holds} h cross join json_array_elements(h.limits::json) p(value)
-    where h.id = any (v_due) and h.limits is not null
-  );
-  if cardinality(v_buckets) > 0 then
-    perform from {limit_buckets} b where b.id = any (v_buckets) order by b.id for no key update;
-  end if;
-
-  -- End the holds, and give their amounts back to the accounts and to the buckets that still count their period.
-  return query
-    with ended as (
-      update {holds} h set state = 3, ended_at = v_now from unnest(v_due) d(id)
-      where h.id = d.id and h.state = 0
-      returning h.id, h.account, h.amount, h.facts, h.limits
-    ), freed as (
-      update {accounts} a set held = a.held - e.amount
-      from (select account, sum(amount)::bigint as amount from ended group by account) e where a.id = e.account
-    ), returned as (
-      update {limit_buckets} b set held = b.held - d.held
-      from (
-        select f.bucket, f.starts_at, sum(f.held)::bigint as held
+    -- End the holds, and give their amounts back to the accounts and to the buckets that still count their period.
+    return query
+      with ended as (
+        update {holds} h set state = 3, ended_at = v_now from unnest(v_due) d(id)
+        where h.id = d.id and h.state = 0
+        returning h.id, h.account, h.amount, h.facts, h.limits
+      ), freed as (
+        update {accounts} a set held = a.held - e.amount
+        from (select account, sum(amount)::bigint as amount from ended group by account) e where a.id = e.account
+      ), returned as (
+        update {limit_buckets} b set held = b.held - d.held
         from (
-          select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held
-          from (select e.limits from ended e) h(limits) cross join json_array_elements(h.limits::json) p(value)
-          where h.limits is not null and p.value ->> 1 <> 'requests'
-        ) f
-        group by f.bucket, f.starts_at
-      ) d
-      where b.id = d.bucket and b.starts_at = d.starts_at
-    )
-    select e.id, e.account, e.amount, e.facts from ended e;
+          select f.bucket, f.starts_at, sum(f.held)::bigint as held
+          from (
+            select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held
+            from (select e.limits from ended e) h(limits) cross join json_array_elements(h.limits::json) p(value)
+            where h.limits is not null and p.value ->> 1 <> 'requests'
+          ) f
+          group by f.bucket, f.starts_at
+        ) d
+        where b.id = d.bucket and b.starts_at = d.starts_at
+      )
+      select e.id, e.account, e.amount, e.facts from ended e;
+  end if;
 
   -- Skip buckets that a batch has locked: one that has created a bucket is about to use it.
   delete from {limit_buckets} b where b.id in (

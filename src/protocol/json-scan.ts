@@ -1,4 +1,5 @@
 import { CompatError, isCompatError } from '../base/errors.js'
+import { afterSpace, endOfString } from './json-text.js'
 import { MAX_DEPTH } from './json-values.js'
 
 export const MAX_VALUES = 200_000
@@ -107,7 +108,7 @@ class Scanner {
         if (this.depth === 1 && this.isInside) this.to = at + 1
         return at + 1
       case QUOTE:
-        return this.takeString(at + 1)
+        return this.takeString(at)
       case SCALAR:
         return this.takeScalar(at)
       default:
@@ -132,13 +133,13 @@ class Scanner {
   private takeString(start: number): number {
     const { text } = this
     const end = endOfString(text, start)
-    const next = afterSpace(text, end + 1)
+    const next = afterSpace(text, end)
     if (KINDS[text.charCodeAt(next)] === COLON) {
-      this.takeName(start, end, next + 1)
+      this.takeName(start + 1, end - 1, next + 1)
       return next + 1
     }
     this.countValue()
-    return end + 1
+    return end
   }
 
   private takeName(start: number, end: number, value: number): void {
@@ -151,26 +152,6 @@ class Scanner {
       else if (name === MESSAGES) this.from = afterSpace(text, value)
     }
   }
-}
-
-/** Returns the index of the quote that ends a string, or the length of the text if there is none. */
-function endOfString(text: string, from: number): number {
-  let quote = text.indexOf('"', from)
-  while (quote >= 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)
-  return quote < 0 ? text.length : quote
-}
-
-/** Whether an odd number of backslashes precedes a position. */
-function isEscaped(text: string, at: number): boolean {
-  let before = at - 1
-  while (text.charCodeAt(before) === BACKSLASH_CODE) before--
-  return (at - before) % 2 === 0
-}
-
-function afterSpace(text: string, from: number): number {
-  let at = from
-  while (KINDS[text.charCodeAt(at)] === 0) at++
-  return at
 }
 
 function couldBeProto(code: number): boolean {

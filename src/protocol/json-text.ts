@@ -1,11 +1,15 @@
 /** Finds the parts of JSON text without parsing it. For text that is not JSON, the result is meaningless. */
 
-const SPACE = /[ \t\r\n]/
+const BACKSLASH_CODE = 0x5c
 
 export function afterSpace(text: string, from: number): number {
   let at = from
-  while (at < text.length && SPACE.test(text[at]!)) at++
+  while (isSpace(text.charCodeAt(at))) at++
   return at
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
 /** Returns the start of the next member or item, or the end of the object or list. */
@@ -14,10 +18,11 @@ export function nextMember(text: string, end: number): number {
   return text[at] === ',' ? afterSpace(text, at + 1) : at
 }
 
+/** Returns the position after a string, or the end of the text if the string has no end. */
 export function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1
-    while (text[before] === '\\') before--
+    while (text.charCodeAt(before) === BACKSLASH_CODE) before--
     if ((quote - before) % 2 === 1) return quote + 1
   }
   return text.length
@@ -38,7 +43,7 @@ export function endOfValue(text: string, start: number): number {
       if (depth === 0) return at
       depth--
       if (depth === 0) return at + 1
-    } else if (depth === 0 && (character === ',' || SPACE.test(character))) return at
+    } else if (depth === 0 && (character === ',' || isSpace(text.charCodeAt(at)))) return at
     at++
   }
   return at
