@@ -24,9 +24,9 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'route-disabled': { level: 'warn', message: 'a route cannot be used' },
   'route-misconfigured': { level: 'warn', message: 'a provider refuses the settings of a route' },
   'route-restored': { level: 'info', message: 'a misconfigured route is used again' },
-  'watch-lost': { level: 'warn', message: 'changes of the stores are not heard' },
+  'watch-lost': { level: 'warn', message: 'the stores no longer report changes' },
   'process-cleared': { level: 'warn', message: 'the holds of a dead process are free' },
-  'reply-mended': { level: 'info', message: 'odd elements of a reply were mended' },
+  'reply-mended': { level: 'info', message: 'odd elements of a reply were repaired' },
   'request-trimmed': { level: 'info', message: 'unknown members of a request were left out' },
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },
 }

@@ -209,7 +209,7 @@ export class CallMemory {
 export function memoryFull(): CompatError {
   return new CompatError(
     'memory_full',
-    'The calls under way take all the memory that this service has for them; try again in a moment.',
+    'Running calls use all the memory that this service has for them; try again in a moment.',
     { headers: { 'retry-after': '1' } },
   )
 }
@@ -217,7 +217,7 @@ export function memoryFull(): CompatError {
 function tooManyBytesOfAccount(): CompatError {
   return new CompatError(
     'rate_limited',
-    'The requests of this account that wait for their replies are too large together; try again in a moment.',
+    'The running requests of this account are too large together; try again in a moment.',
     { headers: { 'retry-after': '1' } },
   )
 }

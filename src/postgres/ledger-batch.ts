@@ -286,7 +286,7 @@ function toStates(
 ): readonly LimitState[] {
   const [starts, lefts, resets] = [states.get('starts'), states.get('lefts'), states.get('resets')]
   if (starts === undefined || lefts === undefined || resets === undefined) {
-    throw new Error('The database did not answer the limits of a hold')
+    throw new Error('The database did not return the limits of a hold')
   }
   return limits.map(({ bucket }, index) => ({
     bucket,

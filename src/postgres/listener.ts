@@ -109,7 +109,7 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
           if (heardAt === undefined) onHeard()
           heardAt = performance.now()
         } else if (heardAt === undefined || performance.now() - heardAt > UNPROVEN_MS) {
-          throw new Error('no notification could be sent to prove that changes are heard')
+          throw new Error('no notification could be sent to test the connection')
         }
         await pause(PROOF_EVERY_MS, lost.signal)
         if (!lost.signal.aborted) await answer(client.query({ text: 'select 1' }))
@@ -139,7 +139,7 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     if (!echo.wasHeard) await setImmediate()
     if (echo.wasHeard || signal.aborted) return echo.wasHeard
     throw new Error(
-      'a notification was sent and not heard: is there a pooler in transaction mode, or another server behind the address?',
+      'a notification was sent but not received: is there a pooler in transaction mode, or another server behind the address?',
     )
   }
 

@@ -146,7 +146,7 @@ function warn(event: StoresEvent): void {
 function warningOf(event: StoresEvent): string {
   switch (event.type) {
     case 'watch-lost':
-      return `compat-router does not hear changes of its stores, so nothing is cached: ${event.why}`
+      return `The stores of compat-router no longer report changes, so nothing is cached: ${event.why}`
     case 'route-disabled':
       return `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`
     case 'process-cleared':

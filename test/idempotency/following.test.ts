@@ -258,7 +258,7 @@ describe('a shutdown during a call with an Idempotency-Key', () => {
       await client.over
       expect(client.text).toContain('"code":"shutting_down"')
       expect(client.text).toContain(
-        'Try again shortly. What had come was charged: another attempt needs a new',
+        'Try again shortly. The part that arrived was charged. Use a new Idempotency-Key',
       )
       expect(client.text).not.toContain('[DONE]')
     }

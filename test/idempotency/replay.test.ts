@@ -187,7 +187,7 @@ describe('a call with an Idempotency-Key that broke off', () => {
     const { text } = await bench.ask({ key: 'k', stream: true })
     expect(lastFrame(text).error).toMatchObject({
       message: expect.stringMatching(
-        /\. What had come was charged: another attempt needs a new Idempotency-Key\.$/,
+        /\. The part that arrived was charged\. Use a new Idempotency-Key to try again\.$/,
       ),
       code: 'provider_error',
       source: 'provider',

@@ -83,7 +83,7 @@ async function expectGone(id: unknown, headers?: Readonly<Record<string, string>
     status: 400,
     code: 'invalid_request',
     param: 'input.1',
-    message: expect.stringContaining('no reply is stored here for long'),
+    message: expect.stringContaining('replies are not stored here for long'),
   })
   expect(service.asked).toHaveLength(asked)
 }

@@ -408,7 +408,7 @@ describe('a conversation in the Responses API', () => {
     expect(await errorFor({ input: [user, reference('msg_1'), user] })).toMatchObject({
       status: 400,
       param: 'input.1',
-      message: expect.stringContaining('no reply is stored here'),
+      message: expect.stringContaining('replies are not stored here'),
     })
   })
 

@@ -89,7 +89,10 @@ describe('a change watch in PostgreSQL', () => {
     pooler.isDeaf = true
     expect(await heard.connection()).toBe(false)
     expect(events).toEqual([
-      { type: 'watch-lost', why: expect.stringMatching(/sent and not heard: .*pooler in transaction mode/) },
+      {
+        type: 'watch-lost',
+        why: expect.stringMatching(/sent but not received: .*pooler in transaction mode/),
+      },
     ])
     await admin.putRoute({ ...route, upstreamModel: 'two' })
     expect(await routes()).toEqual(['two'])

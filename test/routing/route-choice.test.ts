@@ -266,7 +266,7 @@ describe('the routing field', () => {
       code: 'no_route_matches',
       status: 400,
       param: 'routing',
-      message: "No provider of the model 'acme/fast' fits the routing asked for. Ask for less in routing.",
+      message: "No provider of the model 'acme/fast' matches the routing preferences. Relax them in routing.",
       details: [
         { provider: 'a', message: 'not in routing.only' },
         { provider: 'b', message: 'over routing.max_price' },

@@ -38,7 +38,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
     expect(refused).toMatch(/^HTTP\/1\.1 429 /)
     expect(refused).toMatch(/retry-after: 1\r\n/)
     expect(refused).toContain('"code":"rate_limited"')
-    expect(refused).toContain('This account has as many calls under way as it may have at once: 2.')
+    expect(refused).toContain('This account is running as many calls at once as it may: 2.')
     expect(next).toBe(200)
   })
 

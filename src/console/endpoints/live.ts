@@ -157,7 +157,7 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
     case 'route-restored':
       return `The route ${event.routeId} is used again: ${event.why}`
     case 'watch-lost':
-      return `Changes of the stores are not heard, so nothing is cached: ${event.why}`
+      return `The stores no longer report changes, so nothing is cached: ${event.why}`
     case 'process-cleared':
       return `The process ${event.process} no longer responds: ${event.holds} holds and ${event.keys} keys are free`
     case 'fault':

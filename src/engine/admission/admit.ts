@@ -33,7 +33,7 @@ export async function askLimiter(
   }
   if (answer?.ok === true) return
   if (answer?.ok !== false)
-    throw overloaded(new TypeError('admit() answered neither { ok: true } nor { ok: false }'))
+    throw overloaded(new TypeError('admit() returned neither { ok: true } nor { ok: false }'))
   throw new CompatError('rate_limited', 'Too many requests. Try again when retry-after is over.', {
     headers: { 'retry-after': String(answer.retryAfterSeconds) },
   })

@@ -38,7 +38,7 @@ export class InFlight {
     if (this.count >= this.limit) {
       throw new CompatError(
         'overloaded',
-        'This service has as many calls under way as it can take. Try again shortly.',
+        'This service is running as many calls as it can. Try again shortly.',
       )
     }
     const leave = this.visit(principal)
@@ -129,7 +129,7 @@ class Occupancy {
     if (this.limit === undefined || (this.counts.get(key) ?? 0) < this.limit) return
     throw new CompatError(
       'rate_limited',
-      `This ${this.what} has as many calls under way as it may have at once: ${this.limit}.`,
+      `This ${this.what} is running as many calls at once as it may: ${this.limit}.`,
       { headers: { 'retry-after': '1' } },
     )
   }

@@ -18,7 +18,7 @@ export async function openEnvelope(
 ): Promise<Secret> {
   const { envelopes } = options
   if (envelopes === undefined) {
-    throw new CompatError('provider_not_enabled', "This service takes no provider keys of a caller's.", {
+    throw new CompatError('provider_not_enabled', "This service does not accept callers' provider keys.", {
       param: 'provider_key',
     })
   }

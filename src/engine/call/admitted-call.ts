@@ -22,7 +22,7 @@ export class HeldRequest {
   }
 
   get asked(): Asked {
-    if (this.held === undefined) throw new Error('The request was forgotten.')
+    if (this.held === undefined) throw new Error('The request was released.')
     return this.held
   }
 

@@ -7,7 +7,7 @@ import { eventError } from '../events/event-error.js'
 import type { LedgerRequest } from './ledger-retry.js'
 
 const CHARGE_BROKEN =
-  'must answer with a whole charge: cost, base and markup as bigint, basis, byok, and usage with all its counts'
+  'must return a complete charge: cost, base and markup as bigint, basis, byok, and usage with all its counts'
 const OVERDRAFT_BROKEN = 'must answer with the overdraft as bigint, 0n where there is none'
 
 /** Asks the ledger to post a charge, and checks its answer. */
@@ -31,7 +31,7 @@ export class ChargeRequest implements LedgerRequest<SettleResult> {
     const { charge: sent, holdId } = this.request
     const charge: Charge | undefined | null = settled?.charge
     if (typeof charge !== 'object' || charge === null) {
-      throw this.contractBroken('must answer with the charge that is posted')
+      throw this.contractBroken('must return the posted charge')
     }
     const { requestId } = this
     if (settled.claimLost === true) this.options.emit({ type: 'claim-lost', requestId, holdId })

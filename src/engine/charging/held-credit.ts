@@ -345,7 +345,7 @@ export class HeldCredit {
   private granted(request: HoldRequest): Error {
     return this.perhapsTaken(
       request,
-      'hold() did not answer the limits of the request: bucket, from, left and resetMs of each, in order; or the number of its steps. A ledger that does not know limits and steps cannot be used with credentials that have budgets, or with neverOverdraw',
+      'hold() did not return the limits of the request: bucket, from, left and resetMs of each, in order; or the number of its steps. A ledger that does not know limits and steps cannot be used with credentials that have budgets, or with neverOverdraw',
     )
   }
 

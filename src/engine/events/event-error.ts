@@ -17,7 +17,7 @@ export function eventError(error: unknown, causes = MAX_CAUSES): EventError {
   try {
     return read(error, causes)
   } catch {
-    return Object.freeze({ name: 'NonError', message: 'What was thrown cannot be read.' })
+    return Object.freeze({ name: 'NonError', message: 'The thrown value cannot be read.' })
   }
 }
 

@@ -15,14 +15,14 @@ export function brokenOff({ ended, stoppedBy }: BrokenOff): CompatError {
   if (stoppedBy === 'shutdown') return shuttingDown(MAY_BE_BILLED)
   const headers = MAY_BE_BILLED
   if (stoppedBy === 'deadline') {
-    return new CompatError('provider_timeout', 'The call took longer than a call may take.', { headers })
+    return new CompatError('provider_timeout', 'The call exceeded its time limit.', { headers })
   }
   if (typeof stoppedBy === 'object') {
     const { code, message } = refusedHold(stoppedBy)
     return new CompatError(code, `The credit on hold for this call was lost. ${message}`, { headers })
   }
   if (ended === 'left') {
-    const message = 'The reply was not read to its end after its client had left.'
+    const message = 'The client left, and the reply was not read to its end.'
     return new CompatError('provider_timeout', message, { headers })
   }
   return new CompatError('provider_invalid_response', 'The provider of this model sent an empty reply.', {

@@ -24,7 +24,7 @@ export function callCompleted(charge: Charge): CompatError {
 /** Returns the error for a broken stream that was charged. A repeat with the same key gets the same part of the reply. */
 export function brokenAndCharged(error: CompatError): CompatError {
   const { code, message, param } = error
-  const told = `${message} What had come was charged: another attempt needs a new Idempotency-Key.`
+  const told = `${message} The part that arrived was charged. Use a new Idempotency-Key to try again.`
   return new CompatError(code, told, { ...error, param: param ?? undefined })
 }
 

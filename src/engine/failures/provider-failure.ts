@@ -98,7 +98,7 @@ function readFailure(
         noRetry,
       )
     case 'cut-short':
-      return fails('provider_error', 'The provider of this model broke off its reply.', true, noRetry)
+      return fails('provider_error', 'The provider of this model cut off its reply.', true, noRetry)
   }
   if (status === 400 || status === 413 || status === 422 || refusesContent(failure)) return refused()
   if (status === 401 || status === 403) {
@@ -141,7 +141,7 @@ function unsupportedRequest(
 ): Pick<Reading, 'error' | 'routeAtFault' | 'isOutage'> {
   const { param } = failure
   const said = cleanProviderMessage(failure.providerMessage ?? failure.message, context)
-  const message = said === '' ? "The request cannot be put in this provider's terms." : said
+  const message = said === '' ? "This provider's API cannot express the request." : said
   const code =
     param === undefined || param.startsWith('messages') ? 'invalid_request' : 'unsupported_parameter'
   return {

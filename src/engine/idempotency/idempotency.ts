@@ -174,7 +174,7 @@ export class Idempotency {
         sendStored(state.reply, recording, log)
         return
     }
-    const why = 'claim() answered neither a state that there is nor a reply'
+    const why = 'claim() returned an unknown state'
     throw faultyStore('idempotency', this.parts.options, log.requestId, why)
   }
 

@@ -145,7 +145,7 @@ function pinnedRoutes(
   const names = [...new Set(open.map((route) => route.provider))]
   throw new CompatError(
     'provider_not_enabled',
-    `The provider named in provider does not serve the model '${model.id}' with a key of a caller's. ${
+    `The provider named in provider does not serve the model '${model.id}' with a caller's own key. ${
       names.length === 0 ? 'No provider does.' : `Those that do are: ${names.join(', ')}.`
     }`,
     { param: 'provider' },

@@ -58,7 +58,7 @@ export function applyPreferences(
   if (left.length > 0) return left
   throw new CompatError(
     'no_route_matches',
-    `No provider of the model '${model.id}' fits the routing asked for. Ask for less in routing.`,
+    `No provider of the model '${model.id}' matches the routing preferences. Relax them in routing.`,
     { param: 'routing', details: refused.slice(0, MAX_DETAILS) },
   )
 }

@@ -201,7 +201,7 @@ export function ownFields(outline: RequestOutline): OwnFields {
   if (provider !== undefined && providerKey === undefined) {
     throw new CompatError(
       'invalid_request',
-      'provider_key is required with provider. To choose a provider without a key of your own, use routing.only.',
+      'provider_key is required with provider. To choose a provider without your own key, use routing.only.',
       { param: 'provider_key' },
     )
   }

@@ -10,7 +10,7 @@ export const REFUSED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['route', ONE_MODEL],
   ['fallbacks', ONE_MODEL],
   ['preset', ONE_MODEL],
-  ['api_key', `${OWN_ENDPOINT}; use \`provider\` and \`provider_key\` to call with a key of your own`],
+  ['api_key', `${OWN_ENDPOINT}; use \`provider\` and \`provider_key\` to call with your own key`],
   ['api_base', OWN_ENDPOINT],
   ['base_url', OWN_ENDPOINT],
   ['extra_body', 'Put its fields into the request itself'],

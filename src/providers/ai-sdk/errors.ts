@@ -102,10 +102,7 @@ function toStatusError(error: JsonObject, status: number, name: string): Provide
 function toUnsupported(error: JsonObject): ProviderError {
   const functionality = textOf(error.functionality)
   const detail = functionality === undefined ? '' : `: ${functionality}`
-  return new ProviderError(
-    'unsupported-request',
-    `The request cannot be put in this provider's terms${detail}.`,
-  )
+  return new ProviderError('unsupported-request', `This provider's API cannot express the request${detail}.`)
 }
 
 /** Timeouts of the `fetch` that a model was given. The provider has the request and may bill it. */

@@ -29,7 +29,7 @@ export interface NamedItems {
 }
 
 const GONE =
-  'names an earlier item by its id, and no reply is stored here for long; send the item itself (in the AI SDK, set providerOptions.openai.store to false)'
+  'refers to an earlier item by its id, but replies are not stored here for long; send the item itself (in the AI SDK, set providerOptions.openai.store to false)'
 const CALLS = new Set<unknown>(['function_call', 'custom_tool_call', 'tool_search_call'])
 /** Id prefixes of reasoning and image items. A conversation can continue without them. */
 const MISSABLE_ID = /^(?:rs|ig)_/

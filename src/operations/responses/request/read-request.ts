@@ -175,7 +175,7 @@ export function checkedMessages(
   const messages = readMessages(toMessages(instructions, items, provider, thoughts), reading)
   const [fault] = reading.faults.list
   if (fault === undefined) return messages as ChatMessage[]
-  throw new CompatError('invalid_request', 'input has an item that no provider can be sent.', {
+  throw new CompatError('invalid_request', 'input has an item that no provider accepts.', {
     param: 'input',
   })
 }
@@ -185,7 +185,8 @@ function refuseState(body: JsonObject): void {
     if ((body[name] ?? undefined) !== undefined) throw refused(name, why)
   }
   if (body.store === true) throw refused('store: true', 'No reply is stored here', 'store')
-  if (body.background === true) throw refused('background: true', 'A reply is sent as it comes', 'background')
+  if (body.background === true)
+    throw refused('background: true', 'Replies are sent as they are generated', 'background')
 }
 
 function refused(shown: string, why: string, param = shown): CompatError {
