@@ -123,7 +123,7 @@ function fieldsOf(event: RequestEnd): object {
 
 /** Prepares fields for a log, at any depth: amounts become decimals, and labels that clients choose are removed. */
 function forLog(fields: object): object {
-  // The use of a limit in requests or tokens is a number of these.
+  // A limit of requests or tokens is counted in these units, not in credits.
   const countsCredits = !('unit' in fields) || fields.unit === 'credits'
   return Object.fromEntries(
     Object.entries(fields)

@@ -67,7 +67,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   }
 }
 
-/** If all addresses of a host refuse, Node's error has no message of its own. */
+/** If all addresses of a host refuse, Node's error has no message. */
 function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map(describeError).join('; ')

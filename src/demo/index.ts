@@ -7,7 +7,7 @@ import { DEMO_ACCOUNT, demoModels } from './models.js'
 import { type DemoStores, openMemoryStores } from './stores.js'
 
 export interface DemoOptions {
-  /** A free port if 0. */
+  /** 0 for any free port. */
   readonly port: number
   /** Whether to keep everything in a temporary SQLite file, which needs `libsql`, and to serve the console. */
   readonly hasDatabase: boolean
@@ -25,8 +25,8 @@ const MOUNT = '/compat/v1'
 const HOST = '127.0.0.1'
 
 /**
- * Starts a router on a bare `node:http` server of this machine, with a stand-in for the provider, and prints what to try.
- * Throws an error that says what to do if the port is taken. If it throws, nothing stays open.
+ * Starts a router on a bare `node:http` server of this machine, with a stand-in for the provider, and prints calls to
+ * try. Throws an error with a remedy if the port is taken. If it throws, nothing stays open.
  */
 export async function startDemo(options: DemoOptions): Promise<Demo> {
   const closers: Closer[] = []
@@ -81,7 +81,7 @@ async function open(
   return { origin, apiKey: opened.apiKey }
 }
 
-/** Closes the last first, and the others even if one fails. */
+/** Closes the last one first, and continues if one fails. */
 async function closeAll(closers: Closer[]): Promise<void> {
   const last = closers.pop()
   if (last === undefined) return

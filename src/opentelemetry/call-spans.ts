@@ -49,7 +49,7 @@ export class CallSpans {
     if (facts !== undefined) span.updateName(`${operation} ${facts.model}`)
     span.setAttributes(attributesOf(event))
     const failed = outcome !== 'completed' && outcome !== 'client-left'
-    // A mistake of the caller is not a failure of this service. A stream may also fail after its status 200.
+    // A mistake of the caller is not a failure of this service. A stream may fail even after its status 200.
     if (failed && (status >= 500 || status === 200)) {
       span.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
     }

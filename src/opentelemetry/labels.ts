@@ -1,5 +1,5 @@
 const MAX_VALUES = 1_000
-/** Each route is reported in four states, and the SDK distinguishes at most 1,999 sets of attributes. */
+/** Each route is reported in four states, and the SDK supports at most 1,999 sets of attributes. */
 const MAX_ROUTES = 450
 export const OTHER = '_other'
 

@@ -1,10 +1,10 @@
 /**
- * Deletes a process whose beat has not moved, or, without a beat, whatever its beat is. Its open holds and leases expire at
+ * Deletes a process if its beat has not moved, or in any case if no beat is given. Its open holds and leases expire at
  * once. Returns a row only if this call has deleted it.
  *
- * Locks the row of the process. A batch that takes holds for the process has locked it too, so the deletion waits for that
- * batch, and no later batch can take a hold under the id. The statements after the deletion see all its holds. The open
- * holds of all processes are few, so they need no index of their own for this.
+ * Locks the row of the process. A batch that takes holds for the process locks it too, so the deletion waits for that
+ * batch, and no later batch can take a hold under the id. The statements after the deletion see all its holds. All
+ * processes together have few open holds, so this needs no index.
  */
 export const clearProcess = `create function {clear_process_1}(p_id text, p_beat bigint)
 returns table (holds bigint, leases bigint)

@@ -1,10 +1,10 @@
 /**
- * Expires at most `p_limit` holds whose time is over, and returns them. Sweepers take turns, so each hold is returned only
- * once. Also deletes buckets whose period ended 60 days ago.
+ * Expires at most `p_limit` overdue holds and returns them. Sweepers take turns, so each hold is returned only once.
+ * Also deletes buckets whose period ended 60 days ago.
  *
- * Locks, in the order of a batch: the rows of the holds' accounts, then those of the holds' buckets. An account that another
- * transaction has locked is left to a later sweep. If all are locked, waits for one of them, and holds no other lock
- * meanwhile.
+ * Locks, in the order of a batch: the rows of the holds' accounts, then those of the holds' buckets. An account that
+ * another transaction has locked is left to a later sweep. If all are locked, waits for one of them, and holds no other
+ * lock meanwhile.
  */
 export const expireHolds = `create function {expire_holds_1}(p_limit bigint)
 returns table (id text, account text, amount bigint, facts text)

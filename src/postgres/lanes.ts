@@ -38,26 +38,26 @@ interface Lane<Command, Outcome> {
 }
 
 /**
- * Most rows are free again after one batch of another process. Another try costs little beside the other commands of its
- * batch; a lane costs a batch of its own.
+ * Most rows are free again after one batch of another process. Another try adds little to a batch, while a lane needs a
+ * batch of its own.
  */
 const TRIES_WITHOUT_WAIT = 6
 /**
- * The pause before another try. Without it, the few commands that are left of a batch would be tried again in small batches
- * of their own, while the other process still works on the batch that has their rows.
+ * The pause before another try. Without it, the few remaining commands of a batch would be tried again in small
+ * batches, while the other process still works on the batch that holds their rows.
  */
 const PAUSE_MS = 5
-/** So many commands for one row are worth a batch of their own at once, and the next ones for the row, too. */
+/** This many commands for one row justify a separate batch at once, and so do the next ones for the row. */
 const CROWD = 16
 const LINGER_MS = 100
-/** A command that finds another row busy each time then waits for all of them at once. */
+/** A command that finds a different row busy each time then waits for all of them together. */
 const TRIES_FOR_ONE_ROW = 4
 
 /**
- * Commits commands in groups, and keeps a locked row from delaying the commands of others. Batches do not wait for rows: a
- * command whose row is locked is tried again in the next batches, and then waits for the row in a lane of its own, which
- * later commands for the row join. The lanes take turns on a second connection. A batch of a lane waits for its rows before
- * it locks any other, so that no batch waits for a row that it does not need.
+ * Commits commands in groups, and keeps a locked row from delaying other commands. Batches do not wait for rows. A
+ * command whose row is locked is retried in the next batches, and then waits for the row in a lane, which later
+ * commands for the row join. The lanes take turns on a second connection. A batch of a lane waits for its rows before
+ * it locks any other, so no batch waits for a row that it does not need.
  */
 export function createLanes<Command, Outcome extends { readonly kind: string }>({
   apply,
@@ -84,7 +84,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
         return [{ kind: 'busy', row: rowsOf(only)[0]! }]
       }
     },
-    // A batch waits for no row that it knows. If it had to wait for something else, one command did.
+    // A batch waits for no known row. If it had to wait for something else, an unknown command caused that.
     faultOf(error) {
       const kind = faultOf(error)
       return kind === 'locked' ? 'one-locked' : kind
@@ -129,12 +129,12 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     }
   }
 
-  /** Returns the row that others wait for already, if the command needs one. */
+  /** Returns a row that the command needs and that others are already waiting for. Undefined if there is none. */
   function findAwaited(command: Command): string | undefined {
     return lanes.size === 0 ? undefined : rowsOf(command).find((row) => lanes.has(row))
   }
 
-  /** Resolves at the end of the pause that all busy commands share, or when the lanes are closed. */
+  /** Resolves at the end of the pause shared by all busy commands, or when the lanes are closed. */
   function waitForTry(): Promise<void> {
     pause ??= startPause(() => {
       pause = undefined
@@ -185,7 +185,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     async close() {
       isClosed = true
       pause?.finish()
-      // Within this turn of the event loop, the commands whose pause has ended open their lanes.
+      // In the same turn of the event loop, the commands whose pause has ended open their lanes.
       await new Promise<void>((resolve) => setImmediate(resolve))
       await quick.close()
       for (const [key, lane] of lanes) closeIfEmpty(key, lane)

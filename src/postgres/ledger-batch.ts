@@ -35,7 +35,7 @@ export function rowsOf(command: LedgerCommand): readonly string[] {
   ]
 }
 
-/** Returns the accounts that a command takes credits from, or may. An account may appear twice. */
+/** Returns the accounts from which a command takes credits, or may take them. An account may appear twice. */
 function payersOf(command: LedgerCommand): readonly string[] {
   if (command.kind !== 'settle') return [command.account]
   const debited = command.postings.filter(({ amount }) => amount < 0n)
@@ -137,8 +137,8 @@ function toEntryArrays(settlements: readonly SettleCommand[]): Record<EntryColum
 }
 
 /**
- * Groups the holds of each account that has only plain holds, with their total. If one hold must be checked by itself, so
- * are the account's others, which keeps their order; their place is 0.
+ * Groups the holds of each account that has only plain holds, with their total. If one hold must be checked
+ * individually, so are the account's others, to keep their order. Their place is 0.
  */
 function groupHolds(holds: readonly HoldCommand[]): {
   readonly accounts: readonly string[]

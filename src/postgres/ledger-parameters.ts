@@ -71,8 +71,8 @@ const NAMES = Object.keys(LEDGER_PARAMETERS) as readonly LedgerParameter[]
 export const PLACEHOLDERS = [...NAMES, 'process'].map((_, index) => `?${index + 1}`).join(', ')
 
 /**
- * Returns the parameters of a call, in their order. Cells of JSON are passed as lines of one text. An array of nothing but
- * nulls is passed empty, which costs less and reads the same.
+ * Returns the parameters of a call, in order. JSON cells are passed as lines of one text. An array of only nulls is
+ * passed empty, which costs less and reads the same.
  */
 export function toLedgerParameters(
   arrays: Readonly<Record<LedgerParameter, readonly Parameter[]>>,

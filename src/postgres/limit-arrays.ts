@@ -71,8 +71,8 @@ export function toLimitArrays(
 }
 
 /**
- * Returns the JSON of {@link LimitCells} as a template of SQL's `format`, for the beginnings of the periods and, if the hold
- * has steps, all amounts after them.
+ * Returns the JSON of {@link LimitCells} as a template for SQL's `format`. It takes the beginnings of the periods and,
+ * if the hold has steps, all amounts after them.
  */
 function toParts({ limits, steps }: HoldCommand): string {
   if (limits.length === 0) return ''

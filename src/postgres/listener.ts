@@ -13,17 +13,17 @@ export interface Listener {
 
 export interface ListenerParts {
   readonly pool: PostgresPool
-  /** Sends on other connections than the one that listens. */
+  /** Sends on connections other than the listening one. */
   readonly queries: Queries
-  /** Called once for each time that changes cannot be heard, until they are heard again. Must not throw. */
+  /** Called once each time that changes can no longer be received, until they are received again. Must not throw. */
   readonly onLost: (why: string) => void
 }
 
 const PROOF_EVERY_MS = 1_000
 const ANSWER_MS = 2_000
-/** From the answer to a notification until it is heard. */
+/** The most time between sending a notification and receiving it. */
 const HEARING_MS = 1_000
-/** How long nothing is proven, because no notification can be sent, until the watch counts as lost. */
+/** How long no notification can be sent before the watch counts as lost. */
 const UNPROVEN_MS = 10_000
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
@@ -32,12 +32,12 @@ const READ_ONLY_TRANSACTION = '25006'
 const READ_ONLY = 'the server is read-only, so it is not the primary that others write to'
 
 /**
- * Listens for `NOTIFY` on a connection of its own while there are watches. The payload is `topic:id`.
+ * Listens for `NOTIFY` on a separate connection while there are watches. The payload is `topic:id`.
  *
  * A connection that stays open does not prove that notifications arrive: a pooler may have given the session to another
- * client, and a former primary hears nothing of its successor. So the listener notifies itself every second, through
- * another connection of the pool, and the watches count as connected only while it hears that. When it hears again,
- * everything is reported as changed, since notifications were missed.
+ * client, and a former primary receives nothing from its successor. So the listener notifies itself every second,
+ * through another connection of the pool, and the watches count as connected only while it receives that. When it
+ * receives notifications again, everything is reported as changed, since some were missed.
  */
 export function createListener({ pool, queries, onLost }: ListenerParts): Listener {
   const channel = queries.schema
@@ -78,7 +78,7 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     }
   }
 
-  /** Returns when the connection is no longer wanted, and throws if it hears nothing or is lost. */
+  /** Returns when the connection is no longer needed. Throws if it receives nothing or is lost. */
   async function hear(client: PostgresClient, signal: AbortSignal, onHeard: () => void): Promise<void> {
     const lost = new AbortController()
     const fail = (error?: Error) => lost.abort(error ?? new Error('the connection has ended'))
@@ -124,7 +124,10 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     if (!signal.aborted) throw lost.signal.reason
   }
 
-  /** Returns `true` if the notification was heard, and `false` if it could not be sent. Throws if it was not heard. */
+  /**
+   * Returns `true` if the notification was received, and `false` if it could not be sent. Throws if it was not
+   * received.
+   */
   async function prove(echo: Echo, signal: AbortSignal): Promise<boolean> {
     let isReadOnly: boolean
     try {
@@ -135,7 +138,7 @@ export function createListener({ pool, queries, onLost }: ListenerParts): Listen
     }
     if (isReadOnly) throw new Error(READ_ONLY)
     await Promise.race([echo.isHeard, pause(HEARING_MS, signal)])
-    // If the process was busy, the time is over although the notification has arrived: it is read in this turn.
+    // If the process was busy, the time may have passed although the notification has arrived. It is read in this turn.
     if (!echo.wasHeard) await setImmediate()
     if (echo.wasHeard || signal.aborted) return echo.wasHeard
     throw new Error(
@@ -174,7 +177,7 @@ class Echo {
   })
 }
 
-/** Does not wait for a connection that is no longer wanted. It is released when it arrives. */
+/** Stops waiting for a connection that is no longer needed, and releases it when it arrives. */
 async function connect(pool: PostgresPool, signal: AbortSignal): Promise<PostgresClient> {
   const connecting = pool.connect()
   let giveUp: () => void = () => undefined

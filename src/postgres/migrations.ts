@@ -19,7 +19,7 @@ const WORDS: SchemaWords = {
   plain: '',
 }
 
-/** What accounts have earned, in slots: `apply_ledger` says why. Its rows change in place many times a second. */
+/** The earnings of accounts, in slots; `apply_ledger` explains why. Its rows change in place many times a second. */
 const earnedTable = `create table {earned} (
   account text collate "C" not null,
   slot int not null,
@@ -98,7 +98,7 @@ function toRefusal(error: unknown, schema: string): unknown {
 }
 
 async function readApplied(run: Queries['run'], schema: string): Promise<readonly Row[]> {
-  // Not to_regclass(): it may read a cache that lacks a table that another process has just created.
+  // Not to_regclass(): it may read a cache that lacks a table just created by another process.
   const [table] = await run({
     text: `select 1 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ?1 and c.relname = 'migrations'`,

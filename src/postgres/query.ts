@@ -14,7 +14,7 @@ export interface Queries {
 const ANSWER_MS = 15_000
 const REPORTING = { through: OPEN_GATE, answerMs: 600_000 }
 const MAX_TRIES = 5
-/** How long a process that stops within a transaction keeps its locks. */
+/** How long a process that is suspended within a transaction keeps its locks. */
 const IDLE_MS = 5_000
 /**
  * One message. It overrides the settings of the host's sessions: `read committed`, since a statement must see the commits

@@ -48,17 +48,17 @@ const storesSchema = optionsSchema<PostgresStoresOptions>({
 })
 
 /**
- * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or any
- * object with its `connect`; the host closes it. Two connections are left to the ledger, one listens for changes while there
- * are watches, one runs reports, and one writes kept calls. Look-ups and administration share the others. In a pool of
- * fewer than six, they take turns with kept calls, and of fewer than five, with the ledger. The pool needs at least two
- * connections, or three with reports.
+ * Creates all stores in one PostgreSQL schema, for any number of processes and machines. `pool` is a `Pool` of `pg`, or
+ * any object with its `connect`. The host closes it. Two connections are reserved for the ledger, one listens for
+ * changes while there are watches, one runs reports, and one writes kept calls. Look-ups and admin functions share the
+ * others. In a pool of fewer than six, they take turns with kept calls, and of fewer than five, with the ledger. The
+ * pool needs at least two connections, or three with reports.
  */
 export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions = {}): DurableStores {
   return createPostgresStores(pool, given)
 }
 
-/** As {@link postgresStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
+/** Like {@link postgresStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
 export function createPostgresStores(
   pool: PostgresPool,
   given: PostgresStoresOptions,
@@ -167,14 +167,14 @@ export function createPostgresStores(
   })
 }
 
-/** Limits the connections of look-ups and administration, and of kept calls. In a small pool, they take turns. */
+/** Limits the connections of look-ups and admin functions, and of kept calls. In a small pool, they take turns. */
 function createGates(pool: PostgresPool): { readonly rows: Gate; readonly calls: Gate } {
   const { max = DEFAULT_CONNECTIONS } = pool.options ?? {}
   const rows = createGate(Math.max(1, max - OTHER_CONNECTIONS))
   return { rows, calls: max > OTHER_CONNECTIONS ? createGate(1) : rows }
 }
 
-/** A lock on the table is a passing fault: no row of it is locked for long. */
+/** A lock on the table is a passing fault, since none of its rows is locked for long. */
 function callFault(error: unknown): FaultKind {
   const kind = postgresFault(error)
   return kind === 'locked' ? 'transient' : kind

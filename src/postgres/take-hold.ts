@@ -1,6 +1,6 @@
 /**
- * Returns how many steps one part of a hold's conditions allows, as `HoldSteps` in the contracts says: those that a quarter
- * of what is free pays, or the usual ones, with room left for up to three more holds of the least amount.
+ * Returns how many steps one part of a hold's conditions allows, as `HoldSteps` in the contracts says: those that a
+ * quarter of the free amount covers, or the usual ones, leaving room for up to three more holds of the minimum amount.
  */
 export const stepsWithin = `create function {steps_within_1}(p_free numeric, p_amount bigint, p_step bigint, p_usual bigint)
 returns bigint

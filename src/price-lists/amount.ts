@@ -1,6 +1,6 @@
 import type { Credits } from '../base/money.js'
 
-/** The reason why an entry of a price list cannot be used, as its message. */
+/** The reason why an entry of a price list cannot be used, in its message. */
 export class Unreadable extends Error {}
 
 /** A higher price is considered a mistake in the list. */
@@ -9,7 +9,7 @@ const PLACES = 9
 /** A double keeps this many digits of any decimal. Further ones are rounding errors. */
 const EXACT_DIGITS = 15
 
-/** Returns the decimal that was written as this number. Throws {@link Unreadable} if it is not exact. */
+/** Returns the decimal that this number was written as. Throws {@link Unreadable} if it is not exact. */
 export function readAmount(value: unknown, what: string): Credits {
   if (typeof value !== 'number' || !(value >= 0 && value <= LARGEST_PRICE)) {
     throw new Unreadable(`${what} is not a price: ${shown(value)}`)

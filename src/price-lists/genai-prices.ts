@@ -37,7 +37,7 @@ const optionsSchema = z.strictObject({
 export interface PriceListProblem {
   readonly id: string
   readonly why: string
-  /** Whether the model was left out. If not, it is in `models`, and `why` names the parts that are missing. */
+  /** Whether the model was omitted. If not, it is in `models`, and `why` names the missing parts. */
   readonly omitted: boolean
 }
 

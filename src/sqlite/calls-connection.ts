@@ -2,7 +2,7 @@ import type { CallsConnection } from '../sql/calls.js'
 import { packColumn } from './messages.js'
 import type { WorkerClient } from './worker-client.js'
 
-/** Writes calls in a thread of their own. */
+/** Writes calls in a separate thread. */
 export function createCallsConnection(worker: WorkerClient): CallsConnection {
   return {
     async insert({ table, types, onConflict, columns }) {

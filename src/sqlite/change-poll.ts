@@ -10,12 +10,12 @@ export interface ChangePoll {
 }
 
 const POLL_MS = 250
-/** Between two polls of an unreadable file, since each opens it again. */
+/** The longest pause between two polls of an unreadable file, since each poll opens it again. */
 const LONGEST_PAUSE_MS = 10_000
 const KEEP_MS = 3_600_000
 
 /**
- * Reports changes by other processes on the file. Polls the table of changes while there are watches. Changes that were
+ * Reports changes that other processes make to the file. Polls the table of changes while there are watches. Changes
  * missed while the file was unreadable are reported afterwards.
  */
 export function createChangePoll(
@@ -66,7 +66,7 @@ export function createChangePoll(
       const [rows = []] = await batch([
         { text: 'select coalesce(max(seq), 0) as seq from {changes}' },
         {
-          // The newest row stays, so that a process that missed others sees the gap before it.
+          // The newest row stays, so that a process that missed earlier rows sees the gap before it.
           text: 'delete from {changes} where at < ?1 and seq < (select max(seq) from {changes})',
           parameters: [BigInt(Date.now() - KEEP_MS)],
         },

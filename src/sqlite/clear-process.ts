@@ -6,8 +6,8 @@ import { NOW } from './database.js'
 const IS_GONE = 'not exists (select 1 from {processes} where id = ?1)'
 
 /**
- * Deletes a process whose beat has not moved, or, without a beat, whatever its beat is. Its open holds and leases expire at
- * once. The open holds of all processes are few, so they need no index of their own for this.
+ * Deletes a process if its beat has not moved, or in any case if no beat is given. Its open holds and leases expire at
+ * once. All processes together have few open holds, so this needs no index.
  *
  * @param batch runs statements in one transaction
  */

@@ -67,7 +67,7 @@ export function openConnection(file: string, isDurable = true): Connection {
   }
 }
 
-/** Adds a reason to the driver's error, which has only an error number. */
+/** Adds a reason to the driver's error, which has only a number. */
 function openFile(file: string): Database.Database {
   try {
     return new Database(file)
@@ -99,9 +99,10 @@ function configure(database: Database.Database, isDurable: boolean): void {
 }
 
 /**
- * Creates an empty file, which is a valid database, under another name. POSIX drops all locks of a process on a file when
- * the process closes any descriptor of it, so a file that SQLite has open must never be opened and closed elsewhere.
- * Another process would then take its connection for the last one, and remove the log that this process still writes to.
+ * Creates an empty file, which is a valid database, under another name. When a process closes any descriptor of a file,
+ * POSIX drops all its locks on that file. So a file that SQLite has open must never be opened and closed elsewhere:
+ * another process would mistake its own connection for the last one, and remove the log that this process still writes
+ * to.
  */
 function makeFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false }) !== undefined) return

@@ -49,15 +49,15 @@ export interface HoldRows {
   overdueLimit(bucket: string, startsAt: number, now: bigint): bigint
   /** Returns false, and changes nothing, if a hold with this id exists. */
   insertOpen(command: HoldCommand, opened: OpenedHold, now: bigint, process: string | null): boolean
-  /** As {@link insertOpen}, for an unknown hold, so that it is refused if it arrives later. */
+  /** Like {@link insertOpen}, for an unknown hold, so that it is refused if it arrives later. */
   insertReleased(id: string, account: string, now: bigint): boolean
-  /** As {@link insertReleased}. */
+  /** Like {@link insertReleased}. */
   insertSettled(id: string, account: string, entryId: bigint, now: bigint): boolean
   /** Releases a hold that is open and not overdue. Returns the freed amount. */
   releaseOpen(id: string, now: bigint): ReleasedHold | undefined
-  /** Releases a hold that another one replaces, which then accounts for its parts of buckets. */
+  /** Releases a hold that is replaced by another one, which then accounts for its parts of buckets. */
   releaseReplaced(id: string, now: bigint): void
-  /** Settles the open holds of `ids`, the one at index n with the entry `firstEntryId + n`. Returns them by id. */
+  /** Settles the open holds of `ids`. The hold at index n gets the entry `firstEntryId + n`. Returns them by id. */
   settleOpen(ids: readonly string[], firstEntryId: bigint, now: bigint): ReadonlyMap<string, SettledHold>
   settle(id: string, entryId: bigint, now: bigint): void
   /** Returns the hold, other than `except`, that has the claim. */
@@ -204,7 +204,7 @@ function prepareStatements(connection: Connection) {
   }
 }
 
-/** Expires at most `limit` overdue holds and returns them. Deletes buckets that nobody uses any more. */
+/** Expires at most `limit` overdue holds and returns them. Deletes unused buckets. */
 export function expireHolds(connection: Connection, limit: number): readonly Row[] {
   return connection.transaction(() => {
     const now = BigInt(Date.now())

@@ -35,8 +35,8 @@ const RELEASED: ReleaseOutcome = { kind: 'released' }
 const SETTLED: ReleaseOutcome = { kind: 'settled' }
 
 /**
- * Runs many of the ledger's commands in one transaction. A statement costs as much as its row, so one statement per batch
- * reads the balances and one the buckets, one writes each of them, and one ends the holds of the settlements.
+ * Runs many of the ledger's commands in one transaction. A statement costs as much as its row. So for each batch one
+ * statement reads the balances and one the buckets, one writes each of them, and one ends the holds of the settlements.
  */
 export function createLedgerTransaction(connection: Connection): LedgerTransaction {
   const holds = createHoldRows(connection)
@@ -76,7 +76,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
     })
   }
 
-  /** Nothing would end a hold of a process that was cleared if the process died. */
+  /** If the process was cleared and then died, nothing would end its hold. */
   function checkProcess(process: string): void {
     if (findProcess.first([process]) !== undefined) return
     throw Object.assign(new Error(`The process ${process} was cleared`), { code: PROCESS_GONE })

@@ -29,10 +29,10 @@ export interface InsertQuestion {
   readonly columns: readonly InsertColumn[]
 }
 
-/** For one parameter of a statement, its cell in each row. A thread sends one long text faster than many short ones. */
+/** The cells of one statement parameter, one for each row. A thread sends one long text faster than many short ones. */
 export type InsertColumn = readonly Parameter[] | string
 
-/** No text that is stored contains this. */
+/** No stored text contains this. */
 const SEPARATOR = '\0'
 
 export function packColumn(cells: readonly Parameter[]): InsertColumn {

@@ -54,10 +54,11 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   return createSqliteStores(given)
 }
 
-/** As {@link sqliteStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
+/** Like {@link sqliteStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
 export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number): DurableStores {
   const { file: path, ...options } = readOptions(storesSchema, given, 'sqliteStores')
-  // Each thread opens the file at its first question, and the process may have changed its folder before then.
+  // Each thread opens the file at its first question, and the process may have changed its working directory before
+  // then.
   const file = resolve(path)
   const state = { isUpToDate: false }
   const ledgerWorker = createWorkerClient(file, state)
@@ -65,7 +66,7 @@ export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number):
   const reportsWorker = createWorkerClient(file, state)
   const callsWorker = createWorkerClient(file, state, false)
   const database = createSqliteDatabase(rowsWorker, reportsWorker)
-  /** Runs statements in the thread that nothing but the ledger delays. */
+  /** Runs statements in the thread that only the ledger uses. */
   const ledgerBatch = (statements: readonly Statement[]) => ledgerWorker.ask({ kind: 'batch', statements })
   const processes = createProcesses({
     database: { batch: ledgerBatch, now: database.now },

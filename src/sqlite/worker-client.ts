@@ -32,8 +32,8 @@ interface Pending {
 }
 
 /**
- * Hides `new Worker` from `next build`, which looks for the file of each. If it cannot determine the name, it bundles all
- * files of the folder, and fails at the type declarations.
+ * Hides `new Worker` from `next build`, which looks for the file of each worker. If it cannot determine the name, it
+ * bundles all files of the folder and fails at the type declarations.
  */
 class Thread extends Worker {}
 

@@ -67,7 +67,7 @@ export function addReportCommands(program: Command, session: Session): void {
     })
 }
 
-/** The change to the payer's balance, or the amount of a grant or a correction. */
+/** Returns the change to the payer's balance, or the amount of a grant or a correction. */
 function amountOf({ charge, refund, postings }: Entry): bigint | undefined {
   return charge === undefined ? (refund?.amount ?? postings[0]?.amount) : -charge.cost
 }

@@ -11,7 +11,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export interface DatabaseOptions {
   /** The SQLite file. Used unless the environment names a PostgreSQL server, or if it is an argument. */
   readonly file: string
-  /** Whether the file is an argument: then it is meant, whichever server the environment names for other programs. */
+  /** Whether the file is an argument. Then it is used even if the environment names a server for other programs. */
   readonly isFileArgument: boolean
   /** The schema on the PostgreSQL server. */
   readonly schema: string
@@ -21,7 +21,7 @@ export interface OpenDatabase {
   readonly stores: DurableStores
   /** A description of the database, without its password. */
   readonly where: string
-  /** Present if the file or the tables are new. Says so, and how to name another database. */
+  /** Set if the file or the tables are new: says so, and how to name another database. */
   readonly note?: string
   close(): Promise<void>
 }
@@ -31,8 +31,8 @@ const PROTOCOLS = ['postgres:', 'postgresql:', 'socket:']
 
 /**
  * Rejects if the environment and the options name a SQLite file that does not exist, or a file or a PostgreSQL schema
- * without tables. So a mistyped name creates no empty database and changes no other program's database. Opening the
- * database reports any other fault.
+ * without tables. So a mistyped name neither creates an empty database nor changes another program's database. Any
+ * other fault is reported when the database is opened.
  */
 export async function requireDatabase(env: Environment, options: DatabaseOptions): Promise<void> {
   const { file, schema } = options
@@ -121,7 +121,7 @@ export async function openDatabase(env: Environment, options: DatabaseOptions): 
   return open
 }
 
-/** Checks the address here, because the package `pg` accepts any text and looks up a host that nobody named. */
+/** Checks the address here, because the package `pg` accepts any text and then looks up an unrelated host. */
 function serverUrl(
   { DATABASE_URL: url }: Environment,
   { isFileArgument }: DatabaseOptions,

@@ -1,4 +1,7 @@
-/** Returns the rows of all pages, or the first `most`. A page may hold fewer than its limit: only an empty one is the last. */
+/**
+ * Returns the rows of all pages, or the first `most`. A page may have fewer rows than its limit. Only an empty page is
+ * the last.
+ */
 export async function readPages<Row>(
   read: (page: { readonly after?: string }) => Promise<readonly Row[]>,
   idOf: (row: Row) => string,

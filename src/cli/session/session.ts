@@ -3,7 +3,7 @@ import { type Admin, type AdminOptions, createAdmin, toJson } from '../../admin/
 import { type DatabaseOptions, type OpenDatabase, openDatabase, requireDatabase } from './open-database.js'
 import { formatTable, printable, type TableRow } from './output.js'
 
-/** Everything outside itself that the command line uses. */
+/** Everything external that the command line uses. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: Readable
@@ -15,7 +15,7 @@ export interface GlobalOptions extends DatabaseOptions {
   readonly json: boolean
 }
 
-/** The part of administration that changes nothing. */
+/** The admin functions that change nothing. */
 export type AdminReader = Pick<
   Admin,
   | 'balance'
