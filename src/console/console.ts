@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { z } from 'zod'
-import type { Admin } from '../admin/index.js'
+import { type Admin, toJson } from '../admin/index.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import type { RouterEvent } from '../contracts/index.js'
 import { pathOf, pathUnder, withoutTrailingSlashes } from '../http/match.js'
@@ -11,11 +11,19 @@ import { endpoints } from './endpoints/index.js'
 import { createOwnTurns } from './own-turns.js'
 import { createPages } from './pages.js'
 import { type ConsoleRequest, checkOrigin, originSchema, readBody } from './request.js'
-import type { Endpoint, EndpointRequest, Services } from './serving/endpoint.js'
+import type { Endpoint, Services } from './serving/endpoint.js'
 import { createEventLog } from './serving/event-log.js'
 import { HttpError, notFound, toHttpError } from './serving/http-error.js'
 import { type ObservedRouter, ObservedRouters } from './serving/observed-routers.js'
-import { send, sendCsv, sendError, sendJson, sendPicture } from './serving/reply.js'
+import {
+  type CsvReply,
+  type PictureReply,
+  send,
+  sendCsv,
+  sendError,
+  sendJson,
+  sendPicture,
+} from './serving/reply.js'
 import { type Authorise, type ConsoleViewer, isPublisher, readViewer } from './serving/viewer.js'
 
 export interface ConsoleOptions {
@@ -98,12 +106,15 @@ export function createConsole(given: ConsoleOptions): Console {
       throw new HttpError(403, 'Only an account that may publish apps may do this')
     }
     if (endpoint.method === 'POST') checkOrigin(req, options.origin)
-    const request = await readRequest(endpoint, viewer, req)
+    const input = endpoint.method === 'POST' ? await readBody(req) : readQuery(req.url ?? '')
     try {
-      const reply = await endpoint.answer(request, servicesOf(viewer))
-      if ('csv' in reply) await sendCsv(res, reply.csv)
-      else if ('picture' in reply) sendPicture(res, reply.picture)
-      else sendJson(res, 200, reply)
+      const reply: Partial<CsvReply & PictureReply> = await endpoint.answer(input, {
+        ...servicesOf(viewer),
+        viewer,
+      })
+      if (reply.csv !== undefined) await sendCsv(res, reply.csv)
+      else if (reply.picture !== undefined) sendPicture(res, reply.picture)
+      else sendJson(res, 200, toJson(reply))
     } catch (error) {
       // A download that the client aborted is not a fault.
       if (res.destroyed && isClientGone(error)) return
@@ -179,20 +190,14 @@ const consoleSchema = optionsSchema<ConsoleOptions>({
   clock: withMethods<Clock>('now').optional(),
 })
 
-async function readRequest(
-  endpoint: Endpoint,
-  viewer: ConsoleViewer,
-  req: ConsoleRequest,
-): Promise<EndpointRequest> {
-  if (endpoint.method === 'POST') return { viewer, query: {}, body: await readBody(req) }
-  const target = req.url ?? ''
+function readQuery(target: string): Readonly<Record<string, string>> {
   const start = target.indexOf('?')
   const query = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : target.slice(start))) {
     if (query.has(name)) throw new HttpError(400, `${name} is given twice; give it once`, name)
     query.set(name, value)
   }
-  return { viewer, query: Object.fromEntries(query), body: {} }
+  return Object.fromEntries(query)
 }
 
 /** The page links to its files by relative paths, so its own address must end in a slash. */

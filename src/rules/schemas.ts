@@ -107,7 +107,7 @@ const MAX_KEY_BYTES = 65_536
  * Creates a list of texts that are compared as a whole, such as model ids. Removes duplicates. Calls read such lists,
  * so they are bounded. A longer list that is already stored continues to work.
  */
-export function keysSchema(item: z.ZodType<string, unknown> = z.string(), most = MAX_KEYS) {
+export function keysSchema(item: z.ZodType<string, string> = z.string(), most = MAX_KEYS) {
   return z
     .array(item)
     .max(most)

@@ -1,14 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/console/endpoints/index.js'
-import type {
-  AppsReply,
-  CallsReply,
-  CredentialsReply,
-  EventsReply,
-  IssuedReply,
-  LiveReply,
-  SpendReply,
-} from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { pngOf } from '../helpers/pictures.js'
 import {
   type Answer,
@@ -56,68 +48,68 @@ const rows: Readonly<Record<string, Row>> = {
   'GET me': { user: 'own' },
   'GET live': { user: 'own' },
   'GET events': { user: 'own', ask: account, foreign: 'refused' },
-  'GET spend': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
-  'GET spend.csv': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
-  'GET statement': { user: 'own', ask: account, foreign: 'refused' },
-  'GET calls': { user: 'own', ask: account, foreign: 'refused' },
-  'POST calls/refund': {
+  'GET reports/spend': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
+  'GET reports/spend.csv': { user: 'own', ask: (name) => ({ by: 'key', account: name }), foreign: 'refused' },
+  'GET reports/statement': { user: 'own', ask: account, foreign: 'refused' },
+  'GET entries': { user: 'own', ask: account, foreign: 'refused' },
+  'POST entries/refund': {
     user: 'never',
     ask: (name, { entryId }) => ({ entryId: entryId[name], amount: '0.000000001' }),
   },
+  'GET entries.csv': { user: 'own', ask: account, foreign: 'refused' },
+  'GET calls': { user: 'own', ask: account, foreign: 'refused' },
   'GET calls.csv': { user: 'own', ask: account, foreign: 'refused' },
-  'GET kept-calls': { user: 'own', ask: account, foreign: 'refused' },
-  'GET kept-calls.csv': { user: 'own', ask: account, foreign: 'refused' },
   'GET accounts': { user: 'own', ask: account, foreign: 'refused' },
   'POST accounts/open': { user: 'never', ask: account },
   'POST accounts/grant': { user: 'never', ask: (name) => ({ account: name, amount: '1' }) },
   'POST accounts/correct': { user: 'never', ask: (name) => ({ account: name, amount: '-1' }) },
   'POST accounts/suspend': { user: 'never', ask: account },
   'POST accounts/resume': { user: 'never', ask: account },
-  'POST books/verify': { user: 'never' },
-  'GET credentials': { user: 'own', ask: account, foreign: 'refused' },
-  'GET credentials/spend': {
+  'POST maintenance/verify': { user: 'never' },
+  'GET keys': { user: 'own', ask: account, foreign: 'refused' },
+  'GET keys/spend': {
     user: 'own',
     ask: (name, { credentialId }) => ({ ids: credentialId[name] }),
   },
-  'POST credentials/playground': { user: 'own', ask: account, foreign: 'refused' },
-  'POST credentials/issue-key': { user: 'own', ask: account, foreign: 'refused' },
-  'POST credentials/issue-token': {
+  'POST keys/playground': { user: 'own', ask: account, foreign: 'refused' },
+  'POST keys/issue': { user: 'own', ask: account, foreign: 'refused' },
+  'POST keys/issue-token': {
     user: 'own',
     ask: (name) => ({ account: name, appId: 'notes' }),
     foreign: 'refused',
   },
-  'POST credentials/reissue': { user: 'own', ask: credential, foreign: 'refused' },
-  'POST credentials/revoke': { user: 'own', ask: credential, foreign: 'refused' },
+  'POST keys/reissue': { user: 'own', ask: credential, foreign: 'refused' },
+  'POST keys/revoke': { user: 'own', ask: credential, foreign: 'refused' },
   'GET apps': { user: 'own' },
   'POST apps/put': { user: 'never', ask: () => app },
   'POST apps/suspend': { user: 'never', ask: () => ({ id: app.id }) },
   'POST apps/resume': { user: 'never', ask: () => ({ id: app.id }) },
   'POST apps/logo': { user: 'never', ask: () => ({ id: app.id, logo: null }) },
   'POST apps/remove': { user: 'never', ask: () => ({ id: app.id }) },
-  'GET app-reviews': { user: 'never' },
-  'GET app-reviews/logo': {
+  'GET apps/reviews': { user: 'never' },
+  'GET apps/reviews/logo': {
     user: 'never',
     ask: (_, { review, logo }) => ({ appId: review.appId, hash: logo }),
   },
-  'POST app-reviews/decide': { user: 'never', ask: (_, { review }) => ({ review, decision: 'accept' }) },
-  'GET own-apps': { user: 'publisher' },
-  'POST own-apps/put': { user: 'publisher', ask: () => ({ ...ownApp, ...connectable, name: 'Own' }) },
-  'POST own-apps/logo': { user: 'publisher', ask: () => ({ id: ownApp.id, logo: null }) },
-  'POST own-apps/ask': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
-  'POST own-apps/remove': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
-  'GET grants': { user: 'own', ask: account, foreign: 'refused' },
-  'GET grants/history': { user: 'own', ask: grant, foreign: 'refused' },
-  'POST grants/cap': {
+  'POST apps/reviews/decide': { user: 'never', ask: (_, { review }) => ({ review, decision: 'accept' }) },
+  'GET apps/own': { user: 'publisher' },
+  'POST apps/own/put': { user: 'publisher', ask: () => ({ ...ownApp, ...connectable, name: 'Own' }) },
+  'POST apps/own/logo': { user: 'publisher', ask: () => ({ id: ownApp.id, logo: null }) },
+  'POST apps/own/ask': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
+  'POST apps/own/remove': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
+  'GET connected-apps': { user: 'own', ask: account, foreign: 'refused' },
+  'GET connected-apps/history': { user: 'own', ask: grant, foreign: 'refused' },
+  'POST connected-apps/cap': {
     user: 'own',
     ask: (name, all) => ({ ...grant(name, all), cap: null }),
     foreign: 'refused',
   },
-  'POST grants/remove-device': {
+  'POST connected-apps/remove-device': {
     user: 'own',
     ask: (name, all) => ({ ...grant(name, all), connectionId: `device-of-${name}` }),
     foreign: 'refused',
   },
-  'POST grants/revoke': { user: 'own', ask: grant, foreign: 'refused' },
+  'POST connected-apps/revoke': { user: 'own', ask: grant, foreign: 'refused' },
   'GET models': { user: 'own' },
   'POST models/put': { user: 'never', ask: () => model },
   'GET routes': { user: 'never' },
@@ -292,37 +284,37 @@ describe('a user of the console', () => {
   const user = () => bench.as(alice)
 
   it('sees its own account without naming it', async () => {
-    expect((await user().get('api/statement')).json).toMatchObject({ account: 'alice' })
+    expect((await user().get('api/reports/statement')).json).toMatchObject({ account: 'alice' })
     expect((await user().get('api/accounts')).json).toMatchObject({ accounts: [{ id: 'alice' }] })
     expect((await user().get('api/accounts?after=zzz')).json).toMatchObject({ accounts: [{ id: 'alice' }] })
-    const { json } = await user().get<CallsReply>('api/calls')
+    const { json } = await user().get<ReplyOf<'entries'>>('api/entries')
     expect(json.entries.map(({ kind }) => kind)).toContain('charge')
     expect(json.entries.every((entry) => entry.postings.length === 1)).toBe(true)
   })
 
   it.each([
-    'calls?appId=notes',
-    'calls?sessionId=session-of-bob',
-    'calls?sessionId=session-of-bob&limit=1',
+    'entries?appId=notes',
+    'entries?sessionId=session-of-bob',
+    'entries?sessionId=session-of-bob&limit=1',
+    'entries?requestId=request-of-bob',
+    'entries?model=acme/fast',
+    'entries?after=9999999999999.1',
+    'entries.csv?appId=notes',
+    'entries.csv?sessionId=session-of-bob',
+    'reports/spend?by=key',
+    'reports/spend?by=app&appId=notes',
+    'reports/spend.csv?by=key',
+    'calls?limit=200',
+    'calls?problems=true',
     'calls?requestId=request-of-bob',
-    'calls?model=acme/fast',
-    'calls?after=9999999999999.1',
-    'calls.csv?appId=notes',
-    'calls.csv?sessionId=session-of-bob',
-    'spend?by=key',
-    'spend?by=app&appId=notes',
-    'spend.csv?by=key',
-    'kept-calls?limit=200',
-    'kept-calls?problems=true',
-    'kept-calls?requestId=request-of-bob',
-    'kept-calls?model=acme/none',
-    'kept-calls?appId=notes',
-    'kept-calls.csv?problems=true',
+    'calls?model=acme/none',
+    'calls?appId=notes',
+    'calls.csv?problems=true',
     'events?limit=1000',
     'events?problems=true',
     'events?model=acme/none',
     'events?requestId=request-of-bob',
-    'credentials?appId=notes',
+    'keys?appId=notes',
     'live',
     'apps',
   ])('learns nothing about others from %s', async (path) => {
@@ -336,17 +328,17 @@ describe('a user of the console', () => {
   it('learns nothing about the keys of others', async () => {
     const { entries } = await bench.admin.entries({ payer: 'bob' })
     const bob = entries.find(({ kind }) => kind === 'charge')!.facts!.credentialId
-    const spend = await user().get(`api/credentials/spend?ids=${bob}`)
+    const spend = await user().get(`api/keys/spend?ids=${bob}`)
     expect(spend.json).toEqual({ spend: [] })
-    const asOperator = await bench.as(operator).get(`api/credentials/spend?ids=${bob}`)
+    const asOperator = await bench.as(operator).get(`api/keys/spend?ids=${bob}`)
     expect(asOperator.json).toMatchObject({ spend: [{ credentialId: bob }] })
-    const calls = await user().get(`api/kept-calls?key=${bob}`)
+    const calls = await user().get(`api/calls?key=${bob}`)
     expect(calls.json).toEqual({ calls: [] })
   })
 
   it('that earns from the calls of others sees the amounts, but neither payers nor sessions', async () => {
     const developer = bench.as({ kind: 'user', account: 'dev' })
-    const { json, text } = await developer.get<CallsReply>('api/calls')
+    const { json, text } = await developer.get<ReplyOf<'entries'>>('api/entries')
     const earned = json.entries.find(({ kind }) => kind === 'charge')!
     expect(earned).toEqual({
       id: expect.any(String),
@@ -358,15 +350,17 @@ describe('a user of the console', () => {
     })
     expectNothingOfBob({ text } as Answer)
     for (const filter of ['sessionId=session-of-bob', 'requestId=request-of-bob']) {
-      for (const path of [`calls?limit=1&${filter}`, `calls.csv?${filter}`]) {
+      for (const path of [`entries?limit=1&${filter}`, `entries.csv?${filter}`]) {
         const found = await developer.get(`api/${path}`)
         expect(found.status).toBe(200)
         expectNothingOfBob(found)
         expect(found.text).not.toMatch(/next|charge/)
       }
     }
-    expect((await developer.get<SpendReply>('api/spend?by=model')).json.total.calls).toBe(0)
-    expect((await developer.get<EventsReply>('api/events')).json.events).toEqual([])
+    expect(
+      (await developer.get<ReplyOf<'reports/spend'>>('api/reports/spend?by=model')).json.total.calls,
+    ).toBe(0)
+    expect((await developer.get<ReplyOf<'events'>>('api/events')).json.events).toEqual([])
   })
 
   it('sees the events of its own calls, but none that belong to no account', async () => {
@@ -375,20 +369,20 @@ describe('a user of the console', () => {
       where: 'engine',
       error: { name: 'Error', message: 'secret of-bob' },
     })
-    const { json } = await user().get<EventsReply>('api/events?limit=1000')
+    const { json } = await user().get<ReplyOf<'events'>>('api/events?limit=1000')
     expect(json.events.map(({ type, account: whose }) => [type, whose])).toEqual([['request-end', 'alice']])
-    const all = await bench.as(operator).get<EventsReply>('api/events')
+    const all = await bench.as(operator).get<ReplyOf<'events'>>('api/events')
     expect(all.json.events[0]).toMatchObject({ type: 'fault', message: 'engine: secret of-bob' })
   })
 
   it('sees neither suspended apps nor earning accounts', async () => {
     await bench.admin.suspendApp('house')
     try {
-      const { json } = await user().get<AppsReply>('api/apps')
+      const { json } = await user().get<ReplyOf<'apps'>>('api/apps')
       expect(json.apps.map(({ id }) => id)).toEqual(expect.arrayContaining(['notes']))
       expect(json.apps.map(({ id }) => id)).not.toContain('house')
       expect(json.apps.every((row) => !('account' in row))).toBe(true)
-      const refused = await user().post('api/credentials/playground', { account: 'alice', appId: 'house' })
+      const refused = await user().post('api/keys/playground', { account: 'alice', appId: 'house' })
       expect(refused.status).toBe(404)
     } finally {
       await bench.admin.resumeApp('house')
@@ -404,10 +398,10 @@ describe('a user of the console', () => {
       owner: 'dev',
     }
     await bench.admin.putApp(app)
-    const { json } = await user().get<AppsReply>('api/apps')
+    const { json } = await user().get<ReplyOf<'apps'>>('api/apps')
     const { allowedModels: models, markup } = json.apps.find(({ id }) => id === 'tide')!
     const ask = { account: 'alice', appId: 'tide', terms: { models, markup } }
-    for (const path of ['api/credentials/playground', 'api/credentials/issue-token']) {
+    for (const path of ['api/keys/playground', 'api/keys/issue-token']) {
       await bench.admin.putApp(app)
       expect((await user().post(path, ask)).status).toBe(200)
       await bench.admin.putApp({ ...app, markup: { basisPoints: 90_000 } })
@@ -422,8 +416,8 @@ describe('a user of the console', () => {
 
   it("may not set a key's metadata, since limits depend on it", async () => {
     const ask = { account: 'alice', metadata: { tier: 'gold' } }
-    expect((await user().post('api/credentials/issue-key', ask)).status).toBe(403)
-    expect((await bench.as(operator).post('api/credentials/issue-key', ask)).status).toBe(200)
+    expect((await user().post('api/keys/issue', ask)).status).toBe(403)
+    expect((await bench.as(operator).post('api/keys/issue', ask)).status).toBe(200)
   })
 
   it('sees the limits of its own account and keys, but none of others or of apps', async () => {
@@ -442,7 +436,7 @@ describe('a user of the console', () => {
       return answer.json.limits
     }
     const all = bench.as(operator)
-    expect(await limitsAt('credentials')).toEqual([
+    expect(await limitsAt('keys')).toEqual([
       {
         ...{ id: 'rate-of-alice', unit: 'requests', per: 'hour', of: 'credential' },
         ...{ ownerId: await credentialOf('alice'), amount: '60', used: '0', held: '0', left: '60' },
@@ -455,36 +449,36 @@ describe('a user of the console', () => {
       { ...notes, of: 'app', ownerId: 'notes', used: '0', held: '0', left: '1' },
     ])
     expect(await limitsAt('accounts', all)).toHaveLength(2)
-    expect(await limitsAt('credentials', all)).toHaveLength(2)
+    expect(await limitsAt('keys', all)).toHaveLength(2)
     for (const { id } of await bench.admin.listLimits()) await bench.admin.removeLimit(id)
   })
 
   it('may restrict a key to some models, and sees them listed', async () => {
     const ask = { account: 'alice', allowedModels: ['acme/fast'] }
-    const { json: made } = await user().post<IssuedReply>('api/credentials/issue-key', ask)
-    const { json } = await user().get<CredentialsReply>('api/credentials')
+    const { json: made } = await user().post<ReplyOf<'keys/issue'>>('api/keys/issue', ask)
+    const { json } = await user().get<ReplyOf<'keys'>>('api/keys')
     const row = json.credentials.find(({ credentialId }) => credentialId === made.credentialId)
     expect(row?.allowedModels).toEqual(['acme/fast'])
-    await user().post('api/credentials/revoke', { credentialId: made.credentialId })
-    const { status } = await user().post('api/credentials/issue-token', { ...ask, appId: 'notes' })
+    await user().post('api/keys/revoke', { credentialId: made.credentialId })
+    const { status } = await user().post('api/keys/issue-token', { ...ask, appId: 'notes' })
     expect(status).toBe(400)
   })
 
   it('may not give an access token any scope except the one that calls need', async () => {
     const ask = { account: 'alice', appId: 'notes', scopes: ['models.run', 'admin'] }
-    const refused = await user().post('api/credentials/issue-token', ask)
+    const refused = await user().post('api/keys/issue-token', ask)
     expect([refused.status, refused.json]).toEqual([
       403,
       { error: { message: 'Only an operator may grant the scope "admin"', field: 'scopes' } },
     ])
     const own = { ...ask, scopes: ['models.run'] }
-    expect((await user().post('api/credentials/issue-token', own)).status).toBe(200)
-    expect((await bench.as(operator).post('api/credentials/issue-token', ask)).status).toBe(200)
+    expect((await user().post('api/keys/issue-token', own)).status).toBe(200)
+    expect((await bench.as(operator).post('api/keys/issue-token', ask)).status).toBe(200)
   })
 
   describe("who replaces an operator's token", () => {
     const reissue = (visitor: Visitor, credentialId: string, more: object = {}) =>
-      visitor.post<IssuedReply>('api/credentials/reissue', { credentialId, ...more })
+      visitor.post<ReplyOf<'keys/issue'>>('api/keys/reissue', { credentialId, ...more })
     const principalOf = (token: string) =>
       bench.stores.credentials.resolve(token, { requestId: 'r', signal: new AbortController().signal })
 
@@ -549,7 +543,7 @@ describe('a user of the console', () => {
     const { token } = await bench.admin.issueKey({ account: 'bob' })
     const release = bench.holdUp()
     const calling = bench.call(token, { session_id: 'session-of-bob' }, { 'x-request-id': 'request-of-bob' })
-    const live = async (visitor: Visitor) => (await visitor.get<LiveReply>('api/live')).json
+    const live = async (visitor: Visitor) => (await visitor.get<ReplyOf<'live'>>('api/live')).json
     await expect.poll(async () => (await live(bench.as(bob))).inFlight.length).toBe(1)
     expect((await live(bench.as(bob))).inFlight[0]).toMatchObject({
       requestId: 'request-of-bob',
@@ -574,7 +568,7 @@ describe("the console's playground", () => {
   it('gets a working key or access token for an hour, which is shown once', async () => {
     const before = Date.now()
     const issue = (body: object) =>
-      bench.as(alice).post<IssuedReply>('api/credentials/playground', { account: 'alice', ...body })
+      bench.as(alice).post<ReplyOf<'keys/issue'>>('api/keys/playground', { account: 'alice', ...body })
     for (const [body, prefix] of [
       [{}, 'sk-'],
       [{ appId: 'notes' }, 'at-'],
@@ -585,7 +579,7 @@ describe("the console's playground", () => {
       expect(json.expiresAt! - before).toBeGreaterThanOrEqual(3_600_000)
       expect(json.expiresAt! - before).toBeLessThan(3_660_000)
       expect((await bench.call(json.token)).status).toBe(200)
-      const listed = await bench.as(alice).get<CredentialsReply>('api/credentials')
+      const listed = await bench.as(alice).get<ReplyOf<'keys'>>('api/keys')
       expect(listed.text).not.toContain(json.token)
       expect(listed.json.credentials.find((row) => row.credentialId === json.credentialId)).toMatchObject({
         label: 'Playground',

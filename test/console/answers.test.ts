@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
-import type {
-  CallsReply,
-  CredentialsReply,
-  EventsReply,
-  LiveReply,
-  PutRouteReply,
-  RoutesReply,
-} from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { openaiCompatible } from '../../src/index.js'
 import { alice, type Bench, bob, furnish, operator, startBench } from './console-bench.js'
 
@@ -32,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => bench.close())
 
 async function calls(query: string, viewer = operator) {
-  return (await bench.as(viewer).get<CallsReply>(`api/calls${query}`)).json.entries
+  return (await bench.as(viewer).get<ReplyOf<'entries'>>(`api/entries${query}`)).json.entries
 }
 
 describe("a call in the console's API", () => {
@@ -47,7 +40,7 @@ describe("a call in the console's API", () => {
       facts: { credentialId: key.credentialId, credentialLabel: 'Laptop of Alice' },
       charge: { priceVersion: 'v1', currentPrices },
     })
-    const { json } = await bench.as(viewer).get<EventsReply>('api/events?account=alice')
+    const { json } = await bench.as(viewer).get<ReplyOf<'events'>>('api/events?account=alice')
     const event = json.events.find(({ facts }) => facts?.credentialId === key.credentialId)
     expect(event).toMatchObject({
       facts: { credentialLabel: 'Laptop of Alice' },
@@ -77,7 +70,7 @@ describe("a call in the console's API", () => {
   })
 
   it('has its outcome in a column of the CSV file', async () => {
-    const { text } = await bench.as(operator).get(`api/calls.csv?key=${key.credentialId}`)
+    const { text } = await bench.as(operator).get(`api/entries.csv?key=${key.credentialId}`)
     const [header, row, ...rest] = text.split('\r\n')
     expect(header).toMatch(/,ended$/)
     expect(row).toMatch(/,completed$/)
@@ -107,7 +100,7 @@ describe("a hold in the console's API", () => {
     expect(held).toMatchObject({ ok: true })
     const release = bench.holdUp()
     const call = bench.call(key.token)
-    const inFlight = async () => (await bench.as(operator).get<LiveReply>('api/live')).json.inFlight
+    const inFlight = async () => (await bench.as(operator).get<ReplyOf<'live'>>('api/live')).json.inFlight
     await expect.poll(async () => (await inFlight()).filter(({ holdAmount }) => holdAmount)).toHaveLength(2)
     const shown = await inFlight()
     const here = shown.find(({ requestId }) => requestId !== 'gone-1')
@@ -123,7 +116,7 @@ describe("a hold in the console's API", () => {
 
 describe("keys in the console's API", () => {
   it('are listed newest first', async () => {
-    const { json } = await bench.as(alice).get<CredentialsReply>('api/credentials')
+    const { json } = await bench.as(alice).get<ReplyOf<'keys'>>('api/keys')
     const ids = json.credentials.map(({ credentialId }) => credentialId)
     expect(ids).toEqual(ids.toSorted().reverse())
     // Keys made within the same millisecond may come in either order.
@@ -131,12 +124,12 @@ describe("keys in the console's API", () => {
   })
 
   it.each([
-    ['issue-key', () => ({ account: 'alice' })],
+    ['issue', () => ({ account: 'alice' })],
     ['issue-token', () => ({ account: 'alice', appId: 'notes' })],
     ['reissue', () => ({ credentialId: other.credentialId })],
   ])('cannot be created with an expiry in the past: %s', async (path, body) => {
     const expiresAt = Date.now() - 1_000
-    const answer = await bench.as(alice).post(`api/credentials/${path}`, { ...body(), expiresAt })
+    const answer = await bench.as(alice).post(`api/keys/${path}`, { ...body(), expiresAt })
     expect(answer).toMatchObject({
       status: 400,
       json: {
@@ -175,7 +168,7 @@ describe("a route in the console's API", () => {
 
   it('for a missing model is stored with a warning, and listed with the reason why it is unusable', async () => {
     const body = { ...route, model: 'acme/none', settings }
-    const { status, json } = await bench.as(operator).post<PutRouteReply>('api/routes/put', body)
+    const { status, json } = await bench.as(operator).post<ReplyOf<'routes/put'>>('api/routes/put', body)
     expect([status, json]).toEqual([
       200,
       { done: true, warnings: [expect.stringMatching(/^There is no model "acme\/none" in the catalogue/)] },
@@ -200,7 +193,7 @@ describe("a route in the console's API", () => {
   })
 
   async function whyNot(id: string): Promise<string | undefined> {
-    const { json } = await bench.as(operator).get<RoutesReply>('api/routes')
+    const { json } = await bench.as(operator).get<ReplyOf<'routes'>>('api/routes')
     return json.routes.find((listed) => listed.id === id)!.cannotBeUsed
   }
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { IssuedReply } from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 let bench: Bench
@@ -81,7 +81,7 @@ describe('an app that users can connect, in the console,', () => {
 
 describe('a token that is replaced in the console', () => {
   const reissue = (viewer: typeof alice, body: object) =>
-    bench.as(viewer).post<IssuedReply & { error: object }>('api/credentials/reissue', body)
+    bench.as(viewer).post<ReplyOf<'keys/issue'> & { error: object }>('api/keys/reissue', body)
 
   it('by its user while an operator reduces its rights keeps the reduced rights', async () => {
     const scopes = ['models.run', 'profile']

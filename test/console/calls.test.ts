@@ -1,15 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatCredits } from '../../src/base/money.js'
-import type {
-  CallsReply,
-  CredentialsReply,
-  EventsReply,
-  IssuedReply,
-  ModelsReply,
-  PostedReply,
-  RoutesReply,
-  SpendReply,
-} from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { type Bench, furnish, operator, startBench } from './console-bench.js'
 
 let bench: Bench
@@ -32,7 +23,7 @@ describe('a call in the console', () => {
       { session_id: 's-1', user: 'u-1', action: 'summarise' },
       { 'x-request-id': 'r-1' },
     )
-    const { json } = await visit().get<CallsReply>('api/calls?sessionId=s-1')
+    const { json } = await visit().get<ReplyOf<'entries'>>('api/entries?sessionId=s-1')
     const [entry] = json.entries
     expect(json.entries).toHaveLength(1)
     expect(entry).toMatchObject({
@@ -75,7 +66,7 @@ describe('a call in the console', () => {
       },
     })
     expect('amount' in entry!).toBe(false)
-    const asPayer = await visit().get<CallsReply>('api/calls?account=alice')
+    const asPayer = await visit().get<ReplyOf<'entries'>>('api/entries?account=alice')
     expect(asPayer.json.entries[0]!.amount).toBe(`-${entry!.charge!.cost}`)
   })
 
@@ -84,11 +75,11 @@ describe('a call in the console', () => {
     const heard = await startBench({ usage: () => ({ prompt: 30, completion: 7, more: media }) })
     const { bob } = await furnish(heard)
     await heard.call(bob)
-    const { json } = await heard.as(operator).get<CallsReply>('api/calls?limit=1')
+    const { json } = await heard.as(operator).get<ReplyOf<'entries'>>('api/entries?limit=1')
     expect(json.entries[0]!.charge!.usage).toMatchObject({ prompt: 30, completion: 7, ...media })
-    const spend = await heard.as(operator).get<SpendReply>('api/spend?by=day')
+    const spend = await heard.as(operator).get<ReplyOf<'reports/spend'>>('api/reports/spend?by=day')
     expect(spend.json.total.usage).toMatchObject({ prompt: 30, completion: 7, ...media })
-    for (const path of ['calls.csv?model=acme/fast', 'spend.csv?by=model']) {
+    for (const path of ['entries.csv?model=acme/fast', 'reports/spend.csv?by=model']) {
       const [names, values] = (await heard.as(operator).get(`api/${path}`)).text
         .split('\r\n')
         .map((line) => line.split(','))
@@ -121,7 +112,7 @@ describe('a call in the console', () => {
       },
       { requestId: 'r', signal: new AbortController().signal },
     )
-    const { json } = await visit().get<CallsReply>('api/calls?account=alice&limit=2')
+    const { json } = await visit().get<ReplyOf<'entries'>>('api/entries?account=alice&limit=2')
     // The same request id does not make them the same call, since clients choose it.
     expect(json.entries.map((entry) => [entry.holdId, 'explanation' in entry])).toEqual([
       ['h-of-another-process', false],
@@ -133,7 +124,7 @@ describe('a call in the console', () => {
     await bench.call(tokens.bob, {}, { 'x-request-id': 'r-fast' })
     await bench.call(tokens.bob, { model: 'acme/smart' }, { 'x-request-id': 'r-smart' })
     const idsOf = async (query: string) => {
-      const { json } = await visit().get<EventsReply>(`api/events?${query}`)
+      const { json } = await visit().get<ReplyOf<'events'>>(`api/events?${query}`)
       return json.events.map(({ requestId }) => requestId)
     }
     expect(await idsOf('model=acme/smart')).toEqual(['r-smart'])
@@ -144,14 +135,14 @@ describe('a call in the console', () => {
   it('without a charge appears as an event: a refusal, and a wrong key', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-none' })
     await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
-    const { json } = await visit().get<EventsReply>('api/events?problems=true')
+    const { json } = await visit().get<ReplyOf<'events'>>('api/events?problems=true')
     expect(json).toMatchObject({ capacity: 1_000, completedASecond: 100, unauthenticated: 100 })
     expect(json.events.slice(0, 2)).toMatchObject([
       { type: 'request-end', requestId: 'r-wrong', explanation: { outcome: 'invalid_api_key', status: 401 } },
       { type: 'request-end', requestId: 'r-none', explanation: { outcome: 'model_not_found', status: 404 } },
     ])
     expect(json.events.every(({ explanation }) => explanation?.outcome !== 'completed')).toBe(true)
-    const all = await visit().get<EventsReply>('api/events')
+    const all = await visit().get<ReplyOf<'events'>>('api/events')
     expect(all.json.events.length).toBeGreaterThan(json.events.length)
   })
 
@@ -165,7 +156,7 @@ describe('a call in the console', () => {
     await admin.revoke(access.credentialId)
     for (const { token } of [key, access, old]) await bench.call(token)
     const problems = 'api/events?problems=true'
-    const { json } = await visit().get<EventsReply>(`${problems}&account=carol`)
+    const { json } = await visit().get<ReplyOf<'events'>>(`${problems}&account=carol`)
     const found = json.events.map(({ explanation, account, caller }) => [
       explanation?.outcome,
       account,
@@ -181,7 +172,7 @@ describe('a call in the console', () => {
         { account: 'carol', credentialId: key.credentialId, credentialLabel: 'laptop' },
       ],
     ])
-    const own = await bench.as({ kind: 'user', account: 'carol' }).get<EventsReply>(problems)
+    const own = await bench.as({ kind: 'user', account: 'carol' }).get<ReplyOf<'events'>>(problems)
     expect(own.json.events).toEqual(json.events)
     for (const account of ['alice', 'dev']) {
       const { text } = await bench.as({ kind: 'user', account }).get(problems)
@@ -192,7 +183,7 @@ describe('a call in the console', () => {
 
   it('refused before its model was found also appears to its caller', async () => {
     await bench.call(tokens.bob, { model: 'acme/none' }, { 'x-request-id': 'r-of-bob' })
-    const ofBob = await bench.as({ kind: 'user', account: 'bob' }).get<EventsReply>('api/events')
+    const ofBob = await bench.as({ kind: 'user', account: 'bob' }).get<ReplyOf<'events'>>('api/events')
     expect(ofBob.json.events.find(({ requestId }) => requestId === 'r-of-bob')).toMatchObject({
       account: 'bob',
       caller: { account: 'bob' },
@@ -221,7 +212,7 @@ describe('a call in the console', () => {
     } as const
     bench.pages.onEvent(end)
     const seen = async (viewer: ReturnType<typeof visit>) => {
-      const { json } = await viewer.get<EventsReply>('api/events?account=alice')
+      const { json } = await viewer.get<ReplyOf<'events'>>('api/events?account=alice')
       return json.events.find(({ requestId }) => requestId === 'r-failed')?.explanation?.routing?.attempts
     }
     const { why, ...attempt } = end.routing.attempts[0]
@@ -251,7 +242,7 @@ describe('a call in the console', () => {
     onEvent({ type: 'route-restored', ...route, why: 'a call succeeded', afterMs: 1 })
     onEvent({ type: 'fault', where: 'engine', error })
     return visit()
-      .get<EventsReply>('api/events?limit=10')
+      .get<ReplyOf<'events'>>('api/events?limit=10')
       .then(({ json }) => {
         expect(json.events.map(({ message }) => message)).toEqual([
           'engine: why',
@@ -272,14 +263,14 @@ describe('a call in the console', () => {
 describe("an operator using the console's API", () => {
   it('grants once per reference, corrects, and sees the balance', async () => {
     const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
-    const first = await visit().post<PostedReply>('api/accounts/grant', grant)
-    const again = await visit().post<PostedReply>('api/accounts/grant', grant)
+    const first = await visit().post<ReplyOf<'accounts/grant'>>('api/accounts/grant', grant)
+    const again = await visit().post<ReplyOf<'accounts/grant'>>('api/accounts/grant', grant)
     expect(again.json).toEqual({ ...first.json, isRepeat: true })
     expect(first.json).toMatchObject({
       entry: { kind: 'grant', amount: '2.5', memo: 'Welcome' },
       account: { id: 'new', posted: '2.5', held: '0', available: '2.5' },
     })
-    const corrected = await visit().post<PostedReply>('api/accounts/correct', {
+    const corrected = await visit().post<ReplyOf<'accounts/grant'>>('api/accounts/correct', {
       account: 'new',
       amount: '-0.000000001',
     })
@@ -288,12 +279,13 @@ describe("an operator using the console's API", () => {
 
   it('refunds part of a charge once per reference, and accounts that earned see only their own part', async () => {
     await bench.call(tokens.aliceNotes, { session_id: 's-refund', user: 'u-7' })
-    const read = async (path: string, as = operator) => (await bench.as(as).get<CallsReply>(path)).json
-    const [charge] = (await read('api/calls?sessionId=s-refund')).entries
+    const read = async (path: string, as = operator) =>
+      (await bench.as(as).get<ReplyOf<'entries'>>(path)).json
+    const [charge] = (await read('api/entries?sessionId=s-refund')).entries
     const before = (await bench.admin.balance('alice'))!.posted
     const ask = { entryId: charge!.id, amount: '0.000000002', reference: 'ticket-7', memo: 'for alice alone' }
-    const first = await visit().post<PostedReply>('api/calls/refund', ask)
-    const again = await visit().post<PostedReply>('api/calls/refund', ask)
+    const first = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', ask)
+    const again = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', ask)
     expect(again.json).toEqual({ ...first.json, isRepeat: true })
     expect(first.json).toMatchObject({
       entry: {
@@ -305,15 +297,15 @@ describe("an operator using the console's API", () => {
       },
       account: { id: 'alice', posted: formatCredits(before + 2n) },
     })
-    const own = await read('api/calls?sessionId=s-refund', { kind: 'user', account: 'alice' })
+    const own = await read('api/entries?sessionId=s-refund', { kind: 'user', account: 'alice' })
     expect(own.entries.map(({ kind }) => kind)).toEqual(['refund', 'charge'])
     expect(own.entries[0]).toEqual({
       ...first.json.entry,
       postings: [{ account: 'alice', amount: '0.000000002' }],
       facts: own.entries[0]!.facts,
     })
-    const rest = await visit().post<PostedReply>('api/calls/refund', { entryId: charge!.id })
-    const [earned] = (await read('api/calls?limit=1', { kind: 'user', account: 'dev' })).entries
+    const rest = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', { entryId: charge!.id })
+    const [earned] = (await read('api/entries?limit=1', { kind: 'user', account: 'dev' })).entries
     expect(earned).toEqual({
       id: rest.json.entry.id,
       at: expect.any(Number),
@@ -322,12 +314,12 @@ describe("an operator using the console's API", () => {
       postings: [{ account: 'dev', amount: earned!.amount }],
       earnedFrom: { model: 'acme/fast', appId: 'notes' },
     })
-    const refused = await visit().post('api/calls/refund', { entryId: charge!.id })
+    const refused = await visit().post('api/entries/refund', { entryId: charge!.id })
     expect([refused.status, refused.json]).toEqual([
       409,
       { error: { message: expect.stringContaining('has been refunded already') } },
     ])
-    const csv = (await visit().get('api/calls.csv?sessionId=s-refund')).text.split('\r\n')
+    const csv = (await visit().get('api/entries.csv?sessionId=s-refund')).text.split('\r\n')
     expect(csv[2]).toContain(`,${charge!.id},0.000000002,for alice alone,`)
     for (const [body, status, field] of [
       [{ entryId: '0' }, 404, undefined],
@@ -335,7 +327,7 @@ describe("an operator using the console's API", () => {
       [{ entryId: charge!.id, amount: '-1' }, 400, 'amount'],
       [{ amount: '1' }, 400, 'entryId'],
     ] as const) {
-      const { status: got, json } = await visit().post('api/calls/refund', body)
+      const { status: got, json } = await visit().post('api/entries/refund', body)
       expect([got, json]).toMatchObject([status, { error: field === undefined ? {} : { field } }])
     }
   })
@@ -351,24 +343,24 @@ describe("an operator using the console's API", () => {
   })
 
   it('issues, reissues and revokes credentials, and each token is shown once', async () => {
-    const issued = await visit().post<IssuedReply>('api/credentials/issue-key', {
+    const issued = await visit().post<ReplyOf<'keys/issue'>>('api/keys/issue', {
       account: 'bob',
       label: 'laptop',
     })
     expect((await bench.call(issued.json.token)).status).toBe(200)
     const { credentialId } = issued.json
-    const reissued = await visit().post<IssuedReply>('api/credentials/reissue', { credentialId })
+    const reissued = await visit().post<ReplyOf<'keys/issue'>>('api/keys/reissue', { credentialId })
     expect(reissued.json).toMatchObject({ credentialId })
     expect((await bench.call(issued.json.token)).status).toBe(401)
     expect((await bench.call(reissued.json.token)).status).toBe(200)
-    const list = await visit().get<CredentialsReply>('api/credentials?account=bob')
+    const list = await visit().get<ReplyOf<'keys'>>('api/keys?account=bob')
     expect(list.text).not.toContain(reissued.json.token)
     expect(list.text).not.toContain('digest')
-    expect(await visit().post('api/credentials/revoke', { credentialId })).toMatchObject({
+    expect(await visit().post('api/keys/revoke', { credentialId })).toMatchObject({
       json: { done: true },
     })
     expect((await bench.call(reissued.json.token)).status).toBe(401)
-    const gone = await visit().post('api/credentials/reissue', { credentialId })
+    const gone = await visit().post('api/keys/reissue', { credentialId })
     expect([gone.status, gone.json]).toEqual([
       409,
       { error: { message: expect.stringContaining('is revoked') } },
@@ -377,7 +369,7 @@ describe("an operator using the console's API", () => {
 
   it('stores a model with its media tokens and prompt overhead, and shows them', async () => {
     const find = async () => {
-      const { json } = await visit().get<ModelsReply>('api/models')
+      const { json } = await visit().get<ReplyOf<'models'>>('api/models')
       return json.models.find(({ id }) => id === 'acme/media')
     }
     const model = { id: 'acme/media', mediaTokens: 500, promptOverhead: 0 }
@@ -398,7 +390,7 @@ describe("an operator using the console's API", () => {
       done: true,
     })
     expect((await bench.call(tokens.alice, { model: 'acme/new' })).status).toBe(200)
-    const { json, text } = await visit().get<RoutesReply>('api/routes')
+    const { json, text } = await visit().get<ReplyOf<'routes'>>('api/routes')
     expect(text).not.toContain(secret)
     expect(json.routes.find(({ id }) => id === 'new')).toEqual({
       ...route,
@@ -420,11 +412,11 @@ describe("an operator using the console's API", () => {
     expect((await visit().post('api/routes/put', without)).status).toBe(200)
     expect((await visit().post('api/routes/rotate-secrets')).json).toEqual({ count: 0 })
     expect((await visit().post('api/models/remove', { id: 'acme/new' })).json).toEqual({ done: true })
-    const models = await visit().get<ModelsReply>('api/models')
+    const models = await visit().get<ReplyOf<'models'>>('api/models')
     expect(models.json.models.map(({ id }) => id)).not.toContain('acme/new')
   })
 
-  const timings = ({ routes }: RoutesReply) => {
+  const timings = ({ routes }: ReplyOf<'routes'>) => {
     const { firstTokenMs, tokensPerSecond } = routes.find(({ id }) => id === 'new')!.health!
     return {
       ...(firstTokenMs === undefined ? {} : { firstTokenMs }),

@@ -127,10 +127,10 @@ describe('a CSV download', () => {
   afterAll(() => bench.close())
 
   it('of calls has every column in every row, and no formula', async () => {
-    const { status, headers, text: file } = await bench.as(alice).get('api/calls.csv')
+    const { status, headers, text: file } = await bench.as(alice).get('api/entries.csv')
     expect(status).toBe(200)
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
-    expect(headers.get('content-disposition')).toBe('attachment; filename="calls.csv"')
+    expect(headers.get('content-disposition')).toBe('attachment; filename="entries.csv"')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     const [names, ...records] = parseCsv(file)
@@ -154,7 +154,7 @@ describe('a CSV download', () => {
   })
 
   it('of spend has the rows of the page', async () => {
-    const { text: file } = await bench.as(operator).get('api/spend.csv?by=app')
+    const { text: file } = await bench.as(operator).get('api/reports/spend.csv?by=app')
     const [names, ...records] = parseCsv(file)
     expect(names!.slice(0, 4)).toEqual(['app', 'name', 'calls', 'cost'])
     expect(records).toHaveLength(1)
@@ -177,7 +177,7 @@ describe('a CSV download', () => {
     })
     try {
       const leaving = new AbortController()
-      const response = await fetch(`${many.baseUrl}/api/calls.csv`, {
+      const response = await fetch(`${many.baseUrl}/api/entries.csv`, {
         headers: { 'x-viewer': '{"kind":"operator"}' },
         signal: leaving.signal,
       })
@@ -217,9 +217,9 @@ describe('a CSV download', () => {
       },
     })
     try {
-      await expect(failing.as(operator).get('api/calls.csv')).rejects.toThrow()
+      await expect(failing.as(operator).get('api/entries.csv')).rejects.toThrow()
       pages = 1
-      expect((await failing.as(operator).get('api/calls.csv')).status).toBe(500)
+      expect((await failing.as(operator).get('api/entries.csv')).status).toBe(500)
     } finally {
       await failing.close()
     }

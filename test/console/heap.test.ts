@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
-import type { CredentialsReply, ErrorReply } from '../../src/console/protocol/index.js'
+import type { ErrorReply, ReplyOf } from '../../src/console/protocol.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { createTestFile } from '../helpers/sqlite.js'
 import { ask } from './console-bench.js'
@@ -48,7 +48,7 @@ it('a console with a heap of 512 MB outlives a user who lists 25 keys with 60,00
   await stores.close()
 
   const { origin, child } = await startConsole(file)
-  const issue = await ask<ErrorReply>(`${origin}/api/credentials/issue-key`, {
+  const issue = await ask<ErrorReply>(`${origin}/api/keys/issue`, {
     method: 'POST',
     headers: { origin, 'content-type': 'application/json' },
     body: JSON.stringify({ account: 'alice', allowedModels: MODELS.slice(0, 201) }),
@@ -56,10 +56,7 @@ it('a console with a heap of 512 MB outlives a user who lists 25 keys with 60,00
   expect([issue.status, issue.json.error]).toMatchObject([400, { field: 'allowedModels' }])
 
   const list = (after?: string) =>
-    ask<CredentialsReply>(
-      `${origin}/api/credentials?shown=all${after === undefined ? '' : `&after=${after}`}`,
-      {},
-    )
+    ask<ReplyOf<'keys'>>(`${origin}/api/keys?shown=all${after === undefined ? '' : `&after=${after}`}`, {})
   const pages = await Promise.all(Array.from({ length: LISTS }, () => list()))
   expect(pages.map(({ status }) => status)).toEqual(Array(LISTS).fill(200))
   const found: string[] = []

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ConsoleViewer } from '../../src/console/index.js'
-import type { LiveReply } from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { readCallsInFlight } from '../../src/console/serving/calls-in-flight.js'
-import type { Services } from '../../src/console/serving/endpoint.js'
+import type { Context } from '../../src/console/serving/endpoint.js'
 import { ObservedRouters } from '../../src/console/serving/observed-routers.js'
 import { memoryLedger } from '../../src/index.js'
 import { createDeferred } from '../helpers/deferred.js'
@@ -57,7 +57,7 @@ describe('a call in flight, in the console,', () => {
     const calling = slow.call('sk-alice', { session_id: 's1' }, { 'x-request-id': 'mine' })
     await asked.promise
     const inFlight = async (viewer: ConsoleViewer) =>
-      (await slow.as(viewer).get<LiveReply>('api/live')).json.inFlight
+      (await slow.as(viewer).get<ReplyOf<'live'>>('api/live')).json.inFlight
     return { slow, answer, calling, inFlight }
   }
 
@@ -101,7 +101,7 @@ describe('a call in flight, in the console,', () => {
     const release = bench.holdUp()
     const calling = [bench.call(alicesKey, {}, sameId), bench.call(bobsKey, {}, sameId)]
     const inFlight = async (viewer: ConsoleViewer) =>
-      (await bench.as(viewer).get<LiveReply>('api/live')).json.inFlight.filter(
+      (await bench.as(viewer).get<ReplyOf<'live'>>('api/live')).json.inFlight.filter(
         ({ requestId, holdAmount }) => requestId === 'shared' && holdAmount !== undefined,
       )
     await expect.poll(() => inFlight(operator)).toHaveLength(2)
@@ -128,7 +128,7 @@ describe('a call in flight, in the console,', () => {
       calls: () => (isRunning ? [{ requestId: 'ending', startedAt: 1, facts }] : []),
       routes: () => [],
     })
-    const calls = await readCallsInFlight(operator, { admin, routers } as unknown as Services, 10)
+    const calls = await readCallsInFlight({ viewer: operator, admin, routers } as unknown as Context, 10)
     expect(calls).toMatchObject([{ requestId: 'ending', isHere: true, startedAt: 1 }])
   })
 
@@ -160,7 +160,7 @@ describe('a call in flight, in the console,', () => {
       calls: () => [{ requestId: 'of another router', startedAt: 1 }],
       routes: () => [{ routeId: 'another', provider: 'p', state: 'closed', failureRate: 0 }],
     })
-    const live = async () => (await bench.as(operator).get<LiveReply>('api/live')).json
+    const live = async () => (await bench.as(operator).get<ReplyOf<'live'>>('api/live')).json
     const { inFlight, routes } = await live()
     expect(inFlight.map(({ requestId }) => requestId)).toContain('of another router')
     expect(routes[0]).toMatchObject({ routeId: 'another' })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CallsReply, CredentialsReply, KeptCallsReply } from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import type { KeptCall } from '../../src/index.js'
 import { createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
@@ -10,7 +10,7 @@ let bench: Bench
 let tokens: Awaited<ReturnType<typeof furnish>>
 const visit = () => bench.as(operator)
 const read = async (query: string, viewer = operator) =>
-  (await bench.as(viewer).get<KeptCallsReply>(`api/kept-calls?${query}`)).json
+  (await bench.as(viewer).get<ReplyOf<'calls'>>(`api/calls?${query}`)).json
 
 beforeAll(async () => {
   bench = await startBench()
@@ -98,15 +98,15 @@ describe("the console's list of calls kept in a database", () => {
 
   it('is available as CSV', async () => {
     await keep(callElsewhere('in-csv', { requestId: '=1+1' }))
-    const { text, headers } = await visit().get('api/kept-calls.csv?outcome=provider_error&model=acme/fast')
-    expect(headers.get('content-disposition')).toContain('kept-calls.csv')
+    const { text, headers } = await visit().get('api/calls.csv?outcome=provider_error&model=acme/fast')
+    expect(headers.get('content-disposition')).toContain('calls.csv')
     const [names, ...lines] = text.trim().split('\r\n')
     expect(names).toContain('time,operation,status,outcome,field,model,account,credential,app')
     const line = lines.find((one) => one.includes('in-csv'))!
     expect(line).toContain('chat,502,provider_error,,acme/fast,alice,key-elsewhere,notes,fake,r:acme/fast')
     expect(line).toContain('"r:acme/fast: provider_error, The provider answered 500.",1500,20')
     expect(line).toContain("'=1+1")
-    const { text: own } = await bench.as(alice).get('api/kept-calls.csv?outcome=provider_error')
+    const { text: own } = await bench.as(alice).get('api/calls.csv?outcome=provider_error')
     expect(own).not.toContain('The provider answered')
   })
 
@@ -115,7 +115,7 @@ describe("the console's list of calls kept in a database", () => {
     const settle = createSettle('hold-elsewhere', 'alice', 5n, { facts })
     await bench.stores.ledger.settle(settle, context)
     const entry = async () => {
-      const { json } = await visit().get<CallsReply>('api/calls?account=alice')
+      const { json } = await visit().get<ReplyOf<'entries'>>('api/entries?account=alice')
       return json.entries.find(({ holdId }) => holdId === 'hold-elsewhere')!
     }
     expect((await entry()).explanation).toBeUndefined()
@@ -126,7 +126,7 @@ describe("the console's list of calls kept in a database", () => {
       durationMs: 1_500,
       routing: { chosenBy: 'only-route' },
     })
-    const { text } = await visit().get('api/calls.csv?account=alice')
+    const { text } = await visit().get('api/entries.csv?account=alice')
     expect(text.split('\r\n').find((line) => line.includes('charged-elsewhere'))).toMatch(/,completed$/)
   })
 })
@@ -134,7 +134,7 @@ describe("the console's list of calls kept in a database", () => {
 it('a key in the console shows the minute of its last use and what was spent with it', async () => {
   const { token, credentialId } = await bench.admin.issueKey({ account: 'alice' })
   const viewOf = async () =>
-    (await visit().get<CredentialsReply>('api/credentials?account=alice')).json.credentials.find(
+    (await visit().get<ReplyOf<'keys'>>('api/keys?account=alice')).json.credentials.find(
       (key) => key.credentialId === credentialId,
     )!
   expect((await viewOf()).lastUsedAt).toBeUndefined()
@@ -142,6 +142,6 @@ it('a key in the console shows the minute of its last use and what was spent wit
   await expect.poll(async () => (await viewOf()).lastUsedAt).toBeDefined()
   const [call] = (await read('requestId=r-used')).calls
   expect((await viewOf()).lastUsedAt).toBe(Math.floor(call!.at / 60_000) * 60_000)
-  const spend = await bench.as(alice).get(`api/credentials/spend?ids=${credentialId},unused`)
+  const spend = await bench.as(alice).get(`api/keys/spend?ids=${credentialId},unused`)
   expect(spend.json).toEqual({ spend: [{ credentialId, cost: call!.charge!.cost }] })
 })

@@ -136,7 +136,7 @@ describe('console queries by users', () => {
       if (statement.isReport && account) await free.promise
       return all(statement)
     }
-    const path = 'api/spend?by=day'
+    const path = 'api/reports/spend?by=day'
     const users = Array.from({ length: 40 }, () => bench.as(alice).get(path))
     while (reports < 1) await turn()
     expect((await bench.as(operator).get(path)).status).toBe(200)
@@ -152,8 +152,7 @@ describe('keys created by console users', () => {
   it('are limited to 100 per account, even if hundreds are requested concurrently', async () => {
     const bench = await startBench()
     await bench.admin.openAccount('alice')
-    const issue = (account: string) =>
-      bench.as(alice).post('api/credentials/issue-key', { account, label: 'flood' })
+    const issue = (account: string) => bench.as(alice).post('api/keys/issue', { account, label: 'flood' })
     const answers = await Promise.all(Array.from({ length: 150 }, () => issue('alice')))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)
     const refused = answers.filter(({ status }) => status === 409)

@@ -2,12 +2,7 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
 import { createConsole } from '../../src/console/index.js'
-import type {
-  AppsReply,
-  CredentialsReply,
-  OwnAppsReply,
-  ReviewsReply,
-} from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { listenHttp, type MountedHost } from '../helpers/hosts.js'
@@ -115,7 +110,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
 
   it('of keys that is cut short by large rows continues at its cursor, with nothing lost or repeated', async () => {
     for (const shown of ['all', 'in-use']) {
-      const found = await pagesOf<CredentialsReply>(`api/credentials?account=alice&shown=${shown}`, alice)
+      const found = await pagesOf<ReplyOf<'keys'>>(`api/keys?account=alice&shown=${shown}`, alice)
       expect(found.flatMap(({ credentials }) => credentials.map(({ credentialId }) => credentialId))).toEqual(
         keys.toReversed(),
       )
@@ -125,11 +120,11 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
   it('of apps that is cut short by large rows continues at its cursor, with nothing lost or repeated', async () => {
     const all = [...numbered('app', APPS), ...numbered('large', LARGE_ROWS)]
     for (const viewer of [operator, alice]) {
-      const found = await pagesOf<AppsReply>('api/apps', viewer)
+      const found = await pagesOf<ReplyOf<'apps'>>('api/apps', viewer)
       expect(found.flatMap(({ apps }) => apps.map(({ id }) => id))).toEqual(all)
       expect(found.length).toBeGreaterThan(2)
     }
-    const own = await pagesOf<OwnAppsReply>('api/own-apps', alice)
+    const own = await pagesOf<ReplyOf<'apps/own'>>('api/apps/own', alice)
     expect(own.flatMap(({ ownApps }) => ownApps.map(({ id }) => id))).toEqual(numbered('large', LARGE_ROWS))
     expect(own.length).toBeGreaterThan(1)
   })
@@ -137,7 +132,9 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
   it('of a search has every app with the text in its name or id, even those beyond the first page', async () => {
     for (const viewer of [operator, alice]) {
       const idsOf = async (query: string) =>
-        (await pagesOf<AppsReply>(`api/apps?${query}`, viewer)).map(({ apps }) => apps.map(({ id }) => id))
+        (await pagesOf<ReplyOf<'apps'>>(`api/apps?${query}`, viewer)).map(({ apps }) =>
+          apps.map(({ id }) => id),
+        )
       expect(await idsOf('search=P-122')).toEqual([numbered('app', APPS).slice(220)])
       expect(await idsOf('search=app-122&limit=4')).toEqual([
         ['app-1220', 'app-1221', 'app-1222', 'app-1223'],
@@ -150,7 +147,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
   })
 
   it('of reviews is followed by further ones until each review was shown once', async () => {
-    const found = await pagesOf<ReviewsReply>('api/app-reviews')
+    const found = await pagesOf<ReplyOf<'apps/reviews'>>('api/apps/reviews')
     expect(found.map(({ reviews }) => reviews.length)).toEqual([50, 50, 20])
     expect(found.flatMap(({ reviews }) => reviews.map(({ app }) => app?.id))).toEqual(
       numbered('app', REVIEWS),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
 import { parseCredits } from '../../src/base/money.js'
-import type { CallsReply, CredentialsReply, SpendReply } from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 const CALLING_KEYS = 120
@@ -60,12 +60,12 @@ describe("the console's page of calls", () => {
       const route = { id: `idle-${number}`, model: `idle/${number}`, upstreamModel: 'x' }
       await bench.admin.putRoute({ ...route, provider: 'fake', adapter: 'fake' })
     }
-    for (const path of ['api/calls?limit=2', 'api/events?limit=2']) {
+    for (const path of ['api/entries?limit=2', 'api/events?limit=2']) {
       const { rows } = await costOf(() => bench.as(operator).get(path))
       // Entries, the one after the page, keys, one model, its route, and the calls if they are written by now.
       expect(rows).toBeLessThanOrEqual(9)
     }
-    const { json } = await bench.as(operator).get<CallsReply>('api/calls?limit=1')
+    const { json } = await bench.as(operator).get<ReplyOf<'entries'>>('api/entries?limit=1')
     expect(json.entries[0]!.charge!.currentPrices).toMatchObject({ of: 'model', priceVersion: 'v1' })
   })
 
@@ -74,7 +74,7 @@ describe("the console's page of calls", () => {
     const holdsOf = async (query: object, viewer = operator) => {
       const { json } = await bench
         .as(viewer)
-        .get<CallsReply>(`api/calls?${new URLSearchParams({ ...query })}`)
+        .get<ReplyOf<'entries'>>(`api/entries?${new URLSearchParams({ ...query })}`)
       return json.entries.map(({ facts, amount }) => [facts?.credentialId, amount !== undefined])
     }
     expect(await holdsOf({ key })).toEqual([[key, false]])
@@ -94,7 +94,7 @@ describe("the console's page of calls", () => {
 
 describe("the console's spend by key", () => {
   it('comes in pages of fifty, each with the sums of all pages', async () => {
-    const found = await pages<SpendReply>('api/spend', { by: 'key', account: 'carol' })
+    const found = await pages<ReplyOf<'reports/spend'>>('api/reports/spend', { by: 'key', account: 'carol' })
     expect(found.map(({ rows }) => rows.length)).toEqual([50, 50, 20])
     const rows = found.flatMap((page) => page.rows)
     expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(calling))
@@ -108,20 +108,22 @@ describe("the console's spend by key", () => {
   })
 
   it('reads the rows of one page and one row of sums', async () => {
-    const ask = () => bench.as(operator).get('api/spend?by=key&account=carol&after=50')
+    const ask = () => bench.as(operator).get('api/reports/spend?by=key&account=carol&after=50')
     // And the labels of the keys on it.
     expect(await costOf(ask)).toEqual({ statements: 2, rows: 51 + 50 })
-    const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=key&account=carol&after=500')
+    const { json } = await bench
+      .as(operator)
+      .get<ReplyOf<'reports/spend'>>('api/reports/spend?by=key&account=carol&after=500')
     expect(json).toMatchObject({ rows: [], rowCount: CALLING_KEYS, total: { calls: CALLING_KEYS } })
   })
 
   it('is complete in the CSV file', async () => {
-    const { text } = await bench.as(operator).get('api/spend.csv?by=key&account=carol')
+    const { text } = await bench.as(operator).get('api/reports/spend.csv?by=key&account=carol')
     expect(text.trimEnd().split('\n')).toHaveLength(CALLING_KEYS + 1)
   })
 
   it.each(['-1', 'x', '1.5'])('refuses to continue after %s', async (after) => {
-    const { status, json } = await bench.as(operator).get(`api/spend?by=key&after=${after}`)
+    const { status, json } = await bench.as(operator).get(`api/reports/spend?by=key&after=${after}`)
     expect([status, JSON.stringify(json)]).toEqual([400, expect.stringContaining('next of an earlier page')])
   })
 })
@@ -132,7 +134,7 @@ describe("the console's list of keys", () => {
     for (let number = 0; number < IDLE_KEYS; number++) {
       made.push((await bench.admin.issueKey({ account: 'alice' })).credentialId)
     }
-    const found = await pages<CredentialsReply>('api/credentials', {}, alice)
+    const found = await pages<ReplyOf<'keys'>>('api/keys', {}, alice)
     const credentials = found.flatMap((page) => page.credentials)
     expect(found[0]!.credentials).toHaveLength(50)
     expect(credentials.slice(0, IDLE_KEYS).map(({ credentialId }) => credentialId)).toEqual(
@@ -150,10 +152,10 @@ describe("the console's list of keys", () => {
     await issue('kept')
     await bench.admin.revoke(await issue('revoked'))
     await issue('expired', 1_000)
-    const own = await bench.as(operator).post('api/credentials/playground', { account: 'dave' })
+    const own = await bench.as(operator).post('api/keys/playground', { account: 'dave' })
     expect(own.status).toBe(200)
     const labels = async (shown: string) => {
-      const found = await pages<CredentialsReply>('api/credentials', { account: 'dave', shown })
+      const found = await pages<ReplyOf<'keys'>>('api/keys', { account: 'dave', shown })
       return found.flatMap(({ credentials }) => credentials.map(({ label }) => label))
     }
     expect(await labels('in-use')).toEqual(['kept'])
@@ -164,25 +166,25 @@ describe("the console's list of keys", () => {
   it('recognises playground keys if its clock is ahead of the database', async () => {
     aheadMs = 30_000
     await bench.admin.grant({ account: 'frank', amount: '1' })
-    const made = await bench.as(operator).post('api/credentials/playground', { account: 'frank' })
+    const made = await bench.as(operator).post('api/keys/playground', { account: 'frank' })
     aheadMs = 0
     expect(made.status).toBe(200)
-    const [page] = await pages<CredentialsReply>('api/credentials', { account: 'frank', shown: 'playground' })
+    const [page] = await pages<ReplyOf<'keys'>>('api/keys', { account: 'frank', shown: 'playground' })
     expect(page!.credentials).toHaveLength(1)
   })
 
   it('is found after any number of keys that are not shown', async () => {
     const wanted = await bench.admin.issueKey({ account: 'erin', label: 'wanted' })
     for (let number = 0; number < 600; number++) {
-      await bench.as(operator).post('api/credentials/playground', { account: 'alice' })
+      await bench.as(operator).post('api/keys/playground', { account: 'alice' })
     }
-    const [first] = await pages<CredentialsReply>('api/credentials', { shown: 'in-use' })
+    const [first] = await pages<ReplyOf<'keys'>>('api/keys', { shown: 'in-use' })
     expect(first!.credentials[0]?.credentialId).toBe(wanted.credentialId)
   }, 60_000)
 
   it('does not search older keys for playground keys, which expire after an hour', async () => {
     for (let number = 0; number < 510; number++) await bench.admin.issueKey({ account: 'zoe' })
-    const ask = () => pages('api/credentials', { shown: 'playground', account: 'zoe' })
+    const ask = () => pages('api/keys', { shown: 'playground', account: 'zoe' })
     // 500 rows, 10, and none: only an empty page is the last.
     expect((await costOf(ask)).statements).toBe(3)
     aheadMs = 7_200_000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatCredits, parseCredits } from '../../src/base/money.js'
-import type { SpendReply, StatementReply } from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { alice, type Bench, furnish, operator, startBench } from './console-bench.js'
 
 /** A generator with a seed (mulberry32). */
@@ -66,7 +66,9 @@ describe("the console's spend report", () => {
   it.each(['day', 'model', 'app', 'key', 'provider'])('by %s adds up to the postings', async (by) => {
     for (const filter of filters) {
       const query = new URLSearchParams({ by, ...filter })
-      const { status, json } = await bench.as(operator).get<SpendReply>(`api/spend?${query}`)
+      const { status, json } = await bench
+        .as(operator)
+        .get<ReplyOf<'reports/spend'>>(`api/reports/spend?${query}`)
       expect(status).toBe(200)
       const { rows, total, books } = json
       const sum = (name: 'cost' | 'base' | 'markup') =>
@@ -83,17 +85,19 @@ describe("the console's spend report", () => {
 
   it('of every account equals the costs reported to its clients', async () => {
     for (const [account, cost] of reported) {
-      const { json } = await bench.as(operator).get<SpendReply>(`api/spend?by=day&account=${account}`)
+      const { json } = await bench
+        .as(operator)
+        .get<ReplyOf<'reports/spend'>>(`api/reports/spend?by=day&account=${account}`)
       expect(json.total.cost).toBe(formatCredits(cost))
     }
-    const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=day')
+    const { json } = await bench.as(operator).get<ReplyOf<'reports/spend'>>('api/reports/spend?by=day')
     expect(json.total.calls).toBe(CALLS)
     expect(json.total.cost).toBe(formatCredits([...reported.values()].reduce((all, cost) => all + cost, 0n)))
   })
 
   it('reports the sum that payers kept because they earn it themselves', async () => {
     const of = async (filter: string) =>
-      (await bench.as(operator).get<SpendReply>(`api/spend?by=day&${filter}`)).json
+      (await bench.as(operator).get<ReplyOf<'reports/spend'>>(`api/reports/spend?by=day&${filter}`)).json
     // The platform pays itself: nothing is debited for its own key, nor for an app that earns the markup for it.
     const house = await of('account=platform&appId=house')
     expect(house.books).toMatchObject({ debited: '0', kept: house.total.cost, isEqual: true })
@@ -108,7 +112,7 @@ describe("the console's spend report", () => {
   })
 
   it('shows the names of keys and apps', async () => {
-    const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=app')
+    const { json } = await bench.as(operator).get<ReplyOf<'reports/spend'>>('api/reports/spend?by=app')
     const { rows } = json
     expect(rows.find(({ key }) => key === 'notes')).toMatchObject({ name: 'Notes' })
     expect(rows.some((row) => !('key' in row))).toBe(true)
@@ -120,7 +124,8 @@ describe("the console's spend report", () => {
       const { alice: token } = await furnish(changed)
       await changed.call(token)
       const isEqual = async () =>
-        (await changed.as(operator).get<SpendReply>('api/spend?by=day')).json.books.isEqual
+        (await changed.as(operator).get<ReplyOf<'reports/spend'>>('api/reports/spend?by=day')).json.books
+          .isEqual
       expect(await isEqual()).toBe(true)
       const run = (text: string) => changed.stores.database.all({ text })
       await run("update {postings} set amount = amount - 1 where account = 'alice' and amount < 0")
@@ -142,7 +147,9 @@ describe("the console's statement", () => {
   it.each(['alice', 'bob', 'dev', 'platform'])(
     'of %s explains its balance to the last digit',
     async (account) => {
-      const { json } = await bench.as(operator).get<StatementReply>(`api/statement?account=${account}`)
+      const { json } = await bench
+        .as(operator)
+        .get<ReplyOf<'reports/statement'>>(`api/reports/statement?account=${account}`)
       const balance = await bench.admin.balance(account)
       expect(json).toMatchObject({
         account,
@@ -165,7 +172,11 @@ describe("the console's statement", () => {
     let posted = 0n
     for (const account of ['alice', 'bob', 'dev', 'platform']) {
       posted += parse(
-        (await bench.as(operator).get<StatementReply>(`api/statement?account=${account}`)).json.posted,
+        (
+          await bench
+            .as(operator)
+            .get<ReplyOf<'reports/statement'>>(`api/reports/statement?account=${account}`)
+        ).json.posted,
       )
     }
     expect(formatCredits(posted)).toBe('399.499999999')
@@ -178,7 +189,7 @@ describe("the console's statement", () => {
       await changed.stores.database.all({
         text: "update {accounts} set posted = posted + 1 where id = 'alice'",
       })
-      const { json } = await changed.as(alice).get<StatementReply>('api/statement')
+      const { json } = await changed.as(alice).get<ReplyOf<'reports/statement'>>('api/reports/statement')
       expect(json).toMatchObject({ sum: '100', posted: '100.000000001', isEqual: false })
     } finally {
       await changed.close()
@@ -188,7 +199,7 @@ describe("the console's statement", () => {
 
 describe("the console's books", () => {
   it('are correct after calls', async () => {
-    const { json } = await bench.as(operator).post('api/books/verify')
+    const { json } = await bench.as(operator).post('api/maintenance/verify')
     expect(json).toEqual({ isSound: true, discrepancies: [] })
   })
 
@@ -199,7 +210,7 @@ describe("the console's books", () => {
       await changed.stores.database.all({
         text: "update {accounts} set posted = posted + 1 where id = 'alice'",
       })
-      const { json } = await changed.as(operator).post('api/books/verify')
+      const { json } = await changed.as(operator).post('api/maintenance/verify')
       expect(json).toEqual({
         isSound: false,
         discrepancies: [
@@ -220,7 +231,7 @@ describe("the console's books", () => {
 
 describe("the console's CSV file of calls", () => {
   it('has every entry, page after page, and its charges add up to the total', async () => {
-    const { text } = await bench.as(operator).get('api/calls.csv')
+    const { text } = await bench.as(operator).get('api/entries.csv')
     const lines = text.trimEnd().split('\r\n')
     const names = lines[0]!.split(',')
     const rows = lines
@@ -228,7 +239,7 @@ describe("the console's CSV file of calls", () => {
       .map((line) => Object.fromEntries(line.split(',').map((cell, at) => [names[at], cell])))
     expect(rows).toHaveLength(CALLS + 6)
     const cost = rows.reduce((sum, row) => sum + (row.cost ? parseCredits(row.cost) : 0n), 0n)
-    const { json } = await bench.as(operator).get<SpendReply>('api/spend?by=day')
+    const { json } = await bench.as(operator).get<ReplyOf<'reports/spend'>>('api/reports/spend?by=day')
     expect(formatCredits(cost)).toBe(json.total.cost)
   })
 })

@@ -3,7 +3,7 @@ import http from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/console/endpoints/index.js'
 import { createConsole } from '../../src/console/index.js'
-import type { AccountsReply, CallsReply } from '../../src/console/protocol/index.js'
+import type { ReplyOf } from '../../src/console/protocol.js'
 import { type Bench, furnish, operator, startBench, visitor } from './console-bench.js'
 
 let bench: Bench
@@ -266,7 +266,7 @@ describe('invalid input to the console', () => {
     ['an account of control characters', 'accounts/open', { account: 'a\u0000b' }, 400, 'account', /control/],
     ...[0x202a, 0x202e, 0x2066, 0x2069].map((code): [string, string, object, number, string, RegExp] => [
       `a label that turns the direction of writing by U+${code.toString(16)}`,
-      'credentials/issue-key',
+      'keys/issue',
       { account: 'alice', label: `laptop${String.fromCodePoint(code)}yek` },
       400,
       'label',
@@ -314,7 +314,7 @@ describe('invalid input to the console', () => {
     ],
     [
       'a key for an account that does not exist',
-      'credentials/issue-key',
+      'keys/issue',
       { account: 'none' },
       404,
       'account',
@@ -322,7 +322,7 @@ describe('invalid input to the console', () => {
     ],
     [
       'a key that expired before the epoch',
-      'credentials/issue-key',
+      'keys/issue',
       { account: 'alice', expiresAt: -1 },
       400,
       'expiresAt',
@@ -330,7 +330,7 @@ describe('invalid input to the console', () => {
     ],
     [
       'a token without an app',
-      'credentials/issue-token',
+      'keys/issue-token',
       { account: 'alice', appId: 'none' },
       404,
       'appId',
@@ -338,7 +338,7 @@ describe('invalid input to the console', () => {
     ],
     [
       'a credential that does not exist',
-      'credentials/reissue',
+      'keys/reissue',
       { credentialId: 'none' },
       404,
       'credentialId',
@@ -346,7 +346,7 @@ describe('invalid input to the console', () => {
     ],
     [
       'a credential that does not exist',
-      'credentials/revoke',
+      'keys/revoke',
       { credentialId: 'none' },
       404,
       'credentialId',
@@ -431,23 +431,23 @@ describe('invalid input to the console', () => {
   )
 
   it.each<[string, string, string]>([
-    ['spend', 'by', 'by is missing; it must be "day"'],
-    ['spend?by=hour', 'by', 'by must be "day", "model"'],
-    ['spend?by=day&from=yesterday', 'from', 'milliseconds'],
-    ['spend?by=day&by=model', 'by', 'twice'],
-    ['spend?by=day&account=', 'account', 'account must be'],
-    ['spend?by=day&from=5&to=5', 'from', 'from must be before to'],
-    ['statement', 'account', 'account is missing: name one'],
-    ['calls?limit=0', 'limit', 'from 1 to 200'],
+    ['reports/spend', 'by', 'by is missing; it must be "day"'],
+    ['reports/spend?by=hour', 'by', 'by must be "day", "model"'],
+    ['reports/spend?by=day&from=yesterday', 'from', 'milliseconds'],
+    ['reports/spend?by=day&by=model', 'by', 'twice'],
+    ['reports/spend?by=day&account=', 'account', 'account must be'],
+    ['reports/spend?by=day&from=5&to=5', 'from', 'from must be before to'],
+    ['reports/statement', 'account', 'account is missing: name one'],
+    ['entries?limit=0', 'limit', 'from 1 to 200'],
+    ['entries?limit=201', 'limit', 'from 1 to 200'],
+    ['entries?after=x', 'after', '`next` of an earlier page'],
+    ['entries?to=-5', 'to', 'milliseconds'],
+    ['entries?sessionId=a%00b', 'sessionId', 'sessionId must be text without control characters'],
+    ['entries.csv?sessionId=%00', 'sessionId', 'sessionId must be text without control characters'],
     ['calls?limit=201', 'limit', 'from 1 to 200'],
     ['calls?after=x', 'after', '`next` of an earlier page'],
-    ['calls?to=-5', 'to', 'milliseconds'],
-    ['calls?sessionId=a%00b', 'sessionId', 'sessionId must be text without control characters'],
-    ['calls.csv?sessionId=%00', 'sessionId', 'sessionId must be text without control characters'],
-    ['kept-calls?limit=201', 'limit', 'from 1 to 200'],
-    ['kept-calls?after=x', 'after', '`next` of an earlier page'],
-    ['kept-calls?status=teapot', 'status', 'status must be an HTTP status, such as 502'],
-    ['kept-calls?problems=maybe', 'problems', 'problems must be "true" or "false"'],
+    ['calls?status=teapot', 'status', 'status must be an HTTP status, such as 502'],
+    ['calls?problems=maybe', 'problems', 'problems must be "true" or "false"'],
     ['events?problems=maybe', 'problems', 'problems must be "true" or "false"'],
   ])('is answered with the problem and its field: GET %s', async (path, field, part) => {
     const { status, json } = await bench.as(operator).get(`api/${path}`)
@@ -518,7 +518,7 @@ describe('a paged list of the console', () => {
     let next: string | undefined
     do {
       const query = new URLSearchParams({ limit: '5', ...(next === undefined ? {} : { after: next }) })
-      const { json } = await bench.as(operator).get<AccountsReply>(`api/accounts?${query}`)
+      const { json } = await bench.as(operator).get<ReplyOf<'accounts'>>(`api/accounts?${query}`)
       expect(json.accounts.length).toBeLessThanOrEqual(5)
       seen.push(...json.accounts.map(({ id }) => id))
       next = json.next
@@ -544,7 +544,7 @@ describe('a paged list of the console', () => {
           limit: '3',
           ...(next === undefined ? {} : { after: next }),
         } as never)
-        const { json } = await bench.as(operator).get<CallsReply>(`api/calls?${query}`)
+        const { json } = await bench.as(operator).get<ReplyOf<'entries'>>(`api/entries?${query}`)
         seen.push(...json.entries.map(({ id }) => id))
         next = json.next
       } while (next !== undefined)

@@ -11,10 +11,10 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
  */
 export async function buildConsole(): Promise<void> {
   const built = changedAt(join(root, 'dist/console/index.html'))
-  const folder = join(root, 'src/console/ui')
+  const folder = join(root, 'src/console')
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   if (sources.every((name) => changedAt(join(folder, name)) <= built)) return
-  await build({ configFile: join(folder, 'vite.config.ts') })
+  await build({ configFile: join(folder, 'ui/vite.config.ts') })
 }
 
 function changedAt(file: string): number {

@@ -1,99 +1,76 @@
 import { z } from 'zod'
 import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
-import { formatCredits } from '../../base/money.js'
 import { nameSchema } from '../../rules/schemas.js'
-import type { AccountReply, AccountsReply, AccountView, PostedReply, VerifyReply } from '../protocol/index.js'
-import { type Endpoint, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
+import { type Context, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
 import { limitsOf } from '../serving/limits.js'
-import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
+import { accountOf, noAccount } from '../serving/viewer.js'
 import { accountView, entryView, present } from '../serving/views.js'
 
 const accountBody = z.strictObject({ account: nameSchema })
 /** `grant` and `correct` check the members themselves. */
 const grantBody = z.custom<GrantRequest>(() => true)
 
-export const accountEndpoints: readonly Endpoint[] = [
+export const accountEndpoints = [
   get(
     'accounts',
     'both',
+    'accounts',
     z.strictObject({
+      /** Only the account with exactly this id. */
       account: nameSchema.optional(),
       after: nameSchema.optional(),
       limit: limitSchema(200, 50),
     }),
-    async ({ account: asked, after, limit: most }, { viewer }, { admin }): Promise<AccountsReply> => {
+    async ({ account: asked, after, limit }, { viewer, admin }) => {
       const account = accountOf(viewer, asked)
-      if (account !== undefined) {
-        const one = await admin.findAccount(account)
-        if (one === undefined) return { accounts: [], limits: [] }
-        return { accounts: [accountView(one)], limits: await limitsOf(admin, 'account', [account]) }
-      }
-      const rows = await admin.listAccounts({
-        limit: most + 1,
-        ...(after === undefined ? {} : { after }),
-      })
-      const accounts = rows.slice(0, most).map(accountView)
+      const rows =
+        account === undefined
+          ? await admin.listAccounts(present({ limit: limit + 1, after }))
+          : [(await admin.findAccount(account)) ?? []].flat()
+      const accounts = rows.slice(0, limit).map(accountView)
       const ids = accounts.map(({ id }) => id)
       const limits = await limitsOf(admin, 'account', ids)
-      return { accounts, limits, ...(rows.length > most ? { next: accounts.at(-1)!.id } : {}) }
+      return { accounts, limits, next: rows.length > limit ? ids.at(-1) : undefined }
     },
   ),
 
-  post('accounts/open', 'operator', accountBody, async ({ account }, _, { admin }) => {
+  post('accounts/open', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
     await admin.openAccount(account)
     return reply(admin, account)
   }),
-  post('accounts/grant', 'operator', grantBody, async (grant, { viewer }, { admin }) =>
-    posted(await admin.grant(grant), viewer, admin),
+  post('accounts/grant', 'operator', 'entry', grantBody, async (grant, context) =>
+    posted(await context.admin.grant(grant), context),
   ),
-  post('accounts/correct', 'operator', grantBody, async (correction, { viewer }, { admin }) =>
-    posted(await admin.correct(correction), viewer, admin),
+  post('accounts/correct', 'operator', 'entry', grantBody, async (correction, context) =>
+    posted(await context.admin.correct(correction), context),
   ),
-  post('accounts/suspend', 'operator', accountBody, async ({ account }, _, { admin }) => {
-    if (!(await admin.suspendAccount(account))) throw noAccount(account)
+  post('accounts/suspend', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
+    await admin.suspendAccount(account)
     return reply(admin, account)
   }),
-  post('accounts/resume', 'operator', accountBody, async ({ account }, _, { admin }) => {
-    if (!(await admin.resumeAccount(account))) throw noAccount(account)
+  post('accounts/resume', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
+    await admin.resumeAccount(account)
     return reply(admin, account)
   }),
 
-  post('books/verify', 'operator', emptySchema, async (_body, _request, { admin }): Promise<VerifyReply> => {
+  post('maintenance/verify', 'operator', 'isSound', emptySchema, async (_, { admin }) => {
     const discrepancies = await admin.verify()
-    return {
-      isSound: discrepancies.length === 0,
-      discrepancies: discrepancies.map(({ what, id, found, expected, message }) => ({
-        what,
-        id,
-        found: formatCredits(found),
-        expected: formatCredits(expected),
-        message,
-      })),
-    }
+    return { isSound: discrepancies.length === 0, discrepancies }
   }),
 ]
 
-async function reply(admin: Admin, account: string): Promise<AccountReply> {
-  return { account: await viewOf(admin, account) }
-}
-
-/** Replies to a posting with its entry and the account that it was made to. */
-export async function posted(
-  posting: PostedEntry,
-  viewer: ConsoleViewer,
-  admin: Admin,
-): Promise<PostedReply> {
-  const { isRepeat, ...entry } = posting
-  const { account } = entry.facts ?? entry.postings[0]!
-  return present({
-    entry: entryView(entry, viewer, account, undefined),
-    account: await viewOf(admin, account),
-    isRepeat,
-  })
-}
-
-async function viewOf(admin: Admin, account: string): Promise<AccountView> {
+async function reply(admin: Admin, account: string) {
   const row = await admin.findAccount(account)
   if (row === undefined) throw noAccount(account)
-  return accountView(row)
+  return { account: accountView(row) }
+}
+
+/**
+ * Replies to a posting with its entry and the account that it was made to: the one that the grant or the correction names,
+ * or the payer of the refunded charge. `isRepeat` if the reference had been posted before: `entry` is that earlier entry,
+ * and nothing was posted now.
+ */
+export async function posted({ isRepeat, ...entry }: PostedEntry, { viewer, admin }: Context) {
+  const { account } = entry.facts ?? entry.postings[0]!
+  return { entry: entryView(entry, viewer, account, undefined), ...(await reply(admin, account)), isRepeat }
 }

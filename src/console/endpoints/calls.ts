@@ -1,176 +1,145 @@
 import { z } from 'zod'
-import type { Admin } from '../../admin/index.js'
-import { MEDIA_UNITS } from '../../base/units.js'
-import type { Entry } from '../../contracts/index.js'
-import { isPlainText } from '../../protocol/text.js'
+import type { CallQuery, KeptCall } from '../../contracts/index.js'
+import { matchesCall, ownerOfCall } from '../../rules/kept-calls.js'
 import { nameSchema } from '../../rules/schemas.js'
-import type { CallsReply, EntryView } from '../protocol/index.js'
 import { type Column, csvPages } from '../serving/csv.js'
-import { type Endpoint, get, limitSchema, post, type Services, timeTextSchema } from '../serving/endpoint.js'
+import { type Context, get } from '../serving/endpoint.js'
 import type { EventLog } from '../serving/event-log.js'
-import { NO_REFERENCES, readReferences } from '../serving/references.js'
+import { NO_REFERENCES, type References, readReferences } from '../serving/references.js'
 import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
-import { type CallEnd, entryView, present } from '../serving/views.js'
-import { posted } from './accounts.js'
+import { callParts, explanationView, present } from '../serving/views.js'
+import { callFilters, pageFilters } from './entries.js'
 
-const filters = {
-  account: nameSchema.optional(),
-  appId: nameSchema.optional(),
-  model: nameSchema.optional(),
-  key: nameSchema.optional(),
-  requestId: nameSchema.optional(),
-  sessionId: z.string().max(8_192).refine(isPlainText, 'must be text without control characters').optional(),
-  from: timeTextSchema.optional(),
-  to: timeTextSchema.optional(),
-}
-const filterSchema = z.strictObject(filters)
-/** `refund` checks the other members itself. */
-const refundBody = z.strictObject({
-  entryId: nameSchema,
-  amount: z.string().optional(),
-  reference: z.string().optional(),
-  memo: z.string().optional(),
+const filterSchema = z.strictObject({
+  ...callFilters,
+  status: z
+    .string()
+    .regex(/^[1-9]\d\d$/, 'must be an HTTP status, such as 502')
+    .transform(Number)
+    .optional(),
+  /** `completed`, `client-left` or an error code. */
+  outcome: nameSchema.optional(),
+  /** Only calls that did not complete, or that completed without a charge. */
+  problems: z.enum(['true', 'false']).optional(),
 })
 type Filters = z.infer<typeof filterSchema>
 
 const CSV_PAGE = 1_000
 
-const columns: readonly Column<EntryView>[] = [
-  { name: 'time', of: (entry) => new Date(entry.at).toISOString() },
-  { name: 'entry', of: (entry) => entry.id },
-  { name: 'kind', of: (entry) => entry.kind },
-  { name: 'amount', kind: 'number', of: amountOf },
-  { name: 'account', of: (entry) => entry.facts?.account ?? entry.postings[0]?.account },
-  { name: 'model', of: (entry) => entry.facts?.model ?? entry.earnedFrom?.model },
-  { name: 'app', of: (entry) => entry.facts?.appId ?? entry.earnedFrom?.appId },
-  { name: 'provider', of: (entry) => entry.facts?.provider },
-  { name: 'route', of: (entry) => entry.facts?.routeId },
-  { name: 'credential', of: (entry) => entry.facts?.credentialId },
-  { name: 'session', of: (entry) => entry.facts?.sessionId },
-  { name: 'user', of: (entry) => entry.facts?.user },
-  { name: 'request', of: (entry) => entry.facts?.requestId },
-  { name: 'completion', of: (entry) => entry.facts?.completionId },
-  { name: 'cost', kind: 'number', of: (entry) => entry.charge?.cost },
-  { name: 'base', kind: 'number', of: (entry) => entry.charge?.base },
-  { name: 'markup', kind: 'number', of: (entry) => entry.charge?.markup },
-  { name: 'basis', of: (entry) => entry.charge?.basis },
-  { name: 'own_key', of: (entry) => (entry.charge === undefined ? undefined : String(entry.charge.byok)) },
-  { name: 'price_version', of: (entry) => entry.charge?.priceVersion },
-  { name: 'prompt_tokens', kind: 'number', of: (entry) => entry.charge?.usage.prompt },
-  { name: 'cached_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cached },
-  { name: 'cache_write_tokens', kind: 'number', of: (entry) => entry.charge?.usage.cacheWrite },
-  { name: 'completion_tokens', kind: 'number', of: (entry) => entry.charge?.usage.completion },
-  { name: 'reasoning_tokens', kind: 'number', of: (entry) => entry.charge?.usage.reasoning },
-  ...MEDIA_UNITS.map(({ name, column }) => ({
-    name: `${column}_tokens`,
-    kind: 'number' as const,
-    of: (entry: EntryView) => entry.charge?.usage[name],
-  })),
-  { name: 'refund_of', of: (entry) => entry.refund?.of },
-  { name: 'refunded', kind: 'number', of: (entry) => entry.refund?.amount },
-  { name: 'memo', of: (entry) => entry.memo },
-  { name: 'ended', of: endOf },
+const columns: readonly Column<ReturnType<typeof callView>>[] = [
+  { name: 'time', of: ({ at }) => new Date(at).toISOString() },
+  { name: 'operation', of: ({ operation }) => operation },
+  { name: 'status', kind: 'number', of: ({ explanation }) => explanation.status },
+  { name: 'outcome', of: ({ explanation }) => explanation.outcome },
+  { name: 'field', of: ({ field }) => field },
+  { name: 'model', of: ({ askedModel, facts }) => facts?.model ?? askedModel },
+  { name: 'account', of: ({ account }) => account },
+  { name: 'credential', of: (call) => (call.facts ?? call.caller)?.credentialId },
+  { name: 'app', of: (call) => (call.facts ?? call.caller)?.appId },
+  { name: 'provider', of: ({ facts }) => facts?.provider },
+  { name: 'route', of: ({ facts }) => facts?.routeId },
+  { name: 'chosen_by', of: ({ explanation }) => explanation.routing?.chosenBy },
+  { name: 'attempts', of: ({ explanation }) => explanation.routing?.attempts.map(attemptText).join('; ') },
+  { name: 'duration_ms', kind: 'number', of: ({ explanation }) => Math.round(explanation.durationMs) },
+  { name: 'first_token_ms', kind: 'number', of: ({ explanation }) => roundedMs(explanation.firstTokenMs) },
+  { name: 'finish', of: ({ explanation }) => explanation.finishReason },
+  { name: 'prompt_tokens', kind: 'number', of: ({ charge }) => charge?.usage.prompt },
+  { name: 'completion_tokens', kind: 'number', of: ({ charge }) => charge?.usage.completion },
+  { name: 'cost', kind: 'number', of: ({ charge }) => charge?.cost },
+  { name: 'request', of: ({ requestId }) => requestId },
+  { name: 'completion', of: ({ facts }) => facts?.completionId },
 ]
 
-/** The amount of the queried account. A grant or a correction has only one, whichever account was queried. */
-function amountOf({ kind, amount, postings }: EntryView): string | undefined {
-  return amount ?? (kind === 'charge' || kind === 'refund' ? undefined : postings[0]?.amount)
+function attemptText({ routeId, outcome, why }: { routeId: string; outcome: string; why?: string }): string {
+  return `${routeId}: ${why === undefined ? outcome : `${outcome}, ${why}`}`
 }
 
-/** Shows the same as the page. The outcome of a call is known only while the call is kept or remembered. */
-function endOf({ kind, explanation }: EntryView): string | undefined {
-  if (explanation !== undefined) return explanation.outcome
-  return kind === 'charge' ? 'posted' : undefined
+function roundedMs(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Math.round(ms)
 }
 
-export const callEndpoints: readonly Endpoint[] = [
+export const callEndpoints = [
   get(
     'calls',
     'both',
-    z.strictObject({ ...filters, after: z.string().max(64).optional(), limit: limitSchema(200, 50) }),
-    async ({ after, limit: most, ...query }, { viewer }, services): Promise<CallsReply> => {
-      const page = { limit: most, ...(after === undefined ? {} : { after }) }
-      return readPage(query, page, viewer, services, true)
-    },
+    'calls',
+    filterSchema.extend(pageFilters),
+    async ({ after, limit, ...query }, context) => listCalls(query, present({ limit, after }), context, true),
   ),
-
-  post(
-    'calls/refund',
-    'operator',
-    refundBody,
-    async ({ entryId, amount, ...options }, { viewer }, { admin }) =>
-      posted(await admin.refund(entryId, amount, present(options)), viewer, admin),
-  ),
-
-  get('calls.csv', 'both', filterSchema, async (query, { viewer }, services) => {
+  get('calls.csv', 'both', 'csv', filterSchema, async (query, context) => {
     const lines = csvPages(columns, async (after) => {
-      const page = present({ limit: CSV_PAGE, after })
-      const { entries, next } = await readPage(query, page, viewer, services, false)
-      return { rows: entries, next }
+      const { calls: rows, next } = await listCalls(
+        query,
+        present({ limit: CSV_PAGE, after }),
+        context,
+        false,
+      )
+      return { rows, next }
     })
     return { csv: { fileName: 'calls.csv', lines } }
   }),
 ]
 
-async function readPage(
-  filter: Filters,
+/**
+ * How calls ended, newest first: those that the database keeps, of all processes. The first page also contains the calls
+ * that only this process remembers, and may then be longer than its limit.
+ */
+async function listCalls(
+  { key, problems, account, ...others }: Filters,
   page: { readonly limit: number; readonly after?: string },
-  viewer: ConsoleViewer,
-  { admin, log }: Services,
+  { viewer, admin, log }: Context,
   withReferences: boolean,
-): Promise<CallsReply> {
-  const account = accountOf(viewer, filter.account)
-  const { key: credentialId, ...others } = filter
-  const query = present({
+) {
+  const query: CallQuery = present({
     ...others,
-    credentialId,
-    ...page,
-    account: account ?? (await ownerOf(credentialId, admin)),
-    payer: viewer.kind === 'user' && isOfPayer(filter) ? account : undefined,
+    account: accountOf(viewer, account),
+    credentialId: key,
+    problems: problems === 'true' ? true : undefined,
   })
-  const { entries, next } = await admin.entries(query)
-  const isOpen = (payer: string): boolean => viewer.kind === 'operator' || payer === viewer.account
-  const open = entries.map(({ facts }) => (facts !== undefined && isOpen(facts.account) ? facts : undefined))
-  const references = withReferences ? await readReferences(admin, open) : NO_REFERENCES
-  const ends = await endsOf(entries, log, admin)
-  return {
-    entries: entries.map((entry) =>
-      entryView(
-        entry,
-        viewer,
-        account,
-        entry.holdId === undefined ? undefined : ends.get(entry.holdId),
-        references,
-      ),
-    ),
-    ...(next === undefined ? {} : { next }),
-  }
+  const { calls: kept, next } = await admin.listCalls({ ...query, ...page })
+  const oldest = next === undefined ? 0 : (kept.at(-1)?.at ?? 0)
+  const calls =
+    page.after === undefined
+      ? [...remembered(query, kept, oldest, log), ...kept].sort((one, other) => other.at - one.at)
+      : kept
+  const references = withReferences ? await readReferences(admin, calls.map(ownerOfCall)) : NO_REFERENCES
+  return { calls: calls.map((call) => callView(call, viewer, references)), next }
 }
 
-/** Returns how the calls of these entries ended, by their holds: as this process remembers, otherwise as the database keeps. */
-async function endsOf(
-  entries: readonly Entry[],
+/**
+ * Returns the calls that this process remembers and the page does not contain: they are not written yet, or the host has
+ * not given the stores' `calls` to its router.
+ */
+function remembered(
+  query: CallQuery,
+  kept: readonly KeptCall[],
+  oldest: number,
   log: EventLog,
-  admin: Admin,
-): Promise<ReadonlyMap<string, CallEnd>> {
-  const ends = new Map<string, CallEnd>(log.endsByHold())
-  const ids = entries.flatMap(({ facts, holdId }) =>
-    holdId === undefined || ends.has(holdId) ? [] : (facts?.completionId ?? []),
-  )
-  if (ids.length === 0) return ends
-  const { calls } = await admin.listCalls({ ids, limit: ids.length })
-  for (const call of calls) if (call.holdId !== undefined) ends.set(call.holdId, call)
-  return ends
+): readonly KeptCall[] {
+  const known = new Set(kept.map(keyOf))
+  return log.newestFirst().flatMap(({ event, number }) => {
+    if (event.type !== 'request-end' || event.at < oldest) return []
+    const call = { ...event, at: Math.ceil(event.at), id: `remembered-${number}` }
+    return known.has(keyOf(call)) || !matchesCall(call, query) ? [] : [call]
+  })
 }
 
-/** Only the payer may know its sessions, keys and requests. These filters would reveal them to an account that earned from the call. */
-function isOfPayer({ sessionId, key, requestId }: Filters): boolean {
-  return sessionId !== undefined || key !== undefined || requestId !== undefined
+/** Clients may choose request ids, and use one for several calls. */
+function keyOf({ at, operation, requestId }: Pick<KeptCall, 'at' | 'operation' | 'requestId'>): string {
+  return JSON.stringify([requestId, operation, at])
 }
 
-/** Returns the account that pays with this key: entries are indexed by account, but not by key. */
-async function ownerOf(credentialId: string | undefined, admin: Admin): Promise<string | undefined> {
-  if (credentialId === undefined) return undefined
-  const [owner] = await admin.listCredentials({ credentialId })
-  return owner?.account
+function callView(call: KeptCall, viewer: ConsoleViewer, references: References) {
+  return {
+    /** Unique in a reply. */
+    key: call.id,
+    at: call.at,
+    requestId: call.requestId,
+    operation: call.operation,
+    account: ownerOfCall(call)?.account,
+    ...callParts(call, references),
+    askedModel: call.askedModel,
+    field: call.field,
+    explanation: explanationView(call, viewer),
+  }
 }

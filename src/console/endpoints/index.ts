@@ -1,24 +1,29 @@
-import type { Endpoint } from '../serving/endpoint.js'
 import { accountEndpoints } from './accounts.js'
+import { appEndpoints } from './apps.js'
 import { callEndpoints } from './calls.js'
 import { catalogueEndpoints } from './catalogue.js'
-import { connectEndpoints } from './connect.js'
-import { credentialEndpoints } from './credentials.js'
-import { keptCallEndpoints } from './kept-calls.js'
-import { limitEndpoints } from './limits.js'
+import { connectedAppEndpoints } from './connected-apps.js'
+import { entryEndpoints } from './entries.js'
+import { keyEndpoints } from './keys.js'
 import { liveEndpoints } from './live.js'
-import { ownAppEndpoints } from './own-apps.js'
-import { spendEndpoints } from './spend.js'
+import { reportEndpoints } from './reports.js'
 
-export const endpoints: readonly Endpoint[] = [
+/**
+ * The API of the console's pages, by the nouns of administration. `../protocol.ts` derives the types of the pages from it.
+ *
+ * Failures are `ErrorReply`: 400 for invalid input, 401 if nobody is signed in, 403 if only an operator may do this or
+ * the request is from another site, 404 if an item does not exist or is not the viewer's, 405, 409 if a reference or a
+ * secret is taken or somebody else has changed the item since, 413, 415, 429 if too many queries of a user wait, 500.
+ * POST requires `content-type: application/json`.
+ */
+export const endpoints = [
   ...liveEndpoints,
-  ...spendEndpoints,
+  ...reportEndpoints,
+  ...entryEndpoints,
   ...callEndpoints,
-  ...keptCallEndpoints,
   ...accountEndpoints,
-  ...credentialEndpoints,
+  ...keyEndpoints,
+  ...appEndpoints,
+  ...connectedAppEndpoints,
   ...catalogueEndpoints,
-  ...limitEndpoints,
-  ...connectEndpoints,
-  ...ownAppEndpoints,
 ]

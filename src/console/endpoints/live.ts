@@ -3,38 +3,44 @@ import { formatCredits } from '../../base/money.js'
 import { version } from '../../base/version.js'
 import type { RouterEvent } from '../../contracts/index.js'
 import { nameSchema } from '../../rules/schemas.js'
-import type { EventsReply, EventView, LiveReply, MeReply } from '../protocol/index.js'
 import { readCallsInFlight } from '../serving/calls-in-flight.js'
-import { type Endpoint, emptySchema, get, limitSchema } from '../serving/endpoint.js'
+import { emptySchema, get, limitSchema } from '../serving/endpoint.js'
 import type { KeptEvent } from '../serving/event-log.js'
 import { type References, readReferences } from '../serving/references.js'
 import { accountOf, type ConsoleViewer, isPublisher } from '../serving/viewer.js'
-import { callerView, chargeView, explanationView, factsView, present } from '../serving/views.js'
+import { callParts, explanationView } from '../serving/views.js'
 
 const MAX_SHOWN = 500
 
-export const liveEndpoints: readonly Endpoint[] = [
-  get('me', 'both', emptySchema, async (_, { viewer }, services): Promise<MeReply> => {
-    const { signOutPath, ...who } = viewer
-    const publishes = await isPublisher(viewer, services)
-    const { routerPath } = services
-    return present({ viewer: who, routerPath, signOutPath, publishes, version })
+export const liveEndpoints = [
+  get('me', 'both', 'viewer', emptySchema, async (_, context) => {
+    const { signOutPath, ...viewer } = context.viewer
+    return {
+      viewer,
+      /** The router's path on this origin, such as `/compat/v1`: the base URL of the playground's calls. */
+      routerPath: context.routerPath,
+      /** Relative to the mount. POST `{}` to it, then reload. Absent if the host has its own sign-out. */
+      signOutPath,
+      publishes: await isPublisher(context.viewer, context),
+      version,
+    }
   }),
 
-  get('live', 'both', emptySchema, async (_, { viewer }, services): Promise<LiveReply> => {
-    const inFlight = await readCallsInFlight(viewer, services, MAX_SHOWN + 1)
-    const routes = viewer.kind === 'operator' ? services.routers.routes() : []
+  /** The current activity. Pages ask for it once a second. Only an operator sees routes. */
+  get('live', 'both', 'inFlight', emptySchema, async (_, context) => {
+    const inFlight = await readCallsInFlight(context, MAX_SHOWN + 1)
     return {
-      at: services.clock.now(),
+      at: context.clock.now(),
       inFlight: inFlight.slice(0, MAX_SHOWN),
       isCut: inFlight.length > MAX_SHOWN,
-      routes,
+      routes: context.viewer.kind === 'operator' ? context.routers.routes() : [],
     }
   }),
 
   get(
     'events',
     'both',
+    'events',
     z.strictObject({
       account: nameSchema.optional(),
       model: nameSchema.optional(),
@@ -42,7 +48,7 @@ export const liveEndpoints: readonly Endpoint[] = [
       problems: z.enum(['true', 'false']).optional(),
       limit: limitSchema(1_000, 100),
     }),
-    async (query, { viewer }, { admin, log }): Promise<EventsReply> => {
+    async (query, { viewer, admin, log }) => {
       const account = accountOf(viewer, query.account)
       const found: KeptEvent[] = []
       for (const kept of log.newestFirst()) {
@@ -99,30 +105,20 @@ function isProblem(event: Kept): boolean {
   return event.type !== 'request-end' || event.charge === undefined || event.outcome !== 'completed'
 }
 
-function eventView(
-  { number, at, event }: KeptEvent,
-  viewer: ConsoleViewer,
-  references: References,
-): EventView {
-  const facts = factsIn(event)
-  const caller = callerIn(event)
+function eventView({ number, at, event }: KeptEvent, viewer: ConsoleViewer, references: References) {
   const isEnd = event.type === 'request-end'
   const charge = isEnd ? event.charge : event.type === 'charge-failed' ? event.request.charge : undefined
-  return present({
+  return {
+    /** Counts up from 1. */
     number,
     at,
     type: event.type,
     requestId: requestIdIn(event),
     account: accountIn(event),
     message: isEnd ? undefined : messageOf(event, viewer),
-    facts: facts === undefined ? undefined : factsView(facts, references),
-    caller: caller === undefined ? undefined : callerView(caller, references),
-    charge:
-      charge === undefined
-        ? undefined
-        : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
+    ...callParts({ facts: factsIn(event), caller: callerIn(event), charge }, references),
     explanation: isEnd ? explanationView(event, viewer) : undefined,
-  })
+  }
 }
 
 /** Only an operator sees the internal cause. */

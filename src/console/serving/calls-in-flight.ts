@@ -1,18 +1,28 @@
 import type { OpenHold } from '../../admin/index.js'
-import { formatCredits } from '../../base/money.js'
-import type { CallInFlight } from '../../contracts/index.js'
-import type { InFlightCall } from '../protocol/index.js'
-import type { Services } from './endpoint.js'
-import { accountOf, type ConsoleViewer } from './viewer.js'
-import { present } from './views.js'
+import type { Credits } from '../../base/money.js'
+import type { CallFacts, CallInFlight } from '../../contracts/index.js'
+import type { Context } from './endpoint.js'
+import { accountOf } from './viewer.js'
+
+interface InFlightCall
+  extends Partial<Pick<CallFacts, 'account' | 'model' | 'appId' | 'provider' | 'routeId' | 'sessionId'>> {
+  readonly requestId: string
+  /** Absent for calls of other processes. */
+  readonly startedAt?: number
+  /** The credits on hold. */
+  readonly holdAmount?: Credits
+  /** Whether the call runs in this process. If not, it runs in another one, or ran in one that has stopped. */
+  readonly isHere: boolean
+  /** When the hold is freed, if no process settles it before. Absent if `isHere`. */
+  readonly freedAt?: number
+}
 
 /**
  * Returns the calls that a viewer may see, newest first: at most `limit` calls with a hold, and all calls of this process
  * without one. Holds come from every process. The routers add when each of their own calls started.
  */
 export async function readCallsInFlight(
-  viewer: ConsoleViewer,
-  { admin, routers }: Services,
+  { admin, routers, viewer }: Context,
   limit: number,
 ): Promise<InFlightCall[]> {
   const account = accountOf(viewer, undefined)
@@ -41,7 +51,7 @@ function heldCall(
   call?: CallInFlight,
 ): InFlightCall {
   const isHere = call !== undefined
-  return present({
+  return {
     requestId: facts?.requestId ?? holdId,
     startedAt: call?.startedAt,
     account,
@@ -50,20 +60,13 @@ function heldCall(
     provider: facts?.provider,
     routeId: facts?.routeId,
     sessionId: facts?.sessionId,
-    holdAmount: formatCredits(amount),
+    holdAmount: amount,
     isHere,
     freedAt: isHere ? undefined : expiresAt,
-  })
+  }
 }
 
 function callWithoutHold({ requestId, startedAt, facts }: CallInFlight): InFlightCall {
-  return present({
-    requestId,
-    startedAt,
-    account: facts?.account,
-    model: facts?.model,
-    appId: facts?.appId,
-    sessionId: facts?.sessionId,
-    isHere: true,
-  })
+  const { account, model, appId, sessionId } = facts ?? {}
+  return { requestId, startedAt, account, model, appId, sessionId, isHere: true }
 }

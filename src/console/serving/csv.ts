@@ -1,8 +1,10 @@
+import { type Credits, formatCredits } from '../../base/money.js'
+
 /** A column of a file. `kind` marks our own numbers, in which a minus sign does not begin a formula. */
 export interface Column<Row> {
   readonly name: string
   readonly kind?: 'number'
-  readonly of: (row: Row) => string | number | undefined
+  readonly of: (row: Row) => string | number | Credits | undefined
 }
 
 const QUOTED_PATTERN = /[",;\t\r\n]/
@@ -42,9 +44,9 @@ export async function* csvPages<Row>(
   } while (after !== undefined)
 }
 
-function cell(value: string | number | undefined, isNumber: boolean): string {
+function cell(value: string | number | Credits | undefined, isNumber: boolean): string {
   if (value === undefined) return ''
-  const text = String(value)
+  const text = typeof value === 'bigint' ? formatCredits(value) : String(value)
   // Every spreadsheet reads this as text, and most do not show the quote.
   const safe = isNumber ? text : text.replace(FORMULA_PATTERN, "'$&")
   return QUOTED_PATTERN.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

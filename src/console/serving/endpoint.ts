@@ -3,9 +3,8 @@ import type { Admin } from '../../admin/index.js'
 import type { Clock } from '../../base/clock.js'
 import { parseInput } from '../../rules/schemas.js'
 import type { EventLog } from './event-log.js'
-import { HttpError } from './http-error.js'
+import { HttpError, notFound } from './http-error.js'
 import type { ObservedRouters } from './observed-routers.js'
-import type { FileReply } from './reply.js'
 import type { ConsoleViewer } from './viewer.js'
 
 /** The services that every endpoint uses. */
@@ -19,69 +18,61 @@ export interface Services {
   readonly clock: Clock
 }
 
-/** A request whose sender may use the endpoint. */
-export interface EndpointRequest {
+/** The services, and who uses the endpoint. */
+export interface Context extends Services {
   readonly viewer: ConsoleViewer
-  readonly query: Readonly<Record<string, string>>
-  /** Empty for GET. */
-  readonly body: Readonly<Record<string, unknown>>
 }
 
-export interface Endpoint {
-  readonly method: 'GET' | 'POST'
+/** One row of the table of endpoints. Routing, the types of the pages and their check of replies come from it. */
+export interface Endpoint<
+  Method extends 'GET' | 'POST' = 'GET' | 'POST',
+  Path extends string = string,
+  Input = unknown,
+  Reply extends object = object,
+> {
+  readonly method: Method
   /** Relative to `api/`. */
-  readonly path: string
+  readonly path: Path
   /**
    * Operators, users whose account may publish apps, or operators and all users. Requests of others are refused before
    * anything is read.
    */
   readonly who: 'operator' | 'publisher' | 'both'
-  answer(request: EndpointRequest, services: Services): Promise<object | CsvReply | PictureReply>
+  /** A member of every reply. It distinguishes the reply from anything else that may answer in its place. */
+  readonly mark: string
+  /** Of the query or the body. */
+  readonly schema: z.ZodType<unknown, Input>
+  /** Answers with an object for JSON, with a `csv` file, or with a `picture`. */
+  answer(input: unknown, context: Context): Promise<Reply>
 }
 
-/** A file instead of JSON. */
-export interface CsvReply {
-  readonly csv: FileReply
-}
-
-/** A picture instead of JSON. */
-export interface PictureReply {
-  readonly picture: { readonly type: string; readonly bytes: Uint8Array }
+function endpointOf<Method extends 'GET' | 'POST'>(method: Method, what: string) {
+  return <
+    Path extends string,
+    Mark extends string,
+    Input,
+    Output extends object,
+    Reply extends Readonly<Record<Mark, unknown>>,
+  >(
+    path: Path,
+    who: Endpoint['who'],
+    mark: Mark,
+    schema: z.ZodType<Output, Input>,
+    answer: (input: Output, context: Context) => Promise<Reply>,
+  ): Endpoint<Method, Path, Input, Reply> => ({
+    method,
+    path,
+    who,
+    mark,
+    schema,
+    answer: (input, context) => answer(parseInput(schema, input, what), context),
+  })
 }
 
 /** An endpoint that reads. */
-export function get<Query extends object>(
-  path: string,
-  who: Endpoint['who'],
-  schema: z.ZodType<Query>,
-  answer: (
-    query: Query,
-    request: EndpointRequest,
-    services: Services,
-  ) => Promise<object | CsvReply | PictureReply>,
-): Endpoint {
-  return {
-    method: 'GET',
-    path,
-    who,
-    answer: (request, services) => answer(parseInput(schema, request.query, 'query'), request, services),
-  }
-}
-
+export const get = endpointOf('GET', 'query')
 /** An endpoint that writes. */
-export function post<Body extends object>(
-  path: string,
-  who: Endpoint['who'],
-  schema: z.ZodType<Body>,
-  answer: (body: Body, request: EndpointRequest, services: Services) => Promise<object>,
-): Endpoint {
-  return {
-    method: 'POST',
-    path,
-    who,
-    answer: (request, services) => answer(parseInput(schema, request.body, 'body'), request, services),
-  }
-}
+export const post = endpointOf('POST', 'body')
 
 export const emptySchema = z.strictObject({})
 
@@ -106,8 +97,11 @@ export function requireAccount(account: string | undefined): string {
   throw new HttpError(400, 'account is missing: name one', 'account')
 }
 
+/** The reply to a change that was made. */
+export const DONE: { readonly done: true } = { done: true }
+
 /** Throws a 404 if nothing with that id was found. */
-export function done(found: boolean, what: string, id: string): { readonly done: true } {
-  if (!found) throw new HttpError(404, `There is no ${what} ${JSON.stringify(id)}`, 'id')
-  return { done: true }
+export function done(found: boolean, what: string, id: string): typeof DONE {
+  if (!found) throw notFound(`There is no ${what} ${JSON.stringify(id)}`, 'id')
+  return DONE
 }

@@ -1,11 +1,20 @@
 import type { Admin } from '../../admin/index.js'
-import type { CallFacts } from '../../contracts/index.js'
-import type { CurrentPricesView } from '../protocol/index.js'
+import type { CallFacts, Prices } from '../../contracts/index.js'
+
+/**
+ * The current unit prices: those of the route if it has its own, otherwise those of the model. They may have changed
+ * since the charge, even under the same `priceVersion` if an operator did not change it.
+ */
+interface CurrentPrices {
+  readonly of: 'model' | 'route'
+  readonly prices: Prices
+  readonly priceVersion: string | undefined
+}
 
 /** The current labels and prices of the items that calls name by id. */
 export interface References {
   labelOf(credentialId: string): string | undefined
-  pricesOf(facts: CallFacts): CurrentPricesView | undefined
+  pricesOf(facts: CallFacts): CurrentPrices | undefined
 }
 
 export const NO_REFERENCES: References = { labelOf: () => undefined, pricesOf: () => undefined }
@@ -38,12 +47,7 @@ export async function readReferences(
       const ofRoute = routeId === undefined ? undefined : routesById.get(routeId)?.prices
       const prices = ofRoute ?? model?.prices
       if (prices === undefined) return undefined
-      const version = model?.priceVersion
-      return {
-        of: ofRoute === undefined ? 'model' : 'route',
-        prices,
-        ...(version === undefined ? {} : { priceVersion: version }),
-      }
+      return { of: ofRoute === undefined ? 'model' : 'route', prices, priceVersion: model?.priceVersion }
     },
   }
 }

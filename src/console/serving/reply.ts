@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { JSON_TYPE } from '../../protocol/media-types.js'
-import type { ErrorReply } from '../protocol/index.js'
 import type { HttpError } from './http-error.js'
 
 /** Allows only files and the API of this origin. */
@@ -55,26 +54,32 @@ export function sendJson(res: ServerResponse, status: number, body: object, head
   )
 }
 
-export function sendPicture(
-  res: ServerResponse,
-  { type, bytes }: { readonly type: string; readonly bytes: Uint8Array },
-): void {
+/** A picture instead of JSON. */
+export interface PictureReply {
+  readonly picture: { readonly type: string; readonly bytes: Uint8Array }
+}
+
+export function sendPicture(res: ServerResponse, { type, bytes }: PictureReply['picture']): void {
   send(res, 200, { 'content-type': type, 'cache-control': 'no-store' }, bytes)
 }
 
+/** `field` is a path into the query or the body, such as `prices.input`. */
+export interface ErrorReply {
+  readonly error: { readonly message: string; readonly field?: string }
+}
+
 export function sendError(res: ServerResponse, { status, message, field, headers }: HttpError): void {
-  const body: ErrorReply = { error: { message, ...(field === undefined ? {} : { field }) } }
+  const body: ErrorReply = { error: { message, field } }
   sendJson(res, status, body, headers)
 }
 
-/** A file that is generated while it is sent, no faster than the client reads. */
-export interface FileReply {
-  readonly fileName: string
-  readonly lines: AsyncIterable<string>
+/** A file instead of JSON. It is generated while it is sent, no faster than the client reads. */
+export interface CsvReply {
+  readonly csv: { readonly fileName: string; readonly lines: AsyncIterable<string> }
 }
 
 /** Rejects if generating the file fails. Nothing is sent before the first line is ready. */
-export async function sendCsv(res: ServerResponse, { fileName, lines }: FileReply): Promise<void> {
+export async function sendCsv(res: ServerResponse, { fileName, lines }: CsvReply['csv']): Promise<void> {
   const iterator = lines[Symbol.asyncIterator]()
   const first = await iterator.next()
   if (res.headersSent || res.destroyed) return

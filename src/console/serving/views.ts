@@ -1,5 +1,4 @@
 import type { AccountRow } from '../../admin/index.js'
-import { formatCredits } from '../../base/money.js'
 import type {
   CallFacts,
   Charge,
@@ -8,98 +7,66 @@ import type {
   RequestEnd,
   RoutingExplanation,
 } from '../../contracts/index.js'
-import type {
-  AccountView,
-  CallerView,
-  ChargeView,
-  CurrentPricesView,
-  EntryView,
-  ExplanationView,
-  FactsView,
-  RoutingView,
-  SpendSums,
-} from '../protocol/index.js'
 import { NO_REFERENCES, type References } from './references.js'
 import type { ConsoleViewer } from './viewer.js'
 
-export function accountView({ id, balance, createdAt, suspendedAt }: AccountRow): AccountView {
-  return {
-    id,
-    posted: formatCredits(balance.posted),
-    held: formatCredits(balance.held),
-    available: formatCredits(balance.available),
-    createdAt,
-    ...(suspendedAt === undefined ? {} : { suspendedAt }),
-  }
+export function accountView({ balance, ...row }: AccountRow) {
+  return { ...row, ...balance }
 }
 
-export function spendSums(
-  sums: Pick<Charge, 'cost' | 'base' | 'markup' | 'usage'> & { calls: number },
-): SpendSums {
-  return {
-    calls: sums.calls,
-    cost: formatCredits(sums.cost),
-    base: formatCredits(sums.base),
-    markup: formatCredits(sums.markup),
-    usage: sums.usage,
-  }
+interface CallParts {
+  readonly facts?: CallFacts
+  readonly caller?: CredentialOwner
+  readonly charge?: Charge
 }
 
-export function chargeView(charge: Charge, currentPrices: CurrentPricesView | undefined): ChargeView {
-  const { basis, byok, usage, priceVersion, shortfall } = charge
+/** The parts of a call that entries, kept calls and events have in common. */
+export function callParts({ facts, caller, charge }: CallParts, references: References) {
   return {
-    cost: formatCredits(charge.cost),
-    base: formatCredits(charge.base),
-    markup: formatCredits(charge.markup),
-    basis,
-    byok,
-    usage,
-    ...(priceVersion === undefined ? {} : { priceVersion }),
-    ...(currentPrices === undefined ? {} : { currentPrices }),
-    ...(shortfall === undefined ? {} : { shortfall: formatCredits(shortfall) }),
+    facts: facts && factsView(facts, references),
+    caller: caller && callerView(caller, references),
+    charge: charge && { ...charge, currentPrices: facts && references.pricesOf(facts) },
   }
 }
 
 /** Copies only these members, and none that a later release may add. */
-export function factsView(facts: CallFacts, { labelOf }: References): FactsView {
+function factsView(facts: CallFacts, { labelOf }: References) {
   const { requestId, account, credentialId, model, appId, claimedAppId } = facts
   const { sessionId, user, provider, routeId, completionId } = facts
-  return present({
+  return {
     requestId,
     account,
     credentialId,
+    /** The credential's current label. */
     credentialLabel: labelOf(credentialId),
     model,
     appId,
+    /** An unverified label that a client sent with an API key. */
     claimedAppId,
     sessionId,
     user,
     provider,
     routeId,
     completionId,
-  })
+  }
 }
 
-export function callerView(
-  { account, credentialId, appId }: CredentialOwner,
-  { labelOf }: References,
-): CallerView {
-  return present({ account, credentialId, credentialLabel: labelOf(credentialId), appId })
+function callerView({ account, credentialId, appId }: CredentialOwner, { labelOf }: References) {
+  return { account, credentialId, credentialLabel: labelOf(credentialId), appId }
 }
 
 /** How a call ended, from an event or from the database. */
 export type CallEnd = Omit<RequestEnd, 'type'>
 
-export function explanationView(end: CallEnd, viewer: ConsoleViewer): ExplanationView {
-  const { routing, holdAmount, overdraft } = end
-  return present({
+export function explanationView(end: CallEnd, viewer: ConsoleViewer) {
+  return {
     startedAt: end.at - end.durationMs,
     durationMs: end.durationMs,
     firstTokenMs: end.firstTokenMs,
     outcome: end.outcome,
     status: end.status,
-    holdAmount: holdAmount === undefined ? undefined : formatCredits(holdAmount),
-    routing: routing === undefined ? undefined : routingView(routing, viewer),
+    holdAmount: end.holdAmount,
+    routing: end.routing && routingView(end.routing, viewer),
     finishReason: end.finishReason,
     nativeFinishReason: end.nativeFinishReason,
     upstreamId: end.upstreamId,
@@ -108,57 +75,57 @@ export function explanationView(end: CallEnd, viewer: ConsoleViewer): Explanatio
     connected: end.connected,
     clientRetry: end.clientRetry,
     replayed: end.replayed,
-    overdraft: overdraft === undefined ? undefined : formatCredits(overdraft),
-  })
+    overdraft: end.overdraft,
+  }
 }
 
 /** Only operators see why a provider failed. */
-function routingView(routing: RoutingExplanation, { kind }: ConsoleViewer): RoutingView {
-  const attempts =
+function routingView(routing: RoutingExplanation, { kind }: ConsoleViewer) {
+  const attempts: RoutingExplanation['attempts'] =
     kind === 'operator'
       ? routing.attempts
       : routing.attempts.map(({ outcome, routeId }) => ({ outcome, routeId }))
-  return { behind: [], ...routing, attempts }
+  return { ...routing, behind: routing.behind ?? [], attempts }
 }
+
+export type EntryView = ReturnType<typeof entryView>
 
 /**
  * Returns an entry as a viewer may see it. A user that earned from another account's call sees only the amount, the time,
  * the model and the app.
  */
 export function entryView(
-  entry: Entry,
+  { facts, charge, ...entry }: Entry,
   viewer: ConsoleViewer,
   account: string | undefined,
   end: CallEnd | undefined,
   references: References = NO_REFERENCES,
-): EntryView {
+) {
   const own = entry.postings.find((posting) => posting.account === account)
   const isAll = viewer.kind === 'operator'
-  const postings = isAll ? entry.postings : entry.postings.filter((posting) => posting === own)
-  const isOpen = isAll || entry.facts?.account === viewer.account
-  const { facts, charge, refund, holdId } = entry
-  return present({
-    id: entry.id,
-    at: entry.at,
-    kind: entry.kind,
-    amount: own === undefined ? undefined : formatCredits(own.amount),
-    postings: postings.map((posting) => ({
-      account: posting.account,
-      amount: formatCredits(posting.amount),
-    })),
-    memo: refund === undefined || isOpen ? entry.memo : undefined,
-    earnedFrom:
-      facts === undefined || isOpen ? undefined : present({ model: facts.model, appId: facts.appId }),
-    charge:
-      charge === undefined || !isOpen
-        ? undefined
-        : chargeView(charge, facts === undefined ? undefined : references.pricesOf(facts)),
-    refund:
-      refund === undefined || !isOpen ? undefined : { of: refund.of, amount: formatCredits(refund.amount) },
-    facts: facts === undefined || !isOpen ? undefined : factsView(facts, references),
-    holdId: isOpen ? holdId : undefined,
-    explanation: end === undefined || !isOpen ? undefined : explanationView(end, viewer),
-  })
+  const isOpen = isAll || facts?.account === viewer.account
+  const { id, at, kind, memo, refund, holdId } = entry
+  return {
+    id,
+    at,
+    kind,
+    /** The change to the queried account's balance; absent if no account was queried. */
+    amount: own?.amount,
+    /** A user sees only its own account's posting. */
+    postings: isAll ? entry.postings : entry.postings.filter((posting) => posting === own),
+    memo: refund === undefined || isOpen ? memo : undefined,
+    /** Replaces `charge` and `facts` if a user earned from another account's call. */
+    earnedFrom: facts === undefined || isOpen ? undefined : { model: facts.model, appId: facts.appId },
+    ...(isOpen
+      ? {
+          ...callParts({ facts, charge }, references),
+          refund,
+          holdId,
+          /** How the call went; absent if it is no longer known. */
+          explanation: end && explanationView(end, viewer),
+        }
+      : {}),
+  }
 }
 
 type Present<Value> = {
@@ -167,7 +134,7 @@ type Present<Value> = {
   [Name in keyof Value as undefined extends Value[Name] ? Name : never]?: Exclude<Value[Name], undefined>
 }
 
-/** Omits undefined members. */
+/** Omits undefined members: administration refuses them. */
 export function present<Value extends object>(value: Value): Present<Value> {
   return Object.fromEntries(
     Object.entries(value).filter(([, member]) => member !== undefined),

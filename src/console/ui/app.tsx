@@ -1,6 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { MeReply } from '../protocol/index.js'
+import type { MeReply } from '../protocol.js'
 import { read, SIGNED_OUT_EVENT } from './base/api.js'
 import { hrefOf, type Place, usePlace } from './base/place.js'
 import { asProblem, type Problem } from './base/problem.js'
@@ -50,7 +50,7 @@ export function App() {
   const [problem, setProblem] = useState<Problem>()
   const [out, setOut] = useState<'left' | 'ended'>()
   const look = useCallback(() => {
-    read('api/me', {})
+    read('me', {})
       .then((now) => {
         setProblem(undefined)
         setOut(undefined)

@@ -188,7 +188,7 @@ describe("the console's chart of days", { timeout: 120_000 }, () => {
     await there.addInitScript(
       'globalThis.drawn = []; const draw = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...place) { drawn.push(text); return draw.call(this, text, ...place) }',
     )
-    await there.route('**/api/spend?*', async (route) => {
+    await there.route('**/api/reports/spend?*', async (route) => {
       const reply = await (await route.fetch()).json()
       const [row] = reply.rows
       await route.fulfill({ json: { ...reply, rows: rows.map((one) => ({ ...row, ...one })) } })

@@ -65,7 +65,7 @@ describe('a filter in the console', { timeout: 120_000 }, () => {
     const asked: URL[] = []
     const refused: string[] = []
     page.on('response', (response) => {
-      if (response.url().includes('api/spend')) asked.push(new URL(response.url()))
+      if (response.url().includes('api/reports/spend')) asked.push(new URL(response.url()))
       if (!response.ok()) refused.push(response.url())
     })
     const isLast = (url: URL) => url.searchParams.get('from') === String(Date.UTC(2026, 4, 5))

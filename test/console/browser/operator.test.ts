@@ -216,7 +216,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
     await page.getByLabel('Status').press('Enter')
     await row.first().waitFor()
     const csv = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
-    expect(csv).toBe('api/kept-calls.csv?status=404&problems=true')
+    expect(csv).toBe('api/calls.csv?status=404&problems=true')
     await page.goto(`${consoleUrl}#/keys?account=carol&shown=all`)
     await page.getByRole('row', { name: /Night job.*carol.*\d\d:\d\d:00.*0.*in use/ }).waitFor()
   })

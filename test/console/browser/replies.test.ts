@@ -247,7 +247,7 @@ describe('a reply to the console from something other than the server', { timeou
 
   it("is recognised if it replaces the console's", async () => {
     const other = await visit.open('alice', 'nowhere')
-    await other.route('**/api/calls', (route) => route.fulfill(page200))
+    await other.route('**/api/entries', (route) => route.fulfill(page200))
     await other.evaluate("location.hash = '#/calls'")
     await other.getByRole('alert').filter({ hasText: 'reload this page' }).waitFor()
     await other.context().close()

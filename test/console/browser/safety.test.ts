@@ -113,8 +113,8 @@ describe("in the console, a user who tries to see another user's data", { timeou
     }
     expect(await ask(page, 'api/routes')).toBe(403)
     expect(await ask(page, 'api/accounts/grant', { account: 'alice', amount: '100' })).toBe(403)
-    expect(await ask(page, 'api/credentials/playground', { account: 'bob' })).toBe(404)
-    expect(await ask(page, 'api/credentials/issue-key', { account: 'bob' })).toBe(404)
+    expect(await ask(page, 'api/keys/playground', { account: 'bob' })).toBe(404)
+    expect(await ask(page, 'api/keys/issue', { account: 'bob' })).toBe(404)
     expect((await visit.stage.admin.balance('alice'))?.posted).toBe(5_000_000_000n)
     await page.context().close()
   })

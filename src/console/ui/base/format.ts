@@ -48,6 +48,12 @@ export function dayStart(day: string | undefined): number | undefined {
 
 export const DAY_MS = 86_400_000
 
+/** Returns the range of time from one day to the end of another. */
+export function rangeOf({ fromDay, toDay }: { readonly fromDay?: string; readonly toDay?: string }) {
+  const to = dayStart(toDay)
+  return { from: dayStart(fromDay), to: to === undefined ? undefined : to + DAY_MS }
+}
+
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 /** Converts basis points to a percentage: 2,050 is `20.5`. */

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { MeReply, Viewer } from '../../protocol/index.js'
+import type { MeReply, Viewer } from '../../protocol.js'
 
 export interface PlaygroundToken {
   readonly credentialId: string

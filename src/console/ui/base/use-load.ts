@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import { type QueryOf, type ReadPath, type ReplyOf, read } from './api.js'
+import type { QueryOf, ReadPath, ReplyOf } from '../../protocol.js'
+import { read } from './api.js'
 import { asProblem, type Problem } from './problem.js'
 
 /** The state of a query. `data` stays while a new reply loads, unless the question has changed. */

@@ -1,4 +1,4 @@
-import type { SeenTerms } from '../../protocol/index.js'
+import type { SeenTerms } from '../../protocol.js'
 import { write } from './api.js'
 import { type Session, useSession } from './session.js'
 
@@ -29,12 +29,8 @@ export function useToken(): { obtain(role: Role): Promise<string>; drop(role: Ro
       if (ownToken !== undefined || account === undefined) return ownToken ?? ''
       const found = tokens.get(keyOf(role))
       if (found !== undefined && found.expiresAt > Date.now() + SPARE_MS) return found.token
-      const made = await write('api/credentials/playground', {
-        account,
-        ...(appId === undefined ? {} : { appId }),
-        ...(terms === undefined ? {} : { terms }),
-      })
-      tokens.set(keyOf(role), { expiresAt: Number.POSITIVE_INFINITY, ...made })
+      const made = await write('keys/playground', { account, appId, terms })
+      tokens.set(keyOf(role), made)
       return made.token
     },
     drop: (role) => {
@@ -48,6 +44,6 @@ export async function withdrawTokens(tokens: Session['tokens']): Promise<void> {
   const ended = [...tokens.values()]
   tokens.clear()
   await Promise.allSettled(
-    ended.map(({ credentialId }) => write('api/credentials/revoke', { credentialId }, { keepalive: true })),
+    ended.map(({ credentialId }) => write('keys/revoke', { credentialId }, { keepalive: true })),
   )
 }

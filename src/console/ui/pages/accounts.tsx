@@ -1,4 +1,4 @@
-import type { AccountView } from '../../protocol/index.js'
+import type { AccountView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { formatTime } from '../base/format.js'
 import { hrefOf, type Place } from '../base/place.js'
@@ -7,13 +7,13 @@ import { randomId } from '../base/random-id.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Button, Facts, Id, PageHead, Time } from '../parts/basics.js'
+import { Badge, Button, Facts, Id, PageHead, RowButton, RowLink, Time } from '../parts/basics.js'
 import { Dialog } from '../parts/dialogs.js'
 import { Filters } from '../parts/filters.js'
 import { Limits } from '../parts/limits.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { needed, optional } from '../parts/read-values.js'
+import { needed } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
@@ -25,10 +25,9 @@ export function Accounts({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(viewer)
   const account = query.account === '' ? undefined : query.account
   const pages = usePages(account ?? '')
-  const { after } = pages
-  const accounts = useLoad('api/accounts', {
+  const accounts = useLoad('accounts', {
     ...(account === undefined ? {} : { account }),
-    ...(after === undefined ? {} : { after }),
+    after: pages.after,
   })
   const actions = useActions(accounts.reload)
 
@@ -46,7 +45,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
         },
       ],
       run: async (values) => {
-        const { account } = await write('api/accounts/open', { account: needed(values, 'account') })
+        const { account } = await write('accounts/open', { account: needed(values, 'account') })
         return `The account ${account.id} is open.`
       },
     })
@@ -81,9 +80,9 @@ export function Accounts({ query }: { query: Place['query'] }) {
           account,
           amount: needed(values, 'amount'),
           reference: values.text('reference') ?? ownReference,
-          ...optional(values, 'memo'),
+          memo: values.text('memo'),
         }
-        const posted = await write(`api/accounts/${kind}`, body).catch((caught: unknown) => {
+        const posted = await write(`accounts/${kind}`, body).catch((caught: unknown) => {
           const { status } = asProblem(caught)
           throw status === 409 && body.reference === ownReference ? new Problem(POSTED_BEFORE) : caught
         })
@@ -107,21 +106,17 @@ export function Accounts({ query }: { query: Place['query'] }) {
         </p>
       ),
       action: 'Suspend it',
-      run: async () => {
-        await write('api/accounts/suspend', { account: id })
-        return `Suspended ${id}.`
-      },
+      run: () => write('accounts/suspend', { account: id }),
+      done: () => `Suspended ${id}.`,
     })
 
   const resume = ({ id }: AccountView): void =>
     actions.confirm({
       title: `Resume ${id}?`,
-      intro: <p>Its keys and access tokens work again and spend its credits.</p>,
+      intro: 'Its keys and access tokens work again and spend its credits.',
       action: 'Resume it',
-      run: async () => {
-        await write('api/accounts/resume', { account: id })
-        return `Resumed ${id}.`
-      },
+      run: () => write('accounts/resume', { account: id }),
+      done: () => `Resumed ${id}.`,
     })
 
   const show = (id: string): void => open((close) => <Statement account={id} onClose={close} />)
@@ -189,33 +184,33 @@ export function Accounts({ query }: { query: Place['query'] }) {
                 actions={(row) => (
                   <>
                     <span class="action-group">
-                      <Button tone="quiet" onPress={() => show(row.id)} of={`of ${row.id}`}>
-                        Statement
-                      </Button>
-                      <a class="button quiet" href={hrefOf('calls', { account: row.id })}>
-                        Calls<span class="unseen"> of {row.id}</span>
-                      </a>
+                      <RowButton label="Statement" of={`of ${row.id}`} onPress={() => show(row.id)} />
+                      <RowLink
+                        label="Calls"
+                        of={`of ${row.id}`}
+                        href={hrefOf('calls', { account: row.id })}
+                      />
                       {isForOperator && (
-                        <a class="button quiet" href={hrefOf('playground', { account: row.id })}>
-                          Try<span class="unseen"> as {row.id}</span>
-                        </a>
+                        <RowLink
+                          label="Try"
+                          of={`as ${row.id}`}
+                          href={hrefOf('playground', { account: row.id })}
+                        />
                       )}
                     </span>
                     {isForOperator && (
                       <span class="action-group">
-                        <Button tone="quiet" onPress={() => postTo(row.id, 'grant')} of={`to ${row.id}`}>
-                          Grant
-                        </Button>
-                        <Button tone="quiet" onPress={() => postTo(row.id, 'correct')} of={row.id}>
-                          Correct
-                        </Button>
-                        <Button
-                          tone="quiet"
-                          onPress={() => (row.suspendedAt === undefined ? suspend(row) : resume(row))}
+                        <RowButton
+                          label="Grant"
+                          of={`to ${row.id}`}
+                          onPress={() => postTo(row.id, 'grant')}
+                        />
+                        <RowButton label="Correct" of={row.id} onPress={() => postTo(row.id, 'correct')} />
+                        <RowButton
+                          label={row.suspendedAt === undefined ? 'Suspend' : 'Resume'}
                           of={row.id}
-                        >
-                          {row.suspendedAt === undefined ? 'Suspend' : 'Resume'}
-                        </Button>
+                          onPress={() => (row.suspendedAt === undefined ? suspend(row) : resume(row))}
+                        />
                       </span>
                     )}
                   </>
@@ -231,7 +226,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
 }
 
 function Statement({ account, onClose }: { account: string; onClose: () => void }) {
-  const statement = useLoad('api/statement', { account })
+  const statement = useLoad('reports/statement', { account })
   return (
     <Dialog title={`Statement of ${account}`} onClose={onClose}>
       <Listing what="the statement" loaded={statement}>

@@ -1,4 +1,4 @@
-import type { AppView } from '../../protocol/index.js'
+import type { AppView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { percentOf } from '../base/format.js'
 import { hrefOf, type Place } from '../base/place.js'
@@ -6,14 +6,13 @@ import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { AppReviews } from '../parts/app-reviews.js'
-import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Badge, Button, PageHead, RowButton, RowLink } from '../parts/basics.js'
 import { Filters, PART_HINT } from '../parts/filters.js'
 import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
@@ -21,9 +20,8 @@ export function Apps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
   const search = query.app ?? ''
   const pages = usePages(`apps ${search}`)
-  const { after } = pages
-  const apps = useLoad('api/apps', { search, ...(after === undefined ? {} : { after }) })
-  const models = useLoad('api/models', {})
+  const apps = useLoad('apps', { search, after: pages.after })
+  const models = useLoad('models', {})
   const actions = useActions(apps.reload)
 
   const known = models.data?.models.map(({ id }) => id)
@@ -61,13 +59,13 @@ export function Apps({ query }: { query: Place['query'] }) {
       ],
       run: async (values) => {
         const body = readAppFields(values)
-        await write('api/apps/put', {
+        await write('apps/put', {
           ...body,
-          ...optional(values, 'account'),
-          ...optional(values, 'owner'),
-          ...(values.text('state') === 'test' ? { state: 'test' } : {}),
-          ...(app?.origins === undefined ? {} : { origins: app.origins }),
-          ...(app === undefined ? {} : { was: app }),
+          account: values.text('account'),
+          owner: values.text('owner'),
+          state: values.text('state') === 'test' ? 'test' : undefined,
+          origins: app?.origins,
+          was: app,
         })
         return `Saved the app ${body.id}.`
       },
@@ -77,7 +75,7 @@ export function Apps({ query }: { query: Place['query'] }) {
   const setLogo = (app: AppView): void =>
     actions.form(
       logoForm(nameOf(app), async (logo) => {
-        await write('api/apps/logo', { id: app.id, logo })
+        await write('apps/logo', { id: app.id, logo })
         return `Saved the logo of ${nameOf(app)}.`
       }),
     )
@@ -92,10 +90,8 @@ export function Apps({ query }: { query: Place['query'] }) {
         </p>
       ),
       action: 'Remove it',
-      run: async () => {
-        await write('api/apps/remove', { id: app.id })
-        return `Removed ${nameOf(app)}.`
-      },
+      run: () => write('apps/remove', { id: app.id }),
+      done: () => `Removed ${nameOf(app)}.`,
     })
 
   const suspend = (app: AppView): void =>
@@ -107,21 +103,17 @@ export function Apps({ query }: { query: Place['query'] }) {
         </p>
       ),
       action: 'Suspend it',
-      run: async () => {
-        await write('api/apps/suspend', { id: app.id })
-        return `Suspended ${nameOf(app)}.`
-      },
+      run: () => write('apps/suspend', { id: app.id }),
+      done: () => `Suspended ${nameOf(app)}.`,
     })
 
   const resume = (app: AppView): void =>
     actions.confirm({
       title: `Resume ${nameOf(app)}?`,
-      intro: <p>Its access tokens work again, and accounts pay for its calls.</p>,
+      intro: 'Its access tokens work again, and accounts pay for its calls.',
       action: 'Resume it',
-      run: async () => {
-        await write('api/apps/resume', { id: app.id })
-        return `Resumed ${nameOf(app)}.`
-      },
+      run: () => write('apps/resume', { id: app.id }),
+      done: () => `Resumed ${nameOf(app)}.`,
     })
 
   return (
@@ -189,32 +181,26 @@ export function Apps({ query }: { query: Place['query'] }) {
                   ]}
                   actions={(app) => (
                     <>
-                      <a class="button quiet" href={hrefOf('keys', { appId: app.id })}>
-                        Tokens<span class="unseen"> of {nameOf(app)}</span>
-                      </a>
+                      <RowLink
+                        label="Tokens"
+                        of={`of ${nameOf(app)}`}
+                        href={hrefOf('keys', { appId: app.id })}
+                      />
                       {isForOperator && (
                         <>
-                          <Button
-                            tone="quiet"
+                          <RowButton
+                            label="Change"
+                            of={nameOf(app)}
                             onPress={() => edit(app)}
-                            of={nameOf(app)}
                             isDisabled={known === undefined}
-                          >
-                            Change
-                          </Button>
-                          <Button
-                            tone="quiet"
-                            onPress={() => (app.suspendedAt === undefined ? suspend(app) : resume(app))}
+                          />
+                          <RowButton
+                            label={app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
                             of={nameOf(app)}
-                          >
-                            {app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
-                          </Button>
-                          <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
-                            Logo
-                          </Button>
-                          <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
-                            Remove
-                          </Button>
+                            onPress={() => (app.suspendedAt === undefined ? suspend(app) : resume(app))}
+                          />
+                          <RowButton label="Logo" of={`of ${nameOf(app)}`} onPress={() => setLogo(app)} />
+                          <RowButton label="Remove" of={nameOf(app)} onPress={() => remove(app)} />
                         </>
                       )}
                     </>

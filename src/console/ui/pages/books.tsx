@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { VerifyReply } from '../../protocol/index.js'
+import type { VerifyReply } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { asProblem, type Problem } from '../base/problem.js'
 import { Amount } from '../parts/amount.js'
@@ -13,7 +13,7 @@ export function Books() {
   const [state, setState] = useState<State>('idle')
   const verify = (): void => {
     setState('working')
-    write('api/books/verify', {})
+    write('maintenance/verify', {})
       .then((reply) => setState({ reply }))
       .catch((caught: unknown) => setState({ problem: asProblem(caught) }))
   }

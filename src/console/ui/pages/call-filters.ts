@@ -1,4 +1,4 @@
-import { DAY_MS, dayStart } from '../base/format.js'
+import { rangeOf } from '../base/format.js'
 import type { Place } from '../base/place.js'
 import type { FieldSpec } from '../parts/fields.js'
 
@@ -10,28 +10,13 @@ export const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
 export const keySpec: FieldSpec = { name: 'key', label: 'Key id' }
 
 /** Returns the query of the ledger for the filters in the address. */
-export function questionOf({ account, model, appId, key, call, sessionId, fromDay, toDay }: Place['query']) {
-  const [from, to] = [dayStart(fromDay), dayStart(toDay)]
-  return {
-    ...(account ? { account } : {}),
-    ...(model ? { model } : {}),
-    ...(appId ? { appId } : {}),
-    ...(key ? { key } : {}),
-    ...(call ? { requestId: call } : {}),
-    ...(sessionId ? { sessionId } : {}),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to: to + DAY_MS }),
-  }
+export function questionOf({ account, model, appId, key, call, sessionId, ...days }: Place['query']) {
+  return { account, model, appId, key, requestId: call, sessionId, ...rangeOf(days) }
 }
 
 /** Returns the query of calls that ended. */
 export function keptQuestionOf(query: Place['query'], isProblems: boolean) {
   const { sessionId: _, ...question } = questionOf(query)
   const { outcome, status } = query
-  return {
-    ...question,
-    ...(status ? { status } : {}),
-    ...(outcome ? { outcome } : {}),
-    ...(isProblems ? { problems: true } : {}),
-  }
+  return { ...question, status, outcome, problems: isProblems ? ('true' as const) : undefined }
 }

@@ -1,4 +1,4 @@
-import type { EntryView } from '../../protocol/index.js'
+import type { EntryView } from '../../protocol.js'
 import { pathOf, write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
 import { changeQuery, hrefOf } from '../base/place.js'
@@ -11,7 +11,6 @@ import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { type CallsProps, callSpec, keptQuestionOf, keySpec, questionOf } from './call-filters.js'
@@ -31,10 +30,10 @@ export function Calls({ query }: CallsProps) {
   const view = VIEWS.find(({ value }) => value === query.view)?.value ?? 'ledger'
   const csv =
     view === 'ledger'
-      ? pathOf('api/calls.csv', questionOf(query))
+      ? pathOf('entries.csv', questionOf(query))
       : view === 'events'
         ? undefined
-        : pathOf('api/kept-calls.csv', keptQuestionOf(query, view === 'problems'))
+        : pathOf('calls.csv', keptQuestionOf(query, view === 'problems'))
   return (
     <>
       <PageHead
@@ -66,11 +65,10 @@ export function Calls({ query }: CallsProps) {
 
 function Ledger({ query }: CallsProps) {
   const question = questionOf(query)
-  const pages = usePages(JSON.stringify(question))
-  const { after } = pages
-  const calls = useLoad('api/calls', { ...question, ...(after === undefined ? {} : { after }) })
+  const pages = usePages(question)
+  const calls = useLoad('entries', { ...question, after: pages.after })
   const specs = useSubjectSpecs()
-  const isNarrowed = Object.keys(question).length > 0
+  const isNarrowed = Object.values(question).some((value) => value !== undefined)
   return (
     <>
       <Filters
@@ -135,11 +133,11 @@ function EntryTable({ entries, call, reload }: EntryTableProps) {
         { name: 'memo', label: 'Memo' },
       ],
       run: async (values) => {
-        const posted = await write('api/calls/refund', {
+        const posted = await write('entries/refund', {
           entryId: id,
           reference,
-          ...optional(values, 'amount'),
-          ...optional(values, 'memo'),
+          amount: values.text('amount'),
+          memo: values.text('memo'),
         })
         return `Refunded ${posted.entry.refund?.amount} credits. ${facts?.account} has ${posted.account.available} credits now.`
       },

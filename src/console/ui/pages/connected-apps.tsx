@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
-import type { AppGrantView, DeviceView } from '../../protocol/index.js'
+import type { DeviceView, GrantView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
-import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
+import { Badge, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { GrantHistory } from '../parts/grant-history.js'
 import { Markup } from '../parts/markup.js'
@@ -13,7 +13,6 @@ import { ModelList } from '../parts/model-list.js'
 import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { optional } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
@@ -29,19 +28,18 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
   const { account, appId } = query
   const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
-  const question = { ...(account ? { account } : {}), ...(appId ? { appId } : {}), shown }
-  const pages = usePages(JSON.stringify(question))
-  const { after } = pages
-  const grants = useLoad('api/grants', { ...question, ...(after === undefined ? {} : { after }) })
+  const question = { account, appId, shown }
+  const pages = usePages(question)
+  const grants = useLoad('connected-apps', { ...question, after: pages.after })
   const uncapped = grants.data?.grants.filter(({ cap }) => cap === undefined) ?? []
   const spend = useKeySpend(uncapped.map(({ id }) => id))
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(grants.reload)
   /** To an operator, grants of several accounts to one app look alike without the account. */
-  const titleOf = (grant: AppGrantView): string =>
+  const titleOf = (grant: GrantView): string =>
     isForOperator ? `${nameOf(grant)} for ${grant.account}` : nameOf(grant)
 
-  const changeCap = (grant: AppGrantView): void =>
+  const changeCap = (grant: GrantView): void =>
     actions.form({
       title: `Cap of ${nameOf(grant)}`,
       intro:
@@ -74,13 +72,13 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
       run: async (values) => {
         const amount = values.text('amount')
         const per = PERIODS.find((one) => one === values.text('per'))!
-        const cap = amount === undefined ? null : { amount, per, ...optional(values, 'zone') }
-        await write('api/grants/cap', { grantId: grant.id, cap })
+        const cap = amount === undefined ? null : { amount, per, zone: values.text('zone') }
+        await write('connected-apps/cap', { grantId: grant.id, cap })
         return cap !== null ? `Saved the cap of ${nameOf(grant)}.` : `${nameOf(grant)} has no cap now.`
       },
     })
 
-  const revoke = (grant: AppGrantView): void =>
+  const revoke = (grant: GrantView): void =>
     actions.confirm({
       title: `Disconnect ${nameOf(grant)}?`,
       intro: (
@@ -91,22 +89,18 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
         </p>
       ),
       action: 'Disconnect it',
-      run: async () => {
-        await write('api/grants/revoke', { grantId: grant.id })
-        return `Disconnected ${nameOf(grant)}.`
-      },
+      run: () => write('connected-apps/revoke', { grantId: grant.id }),
+      done: () => `Disconnected ${nameOf(grant)}.`,
     })
 
-  const removeDevice = (grant: AppGrantView, device: DeviceView): void =>
+  const removeDevice = (grant: GrantView, device: DeviceView): void =>
     actions.confirm({
       title: `Remove ${labelOf(device)} of ${nameOf(grant)}?`,
-      intro: <p>Within a second, calls from this device are refused. The others stay connected.</p>,
+      intro: 'Within a second, calls from this device are refused. The others stay connected.',
       action: 'Remove it',
-      run: async () => {
-        const { connectionId } = device
-        await write('api/grants/remove-device', { grantId: grant.id, connectionId })
-        return `Removed ${labelOf(device)}.`
-      },
+      run: () =>
+        write('connected-apps/remove-device', { grantId: grant.id, connectionId: device.connectionId }),
+      done: () => `Removed ${labelOf(device)}.`,
     })
 
   return (
@@ -143,15 +137,13 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                     head: 'App',
                     cell: ({ appId, appName }) => <NamedId of={{ id: appId, name: appName }} />,
                   },
-                  ...(isForOperator
-                    ? [{ head: 'Account', cell: (grant: AppGrantView) => grant.account }]
-                    : []),
+                  ...(isForOperator ? [{ head: 'Account', cell: (grant: GrantView) => grant.account }] : []),
                   { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
                   { head: 'Models', cell: ({ models }) => <ModelList ids={models} /> },
                   { head: 'Spent', cell: (grant) => <Spent of={grant} inAll={spend(grant.id)} /> },
                   {
                     head: 'Last used',
-                    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={lastUsedAt} />),
+                    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
                   },
                   {
                     head: 'Ends',
@@ -162,12 +154,12 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                 actions={(grant) =>
                   grant.revokedAt === undefined && (
                     <>
-                      <Button tone="quiet" onPress={() => changeCap(grant)} of={`of ${titleOf(grant)}`}>
-                        Change the cap
-                      </Button>
-                      <Button tone="quiet" onPress={() => revoke(grant)} of={titleOf(grant)}>
-                        Disconnect
-                      </Button>
+                      <RowButton
+                        label="Change the cap"
+                        of={`of ${titleOf(grant)}`}
+                        onPress={() => changeCap(grant)}
+                      />
+                      <RowButton label="Disconnect" of={titleOf(grant)} onPress={() => revoke(grant)} />
                     </>
                   )
                 }
@@ -185,7 +177,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
 }
 
 /** The spend in the period of the cap. Without a cap, the spend since the app was connected. */
-function Spent({ of: { cap, spent }, inAll }: { of: AppGrantView; inAll: ComponentChildren }) {
+function Spent({ of: { cap, spent }, inAll }: { of: GrantView; inAll: ComponentChildren }) {
   if (cap === undefined) return <>{inAll} in all, no cap</>
   return (
     <>
@@ -194,14 +186,14 @@ function Spent({ of: { cap, spent }, inAll }: { of: AppGrantView; inAll: Compone
   )
 }
 
-function State({ of: { endsAt, revokedAt } }: { of: AppGrantView }) {
+function State({ of: { endsAt, revokedAt } }: { of: GrantView }) {
   if (revokedAt !== undefined) return <Badge tone="bad">disconnected</Badge>
   if (endsAt !== undefined && endsAt <= Date.now()) return <Badge tone="warn">ended</Badge>
   return <Badge tone="good">connected</Badge>
 }
 
 /** The devices of a connected app and its history, which is read again after each change. */
-function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: DeviceView) => void }) {
+function Detail({ of: grant, onRemove }: { of: GrantView; onRemove: (device: DeviceView) => void }) {
   return (
     <div class="grant-detail">
       <h2>Devices</h2>
@@ -212,9 +204,7 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
           {grant.devices.map((device) => (
             <li key={device.connectionId}>
               {labelOf(device)}, connected <Time at={device.createdAt} />, used <Time at={device.usedAt} />{' '}
-              <Button tone="quiet" onPress={() => onRemove(device)} of={labelOf(device)}>
-                Remove
-              </Button>
+              <RowButton label="Remove" of={labelOf(device)} onPress={() => onRemove(device)} />
             </li>
           ))}
         </ul>
@@ -225,5 +215,5 @@ function Detail({ of: grant, onRemove }: { of: AppGrantView; onRemove: (device: 
   )
 }
 
-const nameOf = ({ appId, appName }: AppGrantView): string => appName ?? appId
+const nameOf = ({ appId, appName }: GrantView): string => appName ?? appId
 const labelOf = ({ connectionId, label }: DeviceView): string => label ?? `device ${connectionId.slice(0, 8)}`

@@ -1,4 +1,4 @@
-import type { EventView } from '../../protocol/index.js'
+import type { EventView } from '../../protocol.js'
 import { formatCount } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
@@ -11,10 +11,10 @@ import { type CallsProps, callSpec } from './call-filters.js'
 
 /** Other events that this process has reported. */
 export function Incidents({ query: { account, call } }: CallsProps) {
-  const events = useLoad('api/events', {
-    ...(account ? { account } : {}),
-    ...(call ? { requestId: call } : {}),
-    problems: true,
+  const events = useLoad('events', {
+    account,
+    requestId: call,
+    problems: 'true',
     limit: 200,
   })
   const found = events.data?.events.filter(({ type }) => type !== 'request-end') ?? []
@@ -30,10 +30,10 @@ export function Incidents({ query: { account, call } }: CallsProps) {
 /** The events that this process remembers. */
 export function Events({ query }: CallsProps) {
   const { account, model, call } = query
-  const events = useLoad('api/events', {
-    ...(account ? { account } : {}),
-    ...(model ? { model } : {}),
-    ...(call ? { requestId: call } : {}),
+  const events = useLoad('events', {
+    account,
+    model,
+    requestId: call,
     limit: 200,
   })
   const specs = useSubjectSpecs({ hasApp: false })

@@ -1,4 +1,4 @@
-import type { KeptCallView } from '../../protocol/index.js'
+import type { CallView } from '../../protocol.js'
 import { formatDuration } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
@@ -20,11 +20,12 @@ const endSpecs: readonly FieldSpec[] = [
 /** How calls ended, in all processes. */
 export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: boolean }) {
   const question = keptQuestionOf(query, isProblems)
-  const pages = usePages(JSON.stringify(question))
-  const { after } = pages
-  const calls = useLoad('api/kept-calls', { ...question, ...(after === undefined ? {} : { after }) })
+  const pages = usePages(question)
+  const calls = useLoad('calls', { ...question, after: pages.after })
   const specs = useSubjectSpecs()
-  const isNarrowed = Object.keys(question).some((name) => name !== 'problems')
+  const isNarrowed = Object.entries(question).some(
+    ([name, value]) => name !== 'problems' && value !== undefined,
+  )
   const none = isProblems ? 'Nothing has gone wrong.' : 'No call has ended yet.'
   return (
     <>
@@ -50,7 +51,7 @@ export function KeptCalls({ query, isProblems }: CallsProps & { isProblems: bool
   )
 }
 
-function KeptCallTable({ calls, call }: { calls: readonly KeptCallView[]; call: string | undefined }) {
+function KeptCallTable({ calls, call }: { calls: readonly CallView[]; call: string | undefined }) {
   return (
     <Table
       caption="Calls, newest first"

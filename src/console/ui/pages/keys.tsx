@@ -1,10 +1,10 @@
 import { useRef } from 'preact/hooks'
-import type { AppView, CredentialView } from '../../protocol/index.js'
+import type { AppView, KeyView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Badge, Button, Choice, PageHead, Time } from '../parts/basics.js'
+import { Badge, Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import type { FieldSpec, Found } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { appOption, useFoundAccounts, useFoundApps } from '../parts/found.js'
@@ -12,7 +12,7 @@ import { Limits } from '../parts/limits.js'
 import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { dayEnd, needed, optional, present } from '../parts/read-values.js'
+import { dayEnd, needed } from '../parts/read-values.js'
 import { seenTerms } from '../parts/seen-terms.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
@@ -34,15 +34,14 @@ export function Keys({ query }: { query: Place['query'] }) {
   const { viewer } = useSession()
   const { account, appId } = query
   const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
-  const question = { ...(account ? { account } : {}), ...(appId ? { appId } : {}), shown }
-  const pages = usePages(JSON.stringify(question))
-  const { after } = pages
-  const keys = useLoad('api/credentials', { ...question, ...(after === undefined ? {} : { after }) })
+  const question = { account, appId, shown }
+  const pages = usePages(question)
+  const keys = useLoad('keys', { ...question, after: pages.after })
   const spend = useKeySpend(keys.data?.credentials.map(({ credentialId }) => credentialId) ?? [])
-  const someApp = useLoad('api/apps', { limit: 1 })
-  const filterApp = useLoad('api/apps', { id: appId ?? '' }, { isOff: !appId })
+  const someApp = useLoad('apps', { limit: 1 })
+  const filterApp = useLoad('apps', { id: appId ?? '' }, { isOff: !appId })
   const seenApps = useRef(new Map<string, AppView>())
-  const models = useLoad('api/models', {})
+  const models = useLoad('models', {})
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
   const actions = useActions(keys.reload)
   const own = account ?? ownAccount(viewer)
@@ -76,15 +75,12 @@ export function Keys({ query }: { query: Place['query'] }) {
       fields: [...subject, allowedModels],
       run: (values) => {
         const allowed = values.all('allowedModels')
-        return write(
-          'api/credentials/issue-key',
-          present({
-            account: needed(values, 'account'),
-            ...optional(values, 'label'),
-            expiresAt: dayEnd(values, 'expiresAt'),
-            allowedModels: allowed.length === 0 ? undefined : allowed,
-          }),
-        )
+        return write('keys/issue', {
+          account: needed(values, 'account'),
+          label: values.text('label'),
+          expiresAt: dayEnd(values, 'expiresAt'),
+          allowedModels: allowed.length === 0 ? undefined : allowed,
+        })
       },
     })
 
@@ -118,21 +114,18 @@ export function Keys({ query }: { query: Place['query'] }) {
       ],
       run: (values) => {
         const chosen = seenApps.current.get(needed(values, 'appId'))
-        return write(
-          'api/credentials/issue-token',
-          present({
-            account: needed(values, 'account'),
-            appId: needed(values, 'appId'),
-            terms: chosen && seenTerms(chosen),
-            ...optional(values, 'label'),
-            expiresAt: dayEnd(values, 'expiresAt'),
-          }),
-        )
+        return write('keys/issue-token', {
+          account: needed(values, 'account'),
+          appId: needed(values, 'appId'),
+          terms: chosen && seenTerms(chosen),
+          label: values.text('label'),
+          expiresAt: dayEnd(values, 'expiresAt'),
+        })
       },
     })
   }
 
-  const reissue = (key: CredentialView): void =>
+  const reissue = (key: KeyView): void =>
     actions.issue({
       title: `New token for ${nameOf(key)}`,
       intro: (
@@ -154,17 +147,14 @@ export function Keys({ query }: { query: Place['query'] }) {
         },
       ],
       run: (values) =>
-        write(
-          'api/credentials/reissue',
-          present({
-            credentialId: key.credentialId,
-            lastFour: key.lastFour,
-            expiresAt: dayEnd(values, 'expiresAt'),
-          }),
-        ),
+        write('keys/reissue', {
+          credentialId: key.credentialId,
+          lastFour: key.lastFour,
+          expiresAt: dayEnd(values, 'expiresAt'),
+        }),
     })
 
-  const revoke = (key: CredentialView): void =>
+  const revoke = (key: KeyView): void =>
     actions.confirm({
       title: `Revoke ${nameOf(key)}?`,
       intro: (
@@ -174,10 +164,8 @@ export function Keys({ query }: { query: Place['query'] }) {
         </p>
       ),
       action: 'Revoke it',
-      run: async () => {
-        await write('api/credentials/revoke', { credentialId: key.credentialId })
-        return `Revoked ${nameOf(key)}.`
-      },
+      run: () => write('keys/revoke', { credentialId: key.credentialId }),
+      done: () => `Revoked ${nameOf(key)}.`,
     })
 
   return (
@@ -223,7 +211,7 @@ export function Keys({ query }: { query: Place['query'] }) {
                   { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
                   {
                     head: 'Last used',
-                    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={lastUsedAt} />),
+                    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
                   },
                   { head: 'Spent', isNumber: true, cell: ({ credentialId }) => spend(credentialId) },
                   { head: 'State', cell: (key) => <State of={key} /> },
@@ -241,12 +229,8 @@ export function Keys({ query }: { query: Place['query'] }) {
                 actions={(key) =>
                   key.revokedAt === undefined && (
                     <>
-                      <Button tone="quiet" onPress={() => reissue(key)} of={nameOf(key)}>
-                        Replace
-                      </Button>
-                      <Button tone="quiet" onPress={() => revoke(key)} of={nameOf(key)}>
-                        Revoke
-                      </Button>
+                      <RowButton label="Replace" of={nameOf(key)} onPress={() => reissue(key)} />
+                      <RowButton label="Revoke" of={nameOf(key)} onPress={() => revoke(key)} />
                     </>
                   )
                 }
@@ -260,11 +244,11 @@ export function Keys({ query }: { query: Place['query'] }) {
   )
 }
 
-const hintOf = ({ prefix, lastFour }: CredentialView): string => `${prefix}…${lastFour}`
+const hintOf = ({ prefix, lastFour }: KeyView): string => `${prefix}…${lastFour}`
 
-const nameOf = (key: CredentialView): string => key.label ?? hintOf(key)
+const nameOf = (key: KeyView): string => key.label ?? hintOf(key)
 
-function KeyName({ of }: { of: CredentialView }) {
+function KeyName({ of }: { of: KeyView }) {
   return (
     <>
       {of.label !== undefined && <span>{of.label} </span>}
@@ -273,7 +257,7 @@ function KeyName({ of }: { of: CredentialView }) {
   )
 }
 
-function Role({ of: { kind, appId, allowedModels } }: { of: CredentialView }) {
+function Role({ of: { kind, appId, allowedModels } }: { of: KeyView }) {
   if (kind === 'access-token') return <>app {appId}</>
   if (allowedModels === undefined) return <>API key</>
   return (
@@ -283,7 +267,7 @@ function Role({ of: { kind, appId, allowedModels } }: { of: CredentialView }) {
   )
 }
 
-function State({ of: { revokedAt, expiresAt } }: { of: CredentialView }) {
+function State({ of: { revokedAt, expiresAt } }: { of: KeyView }) {
   if (revokedAt !== undefined) return <Badge tone="bad">revoked</Badge>
   if (expiresAt === undefined) return <Badge tone="good">in use</Badge>
   if (expiresAt <= Date.now()) return <Badge tone="warn">expired</Badge>

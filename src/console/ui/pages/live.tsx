@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { RouteFlaw, RouteHealth } from '../../../contracts/route-health.js'
-import type { InFlightCall, LiveReply } from '../../protocol/index.js'
+import type { LiveReply } from '../../protocol.js'
 import { read } from '../base/api.js'
 import { formatDuration } from '../base/format.js'
 import { asProblem, type Problem } from '../base/problem.js'
@@ -27,7 +27,7 @@ function useLive(): { data?: LiveReply; problem?: Problem } {
     const ask = (): void => {
       clearTimeout(timer)
       if (document.hidden) return
-      read('api/live', {}, controller.signal)
+      read('live', {}, controller.signal)
         .then((data) => {
           setState({ data })
           askIn(EVERY_MS)
@@ -62,7 +62,7 @@ export function Live() {
         <>
           <section>
             <h2>
-              In flight here: {data.inFlight.filter(isHere).length}
+              In flight here: {data.inFlight.filter(({ isHere }) => isHere).length}
               {data.isCut && ' and more'}
             </h2>
             <InFlight data={data} />
@@ -80,11 +80,8 @@ export function Live() {
   )
 }
 
-/** Older servers do not send `isHere`: only their own calls have a start. */
-const isHere = (call: InFlightCall): boolean => call.isHere ?? call.startedAt !== undefined
-
 function InFlight({ data }: { data: LiveReply }) {
-  const calls = data.inFlight.filter(isHere)
+  const calls = data.inFlight.filter(({ isHere }) => isHere)
   if (calls.length === 0) {
     return (
       <Empty title="No call is in flight in this process.">
@@ -113,7 +110,7 @@ function InFlight({ data }: { data: LiveReply }) {
         {
           head: 'On hold',
           isNumber: true,
-          cell: ({ holdAmount }) => (holdAmount === undefined ? '–' : <Amount value={holdAmount} />),
+          cell: ({ holdAmount }) => <Amount value={holdAmount} />,
         },
       ]}
     />
@@ -122,7 +119,7 @@ function InFlight({ data }: { data: LiveReply }) {
 
 /** Credits on hold without a call in this process. */
 function HeldElsewhere({ data }: { data: LiveReply }) {
-  const held = data.inFlight.filter((call) => !isHere(call))
+  const held = data.inFlight.filter(({ isHere }) => !isHere)
   if (held.length === 0) return null
   return (
     <section>
@@ -142,11 +139,11 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
           {
             head: 'On hold',
             isNumber: true,
-            cell: ({ holdAmount }) => (holdAmount === undefined ? '–' : <Amount value={holdAmount} />),
+            cell: ({ holdAmount }) => <Amount value={holdAmount} />,
           },
           {
             head: 'Freed at',
-            cell: ({ freedAt }) => (freedAt === undefined ? '–' : <Time at={freedAt} />),
+            cell: ({ freedAt }) => <Time at={freedAt} />,
           },
         ]}
       />

@@ -1,23 +1,23 @@
-import type { ModelView } from '../../protocol/index.js'
+import type { ModelView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
 import { hrefOf, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Badge, Button, PageHead, RowButton, RowLink } from '../parts/basics.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
 import { mediaTokensText, readMediaTokens } from '../parts/media-tokens.js'
 import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
-import { needed, optional, present, wholeNumber } from '../parts/read-values.js'
+import { needed, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 
 export function Models({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
-  const models = useLoad('api/models', {})
+  const models = useLoad('models', {})
   const actions = useActions(models.reload)
 
   const edit = (model?: ModelView): void =>
@@ -82,30 +82,27 @@ export function Models({ query }: { query: Place['query'] }) {
       run: async (values) => {
         const id = needed(values, 'id')
         const { created, ownedBy, root, parent, operations, modalities } = model ?? {}
-        await write(
-          'api/models/put',
-          present({
-            id,
-            created,
-            ownedBy,
-            root,
-            parent,
-            operations,
-            modalities,
-            ...optional(values, 'name'),
-            ...optional(values, 'description'),
-            ...optional(values, 'priceVersion'),
-            prices: readPrices(values),
-            contextLength: wholeNumber(values, 'contextLength'),
-            maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
-            defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
-            mediaTokens: readMediaTokens(values),
-            promptOverhead: wholeNumber(values, 'promptOverhead'),
-            dimensions: wholeNumber(values, 'dimensions'),
-            supportedParameters: readParameters(values),
-            was: model,
-          }),
-        )
+        await write('models/put', {
+          id,
+          created,
+          ownedBy,
+          root,
+          parent,
+          operations,
+          modalities,
+          name: values.text('name'),
+          description: values.text('description'),
+          priceVersion: values.text('priceVersion'),
+          prices: readPrices(values),
+          contextLength: wholeNumber(values, 'contextLength'),
+          maxOutputTokens: wholeNumber(values, 'maxOutputTokens'),
+          defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
+          mediaTokens: readMediaTokens(values),
+          promptOverhead: wholeNumber(values, 'promptOverhead'),
+          dimensions: wholeNumber(values, 'dimensions'),
+          supportedParameters: readParameters(values),
+          was: model,
+        })
         return `Saved the model ${id}.`
       },
     })
@@ -113,12 +110,10 @@ export function Models({ query }: { query: Place['query'] }) {
   const remove = ({ id }: ModelView): void =>
     actions.confirm({
       title: `Remove ${id} from the catalogue?`,
-      intro: <p>From now on, calls for it are answered with 404. Its routes and past charges stay.</p>,
+      intro: 'From now on, calls for it are answered with 404. Its routes and past charges stay.',
       action: 'Remove it',
-      run: async () => {
-        await write('api/models/remove', { id })
-        return `Removed ${id}.`
-      },
+      run: () => write('models/remove', { id }),
+      done: () => `Removed ${id}.`,
     })
 
   return (
@@ -168,20 +163,16 @@ export function Models({ query }: { query: Place['query'] }) {
               ]}
               actions={(model) => (
                 <>
-                  <a class="button quiet" href={hrefOf('playground', { model: model.id })}>
-                    Try<span class="unseen"> {model.id}</span>
-                  </a>
+                  <RowLink label="Try" of={model.id} href={hrefOf('playground', { model: model.id })} />
                   {isForOperator && (
                     <>
-                      <a class="button quiet" href={hrefOf('routes', { model: model.id })}>
-                        Routes<span class="unseen"> of {model.id}</span>
-                      </a>
-                      <Button tone="quiet" onPress={() => edit(model)} of={model.id}>
-                        Change
-                      </Button>
-                      <Button tone="quiet" onPress={() => remove(model)} of={model.id}>
-                        Remove
-                      </Button>
+                      <RowLink
+                        label="Routes"
+                        of={`of ${model.id}`}
+                        href={hrefOf('routes', { model: model.id })}
+                      />
+                      <RowButton label="Change" of={model.id} onPress={() => edit(model)} />
+                      <RowButton label="Remove" of={model.id} onPress={() => remove(model)} />
                     </>
                   )}
                 </>

@@ -1,10 +1,10 @@
-import type { OwnAppView, ReviewedView } from '../../protocol/index.js'
+import type { OwnAppView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
 import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
-import { Badge, Button, PageHead } from '../parts/basics.js'
+import { Badge, Button, PageHead, RowButton } from '../parts/basics.js'
 import { Markup } from '../parts/markup.js'
 import { ModelList } from '../parts/model-list.js'
 import { NamedId } from '../parts/named-id.js'
@@ -16,9 +16,8 @@ import { useActions } from '../parts/use-actions.js'
 /** The apps that the viewer publishes, with their users, calls and earnings. */
 export function OwnApps() {
   const pages = usePages('own-apps')
-  const { after } = pages
-  const apps = useLoad('api/own-apps', after === undefined ? {} : { after })
-  const models = useLoad('api/models', {})
+  const apps = useLoad('apps/own', { after: pages.after })
+  const models = useLoad('models', {})
   const actions = useActions(apps.reload)
   const known = models.data?.models.map(({ id }) => id)
 
@@ -33,7 +32,7 @@ export function OwnApps() {
       action: app === undefined ? 'Publish it' : 'Save',
       fields: appFields(app, known),
       run: async (values) => {
-        const { inReview } = await write('api/own-apps/put', readAppFields(values))
+        const { inReview } = await write('apps/own/put', readAppFields(values))
         return inReview ? 'Saved. Some of it waits for review.' : 'Saved the app.'
       },
     })
@@ -42,7 +41,7 @@ export function OwnApps() {
   const setLogo = (app: OwnAppView): void =>
     actions.form(
       logoForm(nameOf(app), async (logo) => {
-        const { inReview } = await write('api/own-apps/logo', { id: app.id, logo })
+        const { inReview } = await write('apps/own/logo', { id: app.id, logo })
         return inReview ? 'Saved. The logo waits for review.' : 'Saved the logo.'
       }),
     )
@@ -50,14 +49,10 @@ export function OwnApps() {
   const askForReview = (app: OwnAppView): void =>
     actions.confirm({
       title: `Ask to make ${nameOf(app)} live?`,
-      intro: (
-        <p>An operator looks at its name, site, logo and redirect URIs. Then every user can connect it.</p>
-      ),
+      intro: 'An operator looks at its name, site, logo and redirect URIs. Then every user can connect it.',
       action: 'Ask',
-      run: async () => {
-        await write('api/own-apps/ask', { id: app.id })
-        return `Asked for a review of ${nameOf(app)}.`
-      },
+      run: () => write('apps/own/ask', { id: app.id }),
+      done: () => `Asked for a review of ${nameOf(app)}.`,
     })
 
   const remove = (app: OwnAppView): void =>
@@ -70,10 +65,8 @@ export function OwnApps() {
         </p>
       ),
       action: 'Remove it',
-      run: async () => {
-        await write('api/own-apps/remove', { id: app.id })
-        return `Removed ${nameOf(app)}.`
-      },
+      run: () => write('apps/own/remove', { id: app.id }),
+      done: () => `Removed ${nameOf(app)}.`,
     })
 
   return (
@@ -105,25 +98,21 @@ export function OwnApps() {
                 ]}
                 actions={(app) => (
                   <>
-                    <Button
-                      tone="quiet"
-                      onPress={() => edit(app)}
+                    <RowButton
+                      label="Change"
                       of={nameOf(app)}
+                      onPress={() => edit(app)}
                       isDisabled={known === undefined}
-                    >
-                      Change
-                    </Button>
-                    <Button tone="quiet" onPress={() => setLogo(app)} of={`of ${nameOf(app)}`}>
-                      Logo
-                    </Button>
+                    />
+                    <RowButton label="Logo" of={`of ${nameOf(app)}`} onPress={() => setLogo(app)} />
                     {app.state === 'test' && app.inReview?.live !== true && (
-                      <Button tone="quiet" onPress={() => askForReview(app)} of={`of ${nameOf(app)}`}>
-                        Ask for review
-                      </Button>
+                      <RowButton
+                        label="Ask for review"
+                        of={`of ${nameOf(app)}`}
+                        onPress={() => askForReview(app)}
+                      />
                     )}
-                    <Button tone="quiet" onPress={() => remove(app)} of={nameOf(app)}>
-                      Remove
-                    </Button>
+                    <RowButton label="Remove" of={nameOf(app)} onPress={() => remove(app)} />
                   </>
                 )}
               />
@@ -151,11 +140,13 @@ function State({ of: { inReview, state, suspendedAt } }: { of: OwnAppView }) {
   )
 }
 
-function namesOf(values: ReviewedView): readonly string[] {
-  return Object.keys(values).map((name) => REVIEWED[name as keyof ReviewedView])
+type ReviewedValues = NonNullable<OwnAppView['inReview']>
+
+function namesOf(values: ReviewedValues): readonly string[] {
+  return Object.keys(values).map((name) => REVIEWED[name as keyof ReviewedValues])
 }
 
-const REVIEWED: Readonly<Record<keyof ReviewedView, string>> = {
+const REVIEWED: Readonly<Record<keyof ReviewedValues, string>> = {
   name: 'name',
   redirectUris: 'redirect URIs',
   site: 'site',

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ModelView } from '../../protocol/index.js'
+import type { ModelView } from '../../protocol.js'
 import { nameWithId, percentOf } from '../base/format.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { asProblem, Problem } from '../base/problem.js'
@@ -25,7 +25,7 @@ const NO_PAYER =
   'The account that pays is not known yet. Send the message again when its balance appears above.'
 
 export function Playground({ query }: { query: Place['query'] }) {
-  const models = useLoad('api/models', {})
+  const models = useLoad('models', {})
   return (
     <>
       <PageHead title="Playground" lead="Real calls, charged like any other." />
@@ -62,14 +62,14 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
   // The choice in a link takes precedence over the last one.
   const choice = { ...kept.choice, ...namedIn(query) }
   const isForOperator = isOperator(viewer)
-  const accounts = useLoad('api/accounts', { limit: 200 }, { isOff: !isForOperator })
+  const accounts = useLoad('accounts', { limit: 200 }, { isOff: !isForOperator })
   const isOwn = choice.app === '*own'
   const isThroughApp = Boolean(choice.app) && !isOwn
-  const apps = useLoad('api/apps', { id: choice.app ?? '' }, { isOff: !isThroughApp })
+  const apps = useLoad('apps', { id: choice.app ?? '' }, { isOff: !isThroughApp })
   const payer = ownAccount(viewer) ?? choice.account ?? likelyPayer(accounts.data?.accounts ?? [])
   // Only the router knows the account of a pasted token.
   const account = isOwn ? undefined : payer
-  const balance = useLoad('api/accounts', { account: account ?? '' }, { isOff: account === undefined })
+  const balance = useLoad('accounts', { account: account ?? '' }, { isOff: account === undefined })
   const [ownToken, setOwnToken] = useState('')
   const [complaint, setComplaint] = useState<Problem>()
   const paidBefore = useRef(kept.paid)

@@ -1,15 +1,15 @@
-import type { RouteView, StoredRouteView } from '../../protocol/index.js'
+import type { RouteView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import type { Place } from '../base/place.js'
 import { Problem } from '../base/problem.js'
 import { useLoad } from '../base/use-load.js'
-import { Badge, Button, Id, PageHead } from '../parts/basics.js'
+import { Badge, Button, Id, PageHead, RowButton } from '../parts/basics.js'
 import type { FieldSpec } from '../parts/fields.js'
 import { Filters } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { parameterFields, readParameters } from '../parts/parameter-fields.js'
 import { priceFields, readPrices } from '../parts/price-fields.js'
-import { json, needed, present, wholeNumber } from '../parts/read-values.js'
+import { json, needed, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { healthColumns } from './live.js'
@@ -18,8 +18,8 @@ import { healthColumns } from './live.js'
 const ADAPTERS = ['openai-compatible', 'anthropic'] as const
 
 export function Routes({ query }: { query: Place['query'] }) {
-  const routes = useLoad('api/routes', {})
-  const models = useLoad('api/models', {})
+  const routes = useLoad('routes', {})
+  const models = useLoad('models', {})
   const actions = useActions(routes.reload)
   const ids = models.data?.models.map(({ id }) => id) ?? []
   const adapters = [...new Set([...(routes.data?.routes ?? []).map(({ adapter }) => adapter), ...ADAPTERS])]
@@ -32,27 +32,24 @@ export function Routes({ query }: { query: Place['query'] }) {
       fields: fieldsOf(route, query.model, ids, adapters),
       run: async (values) => {
         const id = needed(values, 'id')
-        const { warnings } = await write(
-          'api/routes/put',
-          present({
-            id,
-            model: needed(values, 'model'),
-            provider: needed(values, 'provider'),
-            adapter: needed(values, 'adapter'),
-            upstreamModel: needed(values, 'upstreamModel'),
-            settings: settingsOf(json(values, 'settings')),
-            secret: values.text('secretState') === 'remove' ? null : values.text('secret'),
-            enabled: values.text('enabled') !== 'no',
-            byok: values.text('byok') as RouteView['byok'],
-            onDisconnect: values.text('onDisconnect') as RouteView['onDisconnect'],
-            promptEscapes: values.text('promptEscapes') as RouteView['promptEscapes'],
-            weight: weightOf(values.text('weight')),
-            supportedParameters: readParameters(values),
-            defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
-            prices: readPrices(values),
-            was: storedOf(route),
-          }),
-        )
+        const { warnings } = await write('routes/put', {
+          id,
+          model: needed(values, 'model'),
+          provider: needed(values, 'provider'),
+          adapter: needed(values, 'adapter'),
+          upstreamModel: needed(values, 'upstreamModel'),
+          settings: settingsOf(json(values, 'settings')),
+          secret: values.text('secretState') === 'remove' ? null : values.text('secret'),
+          enabled: values.text('enabled') !== 'no',
+          byok: values.text('byok') as RouteView['byok'],
+          onDisconnect: values.text('onDisconnect') as RouteView['onDisconnect'],
+          promptEscapes: values.text('promptEscapes') as RouteView['promptEscapes'],
+          weight: weightOf(values.text('weight')),
+          supportedParameters: readParameters(values),
+          defaultOutputTokens: wholeNumber(values, 'defaultOutputTokens'),
+          prices: readPrices(values),
+          was: storedOf(route),
+        })
         return [`Saved the route ${id}.`, ...(warnings ?? [])].join(' ')
       },
     })
@@ -67,28 +64,21 @@ export function Routes({ query }: { query: Place['query'] }) {
         </p>
       ),
       action: 'Remove it',
-      run: async () => {
-        await write('api/routes/remove', { id })
-        return `Removed the route ${id}.`
-      },
+      run: () => write('routes/remove', { id }),
+      done: () => `Removed the route ${id}.`,
     })
 
   const rotate = (): void =>
     actions.confirm({
       title: 'Seal all secrets again?',
-      intro: (
-        <p>
-          Every provider's key that is not sealed under the first secret key is sealed under it. After that,
-          the older secret keys are no longer needed.
-        </p>
-      ),
+      intro:
+        "Every provider's key that is not sealed under the first secret key is sealed under it. After that, the older secret keys are no longer needed.",
       action: 'Seal them again',
-      run: async () => {
-        const { count } = await write('api/routes/rotate-secrets', {})
-        return count === 0
+      run: () => write('routes/rotate-secrets', {}),
+      done: ({ count }) =>
+        count === 0
           ? 'All secrets were already sealed under the current key.'
-          : `Sealed ${count} secrets again.`
-      },
+          : `Sealed ${count} secrets again.`,
     })
 
   return (
@@ -163,12 +153,8 @@ export function Routes({ query }: { query: Place['query'] }) {
               ]}
               actions={(route) => (
                 <>
-                  <Button tone="quiet" onPress={() => edit(route)} of={route.id}>
-                    Change
-                  </Button>
-                  <Button tone="quiet" onPress={() => remove(route)} of={route.id}>
-                    Remove
-                  </Button>
+                  <RowButton label="Change" of={route.id} onPress={() => edit(route)} />
+                  <RowButton label="Remove" of={route.id} onPress={() => remove(route)} />
                 </>
               )}
             />
@@ -280,7 +266,8 @@ function fieldsOf(
   ]
 }
 
-function storedOf(route: RouteView | undefined): StoredRouteView | undefined {
+/** Returns the route without what the list adds to it. */
+function storedOf(route: RouteView | undefined): object | undefined {
   if (route === undefined) return undefined
   const { health, cannotBeUsed, ...stored } = route
   return stored

@@ -1,6 +1,6 @@
-import type { SpendBy, SpendReply, SpendRow } from '../../protocol/index.js'
+import type { SpendBy, SpendReply, SpendRow } from '../../protocol.js'
 import { pathOf } from '../base/api.js'
-import { DAY_MS, dayOf, dayStart, formatCount, formatShare } from '../base/format.js'
+import { DAY_MS, dayOf, dayStart, formatCount, formatShare, rangeOf } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from '../parts/amount.js'
@@ -32,22 +32,15 @@ const RANGES = [7, 30, 90] as const
 
 export function Spend({ query }: { query: Place['query'] }) {
   const by = BY.find(({ value }) => value === query.by)?.value ?? 'day'
-  const from = dayStart(query.fromDay)
-  const to = dayStart(query.toDay)
-  const question = {
-    by,
-    ...pick(query, ['account', 'model', 'appId']),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to: to + DAY_MS }),
-  }
-  const pages = usePages(JSON.stringify(question))
-  const { after } = pages
-  const spend = useLoad('api/spend', { ...question, ...(after === undefined ? {} : { after }) })
+  const { account, model, appId } = query
+  const question = { by, account, model, appId, ...rangeOf(query) }
+  const pages = usePages(question)
+  const spend = useLoad('reports/spend', { ...question, after: pages.after })
   const specs = useSubjectSpecs()
   return (
     <>
       <PageHead title="Spend" lead="Charges, from the ledger. Days are in UTC.">
-        <a class="button" href={pathOf('api/spend.csv', question)} download>
+        <a class="button" href={pathOf('reports/spend.csv', question)} download>
           Download CSV
         </a>
       </PageHead>
@@ -70,10 +63,6 @@ export function Spend({ query }: { query: Place['query'] }) {
       </Listing>
     </>
   )
-}
-
-function pick(query: Place['query'], names: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]]] : [])))
 }
 
 function RangeButtons({ query }: { query: Place['query'] }) {

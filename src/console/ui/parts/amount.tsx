@@ -2,7 +2,8 @@
  * An exact decimal as the server sent it: no digit is dropped or rounded. Leading zeros are dimmed, so that small amounts
  * can be compared. The commas between thousands are drawn by CSS, so copied text has none.
  */
-export function Amount({ value, unit }: { value: string; unit?: boolean }) {
+export function Amount({ value, unit }: { value: string | undefined; unit?: boolean }) {
+  if (value === undefined) return <>–</>
   const idle = /^-?0\.0*(?=\d)/.exec(value)?.[0] ?? ''
   const [first = '', ...thousands] = idle === '' ? value.split(THOUSANDS) : [value.slice(idle.length)]
   return (

@@ -1,12 +1,12 @@
-import type { AppBody } from '../../protocol/index.js'
+import type { AppView } from '../../protocol.js'
 import { basisPointsOf, percentOf } from '../base/format.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
-import { list, needed, optional } from './read-values.js'
+import { list, needed } from './read-values.js'
 
 type AppFields = Pick<
-  AppBody,
+  AppView,
   'id' | 'name' | 'markup' | 'allowedModels' | 'redirectUris' | 'site' | 'suggestedCap' | 'testers'
 >
 
@@ -68,18 +68,17 @@ export function readAppFields(values: Values): AppFields {
       field: 'markup.basisPoints',
     })
   }
-  const flat = values.text('markup.flat')
   const redirectUris = list(values, 'redirectUris')
   const testers = list(values, 'testers')
   return {
     id: needed(values, 'id'),
-    ...optional(values, 'name'),
-    markup: { basisPoints, ...(flat === undefined ? {} : { flat }) },
+    name: values.text('name'),
+    markup: { basisPoints, flat: values.text('markup.flat') },
     allowedModels: values.all('allowedModels'),
-    ...(redirectUris.length === 0 ? {} : { redirectUris }),
-    ...optional(values, 'site'),
-    ...optional(values, 'suggestedCap'),
-    ...(testers.length === 0 ? {} : { testers }),
+    redirectUris: redirectUris.length === 0 ? undefined : redirectUris,
+    site: values.text('site'),
+    suggestedCap: values.text('suggestedCap'),
+    testers: testers.length === 0 ? undefined : testers,
   }
 }
 

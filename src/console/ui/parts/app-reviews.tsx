@@ -1,8 +1,8 @@
 import type { VNode } from 'preact'
-import type { ReviewView } from '../../protocol/index.js'
+import type { ReviewView } from '../../protocol.js'
 import { pathOf, write } from '../base/api.js'
 import { useLoad } from '../base/use-load.js'
-import { Button, Time } from './basics.js'
+import { RowButton, Time } from './basics.js'
 import { Listing } from './notice.js'
 import { Pager, usePages } from './pager.js'
 import { Table } from './table.js'
@@ -11,8 +11,7 @@ import { useActions } from './use-actions.js'
 /** The values that owners of apps want to change, for an operator to decide. Shows nothing if none wait. */
 export function AppReviews({ onDecided }: { onDecided: () => void }) {
   const pages = usePages('app-reviews')
-  const { after } = pages
-  const reviews = useLoad('api/app-reviews', after === undefined ? {} : { after })
+  const reviews = useLoad('apps/reviews', { after: pages.after })
   const actions = useActions(() => {
     reviews.reload()
     onDecided()
@@ -23,11 +22,11 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
       title: `${decision === 'accept' ? 'Accept' : 'Reject'} the changes of ${shown.appId}?`,
       intro: <Values of={shown} />,
       action: decision === 'accept' ? 'Accept them' : 'Reject them',
-      run: async () => {
+      run: () => {
         const { app: _, ...review } = shown
-        await write('api/app-reviews/decide', { review, decision })
-        return `${decision === 'accept' ? 'Accepted' : 'Rejected'} the changes of ${shown.appId}.`
+        return write('apps/reviews/decide', { review, decision })
       },
+      done: () => `${decision === 'accept' ? 'Accepted' : 'Rejected'} the changes of ${shown.appId}.`,
     })
 
   // The page already says that it loads. A second line would only flash.
@@ -50,20 +49,16 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
             ]}
             actions={(review) => (
               <>
-                <Button
-                  tone="quiet"
+                <RowButton
+                  label="Accept"
+                  of={`the changes of ${review.appId}`}
                   onPress={() => decide(review, 'accept')}
+                />
+                <RowButton
+                  label="Reject"
                   of={`the changes of ${review.appId}`}
-                >
-                  Accept
-                </Button>
-                <Button
-                  tone="quiet"
                   onPress={() => decide(review, 'reject')}
-                  of={`the changes of ${review.appId}`}
-                >
-                  Reject
-                </Button>
+                />
               </>
             )}
           />
@@ -100,11 +95,7 @@ function Values({ of: { app, appId, values } }: { of: ReviewView }) {
 function logoOf(appId: string, hash: string | undefined): VNode | undefined {
   if (hash === undefined) return undefined
   return (
-    <img
-      class="logo"
-      src={pathOf('api/app-reviews/logo', { appId, hash })}
-      alt={`Logo ${hash.slice(0, 8)}`}
-    />
+    <img class="logo" src={pathOf('apps/reviews/logo', { appId, hash })} alt={`Logo ${hash.slice(0, 8)}`} />
   )
 }
 

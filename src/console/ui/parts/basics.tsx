@@ -43,6 +43,34 @@ export function Button({ onPress, children, of, tone, isDisabled }: ButtonProps)
   )
 }
 
+interface RowActionProps {
+  readonly label: string
+  /** The row, for people who only hear the action. */
+  readonly of: string
+}
+
+/** An action on one row of a table. */
+export function RowButton({
+  label,
+  ...rest
+}: RowActionProps & { readonly onPress: () => void; readonly isDisabled?: boolean }) {
+  return (
+    <Button tone="quiet" {...rest}>
+      {label}
+    </Button>
+  )
+}
+
+/** A page about one row of a table. */
+export function RowLink({ label, of, href }: RowActionProps & { readonly href: string }) {
+  return (
+    <a class="button quiet" href={href}>
+      {label}
+      <span class="unseen"> {of}</span>
+    </a>
+  )
+}
+
 /** Chooses one of a few options. */
 export function Choice<Value extends string>(props: {
   label: string
@@ -101,7 +129,8 @@ async function copyText(text: string): Promise<void> {
 }
 
 /** In UTC, or in the given time zone. */
-export function Time({ at, zone }: { at: number; zone?: string }) {
+export function Time({ at, zone }: { at: number | undefined; zone?: string }) {
+  if (at === undefined) return <>–</>
   return (
     <time dateTime={new Date(at).toISOString()} class="time">
       {formatTime(at, zone)}

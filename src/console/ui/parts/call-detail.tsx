@@ -1,11 +1,11 @@
 import type {
   CallerView,
   ChargeView,
+  EntryView,
   ExplanationView,
   FactsView,
-  RefundView,
   RoutingView,
-} from '../../protocol/index.js'
+} from '../../protocol.js'
 import { formatDuration } from '../base/format.js'
 import { hrefOf } from '../base/place.js'
 import { Amount } from './amount.js'
@@ -27,7 +27,7 @@ interface CallDetailProps {
   readonly facts?: FactsView
   readonly caller?: CallerView
   readonly charge?: ChargeView
-  readonly refund?: RefundView
+  readonly refund?: EntryView['refund']
   readonly explanation?: ExplanationView
   readonly postings?: readonly { readonly account: string; readonly amount: string }[]
   readonly holdId?: string

@@ -1,5 +1,5 @@
 import { INPUT_MEDIA, OUTPUT_MEDIA } from '../../../protocol/usage.js'
-import type { ChargeView } from '../../protocol/index.js'
+import type { ChargeView } from '../../protocol.js'
 import { capitalized, formatCount } from '../base/format.js'
 import { Amount } from './amount.js'
 import { Facts } from './basics.js'

@@ -62,7 +62,7 @@ export function withPart<Row extends { readonly id: string; readonly name?: stri
 /** The fields that choose an account (only for an operator), a model, and an app. */
 export function useSubjectSpecs({ hasApp = true }: { hasApp?: boolean } = {}): readonly FieldSpec[] {
   const isForOperator = isOperator(useSession().viewer)
-  const models = useLoad('api/models', {})
+  const models = useLoad('models', {})
   return [
     ...(isForOperator ? [{ name: 'account', label: 'Account', useFound: useFoundAccounts }] : []),
     { name: 'model', label: 'Model', suggestions: models.data?.models.map(({ id }) => id) ?? [] },

@@ -1,4 +1,4 @@
-import type { AppBody, CapView, GrantEventView } from '../../protocol/index.js'
+import type { GrantEventView, GrantView } from '../../protocol.js'
 import { useLoad } from '../base/use-load.js'
 import { Time } from './basics.js'
 import { Markup } from './markup.js'
@@ -9,9 +9,9 @@ interface Terms {
   readonly redirectHost?: string
   readonly scopes?: readonly string[]
   readonly models?: readonly string[]
-  readonly markup?: AppBody['markup']
+  readonly markup?: GrantView['markup']
   /** `null` if the cap was removed. */
-  readonly cap?: CapView | null
+  readonly cap?: GrantView['cap'] | null
   readonly endsAt?: number
   readonly connectionId?: string
   readonly label?: string
@@ -29,7 +29,7 @@ const BY = { account: 'the account', operator: 'the operator', app: 'the app' } 
 
 /** The events of a grant: the terms that its user agreed to, changes of the cap, devices, and who revoked it. */
 export function GrantHistory({ grantId }: { grantId: string }) {
-  const history = useLoad('api/grants/history', { grantId })
+  const history = useLoad('connected-apps/history', { grantId })
   return (
     <Listing what="the history" loaded={history}>
       {({ history: events }) => (
@@ -61,7 +61,7 @@ function Facts({ of: event, among }: { of: GrantEventView; among: readonly Grant
 }
 
 /** The terms that the consent page showed. */
-function Consent({ of: terms, markup }: { of: Terms; markup: AppBody['markup'] }) {
+function Consent({ of: terms, markup }: { of: Terms; markup: GrantView['markup'] }) {
   const { cap, endsAt, models = [], redirectHost, scopes = [] } = terms
   return (
     <span class="hint">
@@ -87,7 +87,7 @@ function deviceText({ connectionId = '' }: Terms, among: readonly GrantEventView
   return added?.label ?? `device ${connectionId.slice(0, 8)}`
 }
 
-function capText(cap: CapView | null | undefined): string {
+function capText(cap: Terms['cap']): string {
   if (cap === undefined || cap === null) return 'no cap'
   return `at most ${cap.amount} per ${cap.per}${cap.zone === undefined ? '' : ` (${cap.zone})`}`
 }

@@ -1,15 +1,15 @@
-import type { LimitBody, LimitView } from '../../protocol/index.js'
+import type { LimitView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { Problem } from '../base/problem.js'
 import { isOperator, useSession } from '../base/session.js'
-import { Button, Time } from './basics.js'
-import { needed, optional } from './read-values.js'
+import { RowButton, Time } from './basics.js'
+import { needed } from './read-values.js'
 import { useActions } from './use-actions.js'
 
 const UNITS = ['credits', 'requests', 'tokens'] as const
 const PERIODS = ['minute', 'hour', 'day', 'month', 'total'] as const
 
-type Owner = Pick<LimitBody, 'of' | 'ownerId'> & {
+type Owner = Pick<LimitView, 'of' | 'ownerId'> & {
   /** For people. */
   readonly name: string
 }
@@ -73,14 +73,14 @@ export function Limits({
             field: 'id',
           })
         }
-        await write('api/limits/put', {
+        await write('limits/put', {
           id,
           of: owner.of,
           ownerId: owner.ownerId,
           amount: needed(values, 'amount'),
           unit: UNITS.find((unit) => unit === values.text('unit'))!,
           per: PERIODS.find((per) => per === values.text('per'))!,
-          ...optional(values, 'zone'),
+          zone: values.text('zone'),
         })
         return `Saved the limit ${id}.`
       },
@@ -89,12 +89,10 @@ export function Limits({
   const remove = ({ id }: LimitView): void =>
     actions.confirm({
       title: `Remove the limit ${id}?`,
-      intro: <p>Within a second, calls are no longer limited by it.</p>,
+      intro: 'Within a second, calls are no longer limited by it.',
       action: 'Remove it',
-      run: async () => {
-        await write('api/limits/remove', { id })
-        return `Removed the limit ${id}.`
-      },
+      run: () => write('limits/remove', { id }),
+      done: () => `Removed the limit ${id}.`,
     })
 
   return (
@@ -104,22 +102,14 @@ export function Limits({
           <Use of={limit} />
           {isForOperator && (
             <span class="action-group">
-              <Button tone="quiet" onPress={() => set(limit)} of={`the limit ${limit.id}`}>
-                Change
-              </Button>
-              <Button tone="quiet" onPress={() => remove(limit)} of={`the limit ${limit.id}`}>
-                Remove
-              </Button>
+              <RowButton label="Change" of={`the limit ${limit.id}`} onPress={() => set(limit)} />
+              <RowButton label="Remove" of={`the limit ${limit.id}`} onPress={() => remove(limit)} />
             </span>
           )}
         </div>
       ))}
       {own.length === 0 && !isForOperator && '–'}
-      {isForOperator && (
-        <Button tone="quiet" onPress={() => set()} of={`for ${owner.name}`}>
-          Set a limit
-        </Button>
-      )}
+      {isForOperator && <RowButton label="Set a limit" of={`for ${owner.name}`} onPress={() => set()} />}
     </div>
   )
 }

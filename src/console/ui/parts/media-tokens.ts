@@ -1,4 +1,4 @@
-import type { ModelView } from '../../protocol/administration.js'
+import type { ModelView } from '../../protocol.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 import { list, wholeNumber } from './read-values.js'

@@ -10,8 +10,9 @@ export interface Pages {
 }
 
 /** Replies name only their next page, so the pages before are remembered here. A new question starts on the first page. */
-export function usePages(question: string): Pages {
+export function usePages(asked: unknown): Pages {
   const [, setTurned] = useState(0)
+  const question = JSON.stringify(asked)
   const trail = trailOf(question)
   const turnTo = (pages: readonly string[]): void => {
     history.replaceState({ pages: { ...keptPages(), [question]: pages } }, '')

@@ -1,11 +1,13 @@
 import { PRICE_NAMES } from '../../../base/prices.js'
 import { MEDIA_UNITS } from '../../../base/units.js'
-import type { PricesView } from '../../protocol/index.js'
+import type { ModelView } from '../../protocol.js'
 import { capitalized } from '../base/format.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 import type { FieldSpec } from './fields.js'
 import { json } from './read-values.js'
+
+type Prices = NonNullable<ModelView['prices']>
 
 const LABELS: Readonly<Record<string, string>> = {
   input: 'Input price',
@@ -19,7 +21,7 @@ const LABELS: Readonly<Record<string, string>> = {
   request: 'Price per call',
 }
 
-export function priceFields(prices: PricesView | undefined): readonly FieldSpec[] {
+export function priceFields(prices: Prices | undefined): readonly FieldSpec[] {
   const fields = PRICE_NAMES.map(
     (name): FieldSpec => ({
       name: `prices.${name}`,
@@ -39,14 +41,14 @@ export function priceFields(prices: PricesView | undefined): readonly FieldSpec[
 }
 
 /** Returns undefined if no price was entered. */
-export function readPrices(values: Values): PricesView | undefined {
+export function readPrices(values: Values): Prices | undefined {
   const entries = PRICE_NAMES.flatMap((name) => {
     const text = values.text(`prices.${name}`)
     return text === undefined ? [] : [[name, text] as const]
   })
   const tiers = json(values, 'prices.tiers')
   if (entries.length === 0 && tiers === undefined) return undefined
-  const prices = Object.fromEntries(entries) as Partial<PricesView>
+  const prices = Object.fromEntries(entries) as Partial<Prices>
   for (const name of ['input', 'output'] as const) {
     if (prices[name] === undefined) {
       throw new Problem('If there is any price, both input and output need one.', {
@@ -55,5 +57,5 @@ export function readPrices(values: Values): PricesView | undefined {
     }
   }
   // The server checks each member of the tiers.
-  return { ...prices, ...(tiers === undefined ? {} : { tiers }) } as PricesView
+  return { ...prices, ...(tiers === undefined ? {} : { tiers }) } as Prices
 }

@@ -1,15 +1,6 @@
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 
-/** Returns an object with the member, or an empty object if nothing was entered. */
-export function optional<Name extends string>(
-  values: Values,
-  name: Name,
-): { readonly [Key in Name]?: string } {
-  const text = values.text(name)
-  return (text === undefined ? {} : { [name]: text }) as { readonly [Key in Name]?: string }
-}
-
 /** Returns a required value. Browsers check this before they submit a form, but accept blanks. */
 export function needed(values: Values, name: string): string {
   const text = values.text(name)
@@ -44,13 +35,4 @@ export function list(values: Values, name: string): readonly string[] {
 export function dayEnd(values: Values, name: string): number | undefined {
   const day = values.text(name)
   return day === undefined ? undefined : Date.parse(`${day}T23:59:59.999Z`)
-}
-
-/** Omits undefined members: the API accepts only absent ones. */
-export function present<Members extends object>(
-  members: Members,
-): {
-  [Name in keyof Members]: Exclude<Members[Name], undefined>
-} {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { IssuedReply } from '../../protocol/index.js'
+import type { IssuedReply } from '../../protocol.js'
 import { asProblem } from '../base/problem.js'
 import { useSession } from '../base/session.js'
 import { Time } from './basics.js'
@@ -13,6 +13,11 @@ interface Action {
   readonly action: string
   /** Performs the action and returns the announcement. */
   readonly run: (values: Values) => Promise<string>
+}
+
+interface Confirmed<Reply> extends Omit<Action, 'run'> {
+  readonly run: () => Promise<Reply>
+  readonly done: (reply: Reply) => string
 }
 
 /** Asks, performs the action, announces it, and reloads the data of the page. */
@@ -39,8 +44,9 @@ export function useActions(reload: () => void) {
     /** Shows a form. */
     form: (action: Action & { readonly fields: readonly FieldSpec[] }): void =>
       open((close) => <FormDialog {...props(action, close)} fields={action.fields} />),
-    /** Explains what will happen, and asks. */
-    confirm: (action: Action): void => open((close) => <ConfirmDialog {...props(action, close)} />),
+    /** Explains what will happen, and asks. `done` makes the announcement. */
+    confirm: <Reply,>({ run, done, ...action }: Confirmed<Reply>): void =>
+      open((close) => <ConfirmDialog {...props({ ...action, run: async () => done(await run()) }, close)} />),
     /** Shows a form, and then the token that was issued. */
     issue(
       action: Omit<Action, 'run'> & {

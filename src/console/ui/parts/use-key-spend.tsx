@@ -5,7 +5,7 @@ import { Amount } from './amount.js'
 /** Returns a function that shows the sum that calls with a credential cost. The sums take longer than a list, and come later. */
 export function useKeySpend(credentialIds: readonly string[]): (credentialId: string) => ComponentChildren {
   const ids = credentialIds.join(',')
-  const { data, problem } = useLoad('api/credentials/spend', { ids }, { isOff: ids === '' })
+  const { data, problem } = useLoad('keys/spend', { ids }, { isOff: ids === '' })
   if (data === undefined) return () => (problem === undefined ? '…' : '–')
   const costs = new Map(data.spend.map(({ cost, credentialId }) => [credentialId, cost]))
   return (credentialId) => <Amount value={costs.get(credentialId) ?? '0'} />

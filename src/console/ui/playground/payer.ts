@@ -1,4 +1,4 @@
-import type { AccountView, AppView } from '../../protocol/index.js'
+import type { AccountView, AppView } from '../../protocol.js'
 
 /** Describes the key that the samples need. */
 export function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {

@@ -1,4 +1,4 @@
-import type { ChargeView } from '../../protocol/index.js'
+import type { ChargeView } from '../../protocol.js'
 import type { Cost } from './reply-reader.js'
 
 /** Longer than a router with the default limits continues a call whose client has left, and tries to settle it. */

@@ -114,14 +114,14 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     change(number, ({ reply }) => ({ state: 'failed', reply: { ...(reply ?? emptyReply), error } }))
 
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
-    const query = { ...(account === undefined ? {} : { account }), requestId }
+    const query = { account, requestId }
     const from = Date.now() - LEDGER_REACH_MS
     // If the call ran in another process than the one that is asked, only the ledger knows its charge.
     const look = async () => {
       const signal = AbortSignal.timeout(LOOK_MS)
       const [{ events }, { entries }] = await Promise.all([
-        read('api/events', query, signal),
-        read('api/calls', { ...query, from }, signal),
+        read('events', query, signal),
+        read('entries', { ...query, from }, signal),
       ])
       return events.find(({ type }) => type === 'request-end') ?? entries.find(({ charge }) => charge)
     }

@@ -1,13 +1,11 @@
 import { z } from 'zod'
-import type { SpendRow as AdminSpendRow, SpendReport } from '../../admin/index.js'
-import { formatCredits } from '../../base/money.js'
+import type { Admin, SpendReport, SpendRow } from '../../admin/index.js'
 import { MEDIA_UNITS } from '../../base/units.js'
 import { nameSchema } from '../../rules/schemas.js'
-import type { SpendReply, SpendRow, StatementReply } from '../protocol/index.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
-import { type Endpoint, get, requireAccount, type Services, timeTextSchema } from '../serving/endpoint.js'
-import { accountOf, type ConsoleViewer, noAccount } from '../serving/viewer.js'
-import { present, spendSums } from '../serving/views.js'
+import { type Context, get, requireAccount, timeTextSchema } from '../serving/endpoint.js'
+import { accountOf, noAccount } from '../serving/viewer.js'
+import { present } from '../serving/views.js'
 
 const spendQuery = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
@@ -29,7 +27,7 @@ const ROWS_A_PAGE = 50
 /** A century. */
 const MAX_DAYS = 36_525
 
-const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
+const columns = (by: Query['by']): readonly Column<NamedRow>[] => [
   { name: by, of: (row) => row.key },
   { name: 'name', of: (row) => row.name },
   { name: 'calls', kind: 'number', of: (row) => row.calls },
@@ -48,97 +46,81 @@ const columns = (by: Query['by']): readonly Column<SpendRow>[] => [
   })),
 ]
 
-export const spendEndpoints: readonly Endpoint[] = [
+export const reportEndpoints = [
+  /** All days are on one page. Other rows come fifty per page, the most expensive first. The sums cover all pages. */
   get(
-    'spend',
+    'reports/spend',
     'both',
+    'rows',
     spendQuery.extend({ after: position.default(0) }),
-    async ({ after, ...query }, { viewer }, { admin }): Promise<SpendReply> => {
+    async ({ after, ...query }, context) => {
       const page = { offset: after, limit: query.by === 'day' ? MAX_DAYS : ROWS_A_PAGE }
-      const { rows, rowCount, total, books } = await readReport({ ...query, ...page }, viewer, admin)
+      const { rows, rowCount, total, books } = await readReport({ ...query, ...page }, context)
       const end = after + page.limit
       return {
-        rows: await viewsOf(rows, namerOf(query.by, admin)),
+        rows: await named(rows, namerOf(query.by, context.admin)),
         rowCount,
-        ...(end < rowCount ? { next: String(end) } : {}),
-        total: spendSums(total),
-        books: {
-          debited: formatCredits(books.debited),
-          kept: formatCredits(books.kept),
-          paid: formatCredits(books.debited + books.kept),
-          isEqual: books.isEqual,
-        },
+        next: end < rowCount ? String(end) : undefined,
+        total,
+        /** The same calls, summed only from the ledger's postings. `paid` must be the total of `cost`. */
+        books: { ...books, paid: books.debited + books.kept },
       }
     },
   ),
 
-  get('spend.csv', 'both', spendQuery, async (query, { viewer }, { admin }) => {
-    const { rows } = await readReport(query, viewer, admin)
-    const namer = namerOf(query.by, admin)
+  get('reports/spend.csv', 'both', 'csv', spendQuery, async (query, context) => {
+    const { rows } = await readReport(query, context)
+    const namer = namerOf(query.by, context.admin)
     async function* lines(): AsyncGenerator<string> {
       yield csvHeader(columns(query.by))
       for (let start = 0; start < rows.length; start += ROWS_A_PAGE) {
-        const page = await viewsOf(rows.slice(start, start + ROWS_A_PAGE), namer)
+        const page = await named(rows.slice(start, start + ROWS_A_PAGE), namer)
         for (const row of page) yield csvLine(columns(query.by), row)
       }
     }
     return { csv: { fileName: `spend-by-${query.by}.csv`, lines: lines() } }
   }),
 
+  /** If `isEqual`, `sum` is the balance in the ledger, `posted`, to the last digit. */
   get(
-    'statement',
+    'reports/statement',
     'both',
+    'sum',
     z.strictObject({ account: nameSchema.optional() }),
-    async (query, { viewer }, { admin }) => {
+    async (query, { viewer, admin }) => {
       const account = requireAccount(accountOf(viewer, query.account))
       const found = await admin.statement(account)
       if (found === undefined) throw noAccount(account)
       const { granted, corrected, refunded, earned, spent, posted, held } = found
       const sum = granted + corrected + refunded + earned - spent
-      const reply: StatementReply = {
-        account,
-        granted: formatCredits(granted),
-        corrected: formatCredits(corrected),
-        refunded: formatCredits(refunded),
-        earned: formatCredits(earned),
-        spent: formatCredits(spent),
-        sum: formatCredits(sum),
-        posted: formatCredits(posted),
-        held: formatCredits(held),
-        available: formatCredits(posted - held),
-        isEqual: sum === posted,
-      }
-      return reply
+      return { account, ...found, sum, available: posted - held, isEqual: sum === posted }
     },
   ),
 ]
 
 async function readReport(
-  { account: asked, ...rest }: Query & { readonly offset?: number; readonly limit?: number },
-  viewer: ConsoleViewer,
-  admin: Services['admin'],
+  { account, ...rest }: Query & { readonly offset?: number; readonly limit?: number },
+  { viewer, admin }: Context,
 ): Promise<SpendReport> {
-  return admin.spendReport(present({ ...rest, account: accountOf(viewer, asked) }))
+  return admin.spendReport(present({ ...rest, account: accountOf(viewer, account) }))
 }
 
-async function viewsOf(rows: readonly AdminSpendRow[], namer: Namer): Promise<readonly SpendRow[]> {
+interface NamedRow extends SpendRow {
+  /** The display name of the key: an app's name or a credential's label. */
+  readonly name: string | undefined
+}
+
+async function named(rows: readonly SpendRow[], namer: Namer): Promise<readonly NamedRow[]> {
   const names = await namer(rows)
-  return rows.map((row) => {
-    const called = row.key === undefined ? undefined : names.get(row.key)
-    return {
-      ...(row.key === undefined ? {} : { key: row.key }),
-      ...(called === undefined ? {} : { name: called }),
-      ...spendSums(row),
-    }
-  })
+  return rows.map((row) => ({ ...row, name: row.key === undefined ? undefined : names.get(row.key) }))
 }
 
 /** Returns the display names of the rows' keys. */
-type Namer = (rows: readonly AdminSpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
+type Namer = (rows: readonly SpendRow[]) => Promise<ReadonlyMap<string, string | undefined>>
 
 /** Names one page of rows at a time, since there may be millions. */
-function namerOf(by: Query['by'], admin: Services['admin']): Namer {
-  const idsOf = (rows: readonly AdminSpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
+function namerOf(by: Query['by'], admin: Admin): Namer {
+  const idsOf = (rows: readonly SpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
   if (by === 'key') {
     return async (rows) => {
       const credentials = await admin.listCredentials({ credentialIds: idsOf(rows) })

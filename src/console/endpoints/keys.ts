@@ -1,8 +1,13 @@
 import { z } from 'zod'
 import { mayUse } from '../../admin/app-rows.js'
-import type { Admin, AppTerms, CredentialRow, CredentialsQuery, ReissueOptions } from '../../admin/index.js'
-import type { Clock } from '../../base/clock.js'
-import { formatCredits } from '../../base/money.js'
+import type {
+  Admin,
+  AppTerms,
+  BearerRequest,
+  CredentialRow,
+  CredentialsQuery,
+  ReissueOptions,
+} from '../../admin/index.js'
 import { exceedsMarkup } from '../../rules/markups.js'
 import {
   keysSchema,
@@ -13,12 +18,11 @@ import {
   nameSchema,
   timeSchema,
 } from '../../rules/schemas.js'
-import type { CredentialsReply, CredentialView, IssuedReply, KeySpendReply } from '../protocol/index.js'
-import { done, type Endpoint, get, limitSchema, post } from '../serving/endpoint.js'
+import { type Context, done, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
 import { readPage } from '../serving/page.js'
-import { accountOf, type ConsoleViewer, changeBy, noAccount } from '../serving/viewer.js'
+import { accountOf, changeBy, noAccount } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
 const MAX_IDS = 200
@@ -39,139 +43,133 @@ const bearerFields = {
 /** The terms of an app that the person has seen. */
 const termsSchema = z.strictObject({ models: keysSchema(), markup: markupSchema })
 
-export const credentialEndpoints: readonly Endpoint[] = [
+export const keyEndpoints = [
   get(
-    'credentials',
+    'keys',
     'both',
+    'credentials',
     z.strictObject({
       account: nameSchema.optional(),
       appId: nameSchema.optional(),
+      /** `in-use` omits the playground's own keys. */
       shown: z.enum(['in-use', 'playground', 'all']).default('all'),
       after: nameSchema.optional(),
       limit: limitSchema(200, 50),
     }),
-    async (query, { viewer }, { admin, clock }): Promise<CredentialsReply> => {
-      const { shown, limit: most, account, after, appId } = query
+    async ({ shown, limit, account, after, appId }, { viewer, admin, clock }) => {
       const isPlayground = shown === 'playground'
       const madeSince = isPlayground ? clock.now() - PLAYGROUND_REACH_MS : 0
       const asked = { ...present({ appId, account: accountOf(viewer, account) }), inUse: shown !== 'all' }
-      const list =
+      const isWanted = (row: CredentialRow): boolean => isOfPlayground(row) === isPlayground
+      const list = (page: CredentialsQuery) =>
         shown === 'all'
-          ? (page: CredentialsQuery) => admin.listCredentials({ ...asked, ...page })
-          : (page: CredentialsQuery) =>
-              listWanted(
-                admin,
-                { ...asked, ...page },
-                madeSince,
-                (row) => isOfPlayground(row) === isPlayground,
-              )
-      const { rows, ...next } = await readPage(list, most, after, ({ credentialId }) => credentialId)
-      const credentials = rows.map(credentialView)
-      const ids = credentials.map(({ credentialId }) => credentialId)
-      const limits = await limitsOf(admin, 'credential', ids)
-      return {
-        credentials,
-        limits,
-        ...next,
-      }
+          ? admin.listCredentials({ ...asked, ...page })
+          : listWanted(admin, { ...asked, ...page }, madeSince, isWanted)
+      const { rows: credentials, ...next } = await readPage(list, limit, after, idOf)
+      return { credentials, limits: await limitsOf(admin, 'credential', credentials.map(idOf)), ...next }
     },
   ),
 
+  /** The sums that calls with these credentials cost, without those that cost nothing. For a user only its own credentials. */
   get(
-    'credentials/spend',
+    'keys/spend',
     'both',
+    'spend',
+    /** With commas between them, at most 200. */
     z.strictObject({ ids: z.string().max(MAX_IDS_CHARS) }),
-    async ({ ids }, { viewer }, { admin }): Promise<KeySpendReply> => {
+    async ({ ids }, { viewer, admin }) => {
       const credentialIds = ids.split(',').slice(0, MAX_IDS)
       const account = accountOf(viewer, undefined)
       const spend = await admin.spend(present({ by: 'key' as const, credentialIds, account }))
-      return {
-        spend: spend.flatMap(({ cost, key }) =>
-          key === undefined ? [] : [{ credentialId: key, cost: formatCredits(cost) }],
-        ),
-      }
+      return { spend: spend.map(({ cost, key }) => ({ credentialId: key, cost })) }
     },
   ),
 
+  /** Makes an API key of the account, or with `appId` an access token of that app. It expires after an hour. */
   post(
-    'credentials/playground',
+    'keys/playground',
     'both',
+    'token',
     z.strictObject({ account: nameSchema, appId: nameSchema.optional(), terms: termsSchema.optional() }),
-    async ({ account, appId, terms }, { viewer }, { admin, clock }): Promise<IssuedReply> => {
-      await checkAccount(account, viewer, admin)
-      const expiresAt = clock.now() + PLAYGROUND_MS
+    async ({ account, appId, terms }, context) => {
+      await checkAccount(account, context)
+      const expiresAt = context.clock.now() + PLAYGROUND_MS
       const key = { account, label: PLAYGROUND_LABEL, expiresAt }
-      if (appId === undefined) return { ...(await admin.issueKey(key)), expiresAt }
-      const pinned = await checkApp(appId, account, terms, admin)
+      if (appId === undefined) return { ...(await context.admin.issueKey(key)), expiresAt }
+      const pinned = await checkApp(appId, account, terms, context)
       const token = { ...key, ...pinned, appId, scopes: RUN_SCOPES }
-      return { ...(await admin.issueAccessToken(token)), expiresAt }
+      return { ...(await context.admin.issueAccessToken(token)), expiresAt }
     },
   ),
 
   post(
-    'credentials/issue-key',
+    'keys/issue',
     'both',
+    'token',
     z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() }),
-    async (key, { viewer }, { admin, clock }) => {
-      checkEnd(key.expiresAt, clock)
-      await checkAccount(key.account, viewer, admin)
-      checkMetadata(key.metadata, viewer)
-      checkOwnKeys(key.allowedModels, 'allowedModels', viewer)
-      return issued(await admin.issueKey(present(key)), key.expiresAt)
+    async (key, context) => {
+      await checkBearer(key, context)
+      checkOwnKeys(key.allowedModels, 'allowedModels', context)
+      return { ...(await context.admin.issueKey(present(key))), expiresAt: key.expiresAt }
     },
   ),
 
   post(
-    'credentials/issue-token',
+    'keys/issue-token',
     'both',
+    'token',
     z.strictObject({
       ...bearerFields,
       appId: nameSchema,
       scopes: keysSchema().default(RUN_SCOPES),
       terms: termsSchema.optional(),
     }),
-    async ({ terms, ...grant }, { viewer }, { admin, clock }) => {
-      checkEnd(grant.expiresAt, clock)
-      await checkAccount(grant.account, viewer, admin)
-      checkMetadata(grant.metadata, viewer)
-      checkScopes(grant.scopes, RUN_SCOPES, viewer)
-      const pinned = await checkApp(grant.appId, grant.account, terms, admin)
-      return issued(await admin.issueAccessToken({ ...present(grant), ...pinned }), grant.expiresAt)
+    async ({ terms, ...grant }, context) => {
+      await checkBearer(grant, context)
+      checkScopes(grant.scopes, RUN_SCOPES, context)
+      const pinned = await checkApp(grant.appId, grant.account, terms, context)
+      const made = await context.admin.issueAccessToken({ ...present(grant), ...pinned })
+      return { ...made, expiresAt: grant.expiresAt }
     },
   ),
 
+  /** A user's new token has the scopes and the expiry of the previous one by default, and may not exceed them. */
   post(
-    'credentials/reissue',
+    'keys/reissue',
     'both',
+    'token',
     z.strictObject({
       credentialId: nameSchema,
+      /** The last characters of the token to replace. */
       lastFour: z.string().optional(),
       expiresAt: timeSchema.optional(),
       scopes: keysSchema().optional(),
     }),
-    async ({ credentialId, lastFour, ...asked }, { viewer }, { admin, clock }) => {
-      checkEnd(asked.expiresAt, clock)
-      const before = await findCredential(credentialId, viewer, admin)
+    async ({ credentialId, lastFour, ...asked }, context) => {
+      checkEnd(asked.expiresAt, context)
+      const before = await findCredential(credentialId, context)
       checkNewest(lastFour, before)
-      const options = viewer.kind === 'operator' ? asked : withinRights(asked, before, viewer, clock)
+      const options = context.viewer.kind === 'operator' ? asked : withinRights(asked, before, context)
       // The rights were read from this token, so `was` refuses the change if somebody has replaced the token meanwhile.
-      return issued(
-        await admin.reissue(credentialId, present({ ...options, was: before })),
-        options.expiresAt,
-      )
+      const made = await context.admin.reissue(credentialId, present({ ...options, was: before }))
+      return { ...made, expiresAt: options.expiresAt }
     },
   ),
 
   post(
-    'credentials/revoke',
+    'keys/revoke',
     'both',
+    'done',
     z.strictObject({ credentialId: nameSchema }),
-    async ({ credentialId }, { viewer }, { admin }) => {
-      await findCredential(credentialId, viewer, admin)
-      return done(await admin.revoke(credentialId, changeBy(viewer)), 'credential', credentialId)
+    async ({ credentialId }, context) => {
+      await findCredential(credentialId, context)
+      const isRevoked = await context.admin.revoke(credentialId, changeBy(context.viewer))
+      return done(isRevoked, 'credential', credentialId)
     },
   ),
 ]
+
+const idOf = ({ credentialId }: CredentialRow): string => credentialId
 
 const SCANNED_AT_ONCE = 500
 
@@ -200,25 +198,23 @@ function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean
   return label === PLAYGROUND_LABEL && expiresAt !== undefined && expiresAt - createdAt <= PLAYGROUND_REACH_MS
 }
 
-function issued(made: { credentialId: string; token: string }, expiresAt: number | undefined): IssuedReply {
-  return { ...made, ...(expiresAt === undefined ? {} : { expiresAt }) }
-}
-
-async function checkAccount(account: string, viewer: ConsoleViewer, admin: Admin): Promise<void> {
+async function checkAccount(account: string, { viewer, admin }: Context): Promise<void> {
   accountOf(viewer, account)
   if ((await admin.findAccount(account)) === undefined) throw noAccount(account)
 }
 
+/** Checks what keys and tokens have in common. The host's own limits may depend on the metadata. */
+async function checkBearer({ account, expiresAt, metadata }: BearerRequest, context: Context): Promise<void> {
+  checkEnd(expiresAt, context)
+  await checkAccount(account, context)
+  if (metadata !== undefined && context.viewer.kind !== 'operator') {
+    throw new HttpError(403, 'Only an operator may set metadata', 'metadata')
+  }
+}
+
 /** To a user, another account's credential looks as if it did not exist. */
-async function findCredential(
-  credentialId: string,
-  viewer: ConsoleViewer,
-  admin: Admin,
-): Promise<CredentialRow> {
-  const [row] = await admin.listCredentials({
-    credentialId,
-    ...(viewer.kind === 'user' ? { account: viewer.account } : {}),
-  })
+async function findCredential(credentialId: string, { viewer, admin }: Context): Promise<CredentialRow> {
+  const [row] = await admin.listCredentials({ credentialId, ...changeBy(viewer) })
   if (row === undefined) {
     throw notFound(`There is no credential ${JSON.stringify(credentialId)}`, 'credentialId')
   }
@@ -233,7 +229,7 @@ async function checkApp(
   appId: string,
   account: string,
   seen: z.infer<typeof termsSchema> | undefined,
-  admin: Admin,
+  { admin }: Context,
 ): Promise<{ readonly terms?: AppTerms }> {
   const [app] = await admin.listApps({ appIds: [appId] })
   if (app === undefined || app.suspendedAt !== undefined || !mayUse(app, account)) {
@@ -253,7 +249,7 @@ async function checkApp(
 }
 
 /** An expiry in the past can only be a mistake. */
-function checkEnd(expiresAt: number | undefined, clock: Clock): void {
+function checkEnd(expiresAt: number | undefined, { clock }: Context): void {
   if (expiresAt === undefined || expiresAt > clock.now()) return
   throw new HttpError(
     400,
@@ -271,24 +267,17 @@ function checkNewest(lastFour: string | undefined, before: CredentialRow): void 
   )
 }
 
-/** The host's own limits may depend on it. */
-function checkMetadata(metadata: unknown, { kind }: ConsoleViewer): void {
-  if (metadata !== undefined && kind !== 'operator') {
-    throw new HttpError(403, 'Only an operator may set metadata', 'metadata')
-  }
-}
-
 /** A user makes many credentials, and each list of them reads their models. */
-function checkOwnKeys(keys: readonly string[] = [], field: string, { kind }: ConsoleViewer): void {
-  if (keys.length > MAX_OWN_KEYS && kind !== 'operator') {
+function checkOwnKeys(keys: readonly string[] = [], field: string, { viewer }: Context): void {
+  if (keys.length > MAX_OWN_KEYS && viewer.kind !== 'operator') {
     throw new HttpError(400, `${field} must have at most ${MAX_OWN_KEYS} items`, field)
   }
 }
 
 /** The host defines what a scope allows, and only an operator may grant one. */
-function checkScopes(scopes: readonly string[], allowed: readonly string[], { kind }: ConsoleViewer): void {
+function checkScopes(scopes: readonly string[], allowed: readonly string[], { viewer }: Context): void {
   const beyond = scopes.find((scope) => !allowed.includes(scope))
-  if (beyond !== undefined && kind !== 'operator') {
+  if (beyond !== undefined && viewer.kind !== 'operator') {
     throw new HttpError(403, `Only an operator may grant the scope ${JSON.stringify(beyond)}`, 'scopes')
   }
 }
@@ -297,11 +286,10 @@ function checkScopes(scopes: readonly string[], allowed: readonly string[], { ki
 function withinRights(
   asked: ReissueOptions,
   { expiresAt: end, scopes }: CredentialRow,
-  viewer: ConsoleViewer,
-  clock: Clock,
+  context: Context,
 ): ReissueOptions {
-  checkScopes(asked.scopes ?? [], scopes ?? [], viewer)
-  if (end !== undefined && end <= clock.now()) {
+  checkScopes(asked.scopes ?? [], scopes ?? [], context)
+  if (end !== undefined && end <= context.clock.now()) {
     throw new HttpError(
       403,
       'This credential has expired, and only an operator may renew it. Make a new one.',
@@ -315,8 +303,4 @@ function withinRights(
     )
   }
   return present({ expiresAt: end, scopes, ...asked })
-}
-
-function credentialView(row: CredentialRow): CredentialView {
-  return { ...row }
 }
