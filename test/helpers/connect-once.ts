@@ -1,5 +1,5 @@
 import { createToken } from '../../src/base/tokens.js'
-import type { ConnectStore } from '../../src/contracts/index.js'
+import type { ConnectStore, Consent } from '../../src/contracts/index.js'
 
 /** An app that users can connect. */
 export const NOTES = {
@@ -14,9 +14,13 @@ const HOUR_MS = 3_600_000
 
 /**
  * Connects the app for an account, from its consent to its first access token, which is returned. The account is also the id
- * of the connection, the request, the code and the refresh token.
+ * of the connection, the request, the code and the refresh token. `terms` replace those of the consent.
  */
-export async function connectOnce(connect: ConnectStore, account: string): Promise<string> {
+export async function connectOnce(
+  connect: ConnectStore,
+  account: string,
+  terms: Pick<Consent, 'cap' | 'capRule'> = {},
+): Promise<string> {
   const answer = await connect.consent({
     account,
     appId: NOTES.id,
@@ -26,6 +30,7 @@ export async function connectOnce(connect: ConnectStore, account: string): Promi
     cap: { amount: 5_000_000_000n, per: 'month' },
     appName: NOTES.name,
     redirectHost: 'notes.example',
+    ...terms,
   })
   if (answer === undefined) throw new Error('The consent was refused')
   const expiresAt = Date.now() + HOUR_MS

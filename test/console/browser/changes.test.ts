@@ -114,6 +114,27 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
     expect((await modelNow())?.mediaTokens).toBe(500)
   })
 
+  it('sets the escapes of a route in the prompt, keeps them, and clears them', async () => {
+    await visit.stage.admin.putRoute(route)
+    const escapes = async () => (await routeNow())?.promptEscapes
+    const choose = async (shown: string, chosen: string): Promise<void> => {
+      const form = await change('routes', route.id)
+      const select = form.getByLabel('Escapes in the prompt')
+      expect(await select.inputValue()).toBe(shown)
+      await select.selectOption(chosen)
+      await save()
+    }
+    await choose('', 'of < > & and quotes, as by Ollama and TGI')
+    expect(await escapes()).toBe('html')
+    await change('routes', route.id)
+    await save()
+    expect(await escapes()).toBe('html')
+    await choose('html', 'of everything but ASCII')
+    expect(await escapes()).toBe('ascii')
+    await choose('ascii', 'none, by default')
+    expect(await routeNow()).not.toHaveProperty('promptEscapes')
+  })
+
   it('sets whether all parameters or none are accepted if none is listed', async () => {
     await visit.stage.admin.putModel(strict)
     for (const [chosen, stored] of [

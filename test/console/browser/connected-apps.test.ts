@@ -91,6 +91,46 @@ describe('on the connected apps page, a user', { timeout: 120_000 }, () => {
     expect(await admin.listGrants({ account: 'bob', inUse: true })).toHaveLength(1)
     await page.context().close()
   })
+
+  it('keeps a cap that is required, and none above the highest one that the host allows', async () => {
+    const { admin, stores } = visit.stage
+    await admin.openAccount('dora')
+    const capRule = { required: true, per: 'month', max: 10_000_000_000n } as const
+    await connectOnce(stores.connect, 'dora', { capRule })
+    const capNow = async () => (await admin.listGrants({ account: 'dora' }))[0]!.cap
+    const page = await visit.open('dora', 'connected-apps')
+    const open = () => page.getByRole('button', { name: 'Change the cap of Notes' }).click()
+    await open()
+    const form = dialog(page, 'Cap of Notes')
+    const amount = form.getByLabel('At most, credits (required)')
+    await amount.fill('')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.locator('[name="amount"]:invalid:focus').waitFor()
+    await amount.fill('10.000000001')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await form.locator('[name="amount"][aria-invalid="true"]:focus').waitFor()
+    await form.getByText('amount must be at most 10 per month').waitFor()
+    expect(await capNow()).toMatchObject({ amount: 5_000_000_000n })
+    await amount.fill('10')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await message(page, 'Saved the cap of Notes.')
+    expect(await capNow()).toMatchObject({ amount: 10_000_000_000n })
+    await page.context().close()
+  })
+})
+
+describe('on the connected apps page, an operator', { timeout: 120_000 }, () => {
+  it('removes a cap that is required of the user', async () => {
+    const page = await visit.open('operator', 'connected-apps?account=dora')
+    await page.getByRole('button', { name: 'Change the cap of Notes for dora' }).click()
+    const form = dialog(page, 'Cap of Notes')
+    await form.getByText('Without a cap, the app may spend everything that the account has.').waitFor()
+    await form.getByLabel('At most, credits').fill('')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await message(page, 'Notes has no cap now.')
+    expect((await visit.stage.admin.listGrants({ account: 'dora' }))[0]!.cap).toBeUndefined()
+    await page.context().close()
+  })
 })
 
 describe("on the console's pages, an account that publishes", { timeout: 120_000 }, () => {

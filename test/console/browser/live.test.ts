@@ -1,5 +1,7 @@
 import type { Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { answerJson } from '../../helpers/scripted-upstream.js'
+import { FAST } from './stage.js'
 import { openVisit, type Visit } from './visit.js'
 
 let visit: Visit
@@ -35,4 +37,31 @@ it('the Live page makes one request at a time, however often it was hidden while
   await page.evaluate("fetch('api/me').then((response) => response.text())")
   expect(asked.length).toBe(1)
   await page.context().close()
+})
+
+it('the pages Routes and Live say of a route that its provider refuses its key', {
+  timeout: 120_000,
+}, async () => {
+  const { admin, origin } = visit.stage
+  const [route] = await admin.listRoutes({ model: FAST })
+  await admin.putRoute({ ...route!, secret: 'sk-wrong' })
+  visit.upstream.script(
+    answerJson({ error: { message: 'Incorrect API key provided.', code: 'invalid_api_key' } }, 401),
+  )
+  // The calls of one account are no proof.
+  for (const account of ['alice', 'bob']) {
+    const { token } = await admin.issueKey({ account })
+    const response = await fetch(`${origin}/compat/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: FAST, messages: [{ role: 'user', content: 'Hi' }] }),
+    })
+    expect(response.status).toBe(502)
+  }
+  for (const path of ['routes', 'live']) {
+    const page = await visit.open('operator', path)
+    const row = page.locator(`tr[data-row="${route!.id}"]`)
+    await expect.poll(() => row.textContent()).toContain('misconfigured: the provider refuses its key')
+    await page.context().close()
+  }
 })
