@@ -341,6 +341,33 @@ describe('a code block of the documents', () => {
     expect(await (await fetch(base)).text()).toBe('The rest of the application')
   })
 
+  it('refuses an address for its failed authentications, never for calls that are concurrent or aborted', async () => {
+    const base = await serve('failed-authentications')
+    const wrong = async () => (await complete(base, 'acme/fast', 'sk-wrong')).status
+    const concurrent = await Promise.all(Array.from({ length: 40 }, () => complete(base)))
+    expect(concurrent.filter(({ status }) => status !== 200)).toEqual([])
+    for (let aborted = 0; aborted < 31; aborted++) {
+      const leaving = new AbortController()
+      const { status } = await fetch(`${base}/compat/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer sk-demo', 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'acme/fast',
+          messages: [{ role: 'user', content: 'Hi' }],
+          stream: true,
+        }),
+        signal: leaving.signal,
+      })
+      leaving.abort()
+      expect(status).toBe(200)
+    }
+    for (let failure = 1; failure <= 30; failure++) expect(await wrong()).toBe(401)
+    await expect.poll(wrong).toBe(429)
+    const refused = await fetch(`${base}/compat/v1/models`, { headers: { authorization: 'Bearer sk-demo' } })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '60'])
+    expect(await refused.json()).toMatchObject({ error: { code: 'rate_limited' } })
+  })
+
   it('refuses a key that its own store does not know', async () => {
     const { status } = await complete(await serve('custom-store'), 'acme/fast', 'sk-other')
     expect(status).toBe(401)
