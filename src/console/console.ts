@@ -118,7 +118,7 @@ export function createConsole(given: ConsoleOptions): Console {
     } catch (error) {
       // A download that the client aborted is not a fault.
       if (res.destroyed && isClientGone(error)) return
-      // Only an endpoint's errors are worded for the client. What `authorise` throws is for the host alone.
+      // Only an endpoint's errors are worded for the client. Errors of `authorise` are for the host only.
       throw toHttpError(error) ?? error
     }
   }

@@ -11,7 +11,7 @@ interface Line {
   readonly waiting: number
 }
 
-/** What a user may ask for that reads many rows. */
+/** The queries of a user that read many rows. */
 type OwnTurn =
   | Extract<keyof Admin, `list${string}`>
   | 'appFigures'
@@ -23,8 +23,8 @@ type OwnTurn =
 /** Keeps users from slowing down each other, or an operator. */
 export interface OwnTurns {
   /**
-   * Returns administration for a user's account. The account's lists and queries of the ledger run one at a time. Reports,
-   * which may take long, run one at a time for all users together, each user in turn.
+   * Returns the admin functions for a user's account. The account's lists and ledger queries run one at a time.
+   * Reports, which may take long, run one at a time for all users together, with users taking turns.
    */
   adminOf(account: string, admin: Admin): Admin
 }

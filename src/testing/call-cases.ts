@@ -18,7 +18,7 @@ export interface CallHarness {
 
 export type CallCase = ConformanceCase<CallHarness>
 
-/** Calls of this day. A store may delete older calls. */
+/** Calls of the current day, since a store may delete older ones. */
 const DAY_MS = 86_400_000
 const START = Math.floor(Date.now() / DAY_MS) * DAY_MS
 
@@ -244,7 +244,7 @@ function createBench(store: CallStore, seed: string): CallBench {
   }
 }
 
-/** The same call with a request id that several calls have. */
+/** Returns the same call with a request id that several calls share. */
 function sharing(call: KeptCall): KeptCall {
   return { ...call, requestId: 'shared', facts: { ...call.facts!, requestId: 'shared' } }
 }

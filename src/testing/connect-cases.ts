@@ -179,7 +179,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
         flat: '0.0001',
       })
       assert.deepEqual(await paid({ basisPoints: 9_000 }), { basisPoints: 2_000 })
-      // The consented figures never follow the app.
+      // The consented values never follow the app's.
       assert.deepEqual(await paid(notes.markup), notes.markup)
     },
   ),
@@ -548,7 +548,7 @@ function refusalOf(result: CredentialResult): string {
   return result.ok ? 'granted' : result.reason
 }
 
-/** Omits the time of creation, after checking it. */
+/** Removes the creation time after checking it. */
 function withoutTime<Value extends { readonly createdAt: number }>(
   value: Value | undefined,
 ): Omit<Value, 'createdAt'> | undefined {

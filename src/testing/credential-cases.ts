@@ -193,7 +193,7 @@ function credentialCase(
   }
 }
 
-/** A refusal may omit the holder. If it names one, it must be the right one; an unknown token has no holder. */
+/** A refusal may omit the owner. If it names one, it must be the right one. An unknown token has no owner. */
 function assertRefused(result: CredentialResult, reason: string, holder?: Principal): void {
   assert.equal(result.ok ? 'granted' : result.reason, reason)
   if (result.ok || result.credential === undefined) return

@@ -8,7 +8,7 @@ import { HttpError } from '../serving/http-error.js'
 import { type Change, putUnchanged } from '../serving/put-unchanged.js'
 
 const idBody = z.strictObject({ id: nameSchema })
-/** The administration functions check these bodies. */
+/** The admin functions check these bodies. */
 const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 const limitBody = z.custom<LimitRequest>(() => true)

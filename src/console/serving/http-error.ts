@@ -16,9 +16,9 @@ export function notFound(message: string, field?: string): HttpError {
   return new HttpError(404, message, field)
 }
 
-/** Administration's form for a fault in a member of its input: `grant.amount: must be …`. */
+/** The admin functions' format for a fault in a member of their input: `grant.amount: must be …`. */
 const GIVEN_PATTERN = /^([a-zA-Z][a-zA-Z ]*)(?:\.([^\s:]+))?: (.+)$/s
-/** Its form for a fault in a single value: `limit must be …`. */
+/** Their format for a fault in a single value: `limit must be …`. */
 const NAMED_PATTERN = /^([a-z]\w*(?:\.\w+)*) (?:must|is beyond)\b/
 
 /** The names of {@link GIVEN_PATTERN} that are fields themselves. */

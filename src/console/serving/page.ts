@@ -5,8 +5,8 @@ export interface Page<Row> {
 }
 
 /**
- * Reads at most `most` rows. Administration may return fewer than it is asked for, if they are large: then one more query
- * says whether others follow.
+ * Reads at most `most` rows. The admin functions may return fewer than requested if rows are large. One more query then
+ * checks whether others follow.
  */
 export async function readPage<Row>(
   list: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly Row[]>,
@@ -23,11 +23,11 @@ export async function readPage<Row>(
   return { rows, ...(isMore ? { next } : {}) }
 }
 
-/** A reply reads at most this many pages of a search: then its cursor continues it. */
+/** A reply reads at most this many pages of a search. Its cursor then continues the search. */
 const PAGES_SEARCHED = 10
 const ROWS_SEARCHED = 1_000
 
-/** Reads on until `most` rows are found, or no more follow. */
+/** Reads further pages until `most` rows are found or no more follow. */
 export async function searchPage<Row>(
   list: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly Row[]>,
   isFound: (row: Row) => boolean,

@@ -62,7 +62,7 @@ export function noAccount(account: string): HttpError {
   return notFound(`There is no account ${JSON.stringify(account)}`, 'account')
 }
 
-/** Who makes a change: the history of a grant says it. */
+/** Names who makes a change, for the history of a grant. */
 export function changeBy(viewer: ConsoleViewer): { readonly account?: string } {
   return viewer.kind === 'user' ? { account: viewer.account } : {}
 }

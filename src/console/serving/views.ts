@@ -29,7 +29,7 @@ export function callParts({ facts, caller, charge }: CallParts, references: Refe
   }
 }
 
-/** Copies only these members, and none that a later release may add. */
+/** Copies only these members, so that none added in a later release is exposed. */
 function factsView(facts: CallFacts, { labelOf }: References) {
   const { requestId, account, credentialId, model, appId, claimedAppId } = facts
   const { sessionId, user, provider, routeId, completionId } = facts

@@ -20,7 +20,7 @@ const called = (args: string) => ({
 })
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'words-of-tool' }
 
-/** Conversations that clients send after replies of any provider. Each must go through, with these words. */
+/** Conversations that clients send after replies of any provider. Each must succeed with these texts. */
 const conversations: readonly (readonly [
   id: string,
   words: string,

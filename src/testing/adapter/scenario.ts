@@ -42,14 +42,14 @@ export interface ScriptedAnswer {
   readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   /** `content_filter`: the provider's word for a reply that it stopped because of its content. */
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter'
-  /** Normalized usage; `cacheWrite` is 0. The server reports it in the provider's own format. */
+  /** Normalised usage with a `cacheWrite` of 0. The server reports it in the provider's own format. */
   readonly usage: Usage
 }
 
 export type AdapterScenario =
   /**
-   * A complete reply. If `isNoisy`, a stream has everything between its events that the provider's API may send there
-   * and that means nothing: comments, keep-alive events, events of types that do not exist yet.
+   * A complete reply. If `isNoisy`, a stream has between its events everything meaningless that the provider's API may
+   * send there: comments, keep-alive events, events of types that do not exist yet.
    */
   | { readonly kind: 'answer'; readonly answer: ScriptedAnswer; readonly isNoisy?: boolean }
   /** An HTTP error status, with `message`, and if given its machine-readable `code`, in the provider's error body. */

@@ -37,7 +37,7 @@ export interface Opened<Store> {
   advance?(ms: number): Awaitable<void>
 }
 
-/** Wraps a bare store. A store is recognized by `method`, since it may have a property `store` itself. */
+/** Wraps a bare store. A store is recognised by `method`, since it may itself have a property `store`. */
 export function asOpened<Store extends object, Extra extends Opened<Store>>(
   given: Store | Extra,
   method: keyof Store,
@@ -95,7 +95,7 @@ export function listenTo(watch: Watch): {
 const PATIENCE_MS = 10_000
 const PAUSE_MS = 10
 
-/** Waits until `isDone`, for at most ten seconds. Returns whether it was done. */
+/** Waits until `isDone` is true, for at most ten seconds. Returns whether it became true. */
 export async function until(isDone: () => Promise<boolean>): Promise<boolean> {
   for (let waited = 0; waited < PATIENCE_MS; waited += PAUSE_MS) {
     if (await isDone()) return true

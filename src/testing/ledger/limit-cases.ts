@@ -2,16 +2,16 @@ import { strict as assert } from 'node:assert'
 import type { HoldLimit, HoldResult, LimitState, LimitUnit, LimitUse } from '../../contracts/index.js'
 import { assertGranted, assertRefused, type LedgerBench, type LedgerCase, ledgerCase } from './bench.js'
 
-/** The last millisecond that has a date. */
+/** The last millisecond that a `Date` can represent. */
 const FOREVER_MS = 8_640_000_000_000_000
 const LONG_MS = 600_000
 
-/** A limit of 100 in total, as a hold tests it. */
+/** Returns a limit of 100 in total, as a hold tests it. */
 function limitOf(unit: LimitUnit, amount: bigint, more: Partial<HoldLimit> = {}): HoldLimit {
   return { bucket: `limit-${unit}`, unit, limit: 100n, amount, windows: [[0, FOREVER_MS]], ...more }
 }
 
-/** What a settlement counts for a hold of {@link limitOf}. */
+/** Returns what a settlement counts for a hold of {@link limitOf}. */
 function useOf(unit: LimitUnit, used: bigint, more: Partial<LimitUse> = {}): LimitUse {
   return { bucket: `limit-${unit}`, unit, from: 0, used, ...more }
 }
@@ -35,14 +35,14 @@ function assertLimited(result: HoldResult, bucket: string, left: bigint, onlyHel
   assert.ok(result.resetMs >= 0, 'resetMs must be 0 or more')
 }
 
-/** Returns the rest of the bucket of {@link limitOf}, and changes nothing. */
+/** Returns what is left of the bucket of {@link limitOf}, without changing anything. */
 async function leftOf(bench: LedgerBench, unit: LimitUnit, more: Partial<HoldLimit> = {}): Promise<bigint> {
   const result = await bench.hold('probe', 0n, { limits: [limitOf(unit, 1_000n, more)] })
   assertRefused(result, 'limited')
   return !result.ok && result.reason === 'limited' ? result.left : -1n
 }
 
-/** Periods around the store's clock, which is read from an answer: two that are over, the present one and the next. */
+/** Returns periods around the store's clock, which is read from an answer: two past ones, the current one and the next. */
 async function periodsOf(bench: LedgerBench): Promise<{
   readonly earlier: HoldLimit['windows']
   readonly later: HoldLimit['windows']
@@ -66,7 +66,7 @@ async function periodsOf(bench: LedgerBench): Promise<{
 
 const UNITS: readonly LimitUnit[] = ['credits', 'requests', 'tokens']
 
-/** Budgets and rates, tested with each hold. */
+/** Budgets and rate limits, tested with each hold. */
 export const limitCases: readonly LedgerCase[] = [
   ledgerCase('limit-answered', 'a granted hold answers its limits, in order', async (bench) => {
     const limits = [limitOf('tokens', 30n), limitOf('requests', 1n), limitOf('credits', 20n)]

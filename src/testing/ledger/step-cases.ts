@@ -10,7 +10,7 @@ import {
   ledgerCase,
 } from './bench.js'
 
-/** The last millisecond that has a date. */
+/** The last millisecond that a `Date` can represent. */
 const FOREVER_MS = 8_640_000_000_000_000
 /** Steps of 2 credits, of which 10 are usual. */
 const STEPS: HoldSteps = { amount: 2n, usual: 10, most: 1_000 }
@@ -29,7 +29,7 @@ function always(): Pick<HoldLimit, 'windows'> {
   return { windows: [[0, FOREVER_MS]] }
 }
 
-/** Asserts that a hold was granted with so many steps, and answered so many limits. */
+/** Asserts that a hold was granted with this many steps, and that this many limits were answered. */
 function assertSteps(result: HoldResult, steps: number, limits = 0): void {
   assertGranted(result)
   if (!result.ok) return
@@ -41,7 +41,7 @@ async function assertHeld(bench: LedgerBench, held: bigint, account?: string): P
   assert.equal((await bench.balance(account))[1], held, 'held')
 }
 
-/** Returns what is left of a bucket, and changes nothing. */
+/** Returns what is left of a bucket, without changing anything. */
 async function leftOf(bench: LedgerBench, { bucket, unit }: HoldLimit): Promise<bigint> {
   const limit: HoldLimit = { bucket, unit, limit: 100n, amount: 1_000n, ...always() }
   const result = await bench.hold('probe', 0n, { limits: [limit] })
@@ -78,7 +78,7 @@ export const stepCases: readonly LedgerCase[] = [
     'steps-leave-room',
     'a hold leaves room for three of its least amount, or for as many as there is room for',
     async (bench) => {
-      // A quarter of 100 pays 24; 76 is 3 x 20 + 16, and 40 is 2 x 20.
+      // A quarter of 100 covers 24; 76 is 3 x 20 + 16, and 40 is 2 x 20.
       assertSteps(await bench.hold('one', 20n, { steps: { ...STEPS, usual: 1 } }), 2)
       assertSteps(await bench.hold('two', 20n, { steps: { ...STEPS, usual: 100 } }), 8)
       assertSteps(await bench.hold('three', 20n, { steps: STEPS }), 0)
@@ -99,7 +99,7 @@ export const stepCases: readonly LedgerCase[] = [
     'steps-limits',
     'the part that allows the fewest steps decides: balance, credits or tokens',
     async (bench) => {
-      // A quarter of 100 pays (100 - 16) / 8 steps of credits, or (100 - 16) / 4 of tokens.
+      // A quarter of 100 covers (100 - 16) / 8 steps of credits, or (100 - 16) / 4 of tokens.
       const steps = { ...STEPS, usual: 0 }
       const limits = [budget(), tokens()]
       assertSteps(await bench.hold('one', 4n, { steps, limits }), 10, 2)

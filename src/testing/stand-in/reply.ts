@@ -131,7 +131,7 @@ function toolToCall(request: StandInRequest): FunctionTool | undefined {
   return closest(tools, lastQuestion(request))
 }
 
-/** Returns the tool whose name and description share the most words with the question; of equals, the first. */
+/** Returns the tool whose name and description share the most words with the question. On a tie, returns the first. */
 function closest(tools: readonly FunctionTool[], question: string): FunctionTool | undefined {
   const asked = new Set(words(question))
   const rated = tools.map((tool) => {

@@ -20,7 +20,7 @@ export interface StandInOptions {
   readonly models?: readonly string[]
   /** The time between two tokens of a stream, in milliseconds. 40 by default, about the speed of a fast reader. */
   readonly tokenDelayMs?: number
-  /** A sentence at the end of each reply in prose. */
+  /** A sentence at the end of each prose reply. */
   readonly remark?: string
 }
 

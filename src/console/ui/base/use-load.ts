@@ -3,7 +3,7 @@ import type { QueryOf, ReadPath, ReplyOf } from '../../protocol.js'
 import { read } from './api.js'
 import { asProblem, type Problem } from './problem.js'
 
-/** The state of a query. `data` stays while a new reply loads, unless the question has changed. */
+/** The state of a query. `data` stays while a new reply loads, unless the query has changed. */
 export interface Loaded<Reply> {
   readonly data?: Reply
   readonly problem?: Problem

@@ -17,8 +17,8 @@ export interface Role {
 const SPARE_MS = 60_000
 
 /**
- * Makes a token for an hour when one is needed. It is only in the memory of this page, so nobody has it once the page is
- * left; {@link withdrawTokens} then revokes it.
+ * Creates a token for an hour when one is needed. It exists only in the memory of this page, so nobody has it once the
+ * page is left. {@link withdrawTokens} then revokes it.
  */
 export function useToken(): { obtain(role: Role): Promise<string>; drop(role: Role): void } {
   const { tokens } = useSession()

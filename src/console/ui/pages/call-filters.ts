@@ -9,7 +9,7 @@ export interface CallsProps {
 export const callSpec: FieldSpec = { name: 'call', label: 'Request id' }
 export const keySpec: FieldSpec = { name: 'key', label: 'Key id' }
 
-/** Returns the query of the ledger for the filters in the address. */
+/** Returns the ledger query for the filters in the address. */
 export function questionOf({ account, model, appId, key, call, sessionId, ...days }: Place['query']) {
   return { account, model, appId, key, requestId: call, sessionId, ...rangeOf(days) }
 }

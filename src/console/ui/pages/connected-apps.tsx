@@ -176,7 +176,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   )
 }
 
-/** The spend in the period of the cap. Without a cap, the spend since the app was connected. */
+/** The spend in the cap's period. Without a cap, the spend since the app was connected. */
 function Spent({ of: { cap, spent }, inAll }: { of: GrantView; inAll: ComponentChildren }) {
   if (cap === undefined) return <>{inAll} in all, no cap</>
   return (

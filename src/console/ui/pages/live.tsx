@@ -178,7 +178,7 @@ export const healthColumns: readonly Column<RouteHealth | undefined>[] = [
   { head: 'Last error', cell: (health) => <LastError error={health?.lastError} /> },
 ]
 
-/** Calls that were refused for what they ask count too: the provider has answered them. */
+/** Refused requests count too, since the provider has answered them. */
 function HealthBadge({ health }: { health: RouteHealth | undefined }) {
   if (health === undefined) return <Badge>no calls yet</Badge>
   switch (health.state) {

@@ -90,7 +90,10 @@ const LOGO_FIELD: FieldSpec = {
   hint: 'PNG, JPEG or WebP, at most 32 KiB and 512 pixels. Without one, the present logo is removed.',
 }
 
-/** The form for the logo of an app. `save` gets the picture in base64, or null if none was chosen, and returns the announcement. */
+/**
+ * The form for an app's logo. `save` receives the picture in base64, or null if none was chosen, and returns the
+ * announcement.
+ */
 export function logoForm(name: string, save: (logo: string | null) => Promise<string>) {
   return {
     title: `Logo of ${name}`,

@@ -8,7 +8,7 @@ import { Pager, usePages } from './pager.js'
 import { Table } from './table.js'
 import { useActions } from './use-actions.js'
 
-/** The values that owners of apps want to change, for an operator to decide. Shows nothing if none wait. */
+/** The values that owners of apps want to change, for an operator to decide. Shows nothing if there are none. */
 export function AppReviews({ onDecided }: { onDecided: () => void }) {
   const pages = usePages('app-reviews')
   const reviews = useLoad('apps/reviews', { after: pages.after })
@@ -69,7 +69,7 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
   )
 }
 
-/** Each new value beside the one in force. Of an app that becomes live, also the values that stay. */
+/** Shows each new value beside the current one. For an app that goes live, also shows the unchanged values. */
 function Values({ of: { app, appId, values } }: { of: ReviewView }) {
   const { live, logo, name, redirectUris, site } = values
   return (

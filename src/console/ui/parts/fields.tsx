@@ -19,8 +19,8 @@ export interface FieldSpec {
   /** Suggested values; any other value may be entered. */
   readonly suggestions?: readonly string[]
   /**
-   * A hook that looks up what has a typed part: more options of a `select`, or suggestions of a text. A field has one or
-   * none for as long as it is shown.
+   * A hook that finds matches for a typed part: more options of a `select`, or suggestions for a text. A field always
+   * has one or never.
    */
   readonly useFound?: (part: string) => Found
 }
@@ -32,7 +32,7 @@ export interface Option {
 
 export interface Found {
   readonly options: readonly Option[]
-  /** Whether others have the part too. */
+  /** Whether there are more matches. */
   readonly isMore: boolean
 }
 
@@ -134,7 +134,7 @@ interface SearchProps {
   readonly onInput: ((value: string) => void) | undefined
 }
 
-/** A text with suggestions for what is typed. */
+/** A text field with suggestions for the typed text. */
 function SearchedInput({ typed, id, useFound, onInput }: SearchProps & { typed: object; id: string }) {
   const [part, setPart] = useState('')
   const { options } = useFound(part)
@@ -155,7 +155,7 @@ function SearchedInput({ typed, id, useFound, onInput }: SearchProps & { typed: 
   )
 }
 
-/** A choice between what has a part. The part can be typed if there is too much to choose from. */
+/** A choice among matches. The part to search for can be typed if there are too many options. */
 function SearchedSelect({
   shared,
   spec,
@@ -166,7 +166,7 @@ function SearchedSelect({
   const [chosen, setChosen] = useState<Option>()
   const { options, isMore } = useFound(part)
   const given = spec.options ?? []
-  // What was chosen stays so, also if it has no part that is typed afterwards.
+  // The chosen value stays chosen even if it does not match the text typed afterwards.
   const kept = [...given, ...(chosen === undefined || onInput !== undefined ? [] : [chosen])]
   const all = new Map([...kept, ...options].map((option) => [option.value, option]))
   return (
@@ -180,7 +180,7 @@ function SearchedSelect({
           value={part}
           onInput={({ currentTarget: { value } }) => setPart(value)}
           onKeyDown={(event) => {
-            // It is no field of the form, and must not send it.
+            // This input is not a field of the form and must not submit it.
             if (event.key === 'Enter') event.preventDefault()
           }}
         />

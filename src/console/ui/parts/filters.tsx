@@ -6,7 +6,7 @@ import { Button } from './basics.js'
 import { Field, type FieldSpec } from './fields.js'
 import { useFoundAccounts, useFoundApps } from './found.js'
 
-/** Fields whose values are in the address. They apply as soon as one is left or chosen. */
+/** Fields whose values are in the address. They apply as soon as a field is left or an option is chosen. */
 export function Filters({ specs, query }: { specs: readonly FieldSpec[]; query: Place['query'] }) {
   const form = useRef<HTMLFormElement>(null)
   // Updates the existing elements, so that they keep the focus.

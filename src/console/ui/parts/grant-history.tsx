@@ -79,7 +79,7 @@ function Consent({ of: terms, markup }: { of: Terms; markup: GrantView['markup']
   )
 }
 
-/** Only the event that added a device has its label. */
+/** Only the event that added the device has its label. */
 function deviceText({ connectionId = '' }: Terms, among: readonly GrantEventView[]): string {
   const added: Terms | undefined = among.find(
     ({ kind, terms }) => kind === 'device-added' && terms?.connectionId === connectionId,

@@ -144,7 +144,7 @@ function Use({ of: limit }: { of: LimitView }) {
   )
 }
 
-/** From this part of a limit on, its bar warns. */
+/** From this fraction of a limit on, its bar warns. */
 const HIGH = 0.8
 
 function periodOf({ per }: Pick<LimitView, 'per'>): string {

@@ -15,7 +15,7 @@ export function mediaTokensText(tokens: MediaTokens): string | undefined {
     .join(', ')
 }
 
-/** Returns the tokens that {@link mediaTokensText} wrote. The server says which kinds there are. */
+/** Returns the tokens from the text of {@link mediaTokensText}. The server defines the kinds. */
 export function readMediaTokens(values: Values): MediaTokens {
   const pairs = list(values, NAME).map((pair) => /^([a-z]+)[\s:]+(\d{1,15})$/i.exec(pair))
   if (pairs.length === 0 || /^\d+$/.test(values.text(NAME) ?? '')) return wholeNumber(values, NAME)

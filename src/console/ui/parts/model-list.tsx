@@ -3,7 +3,7 @@ import { Badge, Id } from './basics.js'
 
 const SHOWN_MODELS = 3
 
-/** The first ids of a list of models. Its title has all of them. */
+/** The first ids of a list of models. Its title contains all of them. */
 export function ModelList({ ids }: { ids: readonly string[] }) {
   if (ids.length === 0) return <Badge tone="warn">none</Badge>
   const rest = ids.length - SHOWN_MODELS

@@ -9,7 +9,7 @@ export interface Pages {
   previous(): void
 }
 
-/** Replies name only their next page, so the pages before are remembered here. A new question starts on the first page. */
+/** Replies name only their next page, so previous pages are remembered here. A new query starts on the first page. */
 export function usePages(asked: unknown): Pages {
   const [, setTurned] = useState(0)
   const question = JSON.stringify(asked)
@@ -26,7 +26,7 @@ export function usePages(asked: unknown): Pages {
   }
 }
 
-/** The pages by question, kept in the browser's history, so that going back or reloading shows the same page. */
+/** The pages by query, kept in the browser's history, so that going back or reloading shows the same page. */
 type Kept = Readonly<Record<string, readonly string[]>>
 
 function keptPages(): Kept {

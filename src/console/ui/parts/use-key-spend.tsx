@@ -2,7 +2,10 @@ import type { ComponentChildren } from 'preact'
 import { useLoad } from '../base/use-load.js'
 import { Amount } from './amount.js'
 
-/** Returns a function that shows the sum that calls with a credential cost. The sums take longer than a list, and come later. */
+/**
+ * Returns a function that shows the total cost of the calls with a credential. The sums take longer than a list and
+ * arrive later.
+ */
 export function useKeySpend(credentialIds: readonly string[]): (credentialId: string) => ComponentChildren {
   const ids = credentialIds.join(',')
   const { data, problem } = useLoad('keys/spend', { ids }, { isOff: ids === '' })

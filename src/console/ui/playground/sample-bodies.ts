@@ -6,7 +6,7 @@ export type SampleApi = 'chat' | 'responses' | 'messages'
 /** The Messages API requires a limit. */
 const DEFAULT_MAX_TOKENS = 1_024
 
-/** Returns the body of a chat completion as an API has it. Fields that every API has are unchanged. */
+/** Returns the body of a chat completion in the format of an API. Fields that every API has are unchanged. */
 export function bodyFor(api: SampleApi, chat: CallBody): CallBody {
   switch (api) {
     case 'chat':
@@ -110,7 +110,7 @@ function inputOf(args: string): unknown {
   }
 }
 
-/** A tool that is not a function stays as it was typed. */
+/** A tool that is not a function is kept as typed. */
 function flatTool(tool: CallBody): CallBody {
   return isFunction(tool) ? { type: 'function', ...tool.function } : tool
 }

@@ -59,7 +59,7 @@ export function TurnView({ turn, onResults }: TurnProps) {
   )
 }
 
-/** An error that came instead of a reply was not said by the model. */
+/** An error that came instead of a reply was not written by the model. */
 function hasSpoken({ reply }: Turn): boolean {
   if (reply?.error === undefined) return true
   return reply.text !== '' || reply.refusal !== '' || reply.reasoning !== '' || reply.toolCalls.length > 0

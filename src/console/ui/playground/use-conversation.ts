@@ -14,7 +14,7 @@ export interface Conversation {
   /** The newest frames of the last call. */
   readonly frames: readonly string[]
   readonly isRunning: boolean
-  /** Sends the conversation so far and these messages. `bodyOf` makes the request from all of them. */
+  /** Sends the conversation so far and these messages. `bodyOf` creates the request from all of them. */
   send(role: Role, said: readonly Message[], bodyOf: (messages: readonly Message[]) => CallBody): void
   stop(): void
   clear(): void
@@ -116,7 +116,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
   async function awaitCharge(number: number, account: string | undefined, requestId: string): Promise<void> {
     const query = { account, requestId }
     const from = Date.now() - LEDGER_REACH_MS
-    // If the call ran in another process than the one that is asked, only the ledger knows its charge.
+    // If the call ran in another process, only the ledger knows its charge.
     const look = async () => {
       const signal = AbortSignal.timeout(LOOK_MS)
       const [{ events }, { entries }] = await Promise.all([
