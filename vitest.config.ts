@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, mergeConfig, type ViteUserConfig } from 'vitest/config'
+import { kindsOfFiles } from './test/helpers/kinds-of-files.js'
+import LongestFirst from './test/helpers/longest-first.js'
 import tsup from './tsup.config.js'
 
 /** The package by its own name, as examples and documents import it, is its source here, not what was built last. */
@@ -10,11 +12,10 @@ const alias = Object.entries(entries).map(([name, file]) => ({
   replacement: fileURLToPath(new URL(file, import.meta.url)),
 }))
 
-export default defineConfig({
+/** How each file is tested. */
+export const each: ViteUserConfig = {
   resolve: { alias },
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/helpers/databases-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // As long as a busy machine may need: what comes is seen at once.
@@ -22,6 +23,24 @@ export default defineConfig({
     pool: 'forks',
     // The default leaves one core to Vitest itself, so on two cores the tests would run one after the other.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+  },
+}
+
+/** What all files share. A project must not inherit it: each would start databases of its own. */
+export const globalSetup = ['test/helpers/databases-setup.ts']
+
+const files = kindsOfFiles()
+
+export default defineConfig({
+  test: {
+    globalSetup,
     reporters: ['default', './test/helpers/closing-line.ts'],
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      mergeConfig(each, { test: { name: 'alone', include: files.alone } }),
+      // Most of the time of a short file goes into its imports, which these files share.
+      mergeConfig(each, { test: { name: 'together', include: files.together, isolate: false } }),
+      mergeConfig(each, { test: { name: 'package', include: files.package } }),
+    ],
   },
 })

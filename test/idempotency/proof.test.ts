@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresStores } from '../../src/postgres/index.js'
+import { isLong } from '../helpers/long.js'
 import { openAccounts } from '../helpers/open-accounts.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { OPENING, type ProofResult, prove } from './proof/proof.js'
@@ -29,7 +30,7 @@ describe('an OpenAI client that retries behind a proxy that loses replies', () =
     PATIENCE_MS,
   )
 
-  it(
+  it.runIf(isLong)(
     'pays once per call with two routers that share only the ledger, and learns its charge',
     async () => {
       const result = await prove({ name: 'memory', processes: 2 }, { calls: CALLS, seed: 12 })
@@ -39,7 +40,7 @@ describe('an OpenAI client that retries behind a proxy that loses replies', () =
     PATIENCE_MS,
   )
 
-  describe('with two processes on one PostgreSQL database', () => {
+  describe.runIf(isLong)('with two processes on one PostgreSQL database', () => {
     let database: TestDatabase
 
     beforeAll(async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { HOLD_STATE } from '../../src/sql/hold-states.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
+import { isLong } from '../helpers/long.js'
 import { openAccounts } from '../helpers/open-accounts.js'
 import { connectTo, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
@@ -41,15 +42,19 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('limits in %s, kept by two proc
     return { engine, place: database.url, calls: CALLS, kind }
   }
 
-  it('are not exceeded, and refuse nothing that fits, through swaps, aborts and kills', {
-    timeout: PATIENCE_MS,
-  }, async () => {
-    const world = await worldOf('overlap')
-    const result = await prove({ world, processes: 2, callers: 20, kills: 2, seed: 1, skewMs: 30_000 })
-    expectExact(result)
-    expect(result.kills).toBe(2)
-    expect(Object.keys(result.refusedBy).length).toBeGreaterThan(1)
-  })
+  it.runIf(isLong)(
+    'are not exceeded, and refuse nothing that fits, through swaps, aborts and kills',
+    {
+      timeout: PATIENCE_MS,
+    },
+    async () => {
+      const world = await worldOf('overlap')
+      const result = await prove({ world, processes: 2, callers: 20, kills: 2, seed: 1, skewMs: 30_000 })
+      expectExact(result)
+      expect(result.kills).toBe(2)
+      expect(Object.keys(result.refusedBy).length).toBeGreaterThan(1)
+    },
+  )
 
   it('admit the full number of requests if ten times as many are made', {
     timeout: PATIENCE_MS,
@@ -115,7 +120,7 @@ describe('the proof of limits', () => {
     return problems.join('\n')
   }
 
-  it.each([
+  it.runIf(isLong).each([
     [
       'a limit that is not tested, for holds one by one',
       planted('take_hold_1', /continue when p_amounts\[v_place\] <= v_free or/, 'continue when true or'),
@@ -154,7 +159,7 @@ describe('the proof of limits', () => {
     expect(await problemsOf('PostgreSQL', {}, plant)).toMatch(found)
   })
 
-  it.each([
+  it.runIf(isLong).each([
     ['a release that frees nothing', 'new.used = old.used and new.held < old.held', 'held = old.held'],
     ['a settlement that frees nothing', 'new.used > old.used and new.held < old.held', 'held = old.held'],
     ['a charge that does not count', 'new.used > old.used', 'used = old.used'],
@@ -162,7 +167,7 @@ describe('the proof of limits', () => {
     expect(await problemsOf('SQLite', {}, triggered(when, set))).toMatch(MISCOUNTED)
   })
 
-  it.each([
+  it.runIf(isLong).each([
     ['refuses-early', FALSE_REFUSAL],
     ['refuses-late', PASSED],
     ['forgets-use', /has a wrong use/],

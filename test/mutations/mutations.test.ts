@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { isLong } from '../helpers/long.js'
 import { Bench } from './bench.js'
 import { mutant } from './mutate.js'
 import { PLANTS } from './plants.js'
@@ -64,7 +65,7 @@ describe('mutants of recorded replies', () => {
   })
 })
 
-describe('a bug planted for the mutants', () => {
+describe.runIf(isLong)('a bug planted for the mutants', () => {
   it.each(PLANTS.map(({ name }) => name))(
     'is found: %s',
     async (name) => {

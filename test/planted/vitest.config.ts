@@ -1,13 +1,13 @@
 import { mergeConfig } from 'vitest/config'
-import base from '../../vitest.config.js'
+import { each, globalSetup } from '../../vitest.config.js'
 import { HOLES } from './holes.js'
 import { plantedIn } from './planted-in.js'
 
 const hole = HOLES.find(({ name }) => name === process.env.PLANTED_HOLE)
 if (hole === undefined) throw new TypeError('PLANTED_HOLE must name a hole.')
 
-export default mergeConfig(base, {
-  test: { reporters: ['default'] },
+export default mergeConfig(each, {
+  test: { include: ['test/**/*.test.ts'], globalSetup },
   plugins: [
     {
       name: 'planted-hole',

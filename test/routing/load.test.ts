@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { isLong } from '../helpers/long.js'
 import { type Script, sse, textChunk } from '../helpers/scripted-upstream.js'
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 import { type Answer, answers, contentOf, fails, perform, type Service, startService } from './service.js'
@@ -107,18 +108,22 @@ afterEach(() => field.service.close())
 const FAULTS = ['killed', 'killed after the role', 'limited', 'overloaded', 'failing', 'empty'] as const
 
 describe('under load, no caller notices', () => {
-  it.each(FAULTS)('that one of three providers is %s, and only its sessions move', async (fault) => {
-    field = await Field.start()
-    const before = await field.round()
-    expect(new Set(before.values()).size).toBe(3)
-    field.set(1, fault)
-    for (let round = 0; round < 3; round++) expectStayed(before, await field.round(), ['I am p0', 'I am p2'])
-    field.set(1, 'well')
-    await field.recover()
-    await field.round()
-    expect(await field.round()).toEqual(before)
-    await field.audit()
-  })
+  it.each(isLong ? FAULTS : FAULTS.slice(0, 2))(
+    'that one of three providers is %s, and only its sessions move',
+    async (fault) => {
+      field = await Field.start()
+      const before = await field.round()
+      expect(new Set(before.values()).size).toBe(3)
+      field.set(1, fault)
+      for (let round = 0; round < 3; round++)
+        expectStayed(before, await field.round(), ['I am p0', 'I am p2'])
+      field.set(1, 'well')
+      await field.recover()
+      await field.round()
+      expect(await field.round()).toEqual(before)
+      await field.audit()
+    },
+  )
 
   it('that two of three providers are killed and rate limited at once', async () => {
     field = await Field.start()

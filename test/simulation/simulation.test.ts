@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { isLong } from '../helpers/long.js'
 import { PLANTS } from './plants.js'
 import { run } from './run.js'
 
 /** A run is a world of about three calls. */
-const RUNS = 5_500
+const RUNS = isLong ? 5_500 : 1_000
 const MOST_RUNS_FOR_A_PLANT = 1_500
 const FIRST_SEED = 20_260_101
 const LONG_MS = 240_000
@@ -22,8 +23,8 @@ describe('the engine, in simulated worlds in which everything fails,', () => {
         for (const violation of violations) failed.push(`seed ${result.seed}: ${violation}`)
       }
       expect(failed).toEqual([])
-      expect(calls).toBeGreaterThanOrEqual(15_000)
-      expect(charged).toBeGreaterThanOrEqual(3_000)
+      expect(calls).toBeGreaterThanOrEqual(2.7 * RUNS)
+      expect(charged).toBeGreaterThanOrEqual(0.5 * RUNS)
     },
     LONG_MS,
   )
@@ -38,7 +39,7 @@ describe('the engine, in simulated worlds in which everything fails,', () => {
   })
 })
 
-describe('a bug planted in the simulation', () => {
+describe.runIf(isLong)('a bug planted in the simulation', () => {
   it.each(PLANTS.map(({ name }) => name))(
     'is found: %s',
     async (name) => {

@@ -6,6 +6,7 @@ import { postgresStores } from '../../src/postgres/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { engineNames } from '../helpers/engines.js'
+import { isLong } from '../helpers/long.js'
 import { createPool, createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { startPostgresServer } from '../helpers/postgres-server.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
@@ -29,7 +30,7 @@ interface Place {
   readonly admin: Admin
 }
 
-describe.each(engineNames)('router processes on %s', (name) => {
+describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (name) => {
   let file: TestFile
   const databases: TestDatabase[] = []
   let files = 0

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nanos } from '../helpers/decimals.js'
+import { isLong } from '../helpers/long.js'
 import { costsInLedger, costsOnWire, findingsOf } from './fast-paths/findings.js'
 import { createScenario } from './fast-paths/scenario.js'
 import { OPENING } from './fast-paths/settings.js'
 import { type Played, type Side, startSide } from './fast-paths/side.js'
 
-const runs = Number(process.env.FAST_PATHS_RUNS ?? 30)
+const runs = Number(process.env.FAST_PATHS_RUNS ?? (isLong ? 30 : 8))
 const firstSeed = Number(process.env.FAST_PATHS_SEED ?? 20_260_101)
 
 let on: Side
