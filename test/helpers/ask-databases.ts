@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 /** Asks the process that `databases-setup.ts` started. */
 export function askDatabases(
   broker: string,
-  path: '/postgres' | '/worker' | '/console' | '/chromium',
+  path: '/postgres' | '/template' | '/worker' | '/console' | '/chromium',
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     get(`${broker}${path}`, (response) => {

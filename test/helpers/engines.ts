@@ -1,8 +1,9 @@
 import { afterAll, beforeAll } from 'vitest'
+import type { PostgresPool } from '../../src/postgres/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
-import { createTestDatabase, type TestDatabase } from './postgres.js'
+import { createMigratedDatabase, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
 
 /** One of the durable engines, with a location for databases. */
@@ -13,34 +14,75 @@ export interface Engine {
    * after which a process counts as dead.
    */
   open(database: string, options?: DurableStoresOptions, pollMs?: number): DurableStores
+  /** Stores of an empty database that no open stores use, for a file with very many. */
+  openEmpty(options?: DurableStoresOptions): Promise<DurableStores>
 }
 
 export const engineNames = ['SQLite', 'PostgreSQL'] as const
 
+/** As long as a busy machine may need to drop the databases of a file. */
+const DROPPING_MS = 300_000
+
+/** Removes all rows of the package's tables. */
+const EMPTY = `do $$
+  declare
+    v_table text;
+  begin
+    for v_table in
+      select format('%I.%I', schemaname, tablename) from pg_catalog.pg_tables
+      where schemaname = 'compat_router' and tablename <> 'migrations'
+    loop
+      execute 'delete from ' || v_table;
+    end loop;
+  end
+$$`
+
 /** Sets up an engine for a test file's `describe`, and removes it afterwards. */
 export function useEngine(name: Engine['name']): Engine {
   let file: TestFile
-  let server: TestDatabase
+  const databases = new Map<string, Promise<TestDatabase>>()
   const opened: DurableStores[] = []
+  /** Databases of PostgreSQL whose stores are closed. */
+  const emptied: string[] = []
+  let made = 0
 
   beforeAll(async () => {
     if (name === 'SQLite') file = await createTestFile()
-    else server = await createTestDatabase()
   })
   afterAll(async () => {
     await Promise.all(opened.map((stores) => stores.close()))
     if (name === 'SQLite') file.remove()
-    else await server.drop()
-  })
-  return {
-    name,
-    open(database, options = {}, pollMs) {
-      const stores =
-        name === 'SQLite'
-          ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs)
-          : createPostgresStores(server.pool, { schema: database, ...options }, pollMs)
-      opened.push(stores)
-      return stores
-    },
+    for (const database of databases.values()) await (await database).drop()
+  }, DROPPING_MS)
+
+  /** Connects to the database as soon as it has been made. */
+  function poolOf(database: string): PostgresPool {
+    const made = databases.get(database) ?? createMigratedDatabase()
+    databases.set(database, made)
+    made.catch(() => undefined)
+    return { connect: async () => (await made).pool.connect() }
   }
+
+  function open(database: string, options: DurableStoresOptions = {}, pollMs?: number): DurableStores {
+    const stores =
+      name === 'SQLite'
+        ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs)
+        : createPostgresStores(poolOf(database), options, pollMs)
+    opened.push(stores)
+    return stores
+  }
+
+  async function openEmpty(options?: DurableStoresOptions): Promise<DurableStores> {
+    const used = emptied.pop()
+    const database = used ?? `empty_${made++}`
+    if (used !== undefined) await (await databases.get(used))?.pool.query(EMPTY)
+    const stores = open(database, options)
+    async function close(): Promise<void> {
+      await stores.close()
+      if (name === 'PostgreSQL') emptied.push(database)
+    }
+    return { ...stores, close }
+  }
+
+  return { name, open, openEmpty }
 }

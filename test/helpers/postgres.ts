@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import { askDatabases } from './ask-databases.js'
+import { createDatabase, createPool, dropDatabase } from './postgres-databases.js'
+
+export { createPool }
 
 /** A separate database on the server that all tests share. */
 export interface TestDatabase {
@@ -11,31 +13,26 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-export async function createTestDatabase(options = ''): Promise<TestDatabase> {
+export async function createTestDatabase(options?: string): Promise<TestDatabase> {
   const server = await askDatabases(inject('databases'), '/postgres')
-  const name = `compat_test_${randomBytes(6).toString('hex')}`
-  await runOnce(server, `create database ${name} ${options}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  const pool = createPool(url.href)
+  const { name, url } = await createDatabase(server, options)
+  const pool = createPool(url)
   return {
-    url: url.href,
+    url,
     pool,
     async drop() {
       if (!pool.ended) await pool.end()
-      await runOnce(server, `drop database if exists ${name} with (force)`)
+      await dropDatabase(server, name)
     },
   }
 }
 
-/**
- * A pool that survives the loss of its idle connections. It must do so even after it has ended: it reports
- * the end before its connections are closed, and then the database is dropped.
- */
-export function createPool(url: string, max = 10, options?: string): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max, options })
-  pool.on('error', () => undefined)
-  return pool
+/** A database that has the package's tables already. */
+export async function createMigratedDatabase(): Promise<TestDatabase> {
+  const template = await askDatabases(inject('databases'), '/template')
+  // Copying files ends in a checkpoint, which is slow on a server that waits for its disk.
+  const strategy = process.env.DATABASE_URL ? '' : 'strategy file_copy'
+  return createTestDatabase(`template ${template} ${strategy}`)
 }
 
 /** A connection for one test, which ends with the test in any case. */
@@ -45,14 +42,4 @@ export async function connectTo({ url }: TestDatabase): Promise<pg.Client> {
   onTestFinished(() => client.end())
   await client.connect()
   return client
-}
-
-async function runOnce(url: string, text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(text)
-  } finally {
-    await client.end()
-  }
 }

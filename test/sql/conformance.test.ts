@@ -15,14 +15,12 @@ import { engineNames, useEngine } from '../helpers/engines.js'
 
 describe.each(engineNames)('the stores in %s', (name) => {
   const engine = useEngine(name)
-  let count = 0
-  const openFresh = (options = {}) => engine.open(`conformance_${count++}`, options)
 
   for (const { id, name: sentence, run } of credentialCases) {
     it(`${id}: ${sentence}`, () =>
       run({
         async open(tokens) {
-          const stores = openFresh({ otherTokens: true })
+          const stores = await engine.openEmpty({ otherTokens: true })
           for (const [token, principal] of Object.entries(tokens)) await putToken(stores, token, principal)
           return { store: stores.credentials, revoke: createAdmin(stores).revoke, close: stores.close }
         },
@@ -33,7 +31,7 @@ describe.each(engineNames)('the stores in %s', (name) => {
     it(`${id}: ${sentence}`, () =>
       run({
         async open(models) {
-          const stores = openFresh()
+          const stores = await engine.openEmpty()
           const admin = createAdmin(stores)
           for (const model of models) await admin.putModel(model)
           return {
@@ -53,7 +51,10 @@ describe.each(engineNames)('the stores in %s', (name) => {
           const adapters = {
             given: ({ index }: { index: number }): ChatAdapter => providers[index]!.adapter,
           }
-          const stores = openFresh({ adapters, secretKeys: [{ id: 'k', key: new Uint8Array(32) }] })
+          const stores = await engine.openEmpty({
+            adapters,
+            secretKeys: [{ id: 'k', key: new Uint8Array(32) }],
+          })
           for (const [index, provider] of providers.entries()) await putProvider(stores, provider, index)
           return { store: stores.providers, close: stores.close }
         },
@@ -63,8 +64,8 @@ describe.each(engineNames)('the stores in %s', (name) => {
   for (const { id, name: sentence, run } of callCases) {
     it(`${id}: ${sentence}`, () =>
       run({
-        open() {
-          const stores = openFresh()
+        async open() {
+          const stores = await engine.openEmpty()
           return { store: stores.calls, close: stores.close }
         },
       }))
@@ -73,8 +74,8 @@ describe.each(engineNames)('the stores in %s', (name) => {
   for (const { id, name: sentence, run } of idempotencyCases) {
     it(`${id}: ${sentence}`, () =>
       run({
-        open() {
-          const stores = openFresh()
+        async open() {
+          const stores = await engine.openEmpty()
           return { store: stores.idempotency, close: stores.close }
         },
       }))

@@ -6,13 +6,12 @@ import { openAccounts } from '../helpers/open-accounts.js'
 
 describe.each(engineNames)("Connect's store in %s", (name) => {
   const engine = useEngine(name)
-  let count = 0
 
   for (const { id, name: sentence, run } of connectCases) {
     it(`${id}: ${sentence}`, () =>
       run({
         async open(apps) {
-          const stores = engine.open(`connect_${count++}`)
+          const stores = await engine.openEmpty()
           const admin = createAdmin(stores)
           await openAccounts(stores.database, { alice: '10' })
           for (const app of apps) await admin.putApp(app)
