@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 const SHARES_NO_PROCESS =
   /\bvi\.(?:mock|doMock|spyOn|stubEnv|stubGlobal|useFakeTimers)\(|\bprocess\.(?:on|once|chdir|cpuUsage|memoryUsage)\(|\bglobalThis\.\w+ =/
 
-/** Tests of databases, browsers and whole programs. */
-const FOLDERS_ALONE = /^test\/(?:admin|cli|connect|console|demo|examples|postgres|sql|sqlite)\//
+/** Tests of pages in a browser and of whole programs. */
+const FOLDERS_ALONE = /^test\/(?:connect|console|demo|examples)\//
 
 /** Other files that need a process of their own, each with its reason. */
 const OTHERS: readonly string[] = [
