@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isOptionsError } from '../base/options-error.js'
 import type { ProviderAdapter } from '../contracts/index.js'
 import { parseInput } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
@@ -102,15 +103,11 @@ export function missingModel(model: string): string {
   return `There is no model ${JSON.stringify(model)} in the catalogue: add it so that calls can use this route.`
 }
 
-/** Adapters name the setting at fault first: `baseUrl must be a string. …` */
-const NAMED_PATTERN = /^([a-z]\w*)(?::| (?=must |is |has |was ))\s*(.+)$/s
-
 function settingsFault(error: unknown): RouteFault {
-  const text = textOf(error)
-  const [, name, message] = NAMED_PATTERN.exec(text) ?? []
-  return name === undefined || message === undefined
-    ? { field: 'settings', message: `cannot be used to build the adapter: ${text}` }
-    : { field: `settings.${name}`, message }
+  if (!isOptionsError(error)) {
+    return { field: 'settings', message: `cannot be used to build the adapter: ${textOf(error)}` }
+  }
+  return { field: error.field === '' ? 'settings' : `settings.${error.field}`, message: error.problem }
 }
 
 /** The adapter was created only as a test. */

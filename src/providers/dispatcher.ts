@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { z } from 'zod'
 import type { Connection, ConnectionDispatch } from './upstream-connection.js'
 import type { Sender, UpstreamExchange } from './upstream-exchange.js'
 
@@ -7,14 +8,10 @@ export interface HostDispatcher {
   dispatch(options: never, handler: never): boolean
 }
 
-/** Throws a `TypeError` if the value is set but is not a dispatcher. */
-export function requireDispatcher(given: unknown): void {
-  if (given === undefined) return
-  if (typeof (given as { dispatch?: unknown } | null)?.dispatch === 'function') return
-  throw new TypeError(
-    "dispatcher must be a Dispatcher of undici, such as new ProxyAgent('http://proxy.example:3128'). Only code can pass one: a stored route cannot.",
-  )
-}
+export const dispatcherSchema = z.custom<HostDispatcher>(
+  (given) => typeof Object(given).dispatch === 'function',
+  "must be a Dispatcher of undici, such as new ProxyAgent('http://proxy.example:3128'). Only code can pass one: a stored route cannot",
+)
 
 /** Sends calls through a host's dispatcher. */
 export class DispatcherOfHost implements Sender {

@@ -1,8 +1,11 @@
 import { buildConnector, Pool } from 'undici'
+import { z } from 'zod'
 import { ProviderError } from '../base/errors.js'
 import { usesFastPath } from '../base/fast-paths.js'
 import { TurnGate } from '../base/turn-gate.js'
-import { DispatcherOfHost, type HostDispatcher, requireDispatcher } from './dispatcher.js'
+import type { OptionSchemas } from '../rules/read-options.js'
+import { mustBe } from '../rules/schema-faults.js'
+import { DispatcherOfHost, dispatcherSchema, type HostDispatcher } from './dispatcher.js'
 import { credentialsIn, describeFailure, isCredentialHeader } from './hide-credentials.js'
 import { UpstreamConnection } from './upstream-connection.js'
 import { abortedError, UpstreamExchange } from './upstream-exchange.js'
@@ -36,19 +39,12 @@ export interface UpstreamSettings {
   readonly dispatcher?: HostDispatcher | undefined
 }
 
-/**
- * Checks the settings. Throws a `TypeError` that names the wrong setting and never shows a value that may be secret.
- * Each endpoint has a leading slash; a call is posted to one of them under the base URL.
- */
-export function createUpstream(
-  { baseUrl, headers = {}, dispatcher }: UpstreamSettings,
-  ...endpoints: readonly string[]
-): Upstream {
-  const base = parseBaseUrl(baseUrl, endpoints)
-  requireDispatcher(dispatcher)
+/** Creates the connections to a server, from settings that match {@link upstreamSchemas}. */
+export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSettings): Upstream {
+  const base = new URL(baseUrl)
   const ofHost = dispatcher && new DispatcherOfHost(dispatcher, base.origin)
   const basePath = pathOf(base)
-  const fixed = { ...COMMON_HEADERS, ...checkHeaders(headers) }
+  const fixed = { ...COMMON_HEADERS, ...lowerNames(headers) }
   const sharedWithCallers = withoutCredentials(fixed)
   const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
   const turns = new TurnGate(usesFastPath('turns'))
@@ -125,41 +121,62 @@ function withoutCredentials(headers: Readonly<Record<string, string>>): Record<s
   )
 }
 
-function parseBaseUrl(baseUrl: string, endpoints: readonly string[]): URL {
-  const wrong = (problem: string) =>
-    new TypeError(`baseUrl ${problem}. Give it as 'https://api.example.com/v1'.`)
-  if (typeof baseUrl !== 'string') throw wrong('must be a string')
-  if (!URL.canParse(baseUrl)) throw wrong('is not an absolute URL')
+const BASE_URL = "an absolute URL, such as 'https://api.example.com/v1'"
+
+/** Each endpoint has a leading slash; a call is posted to one of them under the base URL. */
+function baseUrlSchema(endpoints: readonly string[]) {
+  return z.string(mustBe(BASE_URL)).superRefine((baseUrl, context) => {
+    const problem = describeBaseUrl(baseUrl, endpoints)
+    if (problem !== undefined) context.addIssue(`${problem}. Give it as 'https://api.example.com/v1'`)
+  })
+}
+
+function describeBaseUrl(baseUrl: string, endpoints: readonly string[]): string | undefined {
+  if (!URL.canParse(baseUrl)) return 'is not an absolute URL'
   const url = new URL(baseUrl)
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw wrong('must begin with https: or http:')
-  if (url.username !== '' || url.password !== '') throw wrong('must not contain credentials')
-  if (baseUrl.includes('?')) throw wrong('must not have a query')
-  if (baseUrl.includes('#')) throw wrong('must not have a fragment')
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https: or http:'
+  if (url.username !== '' || url.password !== '') return 'must not contain credentials'
+  if (baseUrl.includes('?')) return 'must not have a query'
+  if (baseUrl.includes('#')) return 'must not have a fragment'
   const endpoint = endpoints.find((candidate) => pathOf(url).endsWith(candidate))
-  if (endpoint !== undefined) throw wrong(`must end before ${endpoint}, which the router adds`)
-  return url
+  return endpoint === undefined ? undefined : `must end before ${endpoint}, which the router adds`
 }
 
 function pathOf({ pathname }: URL): string {
   return pathname.replace(/\/+$/, '')
 }
 
-function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
-    throw new TypeError(
-      "headers must be an object such as { 'x-team': 'a' }; convert Headers or a Map with Object.fromEntries.",
-    )
-  }
-  const checked: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    const key = name.toLowerCase()
-    if (!HEADER_NAME.test(key)) throw new TypeError(`headers: ${JSON.stringify(name)} is not a header name.`)
-    if (RESERVED_HEADERS.has(key))
-      throw new TypeError(`headers: '${key}' is set by the router; leave it out.`)
-    if (typeof value !== 'string' || !HEADER_VALUE.test(value)) {
-      throw new TypeError(`headers: the value of '${key}' must be a string of visible ASCII and spaces.`)
+/** Headers for each call. `own` has the names of those that the adapter sets itself, with what to use instead. */
+export function headersSchema(own: ReadonlyMap<string, string> = new Map()) {
+  const fault =
+    "must be an object such as { 'x-team': 'a' }; convert Headers or a Map with Object.fromEntries"
+  const isObject = (given: unknown) =>
+    typeof given === 'object' && given !== null && !(Symbol.iterator in given)
+  const headers = z.record(z.string(), z.string()).superRefine((given, context) => {
+    for (const [name, value] of Object.entries(given)) {
+      const problem = describeHeader(name.toLowerCase(), value, own)
+      if (problem !== undefined) context.addIssue({ code: 'custom', path: [name], message: problem })
     }
-    checked[key] = value
+  })
+  return z.custom(isObject, fault).pipe(headers)
+}
+
+function describeHeader(name: string, value: string, own: ReadonlyMap<string, string>): string | undefined {
+  if (!HEADER_NAME.test(name)) return 'is not the name of a header'
+  if (RESERVED_HEADERS.has(name)) return 'is set by the router; leave it out'
+  if (own.has(name)) return `is set by the adapter; use ${own.get(name)}`
+  return HEADER_VALUE.test(value) ? undefined : 'must be a string of visible ASCII and spaces'
+}
+
+/** The settings that all adapters with an upstream have. */
+export function upstreamSchemas(...endpoints: readonly string[]): OptionSchemas<UpstreamSettings> {
+  return {
+    baseUrl: baseUrlSchema(endpoints),
+    headers: headersSchema().optional(),
+    dispatcher: dispatcherSchema.optional(),
   }
-  return checked
+}
+
+function lowerNames(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }

@@ -112,17 +112,17 @@ function joined(...parts: readonly string[]): string {
 }
 
 function withValue(problem: string, value: string | undefined): string {
-  if (value === undefined) return problem
+  if (value === undefined || problem.startsWith('is missing')) return problem
   const kind = /; got [^:]+/
   return kind.test(problem) ? problem.replace(kind, () => `; got ${value}`) : `${problem}; got ${value}`
 }
 
-/** Returns a value as a message may show it. A text with an `@` may be an address with a password. */
+/** Returns a value as a message may show it. A text may be an address with a password or a query. */
 function shown(field: string, value: unknown): string | undefined {
   if (field === '' || SECRET.test(field)) return undefined
   if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  if (typeof value !== 'string' || value.includes('@')) return undefined
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value !== 'string' || /[@?#]/.test(value)) return undefined
   return JSON.stringify(cleanLabel(value, SHOWN_CHARS)) + (value.length > SHOWN_CHARS ? '…' : '')
 }
 

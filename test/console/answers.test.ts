@@ -144,7 +144,7 @@ describe("a route in the console's API", () => {
   const settings = { baseUrl: 'https://api.example.com/v1' }
 
   it.each([
-    ['no address', {}, 'settings.baseUrl', /^settings\.baseUrl must be a string/],
+    ['no address', {}, 'settings.baseUrl', /^settings\.baseUrl is missing; it must be an absolute URL/],
     [
       'an address with a query',
       { baseUrl: 'https://a.example/?q' },
@@ -188,7 +188,7 @@ describe("a route in the console's API", () => {
     expect(await whyNot('strange')).toMatch(
       /^adapter must be one of the adapters given to the stores: .*"openai"/,
     )
-    expect(await whyNot('empty')).toMatch(/^settings\.baseUrl must be a string/)
+    expect(await whyNot('empty')).toMatch(/^settings\.baseUrl is missing; it must be an absolute URL/)
     expect(await whyNot('r:acme/fast')).toBeUndefined()
   })
 

@@ -223,7 +223,7 @@ describe("a host's dispatcher", () => {
       const settings = { baseUrl: upstream.baseUrl, dispatcher: given as never }
       for (const make of [() => openaiCompatible(settings), () => anthropic(settings)]) {
         expect(make).toThrow(TypeError)
-        expect(make).toThrow(/^dispatcher must be a Dispatcher of undici, such as new ProxyAgent\(/)
+        expect(make).toThrow(/^\w+: dispatcher must be a Dispatcher of undici, such as new ProxyAgent\(/)
       }
     },
   )

@@ -492,12 +492,12 @@ describe('an invalid argument', () => {
     [
       'parameters of an adapter',
       () => aiSdk({ model: () => ({}) as never, parameters: new Map() as never }),
-      'parameters must be an object of functions by name, such as { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+      'aiSdk: parameters must be an object of functions by name, such as { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
     ],
     [
       'a parameter of an adapter',
       () => aiSdk({ model: () => ({}) as never, parameters: { seed: 'seed' as never } }),
-      'parameters.seed must be a function that turns its value into providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+      'aiSdk: parameters.seed must be a function that turns its value into providerOptions: { reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }; got "seed"',
     ],
     ['a logger', () => logEvents({ info() {} } as never), 'logEvents: logger has no method warn().'],
     ['options of stores', () => sqliteStores(undefined as never), 'sqliteStores takes an object of options'],

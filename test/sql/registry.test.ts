@@ -86,7 +86,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     [
       'setting',
       { settings: { ...route.settings, proxy: 'http://proxy.example' } },
-      'route.settings.proxy: is not an option of openaiCompatible; its options are baseUrl, apiKey,',
+      'route.settings.proxy: is not an option of openaiCompatible; its options are baseUrl, headers, dispatcher, apiKey,',
     ],
     [
       'misspelt setting',

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { ProviderError } from '../../base/errors.js'
 import type {
   AdapterRun,
@@ -7,7 +8,7 @@ import type {
   ProviderEvent,
 } from '../../contracts/index.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { refuseUnknown, requireFunctions } from '../../rules/option-checks.js'
+import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
 import { untilAborted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
@@ -46,6 +47,23 @@ export interface AiSdkSettings {
   readonly takesKeys?: boolean
 }
 
+const settingsSchema = optionsSchema<AiSdkSettings>({
+  model: functionSchema<NonNullable<AiSdkSettings['model']>>(
+    'that makes a language model from its name',
+  ).optional(),
+  embeddingModel: functionSchema<NonNullable<AiSdkSettings['embeddingModel']>>(
+    'that makes an embedding model from its name',
+  ).optional(),
+  parameters: functionsSchema<ParameterTranslation>(
+    'that turns its value into providerOptions',
+    '{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
+  ).optional(),
+  takesKeys: z.boolean().optional(),
+}).refine(({ embeddingModel, model }) => embeddingModel !== undefined || model !== undefined, {
+  path: ['model'],
+  error: 'must be a function that makes a language model from its name',
+})
+
 /**
  * An adapter to any model of the AI SDK with specification version 2, 3 or 4, and so to every provider that has a
  * package for it.
@@ -56,21 +74,12 @@ export interface AiSdkSettings {
 export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ChatAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
-  refuseUnknown(settings, ['model', 'embeddingModel', 'parameters', 'takesKeys'], 'aiSdk')
-  const { embeddingModel, model, parameters = {}, takesKeys = false } = settings
-  if (typeof model !== 'function' && (model !== undefined || embeddingModel === undefined)) {
-    throw new TypeError('model must be a function that makes a language model from its name.')
-  }
-  if (embeddingModel !== undefined && typeof embeddingModel !== 'function') {
-    throw new TypeError('embeddingModel must be a function that makes an embedding model from its name.')
-  }
-  if (typeof takesKeys !== 'boolean') throw new TypeError('takesKeys must be true or false.')
-  requireFunctions(
-    'parameters',
-    parameters,
-    'that turns its value into providerOptions',
-    '{ reasoning_effort: (value) => ({ openai: { reasoningEffort: value } }) }',
-  )
+  const {
+    embeddingModel,
+    model,
+    parameters = {},
+    takesKeys = false,
+  } = readOptions(settingsSchema, settings, 'aiSdk')
   const translations = new Map(Object.entries(parameters))
 
   return {

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
 import { createSecret } from '../../base/secret.js'
 import type { ChatAdapter, ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
-import { refuseUnknown } from '../../rules/option-checks.js'
+import { optionsSchema, readOptions } from '../../rules/read-options.js'
+import { mustBe } from '../../rules/schema-faults.js'
 import type { HostDispatcher } from '../dispatcher.js'
 import { warnOfUnsetKey } from '../unset-key.js'
-import { createUpstream } from '../upstream.js'
+import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import { countBody, nativeBody } from './native-body.js'
 import { createCountReader, createNativeReader } from './native-reader.js'
@@ -24,9 +26,20 @@ const VERSION = '2023-06-01'
  * Claude's tokenizers make up to a third more tokens from a text than OpenAI's do, and the latest one another third.
  */
 const TOKEN_FACTOR = 1.5
-const VISIBLE = /^[\x21-\x7e]+$/
-const SETTINGS = ['apiKey', 'baseUrl', 'version', 'headers', 'dispatcher']
-const OWN_HEADERS = new Set(['x-api-key', 'anthropic-version'])
+const OWN_HEADERS = new Map([
+  ['x-api-key', 'apiKey'],
+  ['anthropic-version', 'version'],
+])
+const VISIBLE = 'a string of visible ASCII characters'
+const visibleSchema = z.string(mustBe(VISIBLE)).regex(/^[\x21-\x7e]+$/, `must be ${VISIBLE}`)
+const { baseUrl, dispatcher } = upstreamSchemas(ENDPOINT)
+const settingsSchema = optionsSchema<AnthropicSettings>({
+  apiKey: visibleSchema.optional(),
+  baseUrl: baseUrl.optional(),
+  version: visibleSchema.optional(),
+  headers: headersSchema(OWN_HEADERS).optional(),
+  dispatcher,
+})
 
 export interface AnthropicSettings {
   /** The host's key. A route's secret takes precedence over it. A call with a caller's own key uses neither. */
@@ -53,25 +66,16 @@ export type MessagesAdapter = ChatAdapter & Required<Pick<ProviderAdapter, 'mess
  * Throws a `TypeError` at once if a setting is invalid. If the API cannot express a field of a request, the request
  * is rejected with the field's name before anything is sent; `toNativeRequest` lists how each field is converted.
  */
-export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
-  refuseUnknown(settings, SETTINGS, 'anthropic')
+export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
+  const settings = readOptions(settingsSchema, given, 'anthropic')
   const { apiKey, version = VERSION, headers = {} } = settings
-  for (const [name, value] of Object.entries({ apiKey, version })) {
-    if (value !== undefined && (typeof value !== 'string' || !VISIBLE.test(value))) {
-      throw new TypeError(`${name} must be a string of visible ASCII characters.`)
-    }
-  }
   const { betas, others } = splitBetas(headers)
-  const upstream = createUpstream(
-    { baseUrl: settings.baseUrl ?? BASE_URL, headers: others, dispatcher: settings.dispatcher },
-    ENDPOINT,
-  )
-  for (const name of Object.keys(headers)) {
-    if (OWN_HEADERS.has(name.toLowerCase())) {
-      throw new TypeError(`headers: '${name}' is set by the adapter; use apiKey or version.`)
-    }
-  }
-  warnOfUnsetKey(settings, 'anthropic')
+  const upstream = createUpstream({
+    baseUrl: settings.baseUrl ?? BASE_URL,
+    headers: others,
+    dispatcher: settings.dispatcher,
+  })
+  warnOfUnsetKey(given, 'anthropic')
   const ownKey = apiKey === undefined ? undefined : createSecret(apiKey)
 
   /** Returns the headers of a call. The caller's beta features are added to the host's. */
@@ -142,18 +146,12 @@ export function anthropic(settings: AnthropicSettings = {}): MessagesAdapter {
   }
 }
 
-const VISIBLE_LINE = /^[\x20-\x7e]*$/
-
 /** Takes the host's `anthropic-beta` out of its headers, since a call may add features to it. */
 function splitBetas(headers: Readonly<Record<string, string>>) {
-  const isBeta = (name: string) =>
-    name.toLowerCase() === BETA && typeof headers[name] === 'string' && VISIBLE_LINE.test(headers[name])
-  const names = Object.keys(headers ?? {})
-  const found = names.filter(isBeta)
-  // Other headers are checked as they were given.
-  if (found.length === 0) return { betas: [], others: headers }
+  const entries = Object.entries(headers)
+  const isBeta = ([name]: readonly [string, string]) => name.toLowerCase() === BETA
   return {
-    betas: found.flatMap((name) => headers[name]!.split(',').map((beta) => beta.trim())),
-    others: Object.fromEntries(names.filter((name) => !isBeta(name)).map((name) => [name, headers[name]!])),
+    betas: entries.filter(isBeta).flatMap(([, value]) => value.split(',').map((beta) => beta.trim())),
+    others: Object.fromEntries(entries.filter((entry) => !isBeta(entry))),
   }
 }

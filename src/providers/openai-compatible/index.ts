@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { usesFastPath } from '../../base/fast-paths.js'
 import type {
   ChatAdapter,
@@ -7,13 +8,14 @@ import type {
 } from '../../contracts/providers.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
-import { refuseUnknown } from '../../rules/option-checks.js'
+import { optionsSchema, readOptions } from '../../rules/read-options.js'
+import { mustBe } from '../../rules/schema-faults.js'
 import { ReplyReader } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
-import { createUpstream, type UpstreamSettings } from '../upstream.js'
+import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstream.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import { embeddingsFormat } from './embeddings.js'
-import type { HistoryForm, ReasoningField } from './history.js'
+import type { HistoryForm } from './history.js'
 import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
 import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
@@ -67,17 +69,29 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
 const CHAT = '/chat/completions'
 const RESPONSES = '/responses'
 const EMBEDDINGS = '/embeddings'
-const SETTINGS = [
-  ...['baseUrl', 'apiKey', 'api', 'headers', 'unlistedTokens', 'outputBound'],
-  ...['streamUsage', 'reasoningHistory', 'developerRole', 'embeddingsFormat', 'dispatcher'],
-]
+const API_KEY = 'a string of visible ASCII characters. Leave it out for a provider that asks for none'
+
+const settingsSchema = optionsSchema<OpenAiCompatibleSettings>({
+  ...upstreamSchemas(CHAT, RESPONSES, EMBEDDINGS),
+  apiKey: z
+    .string(mustBe(API_KEY))
+    .regex(/^[\x21-\x7e]+$/, `must be ${API_KEY}`)
+    .optional(),
+  api: z.enum(['chat', 'responses']).optional(),
+  unlistedTokens: z.literal('output').optional(),
+  outputBound: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+  streamUsage: z.boolean().optional(),
+  reasoningHistory: z.literal([true, false, 'reasoning', 'reasoning_content']).optional(),
+  developerRole: z.boolean().optional(),
+  embeddingsFormat: z.enum(['base64', 'numbers']).optional(),
+})
+
 /** Providers that reject `stream_options`, but report the usage of each stream anyway. */
 const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
 const KNOW_DEVELOPERS = new Set(['api.openai.com'])
 const SEND_BASE64 = new Set(['api.openai.com'])
 /** Providers that accept only ids of nine letters and digits. */
 const WANT_SHORT_IDS = new Set(['api.mistral.ai'])
-const REASONING_NAMES: ReadonlySet<unknown> = new Set<ReasoningField>(['reasoning', 'reasoning_content'])
 
 /**
  * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions`, `/responses` or `/embeddings`.
@@ -85,39 +99,17 @@ const REASONING_NAMES: ReadonlySet<unknown> = new Set<ReasoningField>(['reasonin
  * Throws a `TypeError` if a setting is wrong. No error ever shows the key. Connections are reused. The time limit for
  * connecting is that of the first call.
  */
-export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
-  refuseUnknown(settings, SETTINGS, 'openaiCompatible')
-  const { api = 'chat', apiKey, outputBound, unlistedTokens } = settings
-  if (api !== 'chat' && api !== 'responses') {
-    throw new TypeError("api must be 'chat' or 'responses', or left out.")
-  }
-  if (apiKey !== undefined && (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))) {
-    throw new TypeError(
-      'apiKey must be a string of visible ASCII characters. Leave it out for a provider that asks for none.',
-    )
-  }
-  if (unlistedTokens !== undefined && unlistedTokens !== 'output') {
-    throw new TypeError("unlistedTokens must be 'output' or left out.")
-  }
-  if (outputBound !== undefined && outputBound !== 'max_tokens' && outputBound !== 'max_completion_tokens') {
-    throw new TypeError("outputBound must be 'max_tokens' or 'max_completion_tokens', or left out.")
-  }
-  for (const name of ['streamUsage', 'developerRole'] as const) {
-    if (settings[name] !== undefined && typeof settings[name] !== 'boolean') {
-      throw new TypeError(`${name} must be true or false, or left out.`)
-    }
-  }
-  const { reasoningHistory = true } = settings
-  if (typeof reasoningHistory !== 'boolean' && !REASONING_NAMES.has(reasoningHistory)) {
-    throw new TypeError(
-      "reasoningHistory must be true or false, 'reasoning' or 'reasoning_content', or left out.",
-    )
-  }
-  const { embeddingsFormat: embeddingsForm } = settings
-  if (embeddingsForm !== undefined && embeddingsForm !== 'base64' && embeddingsForm !== 'numbers') {
-    throw new TypeError("embeddingsFormat must be 'base64' or 'numbers', or left out.")
-  }
-  const upstream = createUpstream(settings, CHAT, RESPONSES, EMBEDDINGS)
+export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
+  const settings = readOptions(settingsSchema, given, 'openaiCompatible')
+  const {
+    api = 'chat',
+    apiKey,
+    embeddingsFormat: embeddingsForm,
+    outputBound,
+    reasoningHistory = true,
+    unlistedTokens,
+  } = settings
+  const upstream = createUpstream(settings)
   const { hostname } = new URL(settings.baseUrl)
   const asBase64 = (embeddingsForm ?? (SEND_BASE64.has(hostname) ? 'base64' : undefined)) === 'base64'
   const { streamUsage = !REPORT_USAGE_UNASKED.has(hostname) } = settings
@@ -127,7 +119,7 @@ export function openaiCompatible(settings: OpenAiCompatibleSettings): ChatAdapte
     shortIds: WANT_SHORT_IDS.has(hostname),
     developerRole: settings.developerRole ?? KNOW_DEVELOPERS.has(hostname),
   }
-  warnOfUnsetKey(settings, 'openaiCompatible')
+  warnOfUnsetKey(given, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
   const fastPaths = usesFastPath('lines')

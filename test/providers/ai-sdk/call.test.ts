@@ -15,9 +15,7 @@ const text = (delta: string) => ({ type: 'text-delta', id: 't', delta })
 describe('the settings of the AI SDK adapter', () => {
   it('are checked at once', () => {
     expect(() => aiSdk({ model: 'gpt' } as never)).toThrow(TypeError)
-    expect(() => aiSdk(undefined as never)).toThrow(
-      'aiSdk takes an object with model, embeddingModel, parameters',
-    )
+    expect(() => aiSdk(undefined as never)).toThrow('aiSdk takes an object of options')
     expect(() => aiSdk({ model: () => fakeModel(), parameter: {} } as never)).toThrow(
       'parameter is not an option of aiSdk; did you mean parameters?',
     )

@@ -116,7 +116,7 @@ describe('settings of the Anthropic adapter', () => {
     [{ baseURL: 'https://proxy.example' }, 'baseURL is not an option of anthropic; did you mean baseUrl?'],
     [{ fetch: 'x' }, 'fetch is not an option of anthropic; its options are apiKey, baseUrl'],
     [{ proxy: 'http://a.example' }, 'proxy is not an option of anthropic; its options are'],
-    ['sk-ant', 'anthropic takes an object with apiKey'],
+    ['sk-ant', 'anthropic takes an object of options; got a string'],
     [{ headers: null }, 'headers must be an object'],
   ])('that are invalid are rejected at once, by name: %j', (settings, name) => {
     expect(() => anthropic(settings as never)).toThrow(TypeError)

@@ -134,7 +134,7 @@ describe('settings of the OpenAI-compatible adapter', () => {
   it('reject headers that are not an object, which would have no effect', () => {
     for (const headers of [new Headers({ 'x-team': 'a' }), new Map([['x-team', 'a']]), 'x-team: a', null]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', headers: headers as never })).toThrow(
-        /^headers must be an object such as .* convert Headers or a Map with Object\.fromEntries\.$/,
+        /^openaiCompatible: headers must be an object such as .* convert Headers or a Map with Object\.fromEntries$/,
       )
     }
   })
@@ -142,24 +142,26 @@ describe('settings of the OpenAI-compatible adapter', () => {
   it('reject a setting that does not exist, which would have no effect', () => {
     const baseUrl = 'https://example.com'
     expect(() => openaiCompatible({ baseUrl, apikey: 'sk-secret' } as never)).toThrow(
-      new TypeError('apikey is not an option of openaiCompatible; did you mean apiKey?'),
+      /^apikey is not an option of openaiCompatible; did you mean apiKey\?$/,
     )
     for (const name of ['proxy', 'fetch', 'agent', 'timeout', 'keyName']) {
       expect(() => openaiCompatible({ baseUrl, [name]: undefined })).toThrow(
-        new TypeError(
-          `${name} is not an option of openaiCompatible; its options are baseUrl, apiKey, api, headers, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, embeddingsFormat, dispatcher`,
-        ),
+        expect.objectContaining({
+          code: 'unknown_option',
+          field: name,
+          message: `${name} is not an option of openaiCompatible; its options are baseUrl, headers, dispatcher, apiKey, api, unlistedTokens, outputBound, streamUsage, reasoningHistory, developerRole, embeddingsFormat`,
+        }),
       )
     }
     expect(() => openaiCompatible(undefined as never)).toThrow(
-      /^openaiCompatible takes an object with baseUrl, apiKey/,
+      /^openaiCompatible takes an object of options$/,
     )
   })
 
   it('reject an unknown API', () => {
     for (const api of ['completions', '', null]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', api: api as never })).toThrow(
-        new TypeError("api must be 'chat' or 'responses', or left out."),
+        /^openaiCompatible: api must be "chat" or "responses"; got (?:"completions"|""|null)$/,
       )
     }
   })
@@ -168,7 +170,7 @@ describe('settings of the OpenAI-compatible adapter', () => {
     for (const apiKey of ['', 'sk secret', 'sk-secret\n', 'sk-sécret']) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(TypeError)
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', apiKey })).toThrow(
-        /^apiKey must be[^é]*$/,
+        /^openaiCompatible: apiKey must be a string of visible ASCII characters\. Leave it out [^é]*none$/,
       )
     }
   })
@@ -176,7 +178,7 @@ describe('settings of the OpenAI-compatible adapter', () => {
   it('reject an unknown name for the output limit', () => {
     for (const outputBound of ['maxTokens', '', null] as unknown as 'max_tokens'[]) {
       expect(() => openaiCompatible({ baseUrl: 'https://example.com', outputBound })).toThrow(
-        /^outputBound must be 'max_tokens' or/,
+        /^openaiCompatible: outputBound must be "max_tokens" or "max_completion_tokens"; got/,
       )
     }
   })

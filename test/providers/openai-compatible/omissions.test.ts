@@ -170,6 +170,6 @@ it("a provider's long message is searched quickly", () => {
 
 it.each(['streamUsage', 'reasoningHistory'])('the setting %s must be true or false', (name) => {
   expect(() => openaiCompatible({ baseUrl: 'http://127.0.0.1:9/v1', [name]: 'no' })).toThrow(
-    `${name} must be true or false`,
+    new RegExp(`^openaiCompatible: ${name} must be true(?: or|,) false.*; got "no"$`),
   )
 })
