@@ -489,6 +489,20 @@ describe('a code block of the documents', () => {
     expect(Object.keys(shown.routes[0]!)).toEqual(expect.arrayContaining(Object.keys(routes[0]!)))
   })
 
+  it('shows anybody no message and no address of a provider on its health page', async () => {
+    const base = await serve('health')
+    const failed = await fetch(`${base}/compat/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sk-demo', 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'acme/fast', input: 'The stand-in has no embeddings.' }),
+    })
+    expect(failed.status).toBe(502)
+    const text = await (await fetch(`${base}/health`)).text()
+    expect(text).toContain('openai:acme/fast')
+    expect(text).not.toContain(new URL(upstream.baseUrl).host)
+    expect(text).not.toContain('Unknown request')
+  })
+
   it('keeps everything in a file, administers it, and accepts the key that it issues', async () => {
     await askDatabases(inject('databases'), '/worker')
     const base = await serve('durable', 'export { stores }')
