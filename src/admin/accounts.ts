@@ -115,7 +115,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
         account,
         amount,
         reference,
-        ...(memo === undefined ? {} : { memo }),
+        ...(memo !== undefined && { memo }),
       })
     } catch (error) {
       // If the sum did not fit, replaces the database's own error by one that states the amounts.
@@ -184,7 +184,7 @@ function readAccountRow(row: Row): AccountRow {
     id: readText(row, 'id'),
     balance: readBalance(row),
     createdAt: readNumber(row, 'created_at'),
-    ...(suspendedAt === undefined ? {} : { suspendedAt }),
+    ...(suspendedAt !== undefined && { suspendedAt }),
   }
 }
 

@@ -72,7 +72,7 @@ export function createAppFiguresAdmin(database: SqlDatabase): AppFiguresAdmin {
       return {
         users: readNumber(app, 'users'),
         calls: readNumber(sums!, 'calls'),
-        ...(account === undefined ? {} : { earned: readSum(sums!, 'earned') }),
+        ...(account !== undefined && { earned: readSum(sums!, 'earned') }),
       }
     },
   }

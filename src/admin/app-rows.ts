@@ -107,10 +107,10 @@ export function readAppRow(row: Row): AppRow {
   const logo = readLogoReference(row)
   return {
     ...readJson<AppDefinition>(row, 'definition'),
-    ...(owner === undefined ? {} : { owner }),
-    ...(readText(row, 'state') === 'test' ? { state: 'test' } : {}),
-    ...(logo === undefined ? {} : { logo }),
-    ...(suspendedAt === undefined ? {} : { suspendedAt }),
+    ...(owner !== undefined && { owner }),
+    ...(readText(row, 'state') === 'test' && { state: 'test' }),
+    ...(logo !== undefined && { logo }),
+    ...(suspendedAt !== undefined && { suspendedAt }),
   }
 }
 
@@ -147,7 +147,7 @@ export function readEdit(row: Row): AppEdit {
     by: readText(row, 'done_by'),
     byKind: readText(row, 'done_as') as Actor['kind'],
     kind: readText(row, 'kind') as AppEditKind,
-    ...(fields === undefined ? {} : { fields: JSON.parse(fields) as string[] }),
+    ...(fields !== undefined && { fields: JSON.parse(fields) as string[] }),
   }
 }
 

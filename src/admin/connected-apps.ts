@@ -312,7 +312,7 @@ function readCapRequest(request: CapRequest): Cap {
   const { amount: text, per, zone } = parseInput(capSchema, request, 'cap')
   const amount = parseCredits(text)
   checkHoldable(amount, 'cap.amount')
-  return { amount, per, ...(zone === undefined ? {} : { zone }) }
+  return { amount, per, ...(zone !== undefined && { zone }) }
 }
 
 /** Throws if a user's cap breaks the host's rule. */
@@ -342,10 +342,10 @@ function toGrantRow(
   const revokedAt = readOptionalNumber(row, 'revoked_at')
   return {
     ...grant,
-    ...(appName === undefined ? {} : { appName }),
-    ...(spent === undefined ? {} : { spent }),
-    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
-    ...(revokedAt === undefined ? {} : { revokedAt }),
+    ...(appName !== undefined && { appName }),
+    ...(spent !== undefined && { spent }),
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+    ...(revokedAt !== undefined && { revokedAt }),
     devices,
   }
 }
@@ -357,7 +357,7 @@ function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly Device
     const label = readOptionalText(row, 'label')
     const device: DeviceRow = {
       connectionId: readText(row, 'id'),
-      ...(label === undefined ? {} : { label }),
+      ...(label !== undefined && { label }),
       createdAt: readNumber(row, 'created_at'),
       usedAt: readNumber(row, 'used_at'),
     }
@@ -376,7 +376,7 @@ function readEvent(row: Row): GrantEvent {
     by: readText(row, 'done_by'),
     byKind: readText(row, 'done_as') as Actor['kind'],
     kind: readText(row, 'kind') as HistoryKind,
-    ...(terms === undefined ? {} : { terms }),
+    ...(terms !== undefined && { terms }),
   }
 }
 

@@ -50,7 +50,7 @@ export async function readOpenHolds(
       account: readText(row, 'account'),
       amount: readBigint(row, 'amount'),
       expiresAt: readNumber(row, 'expires_at'),
-      ...(facts === undefined ? {} : { facts }),
+      ...(facts !== undefined && { facts }),
     }
   })
 }

@@ -208,8 +208,8 @@ export function createOwnAppsAdmin(
     const { account, origins } = before
     const next: AppRequest = {
       ...asked,
-      ...(account === undefined ? {} : { account }),
-      ...(origins === undefined ? {} : { origins }),
+      ...(account !== undefined && { account }),
+      ...(origins !== undefined && { origins }),
     }
     const { applied, reviewed } =
       state === 'test' ? { applied: { ...next, state }, reviewed: {} } : split(before, next)
@@ -222,8 +222,8 @@ export function createOwnAppsAdmin(
         updateApp(editId, applied),
         putReview(editId, owner, asked.id, {
           ...reviewed,
-          ...(logo === undefined ? {} : { logo }),
-          ...(live === undefined ? {} : { live }),
+          ...(logo !== undefined && { logo }),
+          ...(live !== undefined && { live }),
         }),
         database.change('credentials'),
       ],
@@ -403,13 +403,13 @@ function split(
       ...rest,
       // The last redirect URI waits with the review, or the app could not be connected meanwhile.
       redirectUris: redirectUris.length === 0 && uris.length > 0 ? knownUris : redirectUris,
-      ...(before.name === undefined ? {} : { name: before.name }),
-      ...(before.site === undefined ? {} : { site: before.site }),
+      ...(before.name !== undefined && { name: before.name }),
+      ...(before.site !== undefined && { site: before.site }),
     },
     reviewed: {
-      ...(name === undefined || name === before.name ? {} : { name }),
-      ...(site === before.site ? {} : { site: site ?? null }),
-      ...(redirectUris.length === uris.length ? {} : { redirectUris: uris }),
+      ...(name !== undefined && name !== before.name && { name }),
+      ...(site !== before.site && { site: site ?? null }),
+      ...(redirectUris.length !== uris.length && { redirectUris: uris }),
     },
   }
 }
@@ -425,9 +425,9 @@ function acceptValues(present: AppRequest, { name, redirectUris, site, live }: R
   const newSite = site === undefined ? presentSite : site
   return {
     ...rest,
-    ...(name === undefined ? {} : { name }),
-    ...(redirectUris === undefined ? {} : { redirectUris }),
-    ...(newSite === undefined || newSite === null ? {} : { site: newSite }),
-    ...(state === undefined || live ? {} : { state }),
+    ...(name !== undefined && { name }),
+    ...(redirectUris !== undefined && { redirectUris }),
+    ...(newSite !== undefined && newSite !== null && { site: newSite }),
+    ...(state !== undefined && !live && { state }),
   }
 }

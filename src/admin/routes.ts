@@ -228,7 +228,7 @@ function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing 
     ...definition,
     id,
     model: modelId,
-    ...(secret === undefined ? {} : { secretKeyId: secret.keyId }),
+    ...(secret !== undefined && { secretKeyId: secret.keyId }),
   }
 }
 

@@ -209,7 +209,7 @@ function readBudget(given: unknown, credentialId: string): Limit | undefined {
     per: limit.per,
     of: limit.of,
     amount: credits,
-    ...(zone === undefined ? {} : { zone }),
+    ...(zone !== undefined && { zone }),
   }
 }
 

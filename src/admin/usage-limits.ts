@@ -101,7 +101,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       used,
       held,
       left: left > 0n ? left : 0n,
-      ...(limit.per === 'total' ? {} : { endsAt: isPresent ? readNumber(bucket, 'ends_at') : to }),
+      ...(limit.per !== 'total' && { endsAt: isPresent ? readNumber(bucket, 'ends_at') : to }),
     }
   }
 
@@ -110,7 +110,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       const { ownerId, amount: text, zone, ...read } = parseInput(ownedLimitSchema, request, 'limit')
       const amount = read.unit === 'credits' ? parseCredits(text) : BigInt(text)
       checkHoldable(amount, 'limit.amount')
-      const limit: Limit = { ...read, amount, ...(zone === undefined ? {} : { zone }) }
+      const limit: Limit = { ...read, amount, ...(zone !== undefined && { zone }) }
       const table = OWNER_TABLES[read.of]
       const [owners, put] = await database.batch([
         { text: `select id from ${table} where id = ?1`, parameters: [ownerId] },

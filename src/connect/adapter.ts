@@ -27,7 +27,7 @@ export function createAdapters(
         kind: 'Grant',
         jti: id,
         iat: seconds(connection.createdAt),
-        ...(connection.endsAt === undefined ? {} : { exp: seconds(connection.endsAt) }),
+        ...(connection.endsAt !== undefined && { exp: seconds(connection.endsAt) }),
         accountId: connection.account,
         clientId: connection.appId,
         resources: { [router]: connection.scopes.join(' ') },
@@ -108,7 +108,7 @@ export function createAdapters(
           model,
           id,
           payload,
-          ...(typeof grantId === 'string' && model !== 'Interaction' ? { connectionId: grantId } : {}),
+          ...(typeof grantId === 'string' && model !== 'Interaction' && { connectionId: grantId }),
           expiresAt: Date.now() + expiresInSeconds * 1_000,
         })
       },
@@ -120,8 +120,8 @@ export function createAdapters(
         return {
           ...row.payload,
           jti: id,
-          ...(isConsumed ? { consumed: true } : {}),
-          ...(model === 'Interaction' ? { returnTo: `${url}/authorize/${id}` } : {}),
+          ...(isConsumed && { consumed: true }),
+          ...(model === 'Interaction' && { returnTo: `${url}/authorize/${id}` }),
         }
       },
       async consume(id) {

@@ -108,7 +108,7 @@ async function showPage(
     grant,
     spent: await settings.store.spentInPeriod(user.account, app.id, {
       per,
-      ...(zone === undefined ? {} : { zone }),
+      ...(zone !== undefined && { zone }),
     }),
     cap: again.cap ?? suggestedCap(app, grant, settings),
     ends: endChoices(settings, grant, now),
@@ -132,12 +132,12 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
   const cap = readCap(form.get('cap') ?? '', settings)
   const end = endChoices(settings, grant, Date.now()).find(({ value }) => value === form.get('days'))
   if ('fault' in cap || end === undefined) {
-    const answers = { cap: form.get('cap') ?? '', ...(end === undefined ? {} : { end: end.value }) }
+    const answers = { cap: form.get('cap') ?? '', ...(end !== undefined && { end: end.value }) }
     const capFault = 'fault' in cap ? cap.fault : undefined
     await showPage(services, visit, asked, {
       ...answers,
       capFault,
-      ...(capFault === undefined ? { notice: 'Choose when the access ends.' } : {}),
+      ...(capFault === undefined && { notice: 'Choose when the access ends.' }),
     })
     return
   }
@@ -146,9 +146,9 @@ async function allow(services: Services, visit: Visit, asked: Asked, form: URLSe
     account: user.account,
     appId: app.id,
     ...terms,
-    ...(cap.cap === undefined ? {} : { cap: cap.cap }),
+    ...(cap.cap !== undefined && { cap: cap.cap }),
     capRule: ruleOf(settings),
-    ...(end.endsAt === undefined ? {} : { endsAt: end.endsAt }),
+    ...(end.endsAt !== undefined && { endsAt: end.endsAt }),
     appName: nameOf(app),
     redirectHost: new URL(redirectUri).hostname,
   })
@@ -177,7 +177,7 @@ async function connect(services: Services, visit: Visit, asked: Asked, wasAsked:
     id: connectionId,
     account: user.account,
     appId: app.id,
-    ...(label === undefined ? {} : { label }),
+    ...(label !== undefined && { label }),
   })
   const grant = added ? await settings.store.findGrant(user.account, app.id) : undefined
   if (grant === undefined) {
@@ -223,8 +223,8 @@ function ruleOf({ cap: { max, period: per, required, zone } }: Settings): CapRul
   return {
     required,
     per,
-    ...(max === undefined ? {} : { max }),
-    ...(zone === undefined ? {} : { zone }),
+    ...(max !== undefined && { max }),
+    ...(zone !== undefined && { zone }),
   }
 }
 
@@ -246,7 +246,7 @@ function readCap(
   if (amount > (cap.max ?? MAX_CAP)) {
     return { fault: `It must be at most ${formatCredits(cap.max ?? MAX_CAP)}.` }
   }
-  return { cap: { amount, per: cap.period, ...(cap.zone === undefined ? {} : { zone: cap.zone }) } }
+  return { cap: { amount, per: cap.period, ...(cap.zone !== undefined && { zone: cap.zone }) } }
 }
 
 /** The largest amount that limits can count: 64-bit integers of 10^-9 credit. */

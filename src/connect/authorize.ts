@@ -196,7 +196,7 @@ function goBack(
   const [state, ...otherStates] = query.getAll('state')
   const answer = new URLSearchParams({
     ...error,
-    ...(state === undefined || otherStates.length > 0 ? {} : { state }),
+    ...(state !== undefined && otherStates.length === 0 && { state }),
     iss: settings.url,
   })
   redirect(req, res, `${to}${to.includes('?') ? '&' : '?'}${answer}`)

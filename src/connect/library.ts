@@ -304,7 +304,7 @@ function listen(provider: OidcProvider, emit: Settings['emit']): void {
   for (const [event, where] of Object.entries(ERROR_EVENTS)) {
     provider.on(event, ({ oidc }: OidcContext, { message }: OidcError) => {
       const appId = oidc?.client?.clientId
-      emit({ type: 'connect-refused', where, error: message, ...(appId === undefined ? {} : { appId }) })
+      emit({ type: 'connect-refused', where, error: message, ...(appId !== undefined && { appId }) })
     })
   }
   provider.on('server_error', ({ oidc }: OidcContext, { message, name }: OidcError) =>

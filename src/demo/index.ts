@@ -56,7 +56,7 @@ async function open(
   const router = createCompatRouter({
     stores: opened.stores,
     basePath: MOUNT,
-    ...(pages === undefined ? {} : { onEvent: pages.onEvent }),
+    ...(pages !== undefined && { onEvent: pages.onEvent }),
   })
   pages?.observe(router)
   const server = createServer((req, res) =>

@@ -57,7 +57,7 @@ export async function generateEnvelopeKey(
     kty: curve === 'P-256' ? 'EC' : 'OKP',
     crv: curve,
     x,
-    ...(y === undefined ? {} : { y }),
+    ...(y !== undefined && { y }),
     d,
     kid,
     use: 'enc',
@@ -139,7 +139,7 @@ function publicHalf(key: ParsedKey): EnvelopePublicKey {
 
 function importPrivateKey(key: ParsedKey, where: string): KeyObject {
   const { kty, crv, x, d } = key
-  const point = { kty, crv, x, ...(key.crv === 'P-256' ? { y: key.y } : {}) }
+  const point = { kty, crv, x, ...(key.crv === 'P-256' && { y: key.y }) }
   try {
     const privateKey = createPrivateKey({ key: { ...point, d }, format: 'jwk' })
     if (agree(crv, privateKey, createPublicKey({ key: point, format: 'jwk' }))) return privateKey

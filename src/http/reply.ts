@@ -80,7 +80,7 @@ export class HttpReply implements ReplyWriter {
   send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void> {
     if (!this.mayBegin()) return
     const allHeaders = {
-      ...(status === NOT_MODIFIED ? {} : { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
+      ...(status !== NOT_MODIFIED && { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
       'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
       'x-content-type-options': 'nosniff',
       ...headers,

@@ -67,7 +67,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
   maxCommands,
   patienceMs,
 }: LanesOptions<Command, Outcome>): GroupCommit<Command, Outcome> {
-  const limits = { maxCommands, patienceMs, ...(conflicts === undefined ? {} : { conflicts }) }
+  const limits = { maxCommands, patienceMs, ...(conflicts !== undefined && { conflicts }) }
   const turns = createGate(1)
   const lanes = new Map<string, Lane<Command, Outcome | Busy>>()
   let isClosed = false

@@ -23,8 +23,8 @@ export function errorResponses(codes: readonly ErrorCode[]) {
         description: names.map((name) => `\`${name}\``).join(', '),
         headers: {
           ...REQUEST_ID,
-          ...(MAY_WAIT.has(status) ? RETRY_AFTER : {}),
-          ...(status === 401 ? CHALLENGE : {}),
+          ...(MAY_WAIT.has(status) && RETRY_AFTER),
+          ...(status === 401 && CHALLENGE),
         },
         content: json('Error'),
       },

@@ -7,7 +7,7 @@ export function smallerMarkup(one: Markup, other: Markup): Markup {
   const flat = first.flat <= second.flat ? one.flat : other.flat
   return {
     basisPoints: Math.min(one.basisPoints, other.basisPoints),
-    ...(flat === undefined ? {} : { flat }),
+    ...(flat !== undefined && { flat }),
   }
 }
 

@@ -23,7 +23,7 @@ export function toLimit(account: string, appId: string, { amount, per, zone }: C
     amount,
     per,
     of: 'credential',
-    ...(zone === undefined ? {} : { zone }),
+    ...(zone !== undefined && { zone }),
   }
 }
 
@@ -32,7 +32,7 @@ export function readCap(row: Row, column: string): Cap | undefined {
   const [limit] = readLimits(row, column)
   if (limit === undefined) return undefined
   const { amount, per, zone } = limit
-  return { amount, per: per as Cap['per'], ...(zone === undefined ? {} : { zone }) }
+  return { amount, per: per as Cap['per'], ...(zone !== undefined && { zone }) }
 }
 
 /** Returns the credits used and held in the present period of each cap, in order. */

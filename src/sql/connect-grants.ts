@@ -163,7 +163,7 @@ function putGrant(
   const terms: Terms = {
     models,
     markup,
-    ...(capRule === undefined ? {} : { capRule: toRuleCell(capRule) }),
+    ...(capRule !== undefined && { capRule: toRuleCell(capRule) }),
   }
   return {
     text: `insert into {credentials}
@@ -214,8 +214,8 @@ function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost 
     scopes,
     models,
     markup,
-    ...(cap === undefined ? {} : { cap: { ...cap, amount: formatCredits(cap.amount) } }),
-    ...(endsAt === undefined ? {} : { endsAt }),
+    ...(cap !== undefined && { cap: { ...cap, amount: formatCredits(cap.amount) } }),
+    ...(endsAt !== undefined && { endsAt }),
   }
 }
 
@@ -231,17 +231,17 @@ export function readGrant(row: Row): ConnectGrant {
     scopes: readJson<string[]>(row, 'scopes'),
     models,
     markup,
-    ...(cap === undefined ? {} : { cap }),
-    ...(capRule === undefined ? {} : { capRule: readRule(capRule) }),
-    ...(endsAt === undefined ? {} : { endsAt }),
+    ...(cap !== undefined && { cap }),
+    ...(capRule !== undefined && { capRule: readRule(capRule) }),
+    ...(endsAt !== undefined && { endsAt }),
     createdAt: readNumber(row, 'created_at'),
   }
 }
 
 function toRuleCell({ max, ...rule }: CapRule): NonNullable<Terms['capRule']> {
-  return { ...rule, ...(max === undefined ? {} : { max: formatCredits(max) }) }
+  return { ...rule, ...(max !== undefined && { max: formatCredits(max) }) }
 }
 
 function readRule({ max, ...rule }: NonNullable<Terms['capRule']>): CapRule {
-  return { ...rule, ...(max === undefined ? {} : { max: parseCredits(max) }) }
+  return { ...rule, ...(max !== undefined && { max: parseCredits(max) }) }
 }

@@ -80,7 +80,7 @@ function addDevice(database: SqlDatabase, connectionId: string, row: Row): State
       id: `added-${connectionId}`,
       kind: 'device-added',
       by: actorOf(readText(row, 'account')),
-      terms: { connectionId, ...(label === undefined ? {} : { label }) },
+      terms: { connectionId, ...(label !== undefined && { label }) },
     },
     { text: 'select credential_id as id from {connections} where id = ?1', parameters: [connectionId] },
   )

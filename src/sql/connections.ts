@@ -70,6 +70,6 @@ function readConnection(row: Row): Connection {
     appId: readText(row, 'app_id'),
     scopes: readJson<string[]>(row, 'scopes'),
     createdAt: readNumber(row, 'created_at'),
-    ...(endsAt === undefined ? {} : { endsAt }),
+    ...(endsAt !== undefined && { endsAt }),
   }
 }

@@ -118,7 +118,7 @@ function readOwner(row: Row): CredentialOwner {
   return {
     credentialId: readText(row, 'id'),
     account: readText(row, 'account'),
-    ...(appId === undefined ? {} : { appId }),
+    ...(appId !== undefined && { appId }),
   }
 }
 
@@ -131,15 +131,15 @@ function readPrincipal(row: Row): Principal {
   const bearer = {
     credentialId: readText(row, 'id'),
     account: readText(row, 'account'),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(limits.length === 0 ? {} : { limits }),
-    ...(label === undefined ? {} : { label }),
-    ...(origins === undefined ? {} : { origins }),
-    ...(metadata === undefined ? {} : { metadata }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(limits.length !== 0 && { limits }),
+    ...(label !== undefined && { label }),
+    ...(origins !== undefined && { origins }),
+    ...(metadata !== undefined && { metadata }),
   }
   if (readText(row, 'kind') === 'api-key') {
     const allowedModels = readOptionalJson<string[]>(row, 'allowed_models')
-    return { kind: 'api-key', ...bearer, ...(allowedModels === undefined ? {} : { allowedModels }) }
+    return { kind: 'api-key', ...bearer, ...(allowedModels !== undefined && { allowedModels }) }
   }
   return {
     kind: 'access-token',
@@ -156,12 +156,12 @@ function readApp(row: Row): App {
   const own = readOptionalJson<string[]>(row, 'allowed_models')
   return {
     id,
-    ...(name === undefined ? {} : { name }),
+    ...(name !== undefined && { name }),
     markup: terms === undefined ? markup : smallerMarkup(terms.markup, markup),
     allowedModels: allowedModels.filter(
       (model) => terms?.models.includes(model) !== false && own?.includes(model) !== false,
     ),
-    ...(account === undefined ? {} : { account }),
+    ...(account !== undefined && { account }),
   }
 }
 

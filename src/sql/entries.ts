@@ -61,7 +61,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   }
   parameters.push(BigInt(limit + 1))
   const rows = await database.all({
-    ...(isSearch(query) ? { isReport: true } : {}),
+    ...(isSearch(query) && { isReport: true }),
     text: `select e.* from ${isByPostings ? '{postings} p join {entries} e on e.id = p.entry_id' : '{entries} e'}
       ${where()}
       order by ${at} desc, ${id} desc limit ?${parameters.length}`,

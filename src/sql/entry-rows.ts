@@ -89,9 +89,9 @@ export function toEntryCells(
     facts: rest,
     basis: charge.basis,
     byok: charge.byok,
-    ...(charge.priceVersion === undefined ? {} : { priceVersion: charge.priceVersion }),
-    ...(charge.shortfall === undefined ? {} : { shortfall: charge.shortfall.toString() }),
-    ...(limits.length === 0 ? {} : { limits: toLimitCells(limits) }),
+    ...(charge.priceVersion !== undefined && { priceVersion: charge.priceVersion }),
+    ...(charge.shortfall !== undefined && { shortfall: charge.shortfall.toString() }),
+    ...(limits.length !== 0 && { limits: toLimitCells(limits) }),
   }
   const { usage } = charge
   const cells: Readonly<Record<TextColumn, Parameter>> = {
@@ -136,8 +136,8 @@ export function readCharge(row: Row): Charge {
     basis: details.basis,
     byok: details.byok,
     usage: readUsage(row),
-    ...(details.priceVersion === undefined ? {} : { priceVersion: details.priceVersion }),
-    ...(details.shortfall === undefined ? {} : { shortfall: BigInt(details.shortfall) }),
+    ...(details.priceVersion !== undefined && { priceVersion: details.priceVersion }),
+    ...(details.shortfall !== undefined && { shortfall: BigInt(details.shortfall) }),
   }
 }
 
@@ -168,7 +168,7 @@ export function readEntry(row: Row): Entry {
       account,
       amount: BigInt(amount) as Credits,
     })),
-    ...(limits === undefined ? {} : { limits: readLimitCells(limits) }),
+    ...(limits !== undefined && { limits: readLimitCells(limits) }),
   }
   if (kind === 'charge') {
     return { ...common, holdId: readText(row, 'hold_id'), charge: readCharge(row), facts: readFacts(row) }
@@ -191,9 +191,9 @@ function readFacts(row: Row): CallFacts {
     account: readText(row, 'account'),
     credentialId: readText(row, 'credential_id'),
     model: readText(row, 'model'),
-    ...(appId === undefined ? {} : { appId }),
-    ...(sessionId === undefined ? {} : { sessionId }),
-    ...(provider === undefined ? {} : { provider }),
+    ...(appId !== undefined && { appId }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(provider !== undefined && { provider }),
   }
 }
 

@@ -65,7 +65,7 @@ function readOauthRow(row: Row): OauthRow {
   return {
     payload: readJson<Record<string, unknown>>(row, 'payload'),
     expiresAt: readNumber(row, 'expires_at'),
-    ...(msAgo === undefined ? {} : { consumedMsAgo: msAgo }),
+    ...(msAgo !== undefined && { consumedMsAgo: msAgo }),
   }
 }
 

@@ -44,7 +44,7 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   }
   parameters.push(BigInt(limit + 1))
   const rows = await database.all({
-    ...(isSearch(query) ? { isReport: true } : {}),
+    ...(isSearch(query) && { isReport: true }),
     text: `select * from {calls} ${where()} order by at desc, seq desc limit ?${parameters.length}`,
     parameters,
   })

@@ -99,8 +99,8 @@ function refundStatements(
   const details: RefundDetails = {
     facts: factsOf(charge),
     amount: (step.after - step.before).toString(),
-    ...(memo === undefined ? {} : { memo }),
-    ...(uses.length === 0 ? {} : { limits: toLimitCells(uses) }),
+    ...(memo !== undefined && { memo }),
+    ...(uses.length !== 0 && { limits: toLimitCells(uses) }),
   }
   const postings = payerLast(refundPostings(charge.postings, step), payer)
   const key = [reference, BigInt(charge.id)]

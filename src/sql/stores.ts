@@ -116,7 +116,7 @@ export function createDurableStores({
     connect: createSqlConnect(database),
     database,
     secrets,
-    ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
+    ...(options.adapters !== undefined && { adapters: options.adapters }),
     ready,
     async close() {
       try {

@@ -76,6 +76,6 @@ function toFaultCells(error: unknown): FaultCells {
   return {
     name: error.name,
     message: error.message,
-    ...(typeof code === 'string' ? { code } : {}),
+    ...(typeof code === 'string' && { code }),
   }
 }

@@ -188,6 +188,10 @@ describe('the source tree', () => {
     ])
   })
 
+  it('adds optional members in one way, which is also the quickest: ...(x !== undefined && { x })', () => {
+    for (const { name, text } of files) expect(text, name).not.toMatch(/\.\.\.\(.*(?:\? \{\} : |: \{\}\))/)
+  })
+
   it('marks what is private to a class with the word private alone', () => {
     for (const { name, text } of files) expect(text, name).not.toMatch(/\bthis\.#/)
   })

@@ -165,21 +165,21 @@ function toApp(app: AppRequest, options: AppOptions): AppRequest {
   const isTest = options.test === true || (state === 'test' && options.live !== true)
   return {
     ...rest,
-    ...(name === undefined ? {} : { name }),
+    ...(name !== undefined && { name }),
     markup: {
       ...app.markup,
-      ...(markup === undefined ? {} : { basisPoints: markup }),
-      ...(flat === undefined ? {} : { flat }),
+      ...(markup !== undefined && { basisPoints: markup }),
+      ...(flat !== undefined && { flat }),
     },
-    ...(allow === undefined ? {} : { allowedModels: allow }),
-    ...(account === undefined ? {} : { account }),
-    ...(redirectUri === undefined ? {} : { redirectUris: redirectUri }),
-    ...(origin === undefined ? {} : { origins: origin }),
-    ...(site === undefined ? {} : { site }),
-    ...(cap === undefined ? {} : { suggestedCap: cap }),
-    ...(owner === undefined ? {} : { owner }),
-    ...(tester === undefined ? {} : { testers: tester }),
-    ...(isTest ? { state: 'test' } : {}),
+    ...(allow !== undefined && { allowedModels: allow }),
+    ...(account !== undefined && { account }),
+    ...(redirectUri !== undefined && { redirectUris: redirectUri }),
+    ...(origin !== undefined && { origins: origin }),
+    ...(site !== undefined && { site }),
+    ...(cap !== undefined && { suggestedCap: cap }),
+    ...(owner !== undefined && { owner }),
+    ...(tester !== undefined && { testers: tester }),
+    ...(isTest && { state: 'test' }),
   }
 }
 

@@ -39,10 +39,10 @@ export function addCallCommands(program: Command, session: Session): void {
     .action(async ({ app, code, key, request, ...query }: CallsOptions) => {
       const page = await (await session.reader()).listCalls({
         ...query,
-        ...(app === undefined ? {} : { appId: app }),
-        ...(code === undefined ? {} : { outcome: code }),
-        ...(key === undefined ? {} : { credentialId: key }),
-        ...(request === undefined ? {} : { requestId: request }),
+        ...(app !== undefined && { appId: app }),
+        ...(code !== undefined && { outcome: code }),
+        ...(key !== undefined && { credentialId: key }),
+        ...(request !== undefined && { requestId: request }),
       })
       session.show(page, page.calls.map(toRow))
       if (page.next !== undefined) session.say(`More: --after ${page.next}`)
@@ -97,7 +97,7 @@ function toDetails(call: KeptCall): readonly TableRow[] {
     app: owner?.appId,
     provider: facts?.provider,
     route: facts?.routeId,
-    ...(routing === undefined ? {} : toRoutingDetails(routing)),
+    ...(routing !== undefined && toRoutingDetails(routing)),
     'total ms': Math.round(call.durationMs),
     'provider ms': roundedMs(call.providerMs),
     'first token ms': roundedMs(call.firstTokenMs),

@@ -27,9 +27,9 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .action(async (account: string, { label, expires, allow, ...bound }: KeyOptions) => {
       const issued = await (await session.admin(bound)).issueKey({
         account,
-        ...(label === undefined ? {} : { label }),
-        ...(expires === undefined ? {} : { expiresAt: expires }),
-        ...(allow === undefined ? {} : { allowedModels: allow }),
+        ...(label !== undefined && { label }),
+        ...(expires !== undefined && { expiresAt: expires }),
+        ...(allow !== undefined && { allowedModels: allow }),
       })
       showIssued(session, issued)
     })
@@ -59,8 +59,8 @@ export function addCredentialCommands(program: Command, session: Session): void 
           account,
           appId,
           scopes: scope,
-          ...(label === undefined ? {} : { label }),
-          ...(expires === undefined ? {} : { expiresAt: expires }),
+          ...(label !== undefined && { label }),
+          ...(expires !== undefined && { expiresAt: expires }),
         })
         showIssued(session, issued)
       },
@@ -77,8 +77,8 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .action(async ({ account, app }: { account?: string; app?: string }) => {
       const reader = await session.reader()
       const filters = {
-        ...(account === undefined ? {} : { account }),
-        ...(app === undefined ? {} : { appId: app }),
+        ...(account !== undefined && { account }),
+        ...(app !== undefined && { appId: app }),
       }
       const rows = await reader.listCredentials(filters)
       const spend = await reader.spend({ by: 'key', ...filters })

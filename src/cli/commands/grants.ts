@@ -27,7 +27,7 @@ export function addGrantCommands(program: Command, session: Session): void {
     .option('--after <grant>', 'continue after this grant')
     .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async ({ app, ...page }: ListOptions) => {
-      const query: GrantsQuery = { ...page, ...(app === undefined ? {} : { appId: app }) }
+      const query: GrantsQuery = { ...page, ...(app !== undefined && { appId: app }) }
       const reader = await session.reader()
       const rows = await readPages(
         (next) => reader.listGrants({ ...query, ...next }),

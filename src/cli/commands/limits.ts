@@ -23,7 +23,7 @@ export function addLimitCommands(program: Command, session: Session): void {
     .addOption(new Option('--per <period>', 'when it starts again').choices(PERIODS).default('month'))
     .option('--zone <time zone>', 'of days and months, such as Europe/Paris; UTC by default')
     .action(async (id: string, amount: string, { owner, of, unit, per, zone }: PutOptions) => {
-      const limit = { id, amount, of, ownerId: owner, unit, per, ...(zone === undefined ? {} : { zone }) }
+      const limit = { id, amount, of, ownerId: owner, unit, per, ...(zone !== undefined && { zone }) }
       await (await session.admin()).putLimit(limit)
       session.say(
         `${id}: ${amount} ${unit} ${per === 'total' ? 'in total' : `per ${per}`} for ${of} ${owner}`,
@@ -47,7 +47,7 @@ export function addLimitCommands(program: Command, session: Session): void {
     .action(async ({ owner, ...page }: LimitsQuery & { owner?: string; limit: number }) => {
       const rows = await (await session.reader()).listLimits({
         ...page,
-        ...(owner === undefined ? {} : { ownerId: owner }),
+        ...(owner !== undefined && { ownerId: owner }),
       })
       session.show(rows, rows.map(toLimitRow))
       if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)

@@ -22,8 +22,8 @@ export function addReportCommands(program: Command, session: Session): void {
       const query: EntryQuery = {
         ...toFilters(options),
         limit: options.limit,
-        ...(options.session === undefined ? {} : { sessionId: options.session }),
-        ...(options.after === undefined ? {} : { after: options.after }),
+        ...(options.session !== undefined && { sessionId: options.session }),
+        ...(options.after !== undefined && { after: options.after }),
       }
       const page = await (await session.reader()).entries(query)
       session.show(
@@ -83,10 +83,10 @@ function addFilters(command: Command): Command {
 
 function toFilters({ account, app, model, from, to }: ReportOptions) {
   return {
-    ...(account === undefined ? {} : { account }),
-    ...(app === undefined ? {} : { appId: app }),
-    ...(model === undefined ? {} : { model }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
+    ...(account !== undefined && { account }),
+    ...(app !== undefined && { appId: app }),
+    ...(model !== undefined && { model }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
   }
 }

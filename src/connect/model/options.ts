@@ -249,8 +249,8 @@ function checkEnd({ maxDays, suggestedDays }: ConnectEnd = {}): ConnectEnd {
     fail('end.suggestedDays must be at most end.maxDays')
   }
   return {
-    ...(maxDays === undefined ? {} : { maxDays }),
-    ...(suggestedDays === undefined ? {} : { suggestedDays }),
+    ...(maxDays !== undefined && { maxDays }),
+    ...(suggestedDays !== undefined && { suggestedDays }),
   }
 }
 

@@ -58,7 +58,7 @@ function least(one: bigint, other: bigint): bigint {
 }
 
 function markupOf({ basisPoints, flat }: MarkupTerms): Markup {
-  return { basisPoints: Number(basisPoints), ...(flat === 0n ? {} : { flat: formatCredits(flat) }) }
+  return { basisPoints: Number(basisPoints), ...(flat !== 0n && { flat: formatCredits(flat) }) }
 }
 
 /** Returns the catalogue's models with these ids, in this order. Omits models that the catalogue lacks. */

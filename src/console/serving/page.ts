@@ -14,13 +14,13 @@ export async function readPage<Row>(
   after: string | undefined,
   idOf: (row: Row) => string,
 ): Promise<Page<Row>> {
-  const found = await list({ limit: most + 1, ...(after === undefined ? {} : { after }) })
+  const found = await list({ limit: most + 1, ...(after !== undefined && { after }) })
   const rows = found.slice(0, most)
   const last = rows.at(-1)
   if (last === undefined) return { rows }
   const next = idOf(last)
   const isMore = found.length > most || (await list({ limit: 1, after: next })).length > 0
-  return { rows, ...(isMore ? { next } : {}) }
+  return { rows, ...(isMore && { next }) }
 }
 
 /** A reply reads at most this many pages of a search. Its cursor then continues the search. */
@@ -38,7 +38,7 @@ export async function searchPage<Row>(
   const found: Row[] = []
   let last = after
   for (let pages = 0; pages < PAGES_SEARCHED; pages++) {
-    const rows = await list({ limit: ROWS_SEARCHED, ...(last === undefined ? {} : { after: last }) })
+    const rows = await list({ limit: ROWS_SEARCHED, ...(last !== undefined && { after: last }) })
     if (rows.length === 0) return { rows: found }
     for (const row of rows) {
       if (isFound(row)) {

@@ -39,7 +39,7 @@ export function send(
   if (res.headersSent || res.writableEnded || res.destroyed) return
   res.writeHead(status, {
     ...COMMON_HEADERS,
-    ...(status === 304 ? {} : { 'content-length': Buffer.byteLength(body) }),
+    ...(status !== 304 && { 'content-length': Buffer.byteLength(body) }),
     ...headers,
   })
   res.end(isHead ? undefined : body)

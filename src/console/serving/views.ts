@@ -116,15 +116,13 @@ export function entryView(
     memo: refund === undefined || isOpen ? memo : undefined,
     /** Replaces `charge` and `facts` if a user earned from another account's call. */
     earnedFrom: facts === undefined || isOpen ? undefined : { model: facts.model, appId: facts.appId },
-    ...(isOpen
-      ? {
-          ...callParts({ facts, charge }, references),
-          refund,
-          holdId,
-          /** How the call went; absent if it is no longer known. */
-          explanation: end && explanationView(end, viewer),
-        }
-      : {}),
+    ...(isOpen && {
+      ...callParts({ facts, charge }, references),
+      refund,
+      holdId,
+      /** How the call went; absent if it is no longer known. */
+      explanation: end && explanationView(end, viewer),
+    }),
   }
 }
 

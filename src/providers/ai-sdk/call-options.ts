@@ -73,13 +73,11 @@ export function toCallOptions(request: ChatRequest, { target, parameters }: Tran
     prompt: toPrompt(readMessages(request.messages), target),
     ...toMaxOutputTokens(untranslated),
     ...numbers,
-    ...(stopSequences.length === 0 ? {} : { stopSequences }),
+    ...(stopSequences.length !== 0 && { stopSequences }),
     ...toResponseFormat(untranslated),
     ...toToolOptions(untranslated, version),
     ...toReasoning(untranslated, version),
-    ...(translations.length === 0
-      ? {}
-      : { providerOptions: merge(translations.map(([, fields]) => fields)) }),
+    ...(translations.length !== 0 && { providerOptions: merge(translations.map(([, fields]) => fields)) }),
   }
   return { options, asked: askedFields(untranslated, options, translations) }
 }
@@ -150,8 +148,8 @@ function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject }
     responseFormat: {
       type: 'json',
       schema: withDigits(schema),
-      ...(name === undefined ? {} : { name }),
-      ...(description === undefined ? {} : { description }),
+      ...(name !== undefined && { name }),
+      ...(description !== undefined && { description }),
     },
   }
 }
@@ -165,15 +163,14 @@ function toToolOptions(request: ChatRequest, version: SpecificationVersion): Par
     return {
       type: 'function',
       name,
-      ...(description === undefined ? {} : { description }),
+      ...(description !== undefined && { description }),
       inputSchema: withDigits(parameters),
-      ...(strict && version !== 'v2' ? { strict } : {}),
-      ...(cache ? { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : {}),
+      ...(strict && version !== 'v2' && { strict }),
+      ...(cache && { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }),
     }
   })
   const choice = readToolChoice(request)
-  if (tools.length > 0)
-    return { tools, ...(choice === undefined ? {} : { toolChoice: toToolChoice(choice) }) }
+  if (tools.length > 0) return { tools, ...(choice !== undefined && { toolChoice: toToolChoice(choice) }) }
   if (choice !== undefined && choice !== 'auto' && choice !== 'none') {
     throw unsupported('tool_choice', 'tool_choice asks for a tool, but there are no tools.')
   }

@@ -35,7 +35,7 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
     ...ignoredFields(result.warnings, asked),
     {
       type: 'completion',
-      completion: { ...(id === undefined ? {} : { id }), object: 'chat.completion', choices: [choice] },
+      completion: { ...(id !== undefined && { id }), object: 'chat.completion', choices: [choice] },
     },
     ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
   ]
@@ -57,11 +57,11 @@ function toMessage(parts: readonly JsonObject[]): JsonObject {
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
-    ...(reasoning === '' ? {} : { reasoning, reasoning_content: reasoning }),
-    ...(details.length === 0 ? {} : { reasoning_details: details }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls.map(toToolCall) }),
-    ...(annotations.length === 0 ? {} : { annotations }),
-    ...(images.length === 0 ? {} : { images }),
+    ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
+    ...(details.length !== 0 && { reasoning_details: details }),
+    ...(calls.length !== 0 && { tool_calls: calls.map(toToolCall) }),
+    ...(annotations.length !== 0 && { annotations }),
+    ...(images.length !== 0 && { images }),
   }
 }
 
@@ -83,6 +83,6 @@ function toToolCall(part: JsonObject, index: number): JsonObject {
     id,
     type: 'function',
     function: { name, arguments: toArguments(part.input) },
-    ...(signature === undefined ? {} : callFields(id, signature, index).call),
+    ...(signature !== undefined && callFields(id, signature, index).call),
   }
 }

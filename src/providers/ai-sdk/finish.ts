@@ -23,7 +23,7 @@ export function toFinish(
   const native = raw ?? (isDroppedByGoogle(unified, source) ? 'MALFORMED_FUNCTION_CALL' : undefined)
   return {
     finish_reason: unified.replace('-', '_'),
-    ...(native === undefined ? {} : { native_finish_reason: native }),
+    ...(native !== undefined && { native_finish_reason: native }),
   }
 }
 

@@ -47,7 +47,7 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
       case 'system': {
         const content = message.content.map(({ text }) => text).join('\n')
         if (content === '') break
-        prompt.push({ role: 'system', content, ...(message.content.some(({ cache }) => cache) ? CACHE : {}) })
+        prompt.push({ role: 'system', content, ...(message.content.some(({ cache }) => cache) && CACHE) })
         break
       }
       case 'user':
@@ -93,7 +93,7 @@ function toAssistantParts(
     ...thoughtParts(message, model),
     ...message.content
       .filter(({ text }) => text.trim() !== '')
-      .map((part) => ({ type: 'text', text: part.text, ...(part.cache ? CACHE : {}) })),
+      .map((part) => ({ type: 'text', text: part.text, ...(part.cache && CACHE) })),
     ...message.toolCalls.map((call, index) => ({
       type: 'tool-call',
       toolCallId: calls.newId(call.id),

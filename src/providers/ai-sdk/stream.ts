@@ -52,7 +52,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     return {
       type: 'chunk',
       chunk: {
-        ...(id === undefined ? {} : { id }),
+        ...(id !== undefined && { id }),
         object: 'chat.completion.chunk',
         choices: [{ index: 0, delta: { ...role, ...delta }, ...finish }],
       },

@@ -37,7 +37,7 @@ export function readMessage(body: unknown): ProviderEvent[] {
     {
       type: 'completion',
       completion: {
-        ...(textOf(body.id) === undefined ? {} : { id: body.id }),
+        ...(textOf(body.id) !== undefined && { id: body.id }),
         object: 'chat.completion',
         choices: [choice],
       },
@@ -82,7 +82,7 @@ function toMessage(blocks: readonly JsonObject[], hadCalls: boolean): JsonObject
     content: content === '' && calls.length > 0 ? null : content,
     ...toReasoning(blocks),
     ...(hadCalls && { tool_calls: calls }),
-    ...(annotations.length === 0 ? {} : { annotations }),
+    ...(annotations.length !== 0 && { annotations }),
   }
 }
 

@@ -21,7 +21,7 @@ export function encryptedDetail(index: number, data: string): ReasoningDetail {
 /** Returns reasoning under both field names that clients read. */
 export function reasoningFields(text: string, details: readonly ReasoningDetail[]): JsonObject {
   return {
-    ...(text === '' ? {} : { reasoning: text, reasoning_content: text }),
+    ...(text !== '' && { reasoning: text, reasoning_content: text }),
     reasoning_details: details,
   }
 }

@@ -70,20 +70,20 @@ export function toNativeRequest(
   const { thinking: wanted, effort } = reasoning ? toThinking(reasoning, model, maxTokens) : {}
   const thinking = given ?? wanted
   const mayThink = !isBudget(thinking) || (budget && !(isClaude(model) && lacksThought(turns)))
-  const outputConfig = { ...(effort ? { effort } : {}), ...toOutputFormat(request) }
+  const outputConfig = { ...(effort && { effort }), ...toOutputFormat(request) }
   return {
     model: request.model,
     max_tokens: maxTokens,
-    ...(system.length === 0 ? {} : { system }),
+    ...(system.length !== 0 && { system }),
     messages: turns,
     ...toToolParameters(request),
-    ...(stop.length === 0 ? {} : { stop_sequences: stop }),
-    ...(thinking && mayThink ? { thinking } : {}),
-    ...(Object.keys(outputConfig).length === 0 ? {} : { output_config: outputConfig }),
-    ...(typeof request.user === 'string' ? { metadata: { user_id: request.user } } : {}),
-    ...(request.cache_control ? { cache_control: request.cache_control } : {}),
+    ...(stop.length !== 0 && { stop_sequences: stop }),
+    ...(thinking && mayThink && { thinking }),
+    ...(Object.keys(outputConfig).length !== 0 && { output_config: outputConfig }),
+    ...(typeof request.user === 'string' && { metadata: { user_id: request.user } }),
+    ...(Boolean(request.cache_control) && { cache_control: request.cache_control }),
     ...same,
-    ...(stream ? { stream } : {}),
+    ...(stream && { stream }),
   }
 }
 

@@ -42,7 +42,7 @@ export function createStreamReader(): StreamReader {
   const chunk = (delta: JsonObject, finishReason: string | null = null): ProviderEvent => ({
     type: 'chunk',
     chunk: {
-      ...(id === undefined ? {} : { id }),
+      ...(id !== undefined && { id }),
       object: 'chat.completion.chunk',
       choices: [{ index: 0, delta, finish_reason: finishReason }],
     },

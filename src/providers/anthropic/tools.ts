@@ -19,7 +19,7 @@ export function toToolParameters(request: ChatRequest): { tools?: JsonObject[]; 
     }
     return {}
   }
-  return { tools, ...(choice === undefined && !single ? {} : { tool_choice: toChoice(choice, single) }) }
+  return { tools, ...((choice !== undefined || single) && { tool_choice: toChoice(choice, single) }) }
 }
 
 function toTool(input: InputTool): JsonObject {
@@ -30,10 +30,10 @@ function toTool(input: InputTool): JsonObject {
   const { name, description, parameters, strict, cache } = input.tool
   return {
     name,
-    ...(description === undefined ? {} : { description }),
+    ...(description !== undefined && { description }),
     input_schema: parameters,
-    ...(strict ? { strict } : {}),
-    ...(cache ? { cache_control: { type: 'ephemeral' } } : {}),
+    ...(strict && { strict }),
+    ...(cache && { cache_control: { type: 'ephemeral' } }),
   }
 }
 

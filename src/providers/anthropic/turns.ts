@@ -81,8 +81,8 @@ function toBlocks(
         {
           type: 'tool_result',
           tool_use_id: names.idOf(message.toolCallId),
-          ...(content.length === 0 ? {} : { content }),
-          ...(message.isError ? { is_error: true } : {}),
+          ...(content.length !== 0 && { content }),
+          ...(message.isError && { is_error: true }),
         },
       ]
     case 'assistant':

@@ -113,7 +113,7 @@ function readAssistant(message: ChatMessage, param: string, oldCall: string): In
     param,
     content: text.length === 0 && refusal ? [{ type: 'text', text: refusal, cache: false }] : text,
     toolCalls,
-    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(reasoning !== undefined && { reasoning }),
     reasoningDetails,
   }
 }
@@ -130,7 +130,7 @@ function detailsOf(message: ChatMessage, parts: readonly unknown[]): readonly Js
     const { data, signature, thinking, type } = thought
     if (type === 'redacted_thinking') return { type: 'reasoning.encrypted', data, index }
     const text = Array.isArray(thinking) ? textIn(thinking.filter(isObject)) : thinking
-    return { type: 'reasoning.text', text, ...(signature === undefined ? {} : { signature }), index }
+    return { type: 'reasoning.text', text, ...(signature !== undefined && { signature }), index }
   })
 }
 

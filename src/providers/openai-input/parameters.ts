@@ -52,8 +52,8 @@ export function readResponseFormat(request: ChatRequest): InputResponseFormat | 
         return {
           type: 'json-schema',
           schema: definition.schema,
-          ...(typeof definition.name === 'string' ? { name: definition.name } : {}),
-          ...(typeof definition.description === 'string' ? { description: definition.description } : {}),
+          ...(typeof definition.name === 'string' && { name: definition.name }),
+          ...(typeof definition.description === 'string' && { description: definition.description }),
         }
       }
       throw unsupported('response_format.json_schema', 'response_format.json_schema needs a "schema".')

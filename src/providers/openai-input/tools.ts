@@ -42,7 +42,7 @@ function readTool(tool: unknown, param: string): InputTool {
     kind: 'function',
     tool: {
       name,
-      ...(description === undefined ? {} : { description }),
+      ...(description !== undefined && { description }),
       parameters: readParameters(definition.parameters, `${param}.function.parameters`),
       strict: definition.strict === true,
       cache,

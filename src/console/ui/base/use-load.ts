@@ -29,7 +29,7 @@ export function useLoad<Path extends ReadPath>(
   useEffect(() => {
     if (question === '') return
     const controller = new AbortController()
-    setState((before) => ({ ...(before.question === question ? before : {}), question, isLoading: true }))
+    setState((before) => ({ ...(before.question === question && before), question, isLoading: true }))
     read(path, query, controller.signal)
       .then((data) => setState({ question, data, isLoading: false }))
       .catch((caught: unknown) => {
@@ -39,5 +39,5 @@ export function useLoad<Path extends ReadPath>(
   }, [question, round])
   const reload = useCallback(() => setRound((before) => before + 1), [])
   const isCurrent = state.question === question
-  return { ...(isCurrent ? state : {}), isLoading: !isOff && (!isCurrent || state.isLoading), reload }
+  return { ...(isCurrent && state), isLoading: !isOff && (!isCurrent || state.isLoading), reload }
 }

@@ -26,7 +26,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
   const account = query.account === '' ? undefined : query.account
   const pages = usePages(account ?? '')
   const accounts = useLoad('accounts', {
-    ...(account === undefined ? {} : { account }),
+    ...(account !== undefined && { account }),
     after: pages.after,
   })
   const actions = useActions(accounts.reload)

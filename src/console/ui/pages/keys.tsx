@@ -52,7 +52,7 @@ export function Keys({ query }: { query: Place['query'] }) {
       isRequired: true,
       value: own,
       isFixed: viewer.kind === 'user',
-      ...(viewer.kind === 'operator' ? { useFound: useFoundAccounts } : {}),
+      ...(viewer.kind === 'operator' && { useFound: useFoundAccounts }),
     },
     { name: 'label', label: 'Label', hint: 'Distinguishes it from the others.' },
     { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never expires by default. In UTC.' },

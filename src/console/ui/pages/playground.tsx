@@ -100,9 +100,9 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
             kind: 'select' as const,
             value: account ?? '',
             options: payerOptions(accounts.data?.accounts ?? [], account),
-            ...(accounts.data?.next === undefined
-              ? {}
-              : { hint: 'The first 200. For another, choose “Try” under Accounts.' }),
+            ...(accounts.data?.next !== undefined && {
+              hint: 'The first 200. For another, choose “Try” under Accounts.',
+            }),
           },
         ]
       : []),
@@ -136,9 +136,9 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       }
       const role = isOwn
         ? { ownToken: ownToken.trim() }
-        : { account: account!, ...(app === undefined ? {} : { appId: app.id, terms: seenTerms(app) }) }
+        : { account: account!, ...(app !== undefined && { appId: app.id, terms: seenTerms(app) }) }
       conversation.send(role, said, bodyOf)
-      kept.choose({ model: model.id, app: choice.app ?? '', ...(isOwn ? {} : { account: account! }) })
+      kept.choose({ model: model.id, app: choice.app ?? '', ...(!isOwn && { account: account! }) })
       setDraft('')
     } catch (caught) {
       setComplaint(asProblem(caught))

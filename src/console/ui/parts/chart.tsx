@@ -105,7 +105,7 @@ function optionsOf(
     label,
     fill: colour(fill),
     points: { show: false },
-    ...(bars === undefined ? {} : { paths: bars }),
+    ...(bars !== undefined && { paths: bars }),
   })
   const { min, max } = extentOf(points, isOverTime)
   return {
@@ -150,7 +150,7 @@ function dayLabels(seconds: number): Pick<UPlot.Axis, 'space' | 'values'> {
   const format = new Intl.DateTimeFormat('en-GB', {
     day: 'numeric',
     month: 'short',
-    ...(isLong ? { year: 'numeric' } : {}),
+    ...(isLong && { year: 'numeric' }),
     timeZone: 'UTC',
   })
   return {

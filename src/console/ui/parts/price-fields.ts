@@ -57,5 +57,5 @@ export function readPrices(values: Values): Prices | undefined {
     }
   }
   // The server checks each member of the tiers.
-  return { ...prices, ...(tiers === undefined ? {} : { tiers }) } as Prices
+  return { ...prices, ...(tiers !== undefined && { tiers }) } as Prices
 }

@@ -34,14 +34,14 @@ export function callBody(model: string, messages: readonly Message[], parameters
   return {
     model,
     messages: system.trim() === '' ? messages : [{ role: 'system', content: system }, ...messages],
-    ...(stream ? { stream } : {}),
+    ...(stream && { stream }),
     ...numberOf(parameters, 'temperature'),
     ...numberOf(parameters, 'top_p'),
     ...maxTokensOf(parameters),
-    ...(session_id.trim() === '' ? {} : { session_id: session_id.trim() }),
-    ...(tools.trim() === ''
-      ? {}
-      : { tools: jsonOf(tools, 'tools', Array.isArray, 'a list: [{ "type": "function", … }]') }),
+    ...(session_id.trim() !== '' && { session_id: session_id.trim() }),
+    ...(tools.trim() !== '' && {
+      tools: jsonOf(tools, 'tools', Array.isArray, 'a list: [{ "type": "function", … }]'),
+    }),
     ...moreOf(more),
   }
 }

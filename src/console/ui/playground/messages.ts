@@ -42,8 +42,8 @@ function replyMessage({ text, refusal, toolCalls }: Reply): Message {
   return {
     role: 'assistant',
     content: text === '' && refusal !== '' ? null : text,
-    ...(refusal === '' ? {} : { refusal }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(refusal !== '' && { refusal }),
+    ...(calls.length !== 0 && { tool_calls: calls }),
   }
 }
 

@@ -86,8 +86,8 @@ export function readError(body: unknown, status: number): CallError {
     message: asText(message) || `The reply had status ${status} and no readable error.`,
     code: asText(code) || 'unknown',
     status,
-    ...(typeof param === 'string' ? { param } : {}),
-    ...(typeof source === 'string' ? { source } : {}),
+    ...(typeof param === 'string' && { param }),
+    ...(typeof source === 'string' && { source }),
   }
 }
 
@@ -96,7 +96,7 @@ export function addFrame(reply: Reply, json: string): Reply {
   const frame = asObject(parseExactly(json))
   if (frame.error !== undefined) {
     const cost = readCost(asObject(asObject(asObject(frame.error).metadata)).usage)
-    return { ...reply, error: readError(frame, 0), ...(cost === undefined ? {} : { cost }) }
+    return { ...reply, error: readError(frame, 0), ...(cost !== undefined && { cost }) }
   }
   const cost = readCost(frame.usage)
   const choices = asList(frame.choices).map(asObject)
@@ -109,8 +109,8 @@ export function addFrame(reply: Reply, json: string): Reply {
     otherChoices: Math.max(reply.otherChoices, ...choices.map(indexOf)),
     reasoning: reply.reasoning + (asText(said.reasoning) || asText(said.reasoning_content)),
     toolCalls: addToolCalls(reply.toolCalls, asList(said.tool_calls)),
-    ...(typeof choice.finish_reason === 'string' ? { finishReason: choice.finish_reason } : {}),
-    ...(cost === undefined ? {} : { cost }),
+    ...(typeof choice.finish_reason === 'string' && { finishReason: choice.finish_reason }),
+    ...(cost !== undefined && { cost }),
   }
 }
 

@@ -105,7 +105,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
     }
     change(number, ({ reply, state }) => ({
       durationMs: performance.now() - startedAt,
-      ...(state === 'failed' ? {} : endOf(reply!)),
+      ...(state !== 'failed' && endOf(reply!)),
     }))
     return isComplete
   }
@@ -146,7 +146,7 @@ export function useConversation(url: string, onPaid: () => void): Conversation {
         message: { role: 'assistant' },
         reply: emptyReply,
         state: 'waiting',
-        ...(role.account === undefined ? {} : { account: role.account }),
+        ...(role.account !== undefined && { account: role.account }),
       }
       const controller = new AbortController()
       running.current = controller
