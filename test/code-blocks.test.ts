@@ -533,7 +533,7 @@ describe('a code block of the documents', () => {
     expect(await me.json()).toMatchObject({ viewer: { kind: 'operator' }, routerPath: '/compat/v1' })
   })
 
-  describe("a guide for a host's own users", () => {
+  describe("in the guide for a host's own users", () => {
     let stores: DurableStores
     let admin: Admin
 

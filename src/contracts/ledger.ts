@@ -94,13 +94,12 @@ export interface HoldRequest {
  *
  * - The available balance, unless `hidesBalance` is set, and each limit with a `step`, unless it is `hidden`.
  * - Each of them allows the steps that a quarter of its free part covers, or `usual` steps if that is more. It leaves
- * as
- * much free for later holds as three times `amount`, or the largest multiple of `amount` that still fits beside this
- * hold. So four equal concurrent holds fit whenever four times the minimum fits.
+ *   as much free for later holds as three times `amount`, or the largest multiple of `amount` that still fits beside
+ *   this hold. So four equal concurrent holds fit whenever four times the minimum fits.
  *
  * The free part of a bucket is `limit - used - held`, without the part of a replaced hold. Overdue holds may count as
- * held.
- * If the hold does not fit with these steps, it is refused. A repeated hold is answered with its first number of steps.
+ * held. If the hold does not fit with these steps, it is refused. A repeated hold is answered with its first number of
+ * steps.
  */
 export interface HoldSteps {
   /** The credits of each step. `amount + most x steps.amount` is at most 2^63 - 1. */

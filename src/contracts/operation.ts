@@ -184,10 +184,8 @@ export interface ReplyParts {
 export interface Meter {
   /**
    * Accepts a usage that the provider reported. The charge follows it if both counts are present. Otherwise the charge
-   * is
-   * an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request
-   * reports 0
-   * for both.
+   * is an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request
+   * reports 0 for both.
    *
    * @param finished whether the reply had finished before the provider sent this report
    * @param failed whether the report came in the event with which the reply fails

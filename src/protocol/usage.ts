@@ -2,8 +2,8 @@ import type { Mutable } from '../base/mutable.js'
 import { MEDIA_UNITS, type MediaName, type MediaUnit } from '../base/units.js'
 
 /**
- * The audio and image tokens of a call, each absent if there are none. Those of the input are parts of `prompt`, those of
- * the output parts of `completion`; together they are at most the whole.
+ * The audio and image tokens of a call, each absent if there are none. Those of the input are parts of `prompt`, those
+ * of the output parts of `completion`; together they are at most the whole.
  */
 export type MediaCounts = { readonly [Name in MediaName]?: number }
 

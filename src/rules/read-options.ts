@@ -70,8 +70,8 @@ interface Place {
 
 /**
  * Returns a copy of options that match a schema. The host's functions, stores and clocks in it are the same objects.
- * Otherwise throws an {@link OptionsError} with the name of the option, the value that came unless it may be a secret, and
- * the remedy.
+ * Otherwise throws an {@link OptionsError} with the name of the option, the value that came unless it may be a secret,
+ * and the remedy.
  */
 export function readOptions<Options>(
   schema: z.ZodType<Options>,

@@ -65,7 +65,7 @@ describe('the name of an app that users can connect', () => {
     ['Oil', '〇丨l'],
     ['Ooo', 'ᄋ口ロ'],
     ['2048', 'ƻ〇48'],
-  ])('the name %s looks like %s', (one, other) => {
+  ])('as %s looks like %s', (one, other) => {
     expect(appNameKey(one)).toBe(appNameKey(other))
   })
 

@@ -105,7 +105,7 @@ describe('an authorization error is shown to the user, since redirecting would b
     }
   })
 
-  it('a POST, which is no authorization request', async () => {
+  it('a POST, which is not an authorization request', async () => {
     const response = await fetch(`${stage.issuer}/authorize`, { method: 'POST', body: new URLSearchParams() })
     expect(response.status).toBe(404)
   })

@@ -181,7 +181,7 @@ describe("a user's answer on the consent page", () => {
     expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
   })
 
-  it('can be no: the app is told, nothing is kept, and an earlier grant remains', async () => {
+  it('may decline: the app is told, nothing is kept, and an earlier grant remains', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const denied = await submit(agent, stage, page, { answer: 'deny' })

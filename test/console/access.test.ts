@@ -214,7 +214,7 @@ describe("the console's table of permissions", () => {
     }
   })
 
-  describe.each(Object.entries(rows))('the console endpoint %s', (name, row) => {
+  describe.each(Object.entries(rows))('has %s, which', (name, row) => {
     const ask = (whose: string) => row.ask?.(whose, ids)
 
     it('is refused before anything is read if nobody is signed in', async () => {
@@ -249,7 +249,7 @@ describe("the console's table of permissions", () => {
   })
 
   it.each(Object.keys(rows).filter((name) => rows[name]!.user === 'publisher'))(
-    "the console's %s is refused to a user who may not publish apps",
+    'has %s, which is refused to a user who may not publish apps',
     async (name) => {
       const answer = await send(bench.as(bob), name, { nonsense: 1 })
       expect(answer.status).toBe(403)
@@ -259,7 +259,7 @@ describe("the console's table of permissions", () => {
 
   const foreign = Object.entries(rows).filter(([, row]) => row.foreign === 'refused')
   it.each(foreign)(
-    "the console's %s answers a user about another user's data as if it did not exist",
+    "has %s, which answers a user about another user's data as if it did not exist",
     async (name, row) => {
       const ask = (whose: string) => row.ask?.(whose, ids)
       const other = await send(bench.as(alice), name, ask('bob'))

@@ -126,7 +126,7 @@ describe.each(ODD)('a thrown %s', (_what, thrown) => {
     },
   )
 
-  it('from a listener disturbs nobody', async () => {
+  it('from a listener affects nobody', async () => {
     const onEvent = () => {
       throw thrown
     }

@@ -111,7 +111,7 @@ describe('the estimate of a prompt', () => {
   })
 
   it.each([{}, { type: 'text' }, { type: 'picture' }])(
-    'counts such an image with the members %j, too',
+    'counts an image in an earlier reply with the members %j too',
     (members) => {
       const given = { ...members, image_url: { url: 'https://example.com/a.png' } }
       const reply = { role: 'assistant', content: null, images: [given] }

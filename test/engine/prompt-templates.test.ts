@@ -118,7 +118,7 @@ describe.each(Object.entries(CHAT_TEMPLATES))(
       ['as it is'],
       ['with escapes of all but ASCII', 'ascii'],
       ['with escapes of HTML', 'html'],
-    ])('the upper limit of a prompt covers %s', (_how, escapes) => {
+    ])('with %s', (_how, escapes) => {
       it.each(Object.entries(TEXTS))('for %s', (_name, text) => {
         const chat = chatOf(text, 3)
         const prompt = rendered(template, chat, escapes)

@@ -130,36 +130,33 @@ describe('a stream to the client, whatever the provider sends,', () => {
     ['reasoning_content', { reasoning_content: HM }],
     ['reasoning', { reasoning: HM }],
     ['both', both],
-  ] as const)(
-    'a stream for a client that reads %s sends reasoning in that field alone',
-    (reasoningName, sent) => {
-      it.each([
-        [{ reasoning: HM }, sent],
-        [{ reasoning_content: HM }, sent],
-        [both, sent],
-        [{ reasoning: null, reasoning_content: HM }, sent],
-        [{ reasoning_content: '', reasoning: HM }, sent],
-        [{ reasoning_content: '', reasoning: null }, {}],
-      ])('if the provider sends %j', (given, expected) => {
-        const reasoningOf = (fields: object) =>
-          Object.fromEntries(Object.entries(fields).filter(([name]) => name.startsWith('reasoning')))
-        const streamed = play([chunk({ ...given, content: 'x' })], { reasoningName }).chunks[0]!.choices[0]!
-        expect(reasoningOf(streamed.delta)).toEqual(expected)
-        const whole: ProviderEvent = {
-          type: 'completion',
-          completion: { choices: [{ index: 0, message: { ...given, content: 'x' }, finish_reason: 'stop' }] },
-        }
-        for (const events of [[whole], [chunk({ ...given, content: 'x' })]]) {
-          const { relay: played } = relay({ stream: false, reasoningName })
-          played.take(events)
-          played.endChoices('stop')
-          const { message } = JSON.parse(fromLatin1(played.body(CHARGE))).choices[0]
-          expect(reasoningOf(message)).toEqual(expected)
-          expect(played.completionAtLeast(100)).toBe(expected === sent ? 5 : 0)
-        }
-      })
-    },
-  )
+  ] as const)('for a client that reads %s, sends reasoning in that field alone', (reasoningName, sent) => {
+    it.each([
+      [{ reasoning: HM }, sent],
+      [{ reasoning_content: HM }, sent],
+      [both, sent],
+      [{ reasoning: null, reasoning_content: HM }, sent],
+      [{ reasoning_content: '', reasoning: HM }, sent],
+      [{ reasoning_content: '', reasoning: null }, {}],
+    ])('if the provider sends %j', (given, expected) => {
+      const reasoningOf = (fields: object) =>
+        Object.fromEntries(Object.entries(fields).filter(([name]) => name.startsWith('reasoning')))
+      const streamed = play([chunk({ ...given, content: 'x' })], { reasoningName }).chunks[0]!.choices[0]!
+      expect(reasoningOf(streamed.delta)).toEqual(expected)
+      const whole: ProviderEvent = {
+        type: 'completion',
+        completion: { choices: [{ index: 0, message: { ...given, content: 'x' }, finish_reason: 'stop' }] },
+      }
+      for (const events of [[whole], [chunk({ ...given, content: 'x' })]]) {
+        const { relay: played } = relay({ stream: false, reasoningName })
+        played.take(events)
+        played.endChoices('stop')
+        const { message } = JSON.parse(fromLatin1(played.body(CHARGE))).choices[0]
+        expect(reasoningOf(message)).toEqual(expected)
+        expect(played.completionAtLeast(100)).toBe(expected === sent ? 5 : 0)
+      }
+    })
+  })
 
   it('splits content that arrives in parts into text and reasoning', () => {
     const parts = [

@@ -20,7 +20,7 @@ function watched(...after: number[]): Watched & { readonly lookedAt: number[] } 
 }
 
 describe('the watchdog', () => {
-  it('checks at once, and each item when it is due, with one timer for all', async () => {
+  it('checks at once, and then checks each item when it is due, with one timer for all', async () => {
     const clock = createSteppedClock(START)
     const watchdog = new Watchdog(clock)
     const [slow, quick] = [watched(100, 50), watched(10, 10, 10)]

@@ -479,12 +479,12 @@ describe('examples/saas', () => {
     })
   })
 
-  it('the saas example refuses amounts that it does not sell', async () => {
+  it('refuses amounts that it does not sell', async () => {
     for (const dollars of ['4', '501', '5.5', '-5', 'x', ''])
       expect((await visitor.post('/top-up', { dollars })).status).toBe(400)
   })
 
-  it('the saas example runs from its file and keeps edits in the database', { timeout: 60_000 }, async () => {
+  it('runs from its file and keeps edits in the database', { timeout: 60_000 }, async () => {
     const program = runFile('examples/saas/app.ts', {
       PORT: '0',
       DATABASE_URL: database.url,

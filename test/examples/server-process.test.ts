@@ -97,7 +97,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     expect(server.said.stderr).toBe('')
   })
 
-  describe.each(['SQLite', 'PostgreSQL'])('on %s, npm start', (engine) => {
+  describe.each(['SQLite', 'PostgreSQL'])('on %s', (engine) => {
     it('keeps balances and keys after kill -9, and prints which database it uses', async () => {
       const folder = join(dirname(place.file), '.data')
       const file = join(folder, 'credits.db')

@@ -216,7 +216,7 @@ describe('a process that died during a call with an Idempotency-Key', () => {
     expect([bench.charges, bench.dispatched]).toEqual([1, 1])
   })
 
-  it('between settlement and keeping the reply lets nobody pay again, with or without a lease', async () => {
+  it('between settlement and keeping the reply causes no second payment, with or without a lease', async () => {
     const { state, store } = broken(() => ({ complete: unreachable, abandon: unreachable }))
     await start({ routers: 2, store })
     await bench.ask({ key: 'k' })

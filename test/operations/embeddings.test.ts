@@ -231,7 +231,7 @@ describe('POST /embeddings', () => {
     )
   })
 
-  describe('an embeddings batch that would not fit into memory', () => {
+  describe('with a batch whose embeddings would not fit into memory', () => {
     const limits = { memoryBytes: 1_000_000, replyBytes: 10_000 }
     const input = Array.from({ length: 20 }, () => 'a')
 
@@ -287,7 +287,7 @@ describe('POST /embeddings', () => {
     })
   })
 
-  it('the bytes of embeddings count towards the memory of calls', async () => {
+  it('counts the bytes of embeddings towards the memory of calls', async () => {
     await start({ limits: { memoryBytes: 1_000_000, replyBytes: 10_000 } })
     let goOn = (): void => {}
     const wait = new Promise<void>((resolve) => {
@@ -322,7 +322,7 @@ describe('POST /embeddings', () => {
     expect(await small()).toBe(404)
   })
 
-  it('embeddings are returned in the order of their inputs', async () => {
+  it('returns embeddings in the order of their inputs', async () => {
     await start()
     service.upstream.script(
       answerJson({
@@ -348,7 +348,7 @@ describe('POST /embeddings', () => {
     ['a prompt below the total', { prompt_tokens: 4, completion_tokens: 0, total_tokens: 9 }, 'reported', 9],
     ['a total below the prompt', { prompt_tokens: 9, total_tokens: 4 }, 'reported', 9],
     ['a usage of zero tokens', { prompt_tokens: 0, total_tokens: 0 }, 'reported', 0],
-  ])('an embeddings call charges a reply with %s', async (_, usage, basis, prompt) => {
+  ])('charges a reply with %s', async (_, usage, basis, prompt) => {
     await start()
     service.upstream.script(embedder({ usage }))
     const reply = await replyTo({ input: 'four' })
@@ -358,14 +358,14 @@ describe('POST /embeddings', () => {
     )
   })
 
-  it('an embeddings call counts each token of an input given as tokens', async () => {
+  it('counts each token of an input given as tokens', async () => {
     await start()
     service.upstream.script(embedder({ usage: null }))
     const { usage } = await replyTo({ input: [[1, 2, 3], [4]] })
     expect(usage).toMatchObject({ prompt_tokens: 4, charge: { basis: 'estimated' } })
   })
 
-  it('an embeddings call under neverOverdraw holds no less than the provider bills, even for text in which each byte is a token', async () => {
+  it('holds under neverOverdraw no less than the provider bills, even for text in which each byte is a token', async () => {
     await start({ router: () => ({ neverOverdraw: true }) })
     service.upstream.script(async (reply, { body }) => {
       const { input } = body as { input: readonly string[] }
@@ -381,7 +381,7 @@ describe('POST /embeddings', () => {
     expect(holdAmount).toBeGreaterThanOrEqual(charge!.cost)
   })
 
-  it('an embeddings call charges once for one Idempotency-Key, which chats do not share', async () => {
+  it('charges once for one Idempotency-Key, which chats do not share', async () => {
     await start()
     const key = { 'idempotency-key': 'one' }
     const first = await replyTo({ input: 'a' }, key)

@@ -162,7 +162,7 @@ describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 
     await expectCredits(asking, await lookUpEach(asking, [asking]))
   })
 
-  describe.each(engineNames)('the look-up of calls on %s', (name) => {
+  describe.each(engineNames)('on %s', (name) => {
     const engine = useEngine(name)
 
     it('finds them in the answering process and in another one', async () => {

@@ -774,7 +774,7 @@ describe('a provider of the Responses API', () => {
     expect(await charges()).toEqual([])
   })
 
-  describe('a reply in which the provider repeats the request', () => {
+  describe('has its reply, in which it repeats the request,', () => {
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
     const deep = JSON.parse(`${'{"a":'.repeat(200)}1${'}'.repeat(200)}`)
     const repeated = {
@@ -800,7 +800,7 @@ describe('a provider of the Responses API', () => {
     ]
 
     it.each(['completed', 'incomplete'])(
-      'is read and charged however deep and long that is: %s',
+      'read and charged however deep and long that is: %s',
       async (status) => {
         const limits = { eventBytes: 64 * 1024, replyBytes: 128 * 1024 }
         await start({ adapter: overResponses, router: () => ({ limits }) })
@@ -816,7 +816,7 @@ describe('a provider of the Responses API', () => {
     )
   })
 
-  describe.each(['failed', 'cancelled'])('a reply that ends as %s with a usage', (status) => {
+  describe.each(['failed', 'cancelled'])('that ends its reply as %s, with a usage,', (status) => {
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 }
     const created = { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } }
     const end = {

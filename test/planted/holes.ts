@@ -54,7 +54,7 @@ export const HOLES: readonly Hole[] = [
     file: 'src/providers/openai-compatible/response-state.ts',
     from: 'if (!NAMES_STATE.test(text)) return undefined',
     to: 'if (text.length > 0) return undefined',
-    test: ['test/operations/responses.test.ts', 'in which the provider repeats the request'],
+    test: ['test/operations/responses.test.ts', 'in which it repeats the request'],
   },
   {
     name: 'counts-without-a-bound',

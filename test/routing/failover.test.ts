@@ -288,7 +288,7 @@ describe('after the first token of a stream', () => {
     expect(await posted('alice')).toBe(1_000_000_000n)
   })
 
-  it('a JSON reply that was promised as a stream fails as an HTTP error, and no other route is tried', async () => {
+  it('a JSON reply to a streamed request fails as an HTTP error, and no other route is tried', async () => {
     const { ask, upstreams } = await start({ routes: [{}, {}] })
     upstreams[0]!.script([HEAD, { write: sse([role, textChunk('Once upon')]) }, 'hang-up'])
     const answer = await ask()

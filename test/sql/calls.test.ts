@@ -93,7 +93,7 @@ describe.each(engineNames)('kept calls in %s', (name) => {
     expect(await lastUsedAt()).toBe(1_800_000_000_000)
   })
 
-  it('that a database cannot store are dropped alone, and reported with the others', async () => {
+  it('that a database cannot store are dropped individually, and reported with the others', async () => {
     const stores = engine.open('odd')
     const dropped = createDeferred<DroppedCalls>()
     stores.calls.watchDropped!(dropped.resolve)

@@ -354,7 +354,7 @@ describe('a route that is more expensive than the budget', () => {
     expect(errorOf(await ask({ max_tokens: 2_000 })).message).toContain(' has 0.0403 of 0.0423 credits left')
   })
 
-  it('is not named if the refusal of a cheaper one is', async () => {
+  it('is not the one reported if a cheaper route was refused too', async () => {
     const { ask } = await start({ limits: [{ ...MONTHLY, amount: HOLD - 20_000n }], routes: [dear, {}] })
     const { message } = errorOf(await ask({ ...ASK, routing: { order: ['p0', 'p1'] } }))
     expect(message).toBe(

@@ -346,7 +346,7 @@ describe('a provider key in a request', () => {
   })
   afterAll(() => service.close())
 
-  test.each(Object.keys(bad))('%s is refused and never repeated', async (kind) => {
+  test.each(Object.keys(bad))('is refused and never repeated: %s', async (kind) => {
     for (const provider of [{ provider: 'p0' }, {}]) {
       const response = await service.post(ask({ ...provider, provider_key: bad[kind] }))
       const text = await response.text()

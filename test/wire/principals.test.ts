@@ -127,7 +127,7 @@ test('an API key with a list of models may use and see only those, and its list 
   await service.close()
 })
 
-test('a CompatError thrown by a store reaches its client, and is no fault', async () => {
+test('a CompatError thrown by a store is sent to its client, and is not a fault', async () => {
   const resolve = () => {
     throw new CompatError('account_suspended', 'This account has an invoice to pay.')
   }

@@ -133,7 +133,7 @@ describe.each([
   ['streamed', true],
   ['as JSON', false],
 ])('a refusal of the content of a prompt, %s,', (_, stream) => {
-  it.each(Object.entries(refusals))('%s, is told to the client', async (_name, [status, body, code]) => {
+  it.each(Object.entries(refusals))('%s, is reported to the client', async (_name, [status, body, code]) => {
     const { ledger, router, upstreams } = await start()
     for (const upstream of upstreams) upstream.script(answerJson(body, status))
     const answer = await service.post(ask({ stream }))
@@ -166,7 +166,7 @@ describe.each([
       'as an error with its status',
       { error: { code: 403, message: 'Forbidden', metadata: { reasons: ['violence'] } } },
     ],
-  ])('%s, is told to the client', async (_name, body) => {
+  ])('%s, is reported to the client', async (_name, body) => {
     const { router, upstreams } = await start()
     for (const upstream of upstreams) upstream.script(stream ? answerEvents([body]) : answerJson(body))
     const answer = await service.post(ask({ stream }))

@@ -126,8 +126,8 @@ export class HeldCredit {
 
   /**
    * Ensures that at least this much credit, and this much of every other limit, is on hold. Replaces a smaller hold in
-   * one step.
-   * If the ledger chooses the output, the next route gets as much as the previous one, or as much as a new hold covers.
+   * one step. If the ledger chooses the output, the next route gets as much as the previous one, or as much as a new
+   * hold covers.
    *
    * @returns the refusal if there is not enough; a smaller hold then stays. Throws if the ledger does not answer, or if
    * another call has the claim.
@@ -162,8 +162,7 @@ export class HeldCredit {
 
   /**
    * Takes the hold again, with another id, if it was lost. If another call has taken the idempotency key meanwhile,
-   * that call
-   * keeps it.
+   * that call keeps it.
    *
    * @returns the refusal, after which the call has nothing on hold but can still be settled. Never rejects
    */

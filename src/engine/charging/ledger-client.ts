@@ -35,8 +35,7 @@ export class LedgerClient {
 
   /**
    * Asks for a hold, once. If there is no answer, releases the hold, since it may have been taken, and returns a 503.
-   * Call
-   * {@link holdTaken} for a granted hold.
+   * Call {@link holdTaken} for a granted hold.
    */
   async hold(request: HoldRequest, requestId: string): Promise<HoldResult> {
     const { clock, ledger, limits } = this.options

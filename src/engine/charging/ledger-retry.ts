@@ -19,8 +19,8 @@ const FIRST_RETRY_MS = 100
 const LONGEST_RETRY_MS = 5_000
 
 /**
- * Repeats a request to the ledger until it is answered or `settleMs` has passed. A try without an answer counts as failed
- * after `storeMs`. All tries are identical, so the first answer holds for all of them.
+ * Repeats a request to the ledger until it is answered or `settleMs` has passed. A try without an answer counts as
+ * failed after `storeMs`. All tries are identical, so the first answer holds for all of them.
  */
 export class LedgerRetry<T> {
   private readonly startedAt: number

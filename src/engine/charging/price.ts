@@ -119,8 +119,7 @@ function fromListPrice(list: bigint, { byokFee: fee, markup }: Terms): PricedUsa
 
 /**
  * Returns the most that a call with at most these tokens can cost. Every prompt and output token is taken at its
- * highest
- * price, in the most expensive tier that up to twice the prompt estimate can reach.
+ * highest price, in the most expensive tier that up to twice the prompt estimate can reach.
  *
  * @param hasMedia whether the prompt may contain audio or images. A model may answer any prompt with either.
  */

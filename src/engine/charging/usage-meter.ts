@@ -61,8 +61,7 @@ export class UsageMeter {
 
   /**
    * @param onImplausible called once per field, for a value that is no count, is above the catalogue's limit, or is
-   * larger than the
-   * count that it is part of
+   * larger than the count that it is part of
    * @param onUnread called for cached tokens reported under a name that the adapter does not know
    */
   constructor(

@@ -33,8 +33,7 @@ const CHOICES = new Set(['tool_choice', 'function_call'])
  * Estimates the prompt tokens of a request from every part that a model reads.
  *
  * Under `neverOverdraw` the estimate is an upper bound, at most the model's context. Throws a 400 `invalid_request` if
- * the
- * request has media and the catalogue has no upper bound for them.
+ * the request has media and the catalogue has no upper bound for them.
  *
  * @param otherTokens the most tokens of parts of the client's request that the chat no longer contains, for an upper
  * bound

@@ -45,14 +45,13 @@ const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 
  * Converts a chat completion request to the format of the Messages API.
  *
  * - The API requires a limit on output tokens: `max_completion_tokens`, or else `max_tokens`. The router always sends
- * one.
- * - `json_schema` becomes the API's own structured output, with the schema unchanged. `json_object` needs a schema
- * too.
+ *   one.
+ * - `json_schema` becomes the API's own structured output, with the schema unchanged. `json_object` needs a schema too.
  * - `user` becomes `metadata.user_id`. `top_k`, `thinking` and `cache_control` are passed on unchanged.
- * - A thinking budget is omitted while the model answers results of calls that another provider's model made: the
- * API would reject them, because no signed thought precedes them.
+ * - A thinking budget is omitted while the model answers results of calls that another provider's model made: the API
+ *   would reject them, because no signed thought precedes them.
  * - A parameter that the API cannot express throws `unsupported-request` with its name, unless its value asks for the
- * default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
+ *   default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
 export function toNativeRequest(
   request: ChatRequest,

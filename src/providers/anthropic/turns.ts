@@ -12,14 +12,14 @@ type Reply = InputMessage & { readonly role: 'assistant' }
  *
  * - All system and developer messages, in any position, become blocks of the one system prompt, in order.
  * - Adjacent messages of one role form one turn. Tool results belong to a user's turn and come before its other
- * content.
+ *   content.
  * - Claude models get reasoning back only with its signature, from `reasoning_details`. They accept no other reasoning,
- * and none from another provider. Models of other providers sign nothing, and some require all reasoning.
+ *   and none from another provider. Models of other providers sign nothing, and some require all reasoning.
  * - Calls may come from another provider. For Claude models, their ids and names are reduced to the characters that the
- * API accepts. A repeated id is replaced, since the API accepts each only once.
+ *   API accepts. A repeated id is replaced, since the API accepts each only once.
  * - A call that was interrupted and has no result gets an empty one.
- * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API
- * rejects both.
+ * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API rejects
+ *   both.
  */
 export function toTurns(
   messages: readonly InputMessage[],

@@ -118,7 +118,7 @@ describe('settings of the Anthropic adapter', () => {
     [{ proxy: 'http://a.example' }, 'proxy is not an option of anthropic; its options are'],
     ['sk-ant', 'anthropic takes an object of options; got a string'],
     [{ headers: null }, 'headers must be an object'],
-  ])('that are invalid are rejected at once, by name: %j', (settings, name) => {
+  ])('are rejected at once, by name, if invalid: %j', (settings, name) => {
     expect(() => anthropic(settings as never)).toThrow(TypeError)
     expect(() => anthropic(settings as never)).toThrow(name)
   })

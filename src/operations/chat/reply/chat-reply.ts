@@ -148,8 +148,8 @@ export class ChatReply implements Reply {
   /**
    * Accepts the events of one network read.
    *
-   * @returns the bytes to send now as latin1: none before the first token, and none if the client asked for a
-   * JSON reply. After a `failure` they still include the events before it
+   * @returns the bytes to send now as latin1: none before the first token, and none if the client asked for a JSON
+   * reply. After a `failure` they still include the events before it
    */
   take(events: readonly ProviderEvent[]): string {
     let sent = this.pending
