@@ -40,7 +40,7 @@ export class HttpCall implements IncomingCall {
   private receivedBytes = 0
   private isAbandoned = false
   readonly headers: IncomingMessage['headers']
-  /** Whether the page that sent the request may read the reply, even if it is no error. */
+  /** Whether the page that sent the request may read the reply, even if it is not an error. */
   isOriginAllowed = false
 
   constructor(

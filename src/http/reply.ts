@@ -291,7 +291,8 @@ export class HttpReply implements ReplyWriter {
     this.drained = undefined
   }
 
-  // Also called if the host's timeout middleware answers: whoever closes the reply before our end counts as left.
+  // Also called if the host's timeout middleware answers: any close before the router's own end counts as a client that
+  // left.
   private readonly leave = (): void => {
     if (this.hasLeft || this.phase === 'done') return
     this.hasLeft = true

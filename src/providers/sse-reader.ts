@@ -14,9 +14,9 @@ export interface SseReaderOptions {
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
   /**
-   * Whether a `data:` line that begins a JSON document ends an event whose last line ends an object, as if there were a
-   * blank line between them, which some servers omit. No JSON document has both lines. The type of the next event may
-   * stand between them. A line `[DONE]` is always an event of its own.
+   * Whether to tolerate a missing blank line between events, which some servers omit. A `data:` line that begins a JSON
+   * document then starts a new event if the previous line ends an object. No JSON document has both lines. The type of
+   * the next event may stand between them. A line `[DONE]` is always a separate event.
    */
   readonly separates?: boolean
 }

@@ -1,7 +1,7 @@
 import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 import { scalarText } from '../protocol/scalars.js'
 
-/** The members of a reasoning object or part that hold its text, or a list of more of them. */
+/** The members of a reasoning object or part that contain its text, or a list of further parts. */
 const TEXT_MEMBERS = ['text', 'content', 'thinking', 'reasoning', 'reasoning_content', 'summary']
 /** A client's own limit is lower. */
 const MAX_LEVELS = 8

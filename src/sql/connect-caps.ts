@@ -35,7 +35,7 @@ export function readCap(row: Row, column: string): Cap | undefined {
   return { amount, per: per as Cap['per'], ...(zone !== undefined && { zone }) }
 }
 
-/** Returns the credits used and held in the present period of each cap, in order. */
+/** Returns the credits used and held in the current period of each cap, in order. */
 export async function readSpent(
   database: SqlDatabase,
   caps: readonly { readonly account: string; readonly appId: string; readonly period: CapPeriod }[],

@@ -27,11 +27,11 @@ const UNKNOWN: CredentialResult = Object.freeze({ ok: false, reason: 'unknown' }
 const MAX_LOOK_UPS = 1_000
 
 /**
- * The host's keys and access tokens, read from the database. A token that administration cannot have issued is unknown
- * without a look-up, unless `otherTokens` is set because the host inserts tokens of its own.
+ * The host's keys and access tokens, read from the database. A token that the admin functions cannot have issued is
+ * unknown without a look-up, unless `otherTokens` is set because the host inserts its own tokens.
  *
- * Tokens that arrive during a look-up are looked up together by the next one, so any number of them uses one connection.
- * A token is skipped if its request is aborted before then.
+ * Tokens that arrive during a look-up are looked up together by the next one, so any number of them uses one
+ * connection. A token is skipped if its request is aborted before then.
  */
 export function createSqlCredentials(database: SqlDatabase, otherTokens: boolean): CredentialStore {
   const lookUps = createGroupCommit<string, Row | undefined>({

@@ -36,7 +36,7 @@ const IS_NEW = `e.reference = ?1 and e.refund_of = cast(?2 as bigint) and not ex
 
 /**
  * Reverses a charge, or a part of it, in one transaction. A repeat of a reference posts nothing and returns the first
- * entry. It throws if that entry is no such refund.
+ * entry. Throws if that entry is not the same refund.
  */
 export async function postRefund(database: SqlDatabase, posting: RefundPosting): Promise<PostedEntry> {
   for (;;) {

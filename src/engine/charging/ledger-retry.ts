@@ -6,7 +6,7 @@ import { afterReadyAnswers, DeadlinePassed, isPromise } from '../asking/within.j
 /** A request to the ledger that is retried, and its callbacks. */
 export interface LedgerRequest<T> {
   readonly requestId: string
-  /** The hold that the request settles. Undefined if it is no settlement. */
+  /** The hold that the request settles. Undefined if it is not a settlement. */
   readonly settles?: string
   ask(context: LazyContext): Awaitable<T>
   /** Checks the first answer, even a late one. A throw counts as a failure. */

@@ -59,9 +59,10 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
    */
   readonly developerRole?: boolean
   /**
-   * The form in which embeddings are requested. `base64` takes a fourth of the bytes of `numbers`, which a large batch needs
-   * to stay within `limits.replyBytes`. `base64` by default for `api.openai.com`; for any other provider no form is named,
-   * since some refuse the field, and most then send numbers. Either form is read, and clients get the one that they asked for.
+   * The format in which embeddings are requested. `base64` takes a fourth of the bytes of `numbers`, which a large
+   * batch needs to stay within `limits.replyBytes`. `base64` by default for `api.openai.com`. Other providers are sent
+   * no format by default, since some refuse the field, and most then send numbers. Either format is accepted, and
+   * clients get the one that they asked for.
    */
   readonly embeddingsFormat?: 'base64' | 'numbers'
 }

@@ -52,7 +52,7 @@ async function call<Path extends ReadPath | WritePath>(
   return ask(address, init, (body): body is ReplyOf<Path> => mark in body)
 }
 
-/** Also refuses a reply that is no object. */
+/** Also refuses a reply that is not an object. */
 async function ask<Reply extends object>(
   address: string,
   init: RequestInit,
