@@ -512,7 +512,7 @@ describe('a code block of the documents', () => {
     expect(token).toMatch(/^sk-/)
     const { cost } = (await complete(base, 'acme/fast', token)).body.usage!
     expect(cost).toBeGreaterThan(0)
-    const { posted } = (await createAdmin(stores).balance('alice'))!
+    const { posted } = (await createAdmin(stores).accounts.balance('alice'))!
     expect(posted).toBe(parseCredits('25') - parseCredits(cost.toFixed(9)))
   })
 
@@ -542,9 +542,9 @@ describe('a code block of the documents', () => {
       ;({ stores } = (await import(join(folder, 'stores.ts'))) as { stores: DurableStores })
       admin = createAdmin(stores)
       toClose.push({ stores })
-      await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
+      await admin.models.put({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } })
       const route = JSON.parse(withTestAddresses(checked('route').text)) as RouteRequest
-      await admin.putRoute({ ...route, secret: upstreamKey })
+      await admin.routes.put({ ...route, secret: upstreamKey })
     })
 
     const postJson = (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -558,13 +558,13 @@ describe('a code block of the documents', () => {
       const shown = (name: string) =>
         blocks.filter(({ directives }) => directives.check === name).map(({ text }) => JSON.parse(text))
       for (const model of shown('models').flat() as ModelRequest[]) {
-        expect(await admin.putModel(model)).toBe(true)
-        await admin.removeModel(model.id)
+        expect(await admin.models.put(model)).toBe(true)
+        await admin.models.remove(model.id)
       }
       for (const route of shown('route') as RouteRequest[]) {
         const id = `${route.id}-as-shown`
-        expect(await admin.putRoute({ ...route, id, secret: upstreamKey })).toBe(true)
-        await admin.removeRoute(id)
+        expect(await admin.routes.put({ ...route, id, secret: upstreamKey })).toBe(true)
+        await admin.routes.remove(id)
       }
     })
 
@@ -574,7 +574,7 @@ describe('a code block of the documents', () => {
       const { account, token } = (await signUp()) as { account: string; token: string }
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       expect(await signUp()).toEqual({ error: 'no address, or one that is taken' })
-      expect((await admin.statement(account))!.granted).toBe(parseCredits('1'))
+      expect((await admin.accounts.statement(account))!.granted).toBe(parseCredits('1'))
     })
 
     it.each([undefined, 5, ['bea@acme.example'], 'bea', 'b\0a@acme.example', 'ANN@acme.example'])(
@@ -587,9 +587,9 @@ describe('a code block of the documents', () => {
     )
 
     it('streams in a page with a session token', async () => {
-      await admin.openAccount('alice')
-      await admin.grant({ account: 'alice', amount: '1' })
-      const before = (await admin.balance('alice'))!.posted
+      await admin.accounts.open('alice')
+      await admin.accounts.credit({ account: 'alice', amount: '1' })
+      const before = (await admin.accounts.balance('alice'))!.posted
       const base = await serve('sessions')
       const send = globalThis.fetch
       // As the browser of a page at the host's origin does.
@@ -604,8 +604,8 @@ describe('a code block of the documents', () => {
       vi.spyOn(globalThis, 'fetch').mockImplementation(asPage)
       const pieces = await logged('page', base)
       expect(pieces.join('').length).toBeGreaterThan(0)
-      await expect.poll(async () => (await admin.balance('alice'))!.held).toBe(0n)
-      expect((await admin.balance('alice'))!.posted).toBeLessThan(before)
+      await expect.poll(async () => (await admin.accounts.balance('alice'))!.held).toBe(0n)
+      expect((await admin.accounts.balance('alice'))!.posted).toBeLessThan(before)
     })
 
     it('accepts tokens of an identity server beside keys', async () => {
@@ -615,12 +615,12 @@ describe('a code block of the documents', () => {
       const base = await serve('identity')
       const seconds = Math.floor(Date.now() / 1_000)
       const times = { iat: seconds, exp: seconds + 300 }
-      await admin.grant({ account: 'user-1', amount: '1' })
-      const before = (await admin.balance('user-1'))!.posted
+      await admin.accounts.credit({ account: 'user-1', amount: '1' })
+      const before = (await admin.accounts.balance('user-1'))!.posted
       expect((await complete(base, 'acme/fast', await sign(key, claims(times)))).status).toBe(200)
-      expect((await admin.balance('user-1'))!.posted).toBeLessThan(before)
-      expect((await admin.balance('notes-earnings'))!.posted).toBeGreaterThan(0n)
-      const { token } = await admin.issueKey({ account: 'user-1' })
+      expect((await admin.accounts.balance('user-1'))!.posted).toBeLessThan(before)
+      expect((await admin.accounts.balance('notes-earnings'))!.posted).toBeGreaterThan(0n)
+      const { token } = await admin.keys.issue({ account: 'user-1' })
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       const unknown = await sign(key, claims({ ...times, client_id: 'unknown' }))
       expect((await complete(base, 'acme/fast', unknown)).status).toBe(401)
@@ -636,7 +636,7 @@ describe('a code block of the documents', () => {
       identityUrl = server.url
       const base = await serve('introspection')
       expect((await complete(base, 'acme/fast', 'opaque-1')).status).toBe(200)
-      const { token } = await admin.issueKey({ account: 'user-1' })
+      const { token } = await admin.keys.issue({ account: 'user-1' })
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       expect(server.requests).toHaveLength(1)
       await server.close()
@@ -645,7 +645,7 @@ describe('a code block of the documents', () => {
     it('issues a key that expires', async () => {
       const [token] = (await logged('short-key')) as [string]
       expect(token).toMatch(/^sk-/)
-      const [key] = await admin.listCredentials({ account: 'alice', limit: 1 })
+      const [key] = await admin.keys.list({ account: 'alice', limit: 1 })
       expect(key!.expiresAt).toBeGreaterThan(Date.now())
     })
 
@@ -671,7 +671,7 @@ describe('a code block of the documents', () => {
           previous_attributes: { amount_refunded: before ?? 0 },
         },
       })
-      const balance = async () => (await admin.balance('buyer'))?.posted
+      const balance = async () => (await admin.accounts.balance('buyer'))?.posted
       expect((await deliver(paid, 'whsec_of_somebody_else')).status).toBe(400)
       expect(await balance()).toBeUndefined()
       for (const event of [paid, paid]) expect((await deliver(event)).status).toBe(200)
@@ -711,8 +711,8 @@ describe('a code block of the documents', () => {
 
     it('lists, creates and revokes the keys of one user only', async () => {
       const base = await serve('keys-page')
-      await admin.grant({ account: 'ben', amount: '2' })
-      await admin.openAccount('cleo')
+      await admin.accounts.credit({ account: 'ben', amount: '2' })
+      await admin.accounts.open('cleo')
       const as = (user: string) => ({ 'x-user': user })
       const made = (await (await postJson(`${base}/keys`, { label: 'laptop' }, as('ben'))).json()) as {
         credentialId: string
@@ -786,11 +786,11 @@ describe('a code block of the documents', () => {
       const base = await serve('amounts')
       const none = await fetch(`${base}/balance`, { headers: { 'x-user': 'nobody yet' } })
       expect(await none.json()).toBeNull()
-      await admin.grant({ account: 'alice', amount: '1', reference: 'for the amounts' })
+      await admin.accounts.credit({ account: 'alice', amount: '1', reference: 'for the amounts' })
       const balance = (await (
         await fetch(`${base}/balance`, { headers: { 'x-user': 'alice' } })
       ).json()) as Record<string, string>
-      expect(parseCredits(balance.available!)).toBe((await admin.balance('alice'))!.available)
+      expect(parseCredits(balance.available!)).toBe((await admin.accounts.balance('alice'))!.available)
     })
 
     it('registers an app, and lets users see, cap and revoke only their own connected apps', async () => {
@@ -828,7 +828,7 @@ describe('a code block of the documents', () => {
       })
       await importBlock('connect-host', origin)
       spy.mockRestore()
-      await admin.grant({ account: 'alice', amount: '1' })
+      await admin.accounts.credit({ account: 'alice', amount: '1' })
       const client = (await importBlock('connect-client', origin)) as {
         begin(): Promise<{ link: URL; verifier: string; state: string }>
         finish(callback: URL, verifier: string, state: string): Promise<OpenAI>
@@ -853,8 +853,8 @@ describe('a code block of the documents', () => {
 
     it('warns of a low balance once', async () => {
       const base = await serve('alerts')
-      await admin.grant({ account: 'dora', amount: '0.5' })
-      const { token } = await admin.issueKey({ account: 'dora' })
+      await admin.accounts.credit({ account: 'dora', amount: '0.5' })
+      const { token } = await admin.keys.issue({ account: 'dora' })
       vi.spyOn(console, 'info').mockImplementation(() => {})
       const printed = new Promise((done) => vi.spyOn(console, 'log').mockImplementation(done))
       await complete(base, 'acme/fast', token)
@@ -884,8 +884,8 @@ describe('a code block of the documents', () => {
       stores: DurableStores
       pool: { end(): Promise<void> }
     }
-    await createAdmin(stores).grant({ account: 'alice', amount: '1' })
-    expect((await createAdmin(stores).balance('alice'))!.posted).toBe(parseCredits('1'))
+    await createAdmin(stores).accounts.credit({ account: 'alice', amount: '1' })
+    expect((await createAdmin(stores).accounts.balance('alice'))!.posted).toBe(parseCredits('1'))
     await stores.close()
     await pool.end()
     await database.drop()

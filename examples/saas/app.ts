@@ -45,8 +45,8 @@ export async function createApp(settings: AppSettings) {
   })
   const admin = createAdmin(stores)
   // Whatever is edited in the database later stays.
-  await admin.putModel({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }, { ifAbsent: true })
-  await admin.putRoute(
+  await admin.models.put({ id: 'acme/fast', prices: { input: '0.15', output: '0.60' } }, { ifAbsent: true })
+  await admin.routes.put(
     {
       id: 'openai-fast',
       model: 'acme/fast',
@@ -112,7 +112,7 @@ export async function createApp(settings: AppSettings) {
       return
     }
     // Does nothing if the account exists. At each sign-in, in case the first time failed half-way.
-    await admin.openAccount(accountOf(id))
+    await admin.accounts.open(accountOf(id))
     await users.signIn(res, id)
     res.redirect(303, targetOf(req.query.to))
   })

@@ -15,8 +15,8 @@ export function createKeysPage(admin: Admin): express.Router {
 
   page.get('/', async (_req, res) => {
     const account = res.locals.account as string
-    const keys = await admin.listCredentials({ account, inUse: true })
-    const limits = await admin.listLimits({
+    const keys = await admin.keys.list({ account, inUse: true })
+    const limits = await admin.limits.list({
       of: 'credential',
       ownerIds: keys.map(({ credentialId }) => credentialId),
       limit: 1_000,
@@ -28,7 +28,7 @@ export function createKeysPage(admin: Admin): express.Router {
         <td>$${budget?.used} of $${budget?.amount} this month</td>
         <td>${form(`/keys/${credentialId}/revoke`, '', 'Revoke')}</td></tr>`
     })
-    const grants = toJson(await admin.listGrants({ account, inUse: true }))
+    const grants = toJson(await admin.connectedApps.list({ account, inUse: true }))
     const apps = grants.map(({ appId, appName = appId, cap, id, spent }) => {
       const field = `<input name="cap" required value="${cap?.amount ?? ''}">`
       return `<tr><td>${escaped(appName)}</td>
@@ -36,7 +36,7 @@ export function createKeysPage(admin: Admin): express.Router {
         <td>${form(`/keys/apps/${id}/cap`, field, 'Change')}</td>
         <td>${form(`/keys/apps/${id}/disconnect`, '', 'Disconnect')}</td></tr>`
     })
-    const balance = toJson(await admin.balance(account))
+    const balance = toJson(await admin.accounts.balance(account))
     res.send(`<!doctype html><title>Keys</title><h1>$${balance?.available}</h1>
       ${form('/top-up', '<input name="dollars" type="number" min="5" max="500" value="10">', 'Top up')}
       <table>${rows.join('')}</table>
@@ -45,7 +45,7 @@ export function createKeysPage(admin: Admin): express.Router {
   })
 
   page.get('/balance', async (_req, res) => {
-    res.json(toJson(await admin.balance(res.locals.account)))
+    res.json(toJson(await admin.accounts.balance(res.locals.account)))
   })
 
   page.post('/', async (req, res) => {
@@ -54,8 +54,8 @@ export function createKeysPage(admin: Admin): express.Router {
       res.status(400).send('A key needs a name and a monthly budget of whole dollars.')
       return
     }
-    const { credentialId, token } = await admin.issueKey({ account: res.locals.account, label })
-    await admin.putLimit({
+    const { credentialId, token } = await admin.keys.issue({ account: res.locals.account, label })
+    await admin.limits.put({
       id: `budget of ${credentialId}`,
       of: 'credential',
       ownerId: credentialId,
@@ -68,29 +68,30 @@ export function createKeysPage(admin: Admin): express.Router {
   })
 
   page.post('/:id/revoke', async (req, res) => {
-    const [key] = await admin.listCredentials({ account: res.locals.account, credentialId: req.params.id })
+    const [key] = await admin.keys.list({ account: res.locals.account, credentialId: req.params.id })
     if (key === undefined) {
       res.status(404).send('You have no such key.')
       return
     }
-    await admin.revoke(key.credentialId)
+    await admin.keys.revoke(key.credentialId)
     res.redirect(303, '/keys')
   })
 
   page.post('/apps/:id/cap', async (req, res) => {
     const account = res.locals.account as string
     const { cap } = (req.body ?? {}) as Record<string, string>
-    const [grant] = await admin.listGrants({ account, grantIds: [req.params.id], inUse: true })
+    const [grant] = await admin.connectedApps.list({ account, grantIds: [req.params.id], inUse: true })
     if (grant === undefined) res.status(404).send('You have no such app.')
     else if (!cap || !BUDGET_PATTERN.test(cap)) res.status(400).send('A cap is in whole dollars.')
     else {
-      await admin.setGrantCap(grant.id, { amount: cap, per: 'month' }, { account })
+      await admin.connectedApps.setCap(grant.id, { amount: cap, per: 'month' }, { account })
       res.redirect(303, '/keys')
     }
   })
 
   page.post('/apps/:id/disconnect', async (req, res) => {
-    if (await admin.revokeGrant(req.params.id, { account: res.locals.account })) res.redirect(303, '/keys')
+    if (await admin.connectedApps.revoke(req.params.id, { account: res.locals.account }))
+      res.redirect(303, '/keys')
     else res.status(404).send('You have no such app.')
   })
 

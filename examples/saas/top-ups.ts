@@ -49,8 +49,8 @@ export function createWebhook(stripe: Stripe, secret: string, admin: Admin): Req
     const { account } = (await stripe.paymentIntents.retrieve(id)).metadata
     if (account === undefined) return
     const amount = toCredits(money.amount)
-    await admin.correct({ account, amount: `-${amount}`, reference: `stripe ${money.id}` })
-    if (stays) await admin.correct({ account, amount, reference: `stripe ${money.id} undone` })
+    await admin.accounts.correct({ account, amount: `-${amount}`, reference: `stripe ${money.id}` })
+    if (stays) await admin.accounts.correct({ account, amount, reference: `stripe ${money.id} undone` })
   }
 
   async function post(event: Stripe.Event): Promise<void> {
@@ -60,7 +60,7 @@ export function createWebhook(stripe: Stripe, secret: string, admin: Admin): Req
         const { amount_total: cents, id, metadata, payment_status: status } = event.data.object
         const account = metadata?.account
         if (account === undefined || status !== 'paid') return
-        await admin.grant({ account, amount: toCredits(cents!), reference: `stripe ${id}` })
+        await admin.accounts.credit({ account, amount: toCredits(cents!), reference: `stripe ${id}` })
         return
       }
       case 'refund.created':

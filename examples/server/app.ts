@@ -142,7 +142,7 @@ async function assemble(
   app.use(signIn, pages)
 
   const balanceOf = async (account: string) =>
-    (await admin.balance(account)) ?? { posted: 0n, held: 0n, available: 0n }
+    (await admin.accounts.balance(account)) ?? { posted: 0n, held: 0n, available: 0n }
   return {
     app,
     ...(origin === undefined ? {} : { notes: createNotesApp(origin, models[0]!.id) }),

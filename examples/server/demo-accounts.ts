@@ -22,9 +22,14 @@ const LABEL = 'example server'
 /** Grants the credits, only at the first start, and allows the app the models that are offered now. */
 export async function openDemoAccounts(admin: Admin, models: readonly OfferedModel[]): Promise<void> {
   for (const account of [demoAccounts.owner, demoAccounts.appUser]) {
-    await admin.grant({ account, amount: '5', reference: `${LABEL}: ${account}`, memo: 'To try it out' })
+    await admin.accounts.credit({
+      account,
+      amount: '5',
+      reference: `${LABEL}: ${account}`,
+      memo: 'To try it out',
+    })
   }
-  await admin.putApp({
+  await admin.apps.put({
     id: APP_ID,
     name: 'Demo app',
     markup: { basisPoints: 2_000 },
@@ -35,7 +40,7 @@ export async function openDemoAccounts(admin: Admin, models: readonly OfferedMod
 
 /** Issues both at the first start. Later starts find them; if `renew` is true, both get new tokens. */
 export async function demoCredentials(admin: Admin, renew: boolean): Promise<DemoCredentials> {
-  const rows = (await admin.listCredentials()).filter(({ label }) => label === LABEL)
+  const rows = (await admin.keys.list()).filter(({ label }) => label === LABEL)
   const { owner, appUser } = demoAccounts
 
   async function have(kind: CredentialRow['kind'], issue: () => Promise<{ token: string }>) {
@@ -46,14 +51,14 @@ export async function demoCredentials(admin: Admin, renew: boolean): Promise<Dem
       return { hint: `${prefix}…${lastFour}`, isRevoked: revokedAt !== undefined }
     }
     const isLive = found !== undefined && found.revokedAt === undefined
-    const { token } = isLive ? await admin.reissue(found.credentialId) : await issue()
+    const { token } = isLive ? await admin.keys.reissue(found.credentialId) : await issue()
     return { token, hint: token, isRevoked: false }
   }
 
   return {
-    apiKey: await have('api-key', () => admin.issueKey({ account: owner, label: LABEL })),
+    apiKey: await have('api-key', () => admin.keys.issue({ account: owner, label: LABEL })),
     accessToken: await have('access-token', () =>
-      admin.issueAccessToken({ account: appUser, appId: APP_ID, scopes: ['models.run'], label: LABEL }),
+      admin.keys.issueToken({ account: appUser, appId: APP_ID, scopes: ['models.run'], label: LABEL }),
     ),
   }
 }

@@ -11,7 +11,7 @@ const EARLY_MS = 60_000
 
 /** Registers the app at the host, as an operator would. On loopback, the port does not count. */
 export async function registerNotes(admin: Admin, models: readonly string[]): Promise<void> {
-  await admin.putApp({
+  await admin.apps.put({
     id: APP_ID,
     name: 'Notes',
     redirectUris: [`http://127.0.0.1${CALLBACK}`],

@@ -15,14 +15,14 @@ export async function offer(
   offered: readonly OfferedModel[],
   { baseUrl, apiKey }: UpstreamSettings,
 ): Promise<void> {
-  const [models, routes] = await Promise.all([admin.listModels(), admin.listRoutes()])
+  const [models, routes] = await Promise.all([admin.models.list(), admin.routes.list()])
   const existing = new Set(models.map(({ id }) => id))
   const former = new Map(
     routes.filter(({ id }) => id.startsWith(ROUTE_PREFIX)).map((route) => [route.model, route] as const),
   )
   for (const { id, prices, priceVersion, upstreamModel } of offered) {
-    if (!existing.has(id)) await admin.putModel({ id, prices, priceVersion })
-    await admin.putRoute({
+    if (!existing.has(id)) await admin.models.put({ id, prices, priceVersion })
+    await admin.routes.put({
       ...kept(former.get(id)),
       id: `${ROUTE_PREFIX}${id}`,
       model: id,
@@ -38,8 +38,8 @@ export async function offer(
     routes.filter(({ id }) => !id.startsWith(ROUTE_PREFIX)).map(({ model }) => model),
   )
   for (const route of former.values()) {
-    await admin.removeRoute(route.id)
-    if (!ofOperator.has(route.model)) await admin.removeModel(route.model)
+    await admin.routes.remove(route.id)
+    if (!ofOperator.has(route.model)) await admin.models.remove(route.model)
   }
 }
 

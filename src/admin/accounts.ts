@@ -2,22 +2,15 @@ import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { outOfRange } from '../base/invalid-input.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
-import type { Balance } from '../contracts/index.js'
-import {
-  creditsSchema,
-  idSchema,
-  labelSchema,
-  nameSchema,
-  parseInput,
-  signedCreditsSchema,
-} from '../rules/schemas.js'
+import type { Balance, CallContext, LedgerStore } from '../contracts/index.js'
+import { idSchema, labelSchema, nameSchema, parseInput, signedCreditsSchema } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { type PostedEntry, post } from '../sql/grants.js'
-import { postRefund } from '../sql/refunds.js'
 import { checkHoldable } from './amounts.js'
 import { checkLimit } from './limit.js'
+import { type AccountStatement, readStatement } from './statement.js'
 
 export interface GrantRequest {
   readonly account: string
@@ -26,15 +19,6 @@ export interface GrantRequest {
   /**
    * Identifies this posting, such as an invoice number. A repeat with the same reference posts nothing and returns the
    * first entry. Rejects if that entry has another account, amount or kind.
-   */
-  readonly reference?: string
-  readonly memo?: string
-}
-
-export interface RefundOptions {
-  /**
-   * Works as in {@link GrantRequest}. A repeat returns the first entry only if it is a refund of the same charge and
-   * amount.
    */
   readonly reference?: string
   readonly memo?: string
@@ -54,29 +38,26 @@ export interface AccountRow {
 
 export interface AccountsAdmin {
   /** Creates an account without credits. Does nothing if it exists. */
-  openAccount(account: string): Promise<void>
+  open(account: string): Promise<void>
   /** Adds credits in one posting. The amount must be above 0. Creates the account if it does not exist. */
-  grant(request: GrantRequest): Promise<PostedEntry>
+  credit(request: GrantRequest): Promise<PostedEntry>
   /** Adds or removes credits, to correct a wrong charge or grant. */
   correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
-   * Reverses a charge in a separate posting: what the payer paid, and what others earned, in proportion. Without an
-   * `amount`, a decimal string of credits, it reverses everything that is left of the charge. All refunds together are
-   * never more than its cost. Budgets in credits that counted the charge get the amount back, as long as their period
-   * is running. Rejects if there is no such charge, or if less of it is left.
-   */
-  refund(entryId: string, amount?: string, options?: RefundOptions): Promise<PostedEntry>
-  /**
-   * Refuses every credential of the account, in every process within a second, until {@link resumeAccount}. Returns
+   * Refuses every credential of the account, in every process within a second, until {@link resume}. Returns
    * whether the account exists.
    */
-  suspendAccount(account: string): Promise<boolean>
+  suspend(account: string): Promise<boolean>
   /** Returns whether the account exists. */
-  resumeAccount(account: string): Promise<boolean>
+  resume(account: string): Promise<boolean>
   /** Returns undefined if the account does not exist. */
-  findAccount(account: string): Promise<AccountRow | undefined>
+  find(account: string): Promise<AccountRow | undefined>
   /** Lists accounts by id. For the next page, pass the last id as `after`. `limit` is 100 by default. */
-  listAccounts(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
+  list(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly AccountRow[]>
+  /** Returns undefined if the account does not exist. */
+  balance(account: string): Promise<Balance | undefined>
+  /** Returns how a balance came about. Undefined if the account does not exist. */
+  statement(account: string): Promise<AccountStatement | undefined>
 }
 
 const grantSchema = z.strictObject({
@@ -86,14 +67,13 @@ const grantSchema = z.strictObject({
   memo: labelSchema.optional(),
 })
 
-const refundSchema = z.strictObject({
-  reference: nameSchema.optional(),
-  memo: labelSchema.optional(),
-})
-
 const pageSchema = z.strictObject({ after: idSchema.optional(), limit: z.number().optional() })
 
-export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
+export function createAccountsAdmin(
+  database: SqlDatabase,
+  ledger: Pick<LedgerStore, 'balance'>,
+  context: CallContext,
+): AccountsAdmin {
   const newId = createIdSource()
 
   async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<PostedEntry> {
@@ -149,7 +129,7 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
   }
 
   return {
-    async openAccount(account) {
+    async open(account) {
       await database.batch([
         {
           text: `insert into {accounts} (id, created_at) values (?1, ${database.now}) on conflict do nothing`,
@@ -157,24 +137,18 @@ export function createAccountsAdmin(database: SqlDatabase): AccountsAdmin {
         },
       ])
     },
-    grant: (request) => add('grant', request),
+    credit: (request) => add('grant', request),
     correct: (request) => add('correction', request),
-    async refund(entryId, text, options = {}) {
-      parseInput(idSchema, entryId, 'entry id')
-      const { memo, reference = newId() } = parseInput(refundSchema, options, 'refund')
-      const credits = parseInput(creditsSchema.optional(), text, 'refund.amount')
-      const amount = credits === undefined ? undefined : parseCredits(credits)
-      if (amount === 0n) throw outOfRange('refund.amount: must be above 0')
-      return postRefund(database, { entryId, amount, memo, reference })
-    },
-    suspendAccount: (account) => setSuspended(account, true),
-    resumeAccount: (account) => setSuspended(account, false),
-    findAccount: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],
-    async listAccounts(page = {}) {
+    suspend: (account) => setSuspended(account, true),
+    resume: (account) => setSuspended(account, false),
+    find: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],
+    async list(page = {}) {
       const { after, limit = 100 } = parseInput(pageSchema, page, 'accounts')
       checkLimit(limit)
       return after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit)
     },
+    balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
+    statement: (account) => readStatement(database, account),
   }
 }
 

@@ -28,52 +28,47 @@ export interface AppFigures {
   readonly earned?: Credits
 }
 
-export interface AppFiguresAdmin {
-  /** Returns undefined if the app does not exist. */
-  appFigures(query: AppFiguresQuery): Promise<AppFigures | undefined>
-}
-
 const querySchema = z.strictObject({
   appId: nameSchema,
   from: momentSchema.optional(),
   to: momentSchema.optional(),
 })
 
-export function createAppFiguresAdmin(database: SqlDatabase): AppFiguresAdmin {
+/** Returns undefined if the app does not exist. */
+export async function readAppFigures(
+  database: SqlDatabase,
+  query: AppFiguresQuery,
+): Promise<AppFigures | undefined> {
+  const { appId, from, to } = parseInput(querySchema, query, 'figures')
+  const [app] = await database.all({
+    text: `select p.definition, (
+        select count(*) from {credentials} c
+        where c.app_id = p.id and c.source = 'connect' and c.revoked_at is null
+          and (c.ends_at is null or c.ends_at > ${database.now})
+      ) as users
+      from {apps} p where p.id = ?1`,
+    parameters: [appId],
+  })
+  if (app === undefined) return undefined
+  const { account } = readJson<AppDefinition>(app, 'definition')
+  const { conditions, parameters, add } = createConditions()
+  add((value) => `e.app_id = ${value}`, appId)
+  if (from !== undefined) add((value) => `e.at >= ${value}`, toTimeCell(from, 'from'))
+  if (to !== undefined) add((value) => `e.at < ${value}`, toTimeCell(to, 'to'))
+  parameters.push(account ?? null)
+  const [sums] = await database.all({
+    isReport: true,
+    text: `select coalesce(sum(case when e.kind = 'charge' then 1 else 0 end), 0) as calls,
+        ${sumOf('coalesce(p.amount, 0)', 'earned')}
+      from {entries} e
+      left join {postings} p on p.account = cast(?${parameters.length} as text) and p.at = e.at and p.entry_id = e.id
+        and e.account <> p.account
+      where ${conditions.join(' and ')}`,
+    parameters,
+  })
   return {
-    async appFigures(query) {
-      const { appId, from, to } = parseInput(querySchema, query, 'figures')
-      const [app] = await database.all({
-        text: `select p.definition, (
-            select count(*) from {credentials} c
-            where c.app_id = p.id and c.source = 'connect' and c.revoked_at is null
-              and (c.ends_at is null or c.ends_at > ${database.now})
-          ) as users
-          from {apps} p where p.id = ?1`,
-        parameters: [appId],
-      })
-      if (app === undefined) return undefined
-      const { account } = readJson<AppDefinition>(app, 'definition')
-      const { conditions, parameters, add } = createConditions()
-      add((value) => `e.app_id = ${value}`, appId)
-      if (from !== undefined) add((value) => `e.at >= ${value}`, toTimeCell(from, 'from'))
-      if (to !== undefined) add((value) => `e.at < ${value}`, toTimeCell(to, 'to'))
-      parameters.push(account ?? null)
-      const [sums] = await database.all({
-        isReport: true,
-        text: `select coalesce(sum(case when e.kind = 'charge' then 1 else 0 end), 0) as calls,
-            ${sumOf('coalesce(p.amount, 0)', 'earned')}
-          from {entries} e
-          left join {postings} p on p.account = cast(?${parameters.length} as text) and p.at = e.at and p.entry_id = e.id
-            and e.account <> p.account
-          where ${conditions.join(' and ')}`,
-        parameters,
-      })
-      return {
-        users: readNumber(app, 'users'),
-        calls: readNumber(sums!, 'calls'),
-        ...(account !== undefined && { earned: readSum(sums!, 'earned') }),
-      }
-    },
+    users: readNumber(app, 'users'),
+    calls: readNumber(sums!, 'calls'),
+    ...(account !== undefined && { earned: readSum(sums!, 'earned') }),
   }
 }

@@ -25,33 +25,33 @@ import {
   suspensionOf,
   toAppCells,
 } from './app-rows.js'
-import { checkPutOptions, compareAndPut, type PutOptions } from './catalogue.js'
+import { checkPutOptions, compareAndPut, type PutOptions } from './compare-and-put.js'
 import { checkLimit } from './limit.js'
 
 export interface AppsAdmin {
   /**
    * Registers an app, or replaces the whole app with this id, even for its existing tokens. Users pay no more than the
    * markup that they agreed to. A suspended app stays suspended, and its logo stays. Returns whether it was stored,
-   * like `putModel`. Rejects if users could mistake its name for another app's.
+   * like `models.put`. Rejects if users could mistake its name for another app's.
    */
-  putApp(app: AppRequest, options?: PutOptions<AppRow>): Promise<boolean>
+  put(app: AppRequest, options?: PutOptions<AppRow>): Promise<boolean>
   /** Sets or removes an app's logo: a PNG, JPEG or WebP picture of at most 32 KiB and 512 pixels. Returns whether the app exists. */
-  putAppLogo(id: string, logo: Uint8Array | null): Promise<boolean>
+  putLogo(id: string, logo: Uint8Array | null): Promise<boolean>
   /** Returns an app's logo, even one that waits for review. */
-  findAppLogo(id: string, hash: string): Promise<AppLogo | undefined>
-  /** Refuses every token of the app until {@link resumeApp}. Returns whether the app exists. */
-  suspendApp(id: string): Promise<boolean>
+  findLogo(id: string, hash: string): Promise<AppLogo | undefined>
+  /** Refuses every token of the app until {@link resume}. Returns whether the app exists. */
+  suspend(id: string): Promise<boolean>
   /** Returns whether the app exists. */
-  resumeApp(id: string): Promise<boolean>
+  resume(id: string): Promise<boolean>
   /** Removes an app after revoking all its grants and tokens, in one transaction. Returns whether the app existed. */
-  removeApp(id: string): Promise<boolean>
+  remove(id: string): Promise<boolean>
   /**
    * Lists apps by id. For the next page, pass the last id as `after`. A page may have fewer rows than `limit` if these
    * are large. Only an empty page is the end.
    */
-  listApps(query?: AppsQuery): Promise<readonly AppRow[]>
+  list(query?: AppsQuery): Promise<readonly AppRow[]>
   /** Lists the changes of an app, newest first. 100 by default. */
-  listAppEdits(query: { readonly appId: string; readonly limit?: number }): Promise<readonly AppEdit[]>
+  listEdits(query: { readonly appId: string; readonly limit?: number }): Promise<readonly AppEdit[]>
 }
 
 const EDITS = 100
@@ -104,9 +104,9 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
   }
 
   return {
-    async putApp(app, options = {}) {
+    async put(app, options = {}) {
       const read = readAppRequest(app, rules)
-      const checked = checkPutOptions(options, 'putApp')
+      const checked = checkPutOptions(options, 'apps.put')
       return compareAndPut(checked, {
         find: async () => (await listAppRows(database, { appIds: [read.id] }))[0],
         show: readAppRow,
@@ -114,7 +114,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
       })
     },
 
-    async putAppLogo(id, bytes) {
+    async putLogo(id, bytes) {
       parseInput(idSchema, id, 'app id')
       const logo = bytes === null ? undefined : readAppLogo(bytes)
       return changes(id, 'put', [
@@ -127,7 +127,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
       ])
     },
 
-    async findAppLogo(id, hash) {
+    async findLogo(id, hash) {
       const [row] = await database.all({
         text: 'select type, bytes from {app_logos} where app_id = ?1 and hash = ?2',
         parameters: [parseInput(idSchema, id, 'app id'), parseInput(idSchema, hash, 'hash')],
@@ -135,23 +135,23 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
       return row === undefined ? undefined : readLogo(row, hash)
     },
 
-    suspendApp: async (id) =>
+    suspend: async (id) =>
       changes(parseInput(idSchema, id, 'app id'), 'suspended', [
         {
           text: `update {apps} set suspended_at = coalesce(suspended_at, ${database.now}) where id = ?1 returning id`,
           parameters: [id],
         },
       ]),
-    resumeApp: async (id) =>
+    resume: async (id) =>
       changes(parseInput(idSchema, id, 'app id'), 'resumed', [
         { text: 'update {apps} set suspended_at = null where id = ?1 returning id', parameters: [id] },
       ]),
 
-    removeApp: async (id) => removeApp(database, newId(), parseInput(idSchema, id, 'app id'), OPERATOR),
+    remove: async (id) => removeApp(database, newId(), parseInput(idSchema, id, 'app id'), OPERATOR),
 
-    listApps: async (query = {}) => (await listAppRows(database, query)).map(readAppRow),
+    list: async (query = {}) => (await listAppRows(database, query)).map(readAppRow),
 
-    async listAppEdits(query) {
+    async listEdits(query) {
       const { appId, limit = EDITS } = parseInput(editsSchema, query, 'edits')
       checkLimit(limit)
       const rows = await database.all({

@@ -94,23 +94,23 @@ export interface ConnectedAppsAdmin {
    * Lists users' grants to apps, newest first. For the next page, pass the last id as `after`. A page may have fewer
    * rows than `limit` if these are large. Only an empty page is the end.
    */
-  listGrants(query?: GrantsQuery): Promise<readonly GrantRow[]>
+  list(query?: GrantsQuery): Promise<readonly GrantRow[]>
   /**
    * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second.
    * Calls in flight are settled. The use so far stays, unless the period or its zone changes. Rejects if the grant is
    * missing or revoked. Also rejects if an account breaks the host's rule that it agreed to, with no cap or one above
    * the maximum.
    */
-  setGrantCap(grantId: string, cap: CapRequest | null, change?: GrantChange): Promise<void>
+  setCap(grantId: string, cap: CapRequest | null, change?: GrantChange): Promise<void>
   /**
    * Revokes a grant with all its devices, in every process within a second. Calls in flight are settled. Returns whether it
    * was live.
    */
-  revokeGrant(grantId: string, change?: GrantChange): Promise<boolean>
+  revoke(grantId: string, change?: GrantChange): Promise<boolean>
   /** Ends one device of a grant. Returns whether it was connected. */
   removeDevice(grantId: string, connectionId: string, change?: GrantChange): Promise<boolean>
   /** Lists the history of a grant, newest first, even if it is revoked. 100 rows by default. */
-  listGrantHistory(
+  listHistory(
     grantId: string,
     query?: GrantChange & { readonly limit?: number },
   ): Promise<readonly GrantEvent[]>
@@ -190,7 +190,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
   }
 
   return {
-    async listGrants(query = {}) {
+    async list(query = {}) {
       const {
         account,
         appId,
@@ -230,7 +230,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       )
     },
 
-    async setGrantCap(grantId, request, change = {}) {
+    async setCap(grantId, request, change = {}) {
       const asked = request === null ? undefined : readCapRequest(request)
       const grant = await find(grantId, change)
       if (grant === undefined) throw missing(grantId)
@@ -275,7 +275,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       }
     },
 
-    async revokeGrant(grantId, change = {}) {
+    async revoke(grantId, change = {}) {
       const grant = await find(grantId, change)
       if (grant === undefined) return false
       return (await revokeCredential(database, newId(), grantId, grant.by))?.wasLive === true
@@ -291,7 +291,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       return rows.length > 0 && connections.endConnection(connectionId, 'removed', grant.by)
     },
 
-    async listGrantHistory(grantId, query = {}) {
+    async listHistory(grantId, query = {}) {
       const { limit = DEFAULT_ROWS, ...change } = parseInput(historySchema, query, 'history')
       checkLimit(limit)
       if ((await find(grantId, change)) === undefined) return []

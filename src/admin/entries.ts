@@ -1,14 +1,18 @@
 import { z } from 'zod'
-import type { CallPage, EntryPage } from '../contracts/index.js'
-import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
+import { createIdSource } from '../base/ids.js'
+import { outOfRange } from '../base/invalid-input.js'
+import { parseCredits } from '../base/money.js'
+import type { EntryPage } from '../contracts/index.js'
+import { creditsSchema, idSchema, labelSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
-import { type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
+import type { PostedEntry } from '../sql/grants.js'
+import { postRefund } from '../sql/refunds.js'
 
 export { isSearch } from '../sql/entries.js'
 
 /** The filters that entries and kept calls have in common. */
-const filters = {
+export const historyFilters = {
   account: whose(idSchema),
   appId: whose(idSchema),
   credentialId: whose(idSchema),
@@ -20,24 +24,48 @@ const filters = {
   limit: z.number().optional(),
 }
 const entriesSchema = z.strictObject({
-  ...filters,
+  ...historyFilters,
   payer: whose(idSchema),
   sessionId: idSchema.optional(),
 })
-const callsSchema = z.strictObject({
-  ...filters,
-  ids: whose(idsSchema),
-  status: z.number().optional(),
-  outcome: z.string().optional(),
-  problems: z.boolean().optional(),
-})
 
-export async function listEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
-  parseInput(entriesSchema, query, 'entries')
-  return readEntries(database, query)
+export interface RefundOptions {
+  /** Works as in `CreditRequest`. A repeat returns the first entry only if it is a refund of the same charge and amount. */
+  readonly reference?: string
+  readonly memo?: string
 }
 
-export async function listCalls(database: SqlDatabase, query: KeptCallsQuery): Promise<CallPage> {
-  parseInput(callsSchema, query, 'calls')
-  return readCalls(database, query)
+export interface EntriesAdmin {
+  /** Newest first, in pages. */
+  list(query?: PayerQuery): Promise<EntryPage>
+  /**
+   * Reverses a charge in a separate posting: what the payer paid, and what others earned, in proportion. Without an
+   * `amount`, a decimal string of credits, it reverses everything that is left of the charge. All refunds together are
+   * never more than its cost. Budgets in credits that counted the charge get the amount back, as long as their period
+   * is running. Rejects if there is no such charge, or if less of it is left.
+   */
+  refund(entryId: string, amount?: string, options?: RefundOptions): Promise<PostedEntry>
+}
+
+const refundSchema = z.strictObject({
+  reference: nameSchema.optional(),
+  memo: labelSchema.optional(),
+})
+
+export function createEntriesAdmin(database: SqlDatabase): EntriesAdmin {
+  const newId = createIdSource()
+  return {
+    async list(query = {}) {
+      parseInput(entriesSchema, query, 'entries')
+      return readEntries(database, query)
+    },
+    async refund(entryId, text, options = {}) {
+      parseInput(idSchema, entryId, 'entry id')
+      const { memo, reference = newId() } = parseInput(refundSchema, options, 'refund')
+      const credits = parseInput(creditsSchema.optional(), text, 'refund.amount')
+      const amount = credits === undefined ? undefined : parseCredits(credits)
+      if (amount === 0n) throw outOfRange('refund.amount: must be above 0')
+      return postRefund(database, { entryId, amount, memo, reference })
+    },
+  }
 }

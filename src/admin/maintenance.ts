@@ -1,6 +1,11 @@
 import { outOfRange } from '../base/invalid-input.js'
+import type { CallContext, LedgerStore } from '../contracts/index.js'
+import { idSchema, parseInput } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
+import type { SecretBox } from '../sql/secret-box.js'
+import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
+import { rotateSecrets } from './rotate-secrets.js'
 import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js'
 
 export interface MaintenanceAdmin {
@@ -15,12 +20,26 @@ export interface MaintenanceAdmin {
    * Keeps entries. A settlement repeated after that would post again. Returns the number of deleted holds.
    */
   pruneHolds(olderThanDays: number): Promise<number>
+  /** Returns the calls in flight in all processes, by the credit reserved for them. */
+  openHolds(query?: OpenHoldsQuery): Promise<readonly OpenHold[]>
+  /**
+   * Releases an open hold by hand, and with it the `Idempotency-Key` of its call. If the call is still running, it is
+   * charged anyway, even below zero. Rejects with a `Refusal` if the hold is not open.
+   */
+  freeHold(holdId: string): Promise<void>
+  /** Seals every secret again that is not sealed under the first of `secretKeys`. Returns the number of these secrets. */
+  rotateSecrets(): Promise<number>
 }
 
 const DAY_MS = 86_400_000
 const PAGE_ROWS = 5_000
 
-export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin {
+export function createMaintenanceAdmin(
+  database: SqlDatabase,
+  secrets: SecretBox,
+  ledger: Pick<LedgerStore, 'release'>,
+  context: CallContext,
+): MaintenanceAdmin {
   return {
     verify: () => readDiscrepancies(database),
 
@@ -54,5 +73,9 @@ export function createMaintenanceAdmin(database: SqlDatabase): MaintenanceAdmin 
         last = next
       }
     },
+
+    openHolds: (query = {}) => readOpenHolds(database, query),
+    freeHold: async (holdId) => freeHold(database, ledger, parseInput(idSchema, holdId, 'hold id'), context),
+    rotateSecrets: () => rotateSecrets(database, secrets),
   }
 }

@@ -19,12 +19,12 @@ export interface RouteFaultsAdmin {
    * Returns why no call could use a route with this adapter and these settings. Undefined if no fault is known. Tries
    * to create the adapter if the stores were given `adapters`.
    */
-  routeFault(route: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined
+  fault(route: Pick<RouteDefinition, 'adapter' | 'settings'>): RouteFault | undefined
   /**
    * Returns a message for each stored route that cannot be used because of its adapter, settings, secret or model, by
    * route id.
    */
-  routeFaults(): Promise<ReadonlyMap<string, string>>
+  faults(): Promise<ReadonlyMap<string, string>>
 }
 
 const routeSchema = z.strictObject({ adapter: z.string(), settings: z.record(z.string(), z.unknown()) })
@@ -60,8 +60,8 @@ export function createRouteFaults(
   }
 
   return {
-    routeFault: (route) => routeFault(parseInput(routeSchema, route, 'route')),
-    async routeFaults() {
+    fault: (route) => routeFault(parseInput(routeSchema, route, 'route')),
+    async faults() {
       const [rows, models] = await Promise.all([
         database.all({ text: `select ${ROUTE_COLUMNS} from {routes} order by id` }),
         database.all({ text: 'select id from {models}' }),

@@ -22,7 +22,7 @@ import {
 } from '../sql/route-rows.js'
 import type { SealedSecret, SecretBox } from '../sql/secret-box.js'
 import { checkPrices } from './amounts.js'
-import { checkPutOptions, compareAndPut, type PutOptions } from './catalogue.js'
+import { checkPutOptions, compareAndPut, type PutOptions } from './compare-and-put.js'
 import type { RouteFaultsAdmin } from './route-faults.js'
 
 export interface RouteRequest extends Omit<RouteDefinition, 'settings'> {
@@ -51,20 +51,18 @@ export interface RoutesQuery {
   readonly routeIds?: readonly string[]
 }
 
-export interface RoutesAdmin {
+export interface RoutesAdmin extends RouteFaultsAdmin {
   /**
    * Adds a route after the others of its model, or replaces the one with this id. Rejects if the stores were given
    * `adapters` and none of them can be created from the route. Also rejects if the stored secret would stay but was
    * sealed for another provider or address: pass it again. Returns whether it was stored: always, unless `was` differs
    * from the stored value, or `ifAbsent` finds one.
    */
-  putRoute(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
+  put(route: RouteRequest, options?: PutOptions<RouteListing>): Promise<boolean>
   /** Returns whether the route existed. */
-  removeRoute(id: string): Promise<boolean>
+  remove(id: string): Promise<boolean>
   /** Lists routes by model and in order: all, or those of a model or with the given ids. */
-  listRoutes(query?: RoutesQuery): Promise<readonly RouteListing[]>
-  /** Seals every secret again that is not sealed with the first of `secretKeys`. Returns their number. */
-  rotateSecrets(): Promise<number>
+  list(query?: RoutesQuery): Promise<readonly RouteListing[]>
 }
 
 const routeSchema = z.strictObject({
@@ -92,23 +90,24 @@ type RoutePut = z.infer<typeof routeSchema>
 /** Settings are stored as plain text, and a key among them would be too. */
 const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$/i
 
+/** Reads routes by model and in order. */
+export async function readRoutes(database: SqlDatabase, query: RoutesQuery): Promise<readonly RouteRow[]> {
+  const { model, routeIds } = parseInput(querySchema, query, 'routes')
+  const { parameters, add, addOneOf, where } = createConditions()
+  if (model !== undefined) add((value) => `model_id = ${value}`, model)
+  if (routeIds !== undefined) addOneOf('id', routeIds)
+  const rows = await database.all({
+    text: `select ${ROUTE_COLUMNS} from {routes} ${where()} order by model_id, position, id`,
+    parameters,
+  })
+  return rows.map(readRouteRow)
+}
+
 export function createRoutesAdmin(
   database: SqlDatabase,
   secrets: SecretBox,
-  { routeFault }: Pick<RouteFaultsAdmin, 'routeFault'>,
+  faults: RouteFaultsAdmin,
 ): RoutesAdmin {
-  async function list(query: RoutesQuery): Promise<readonly RouteRow[]> {
-    const { model, routeIds } = parseInput(querySchema, query, 'routes')
-    const { parameters, add, addOneOf, where } = createConditions()
-    if (model !== undefined) add((value) => `model_id = ${value}`, model)
-    if (routeIds !== undefined) addOneOf('id', routeIds)
-    const rows = await database.all({
-      text: `select ${ROUTE_COLUMNS} from {routes} ${where()} order by model_id, position, id`,
-      parameters,
-    })
-    return rows.map(readRouteRow)
-  }
-
   async function find(id: string): Promise<Row | undefined> {
     const [row] = await database.all({
       text: `select ${ROUTE_COLUMNS} from {routes} where id = ?1`,
@@ -167,11 +166,12 @@ export function createRoutesAdmin(
   }
 
   return {
-    async putRoute(route, options = {}) {
+    ...faults,
+    async put(route, options = {}) {
       const read = parseInput(routeSchema, route, 'route')
-      const checked = checkPutOptions(options, 'putRoute')
+      const checked = checkPutOptions(options, 'routes.put')
       refuseSecrets(read.settings)
-      const fault = routeFault({ adapter: read.adapter, settings: read.settings })
+      const fault = faults.fault({ adapter: read.adapter, settings: read.settings })
       if (fault !== undefined) throw invalidInput(`route.${fault.field}: ${fault.message}`)
       if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
       return compareAndPut(checked, {
@@ -181,7 +181,7 @@ export function createRoutesAdmin(
       })
     },
 
-    async removeRoute(id) {
+    async remove(id) {
       const row = await find(parseInput(idSchema, id, 'route id'))
       if (row === undefined) return false
       const [removed] = await database.batch([
@@ -191,27 +191,8 @@ export function createRoutesAdmin(
       return removed!.length > 0
     },
 
-    async listRoutes(query = {}) {
-      return (await list(query)).map(listingOf)
-    },
-
-    async rotateSecrets() {
-      let count = 0
-      for (const { id, modelId, definition, secret } of await list({})) {
-        if (secret === undefined || secrets.isCurrent(secret.keyId)) continue
-        const binding = bindingOf(id, definition)
-        const sealed = secrets.seal(secrets.open(secret, binding).reveal(), binding)
-        // If the secret was changed in the meantime, it is already sealed with the current key.
-        const [rotated] = await database.batch([
-          {
-            text: 'update {routes} set secret_key_id = ?1, secret = ?2 where id = ?3 and secret = ?4 returning id',
-            parameters: [sealed.keyId, sealed.sealed, id, secret.sealed],
-          },
-          database.change('routes', modelId),
-        ])
-        count += rotated!.length
-      }
-      return count
+    async list(query = {}) {
+      return (await readRoutes(database, query)).map(listingOf)
     },
   }
 }

@@ -11,14 +11,14 @@ export interface SessionUser {
   /** The account that pays. */
   readonly account: string
   /**
-   * An id of the host's login, for ending its sessions with `revokeSessions`. Must not be secret, since its holder can
-   * read it.
+   * An id of the host's login, for ending its sessions with `admin.sessions.revoke`. Must not be secret, since its holder
+   * can read it.
    */
   readonly label?: string
 }
 
 export interface SessionHandlerOptions extends Omit<SessionRequest, 'account' | 'label' | 'endsAt'> {
-  readonly admin: Pick<SessionsAdmin, 'resumeSession'>
+  readonly admin: { readonly sessions: Pick<SessionsAdmin, 'resume'> }
   /** Returns the signed-in user by the host's own cookie, or undefined or null if there is none. */
   readonly authenticate: (req: IncomingMessage) => Awaitable<SessionUser | undefined | null>
 }
@@ -45,7 +45,7 @@ const SECOND_MS = 1_000
 export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
   refuseUnknown(options, NAMES, 'sessionHandler')
   const { admin, authenticate, ...terms } = options
-  requireMethods('sessionHandler: admin', admin, ['resumeSession'])
+  requireMethods('sessionHandler: admin.sessions', admin?.sessions, ['resume'])
   requireMethods('sessionHandler', options, ['authenticate'])
   checkSession({ ...terms, account: 'anybody' }, 'sessionHandler')
 
@@ -55,7 +55,7 @@ export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
     if (user === undefined || user === null)
       throw new CompatError('missing_credential', 'Nobody is signed in here.')
     const { account, label } = user
-    const { token, ttlMs } = await admin.resumeSession({
+    const { token, ttlMs } = await admin.sessions.resume({
       ...terms,
       account,
       ...(label !== undefined && { label }),

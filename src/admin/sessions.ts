@@ -63,22 +63,22 @@ export interface SessionToken {
 
 export interface SessionsAdmin {
   /** Starts a session. Rejects if it names an app that the account has no live grant to. */
-  issueSession(request: SessionRequest): Promise<SessionToken>
+  issue(request: SessionRequest): Promise<SessionToken>
   /**
    * Issues a token of the account's live session with the same label, origins, app and models. Starts one if there is
    * none. So reloaded pages, and several at once, share a session and its budget.
    */
-  resumeSession(request: SessionRequest): Promise<SessionToken>
+  resume(request: SessionRequest): Promise<SessionToken>
   /**
    * Issues another token of a session. Earlier tokens stay valid until they expire, so calls and other pages continue.
    * Rejects if the session or its grant has ended or is revoked, or if it has 60 valid tokens.
    */
-  refreshSession(credentialId: string, options?: { readonly ttlMs?: number }): Promise<SessionToken>
+  refresh(credentialId: string, options?: { readonly ttlMs?: number }): Promise<SessionToken>
   /**
    * Revokes an account's live sessions, or only those with this label, in every process within a second. For a logout.
    * Returns their number.
    */
-  revokeSessions(query: { readonly account: string; readonly label?: string }): Promise<number>
+  revoke(query: { readonly account: string; readonly label?: string }): Promise<number>
 }
 
 const MINUTE_MS = 60_000
@@ -137,11 +137,11 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
   }
 
   return {
-    issueSession: async (request) => start(request, false),
+    issue: async (request) => start(request, false),
 
-    resumeSession: async (request) => start(request, true),
+    resume: async (request) => start(request, true),
 
-    async refreshSession(credentialId, options = {}) {
+    async refresh(credentialId, options = {}) {
       parseInput(idSchema, credentialId, 'session id')
       const { ttlMs } = parseInput(refreshSchema, options, 'refresh')
       const token = createToken('access-token')
@@ -163,7 +163,7 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
       return readToken(inserted![0], token)
     },
 
-    async revokeSessions(query) {
+    async revoke(query) {
       const { account, label } = parseInput(revokeSchema, query, 'revoke')
       const live = {
         text: `select id from {credentials} where account = ?1 and source = 'session' and revoked_at is null

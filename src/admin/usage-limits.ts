@@ -50,14 +50,14 @@ export interface LimitsAdmin {
    * next call on, and does not affect calls in flight or the use so far. A new unit, period or zone starts to count
    * from 0. Rejects if the owner does not exist, or if the id belongs to another owner's limit.
    */
-  putLimit(limit: LimitRequest): Promise<void>
+  put(limit: LimitRequest): Promise<void>
   /**
    * Removes a limit. Returns whether it existed. If it is added again with the same id, unit and period, it continues
    * to count in its period.
    */
-  removeLimit(id: string): Promise<boolean>
+  remove(id: string): Promise<boolean>
   /** Lists limits by id. For the next page, pass the last id as `after`. */
-  listLimits(query?: LimitsQuery): Promise<readonly LimitRow[]>
+  list(query?: LimitsQuery): Promise<readonly LimitRow[]>
 }
 
 const DEFAULT_ROWS = 100
@@ -106,7 +106,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
   }
 
   return {
-    async putLimit(request) {
+    async put(request) {
       const { ownerId, amount: text, zone, ...read } = parseInput(ownedLimitSchema, request, 'limit')
       const amount = read.unit === 'credits' ? parseCredits(text) : BigInt(text)
       checkHoldable(amount, 'limit.amount')
@@ -135,7 +135,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       }
     },
 
-    async removeLimit(id) {
+    async remove(id) {
       const [rows] = await database.batch([
         {
           text: 'delete from {limits} where id = ?1 returning id',
@@ -146,7 +146,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       return rows!.length > 0
     },
 
-    async listLimits(query = {}) {
+    async list(query = {}) {
       const { of, ownerId, ownerIds, after, limit = DEFAULT_ROWS } = parseInput(querySchema, query, 'limits')
       checkLimit(limit)
       if (limit > MAX_ROWS) throw outOfRange(`limit must be at most ${MAX_ROWS}; got ${limit}`)

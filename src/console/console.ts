@@ -176,7 +176,7 @@ const AUTHORISE =
 const consoleSchema = optionsSchema<ConsoleOptions>({
   authorise: z.custom<Authorise>((given) => typeof given === 'function', AUTHORISE),
   admin: z.custom<Admin>(
-    (given) => typeof Object(given).entries === 'function',
+    (given) => typeof Object(Object(given).entries).list === 'function',
     'must be createAdmin(stores) from compat-router/admin',
   ),
   routerPath: z

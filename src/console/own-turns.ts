@@ -11,15 +11,6 @@ interface Line {
   readonly waiting: number
 }
 
-/** The queries of a user that read many rows. */
-type OwnTurn =
-  | Extract<keyof Admin, `list${string}`>
-  | 'appFigures'
-  | 'entries'
-  | 'spend'
-  | 'spendReport'
-  | 'statement'
-
 /** Keeps users from slowing down each other, or an operator. */
 export interface OwnTurns {
   /**
@@ -30,7 +21,7 @@ export interface OwnTurns {
 }
 
 export function createOwnTurns(): OwnTurns {
-  const reports = createLine()
+  const allReports = createLine()
   const lines = new Map<string, Line>()
 
   async function inTurn<Result>(account: string, task: () => Promise<Result>): Promise<Result> {
@@ -50,31 +41,58 @@ export function createOwnTurns(): OwnTurns {
 
   return {
     adminOf(account, admin) {
-      const report = <Result>(task: () => Promise<Result>) => inTurn(account, () => reports.run(task))
+      const report = <Result>(task: () => Promise<Result>) => inTurn(account, () => allReports.run(task))
       const list =
         <Query, Result>(ask: (query?: Query) => Promise<Result>) =>
         (query?: Query) =>
           inTurn(account, () => ask(query))
-      const own: Pick<Admin, OwnTurn> = {
-        listAccounts: list(admin.listAccounts),
-        listAppEdits: (query) => inTurn(account, () => admin.listAppEdits(query)),
-        listApps: list(admin.listApps),
-        listAppReviews: list(admin.listAppReviews),
-        listCalls: list(admin.listCalls),
-        listCredentials: list(admin.listCredentials),
-        listGrantHistory: (grantId, query) => inTurn(account, () => admin.listGrantHistory(grantId, query)),
-        listGrants: list(admin.listGrants),
-        listLimits: list(admin.listLimits),
-        listModels: list(admin.listModels),
-        listRoutes: list(admin.listRoutes),
-        appFigures: (query) => report(() => admin.appFigures(query)),
-        entries: (query = {}) =>
-          isSearch(query) ? report(() => admin.entries(query)) : inTurn(account, () => admin.entries(query)),
-        spend: (query) => report(() => admin.spend(query)),
-        spendReport: (query) => report(() => admin.spendReport(query)),
-        statement: (asked) => report(() => admin.statement(asked)),
+      const {
+        accounts,
+        keys,
+        apps,
+        userApps,
+        connectedApps,
+        models,
+        routes,
+        limits,
+        entries,
+        calls,
+        reports,
+      } = admin
+      return {
+        ...admin,
+        accounts: {
+          ...accounts,
+          list: list(accounts.list),
+          statement: (asked) => report(() => accounts.statement(asked)),
+        },
+        keys: { ...keys, list: list(keys.list) },
+        apps: {
+          ...apps,
+          list: list(apps.list),
+          listEdits: (query) => inTurn(account, () => apps.listEdits(query)),
+        },
+        userApps: { ...userApps, listReviews: list(userApps.listReviews) },
+        connectedApps: {
+          ...connectedApps,
+          list: list(connectedApps.list),
+          listHistory: (grantId, query) => inTurn(account, () => connectedApps.listHistory(grantId, query)),
+        },
+        models: { ...models, list: list(models.list) },
+        routes: { ...routes, list: list(routes.list) },
+        limits: { ...limits, list: list(limits.list) },
+        entries: {
+          ...entries,
+          list: (query = {}) =>
+            isSearch(query) ? report(() => entries.list(query)) : inTurn(account, () => entries.list(query)),
+        },
+        calls: { ...calls, list: list(calls.list) },
+        reports: {
+          spend: (query) => report(() => reports.spend(query)),
+          spendReport: (query) => report(() => reports.spendReport(query)),
+          appFigures: (query) => report(() => reports.appFigures(query)),
+        },
       }
-      return Object.assign(Object.create(admin) as Admin, own)
     },
   }
 }

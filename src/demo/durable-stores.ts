@@ -28,12 +28,12 @@ export async function openDurableStores({ apiKey, baseUrl }: StandIn, mount: str
   try {
     const admin = createAdmin(stores)
     for (const [upstreamModel, { id, prices }] of demoModels) {
-      await admin.putModel({ id, prices })
+      await admin.models.put({ id, prices })
       const route = { id: `stand-in:${id}`, model: id, provider: 'stand-in', adapter: 'openai' }
-      await admin.putRoute({ ...route, upstreamModel, settings: { baseUrl }, secret: apiKey })
+      await admin.routes.put({ ...route, upstreamModel, settings: { baseUrl }, secret: apiKey })
     }
-    await admin.grant({ account: DEMO_ACCOUNT.id, amount: DEMO_ACCOUNT.credits, reference: 'demo' })
-    const { token } = await admin.issueKey({ account: DEMO_ACCOUNT.id, label: 'Demo' })
+    await admin.accounts.credit({ account: DEMO_ACCOUNT.id, amount: DEMO_ACCOUNT.credits, reference: 'demo' })
+    const { token } = await admin.keys.issue({ account: DEMO_ACCOUNT.id, label: 'Demo' })
     const signIn = oneTimeSignIn({ hint: 'Stop the demo and start it again. It prints a new link.' })
     const pages = createConsole({
       admin,

@@ -35,45 +35,45 @@ describe.each(engineNames)('apps in %s', (name) => {
   it('are listed as stored, and Connect finds them', async () => {
     const { stores, admin } = open()
     const app: AppRequest = { ...notes, owner: 'olga', state: 'test', testers: ['tina'] }
-    await admin.putApp(app)
-    expect(await admin.listApps()).toEqual([app])
-    expect(await admin.listApps({ owner: 'olga' })).toEqual([app])
-    expect(await admin.listApps({ owner: 'else' })).toEqual([])
+    await admin.apps.put(app)
+    expect(await admin.apps.list()).toEqual([app])
+    expect(await admin.apps.list({ owner: 'olga' })).toEqual([app])
+    expect(await admin.apps.list({ owner: 'else' })).toEqual([])
     const { account: _, ...shown } = app
     expect(await stores.connect.findApp('notes')).toEqual({ ...shown, suspended: false })
-    await admin.putApp(notes)
-    expect(await admin.listApps()).toEqual([notes])
+    await admin.apps.put(notes)
+    expect(await admin.apps.list()).toEqual([notes])
     expect(await stores.connect.findApp('notes')).toMatchObject({ state: 'live', testers: [] })
   })
 
   it('stay suspended if their owner or the operator removes them and registers the id again', async () => {
     const { stores, admin } = open()
     const isSuspended = async () => (await stores.connect.findApp('mine'))?.suspended
-    await admin.putOwnApp('olga', own)
-    await admin.suspendApp('mine')
-    await admin.removeOwnApp('olga', 'mine')
+    await admin.userApps.put('olga', own)
+    await admin.apps.suspend('mine')
+    await admin.userApps.remove('olga', 'mine')
     expect(await isSuspended()).toBeUndefined()
-    await admin.putOwnApp('olga', own)
+    await admin.userApps.put('olga', own)
     expect(await isSuspended()).toBe(true)
-    await admin.removeApp('mine')
-    await admin.putApp({ ...own, owner: 'olga' })
+    await admin.apps.remove('mine')
+    await admin.apps.put({ ...own, owner: 'olga' })
     expect(await isSuspended()).toBe(true)
-    await admin.resumeApp('mine')
-    await admin.removeApp('mine')
-    await admin.putApp({ ...own, owner: 'olga' })
+    await admin.apps.resume('mine')
+    await admin.apps.remove('mine')
+    await admin.apps.put({ ...own, owner: 'olga' })
     expect(await isSuspended()).toBe(false)
   })
 
   it('that an operator owns do not pass to an account named "operator"', async () => {
     const { admin } = open()
-    await admin.putApp(own)
-    await admin.removeApp('mine')
-    await expect(admin.putOwnApp('operator', own)).rejects.toThrow('its id is taken')
-    await admin.putOwnApp('operator', { ...own, id: 'its', name: 'Its' })
-    expect((await admin.listAppEdits({ appId: 'its' })).map(({ by, byKind }) => [by, byKind])).toEqual([
+    await admin.apps.put(own)
+    await admin.apps.remove('mine')
+    await expect(admin.userApps.put('operator', own)).rejects.toThrow('its id is taken')
+    await admin.userApps.put('operator', { ...own, id: 'its', name: 'Its' })
+    expect((await admin.apps.listEdits({ appId: 'its' })).map(({ by, byKind }) => [by, byKind])).toEqual([
       ['operator', 'account'],
     ])
-    expect((await admin.listAppEdits({ appId: 'mine' })).map(({ by, byKind }) => [by, byKind])).toEqual([
+    expect((await admin.apps.listEdits({ appId: 'mine' })).map(({ by, byKind }) => [by, byKind])).toEqual([
       ['operator', 'operator'],
       ['operator', 'operator'],
     ])
@@ -81,9 +81,9 @@ describe.each(engineNames)('apps in %s', (name) => {
 
   it('in test mode issue tokens only to their owner and testers', async () => {
     const { admin } = open()
-    await admin.putOwnApp('olga', { ...own, testers: ['tina'] })
+    await admin.userApps.put('olga', { ...own, testers: ['tina'] })
     const issue = (account: string) =>
-      admin.issueAccessToken({ account, appId: 'mine', scopes: ['models.run'] })
+      admin.keys.issueToken({ account, appId: 'mine', scopes: ['models.run'] })
     for (const account of ['olga', 'tina']) expect((await issue(account)).token).toMatch(/^at-cr-/)
     await expect(issue('eve')).rejects.toMatchObject({ reason: 'not-found' })
   })
@@ -92,39 +92,39 @@ describe.each(engineNames)('apps in %s', (name) => {
     const { stores, admin } = open()
     const present = { ...own, owner: 'olga' }
     const issue = (appId: string, more = {}) =>
-      admin.issueAccessToken({ account: 'alice', appId, scopes: ['models.run'], ...more })
+      admin.keys.issueToken({ account: 'alice', appId, scopes: ['models.run'], ...more })
     const termsOf = async (token: string) => {
       const result = await stores.credentials.resolve(token, context)
       if (!result.ok || result.principal.kind !== 'access-token') throw new Error('refused')
       const { markup, allowedModels } = result.principal.app
       return [markup.basisPoints, allowedModels]
     }
-    await admin.putApp(present)
-    await admin.putApp(notes)
+    await admin.apps.put(present)
+    await admin.apps.put(notes)
     const { credentialId, token } = await issue('mine')
     const ofHost = await issue('notes')
     const pinned = await issue('notes', { terms: { models: ['acme/fast'], markup: { basisPoints: 500 } } })
-    await admin.putApp({
+    await admin.apps.put({
       ...present,
       markup: { basisPoints: 9_000 },
       allowedModels: ['acme/dear', 'acme/fast'],
     })
-    await admin.putApp({
+    await admin.apps.put({
       ...notes,
       markup: { basisPoints: 3_000 },
       allowedModels: ['acme/dear', 'acme/fast'],
     })
     expect(await termsOf(token)).toEqual([100, ['acme/fast']])
-    expect(await termsOf((await admin.reissue(credentialId)).token)).toEqual([100, ['acme/fast']])
+    expect(await termsOf((await admin.keys.reissue(credentialId)).token)).toEqual([100, ['acme/fast']])
     expect(await termsOf(ofHost.token)).toEqual([3_000, ['acme/dear', 'acme/fast']])
     expect(await termsOf(pinned.token)).toEqual([500, ['acme/fast']])
-    await admin.putApp({ ...present, markup: { basisPoints: 50 } })
-    const again = await admin.reissue(credentialId)
+    await admin.apps.put({ ...present, markup: { basisPoints: 50 } })
+    const again = await admin.keys.reissue(credentialId)
     expect(await termsOf(again.token)).toEqual([50, ['acme/fast']])
-    await admin.putApp({ ...present, allowedModels: [] })
+    await admin.apps.put({ ...present, allowedModels: [] })
     expect(await termsOf(again.token)).toEqual([100, []])
     // Tokens of an app of the host are pinned once somebody else edits it.
-    await admin.putApp({ ...notes, markup: { basisPoints: 8_000 }, owner: 'olga' })
+    await admin.apps.put({ ...notes, markup: { basisPoints: 8_000 }, owner: 'olga' })
     expect(await termsOf(ofHost.token)).toEqual([3_000, ['acme/fast']])
   })
 
@@ -137,8 +137,8 @@ describe.each(engineNames)('apps in %s', (name) => {
     ['Notes Pro', 'Notes', undefined],
   ])('with the name %s are live: the name %s of another owner is %s', async (live, asked, refusal) => {
     const { admin } = open()
-    await admin.putApp({ ...notes, name: live })
-    const put = admin.putOwnApp('olga', { ...own, name: asked })
+    await admin.apps.put({ ...notes, name: live })
+    const put = admin.userApps.put('olga', { ...own, name: asked })
     if (refusal === undefined) await put
     else await expect(put).rejects.toThrow(refusal)
   })
@@ -147,27 +147,29 @@ describe.each(engineNames)('apps in %s', (name) => {
     'cannot take the name %s if the host reserves it, but keep it if they had it before',
     async (called) => {
       const { stores, admin } = open()
-      await admin.putApp({ ...notes, name: called })
+      await admin.apps.put({ ...notes, name: called })
       const strict = createAdmin(stores, { apps: { reservedNames: ['Acme'] } })
-      await expect(strict.putOwnApp('olga', { ...own, name: called })).rejects.toThrow(/app\.name: /)
-      await expect(strict.putApp({ ...own, name: called })).rejects.toThrow(/app\.name: /)
-      if (called !== 'Ac me') await strict.putApp({ ...notes, name: called, site: 'https://other.example' })
+      await expect(strict.userApps.put('olga', { ...own, name: called })).rejects.toThrow(/app\.name: /)
+      await expect(strict.apps.put({ ...own, name: called })).rejects.toThrow(/app\.name: /)
+      if (called !== 'Ac me') await strict.apps.put({ ...notes, name: called, site: 'https://other.example' })
     },
   )
 
   it('may share words of their names with apps of the same owner or with unreviewed apps', async () => {
     const { admin } = open()
-    await admin.putApp({ ...notes, owner: 'olga' })
-    await admin.putOwnApp('olga', { ...own, name: 'Notes Pro' })
-    await admin.putOwnApp('eve', { ...own, id: 'squat', name: 'Pad' })
-    await admin.putOwnApp('tina', { ...own, id: 'pads', name: 'Pad Two' })
-    await expect(admin.putOwnApp('eve', { ...own, id: 'three', name: 'My Notes' })).rejects.toThrow('in it')
+    await admin.apps.put({ ...notes, owner: 'olga' })
+    await admin.userApps.put('olga', { ...own, name: 'Notes Pro' })
+    await admin.userApps.put('eve', { ...own, id: 'squat', name: 'Pad' })
+    await admin.userApps.put('tina', { ...own, id: 'pads', name: 'Pad Two' })
+    await expect(admin.userApps.put('eve', { ...own, id: 'three', name: 'My Notes' })).rejects.toThrow(
+      'in it',
+    )
   })
 
   it('hide from the router what only Connect needs', async () => {
     const { stores, admin } = open()
-    await admin.putApp(notes)
-    const { token } = await admin.issueAccessToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
+    await admin.apps.put(notes)
+    const { token } = await admin.keys.issueToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
     const { id, name: label, markup, allowedModels, account } = notes
     expect(await stores.credentials.resolve(token, context)).toMatchObject({
       principal: { app: { id, name: label, markup, allowedModels, account } },
@@ -194,24 +196,24 @@ describe.each(engineNames)('apps in %s', (name) => {
       [{ name: 'x'.repeat(41) }, 'app.name: must have 1 to 40 characters'],
     ]
     for (const [values, message] of refused) {
-      await expect(admin.putApp({ ...notes, ...values })).rejects.toThrow(message)
+      await expect(admin.apps.put({ ...notes, ...values })).rejects.toThrow(message)
     }
-    expect(await admin.listApps()).toEqual([])
+    expect(await admin.apps.list()).toEqual([])
     // An app that nobody can connect is shown to no user.
-    await admin.putApp({ id: 'x', name: 'x'.repeat(41), markup: { basisPoints: 0 }, allowedModels: [] })
+    await admin.apps.put({ id: 'x', name: 'x'.repeat(41), markup: { basisPoints: 0 }, allowedModels: [] })
   })
 
   it("need names that cannot be mistaken for another app's or a reserved name", async () => {
     const { admin } = open({ reservedNames: ['Acme'] })
-    await admin.putApp(notes)
-    await admin.putApp(notes)
-    await expect(admin.putApp({ ...notes, id: 'other', name: 'N0TES' })).rejects.toThrow(
+    await admin.apps.put(notes)
+    await admin.apps.put(notes)
+    await expect(admin.apps.put({ ...notes, id: 'other', name: 'N0TES' })).rejects.toThrow(
       'looks like the name of another app',
     )
-    await expect(admin.putApp({ ...notes, id: 'other', name: 'ACME' })).rejects.toThrow(
+    await expect(admin.apps.put({ ...notes, id: 'other', name: 'ACME' })).rejects.toThrow(
       'app.name: is reserved',
     )
-    const two = ['a', 'b'].map((id) => admin.putApp({ ...notes, id, name: 'Same' }))
+    const two = ['a', 'b'].map((id) => admin.apps.put({ ...notes, id, name: 'Same' }))
     const settled = await Promise.allSettled(two)
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
@@ -221,13 +223,13 @@ describe.each(engineNames)('apps in %s', (name) => {
 
   it('cannot have more than the number that the host allows', async () => {
     const { admin } = open({ maxMarkup: { basisPoints: 2_000, flat: '0.001' } })
-    await admin.putApp(notes)
+    await admin.apps.put(notes)
     for (const markup of [{ basisPoints: 2_001 }, { basisPoints: 0, flat: '0.001000001' }]) {
-      await expect(admin.putApp({ ...notes, markup })).rejects.toThrow(
+      await expect(admin.apps.put({ ...notes, markup })).rejects.toThrow(
         'app.markup: must be at most 2000 basis points and 0.001 credits per call',
       )
       // The tokens that an operator has issued for it pay its present markup.
-      await expect(admin.putApp({ ...notes, redirectUris: [], markup })).rejects.toThrow(
+      await expect(admin.apps.put({ ...notes, redirectUris: [], markup })).rejects.toThrow(
         'app.markup: must be',
       )
     }
@@ -235,105 +237,106 @@ describe.each(engineNames)('apps in %s', (name) => {
 
   it('have a logo, which only Connect serves, until it is replaced', async () => {
     const { stores, admin } = open()
-    await admin.putApp(notes)
+    await admin.apps.put(notes)
     const [first, second] = [pngOf(10, 10), pngOf(20, 20)]
-    expect(await admin.putAppLogo('notes', first)).toBe(true)
-    expect(await admin.putAppLogo('nobody', first)).toBe(false)
+    expect(await admin.apps.putLogo('notes', first)).toBe(true)
+    expect(await admin.apps.putLogo('nobody', first)).toBe(false)
     const logo = (await stores.connect.findApp('notes'))?.logo
     expect(logo?.type).toBe('image/png')
     expect(await stores.connect.findLogo('notes', logo!.hash)).toEqual({ ...logo, bytes: first })
-    await admin.putAppLogo('notes', second)
+    await admin.apps.putLogo('notes', second)
     expect(await stores.connect.findLogo('notes', logo!.hash)).toBeUndefined()
-    expect(await admin.findAppLogo('notes', logo!.hash)).toBeUndefined()
-    await admin.putApp(notes)
-    const [row] = await admin.listApps()
+    expect(await admin.apps.findLogo('notes', logo!.hash)).toBeUndefined()
+    await admin.apps.put(notes)
+    const [row] = await admin.apps.list()
     expect(row?.logo).toEqual((await stores.connect.findApp('notes'))?.logo)
-    expect(await admin.putApp(notes, { was: row! })).toBe(true)
-    await admin.putAppLogo('notes', null)
+    expect(await admin.apps.put(notes, { was: row! })).toBe(true)
+    await admin.apps.putLogo('notes', null)
     expect((await stores.connect.findApp('notes'))?.logo).toBeUndefined()
-    await expect(admin.putAppLogo('notes', Buffer.from('<svg/>'))).rejects.toThrow('logo: must be a PNG')
+    await expect(admin.apps.putLogo('notes', Buffer.from('<svg/>'))).rejects.toThrow('logo: must be a PNG')
   })
 
   it('must have every grant and token revoked before they are removed', async () => {
     const { stores, admin } = open()
-    await admin.putApp(notes)
-    await admin.putAppLogo('notes', pngOf(1, 1))
-    const operators = await admin.issueAccessToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
+    await admin.apps.put(notes)
+    await admin.apps.putLogo('notes', pngOf(1, 1))
+    const operators = await admin.keys.issueToken({ account: 'a', appId: 'notes', scopes: ['models.run'] })
     const users = await connect(stores.connect, 'alice')
-    expect(await admin.removeApp('notes')).toBe(true)
-    expect(await admin.removeApp('notes')).toBe(false)
+    expect(await admin.apps.remove('notes')).toBe(true)
+    expect(await admin.apps.remove('notes')).toBe(false)
     for (const token of [operators.token, users.token]) {
       expect(await stores.credentials.resolve(token, context)).toMatchObject({ ok: false, reason: 'revoked' })
     }
     expect(await stores.connect.findApp('notes')).toBeUndefined()
-    expect((await admin.listGrantHistory(users.grantId)).map(({ kind, by }) => [kind, by])).toContainEqual([
-      'revoked',
-      'operator',
-    ])
-    await admin.putApp(notes)
+    expect(
+      (await admin.connectedApps.listHistory(users.grantId)).map(({ kind, by }) => [kind, by]),
+    ).toContainEqual(['revoked', 'operator'])
+    await admin.apps.put(notes)
     expect(await stores.credentials.resolve(users.token, context)).toMatchObject({ reason: 'revoked' })
     expect((await stores.connect.findApp('notes'))?.logo).toBeUndefined()
   })
 
   it('keep a history of who changed what', async () => {
     const { admin } = open()
-    await admin.putApp(notes)
-    await admin.putApp({ ...notes, markup: { basisPoints: 5 }, site: 'https://other.example' })
-    await admin.suspendApp('notes')
-    await admin.resumeApp('notes')
-    await admin.suspendApp('nobody')
-    const edits = await admin.listAppEdits({ appId: 'notes' })
+    await admin.apps.put(notes)
+    await admin.apps.put({ ...notes, markup: { basisPoints: 5 }, site: 'https://other.example' })
+    await admin.apps.suspend('notes')
+    await admin.apps.resume('notes')
+    await admin.apps.suspend('nobody')
+    const edits = await admin.apps.listEdits({ appId: 'notes' })
     expect(edits.map(({ kind, by, fields }) => [kind, by, fields])).toEqual([
       ['resumed', 'operator', undefined],
       ['suspended', 'operator', undefined],
       ['put', 'operator', ['markup', 'site']],
       ['put', 'operator', Object.keys(notes).sort()],
     ])
-    expect(await admin.listAppEdits({ appId: 'nobody' })).toEqual([])
-    expect(await admin.listAppEdits({ appId: 'notes', limit: 1 })).toHaveLength(1)
+    expect(await admin.apps.listEdits({ appId: 'nobody' })).toEqual([])
+    expect(await admin.apps.listEdits({ appId: 'notes', limit: 1 })).toHaveLength(1)
   })
 
   describe('that users register', () => {
     it('start in test mode, earn for their owner, and go live when an operator approves them', async () => {
       const { stores, admin } = open()
-      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
-      expect(await admin.listApps()).toEqual([{ ...own, account: 'olga', owner: 'olga', state: 'test' }])
-      await admin.putOwnApp('olga', { ...own, name: 'Renamed', testers: ['tina'] })
+      expect(await admin.userApps.put('olga', own)).toEqual({ inReview: false })
+      expect(await admin.apps.list()).toEqual([{ ...own, account: 'olga', owner: 'olga', state: 'test' }])
+      await admin.userApps.put('olga', { ...own, name: 'Renamed', testers: ['tina'] })
       expect(await stores.connect.findApp('mine')).toMatchObject({ name: 'Renamed', testers: ['tina'] })
-      await admin.askForReview('olga', 'mine')
-      const [review] = await admin.listAppReviews()
+      await admin.userApps.askForReview('olga', 'mine')
+      const [review] = await admin.userApps.listReviews()
       expect(review).toMatchObject({ appId: 'mine', by: 'olga', values: { live: true } })
-      await admin.decideAppReview(review!, 'accept')
-      expect(await admin.listAppReviews()).toEqual([])
+      await admin.userApps.decideReview(review!, 'accept')
+      expect(await admin.userApps.listReviews()).toEqual([])
       expect((await stores.connect.findApp('mine'))?.state).toBe('live')
-      await expect(admin.askForReview('olga', 'mine')).rejects.toThrow('is live already')
+      await expect(admin.userApps.askForReview('olga', 'mine')).rejects.toThrow('is live already')
     })
 
     it('do not go live if they have changed since the operator saw them', async () => {
       const { stores, admin } = open()
-      await admin.putOwnApp('olga', own)
-      await admin.askForReview('olga', 'mine')
+      await admin.userApps.put('olga', own)
+      await admin.userApps.askForReview('olga', 'mine')
       const changes = [
-        () => admin.putOwnApp('olga', { ...own, redirectUris: ['https://evil.example/cb'] }),
-        () => admin.putOwnApp('olga', { ...own, name: 'Harmful' }),
-        () => admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1)),
+        () => admin.userApps.put('olga', { ...own, redirectUris: ['https://evil.example/cb'] }),
+        () => admin.userApps.put('olga', { ...own, name: 'Harmful' }),
+        () => admin.userApps.putLogo('olga', 'mine', pngOf(1, 1)),
       ]
       for (const change of changes) {
-        const [seen] = await admin.listAppReviews()
+        const [seen] = await admin.userApps.listReviews()
         await change()
-        expect((await admin.listAppReviews())[0]?.values).toEqual({ live: true })
-        await expect(admin.decideAppReview(seen!, 'accept')).rejects.toThrow('has changed or was decided')
+        expect((await admin.userApps.listReviews())[0]?.values).toEqual({ live: true })
+        await expect(admin.userApps.decideReview(seen!, 'accept')).rejects.toThrow(
+          'has changed or was decided',
+        )
         expect((await stores.connect.findApp('mine'))?.state).toBe('test')
       }
-      const [review] = await admin.listAppReviews()
-      await admin.decideAppReview(review!, 'accept')
+      const [review] = await admin.userApps.listReviews()
+      await admin.userApps.decideReview(review!, 'accept')
       expect((await stores.connect.findApp('mine'))?.state).toBe('live')
     })
 
     it('keep the reviewed values in force until an operator accepts the new ones', async () => {
       const { stores, admin } = open()
       await live(admin)
-      await admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))
+      await admin.userApps.putLogo('olga', 'mine', pngOf(1, 1))
       const asked = {
         ...own,
         name: 'Better',
@@ -341,7 +344,7 @@ describe.each(engineNames)('apps in %s', (name) => {
         redirectUris: ['https://mine.example/cb2', 'https://evil.example/cb'],
         markup: { basisPoints: 50 },
       }
-      expect(await admin.putOwnApp('olga', asked)).toEqual({ inReview: true })
+      expect(await admin.userApps.put('olga', asked)).toEqual({ inReview: true })
       const inForce = await stores.connect.findApp('mine')
       expect(inForce).toMatchObject({
         name: 'Mine',
@@ -349,7 +352,7 @@ describe.each(engineNames)('apps in %s', (name) => {
         markup: { basisPoints: 50 },
       })
       expect([inForce?.site, inForce?.logo]).toEqual([undefined, undefined])
-      const [review] = await admin.listAppReviews({ appIds: ['mine'] })
+      const [review] = await admin.userApps.listReviews({ appIds: ['mine'] })
       const hash = review?.values.logo
       expect(review?.values).toEqual({
         name: 'Better',
@@ -358,8 +361,8 @@ describe.each(engineNames)('apps in %s', (name) => {
         logo: expect.stringMatching(/^[0-9a-f]{64}$/),
       })
       expect(await stores.connect.findLogo('mine', hash!)).toBeUndefined()
-      expect((await admin.findAppLogo('mine', hash!))?.type).toBe('image/png')
-      await admin.decideAppReview(review!, 'accept')
+      expect((await admin.apps.findLogo('mine', hash!))?.type).toBe('image/png')
+      await admin.userApps.decideReview(review!, 'accept')
       expect(await stores.connect.findApp('mine')).toMatchObject({
         name: 'Better',
         site: 'https://mine.example',
@@ -367,87 +370,89 @@ describe.each(engineNames)('apps in %s', (name) => {
         logo: { hash },
         markup: { basisPoints: 50 },
       })
-      await expect(admin.decideAppReview(review!, 'accept')).rejects.toThrow('has changed or was decided')
+      await expect(admin.userApps.decideReview(review!, 'accept')).rejects.toThrow(
+        'has changed or was decided',
+      )
     })
 
     it('lose the values waiting for review, including the logo, if an operator rejects them', async () => {
       const { stores, admin } = open()
       await live(admin)
-      await admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))
-      const [seen] = await admin.listAppReviews()
-      await admin.putOwnApp('olga', { ...own, name: 'Changed since' })
-      await expect(admin.decideAppReview(seen!, 'accept')).rejects.toThrow('has changed or was decided')
-      const [review] = await admin.listAppReviews()
-      await admin.decideAppReview(review!, 'reject')
-      expect(await admin.listAppReviews()).toEqual([])
+      await admin.userApps.putLogo('olga', 'mine', pngOf(1, 1))
+      const [seen] = await admin.userApps.listReviews()
+      await admin.userApps.put('olga', { ...own, name: 'Changed since' })
+      await expect(admin.userApps.decideReview(seen!, 'accept')).rejects.toThrow('has changed or was decided')
+      const [review] = await admin.userApps.listReviews()
+      await admin.userApps.decideReview(review!, 'reject')
+      expect(await admin.userApps.listReviews()).toEqual([])
       expect(await stores.connect.findApp('mine')).toMatchObject({ name: 'Mine', state: 'live' })
-      expect(await admin.findAppLogo('mine', review!.values.logo!)).toBeUndefined()
+      expect(await admin.apps.findLogo('mine', review!.values.logo!)).toBeUndefined()
     })
 
     it('apply a removed redirect URI at once, and drop a pending change that the owner takes back', async () => {
       const { stores, admin } = open()
       await live(admin, { ...own, redirectUris: ['https://mine.example/cb', 'https://mine.example/b'] })
-      await admin.putOwnApp('olga', { ...own, name: 'Better' })
+      await admin.userApps.put('olga', { ...own, name: 'Better' })
       expect((await stores.connect.findApp('mine'))?.redirectUris).toEqual(['https://mine.example/cb'])
-      expect(await admin.listAppReviews()).toHaveLength(1)
-      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
-      expect(await admin.listAppReviews()).toEqual([])
+      expect(await admin.userApps.listReviews()).toHaveLength(1)
+      expect(await admin.userApps.put('olga', own)).toEqual({ inReview: false })
+      expect(await admin.userApps.listReviews()).toEqual([])
       const port = { ...own, redirectUris: [...own.redirectUris, 'https://mine.example:8443/cb'] }
-      expect(await admin.putOwnApp('olga', port)).toEqual({ inReview: true })
+      expect(await admin.userApps.put('olga', port)).toEqual({ inReview: true })
     })
 
     it('keep the settings that only the operator changes: the earning account and the origins', async () => {
       const { stores, admin } = open()
       const origins = ['https://app.mine.example']
-      await admin.putApp({ ...own, owner: 'olga', origins })
-      await admin.putOwnApp('olga', { ...own, markup: { basisPoints: 200 } })
-      expect(await admin.listApps()).toEqual([
+      await admin.apps.put({ ...own, owner: 'olga', origins })
+      await admin.userApps.put('olga', { ...own, markup: { basisPoints: 200 } })
+      expect(await admin.apps.list()).toEqual([
         { ...own, owner: 'olga', origins, markup: { basisPoints: 200 } },
       ])
-      await admin.putApp({ ...own, owner: 'olga', account: 'mine-inc', state: 'test' })
-      await admin.putOwnApp('olga', { ...own, name: 'Renamed' })
-      expect((await admin.listApps())[0]).toMatchObject({ name: 'Renamed', account: 'mine-inc' })
+      await admin.apps.put({ ...own, owner: 'olga', account: 'mine-inc', state: 'test' })
+      await admin.userApps.put('olga', { ...own, name: 'Renamed' })
+      expect((await admin.apps.list())[0]).toMatchObject({ name: 'Renamed', account: 'mine-inc' })
       expect((await stores.connect.findApp('mine'))?.state).toBe('test')
     })
 
     it('cannot be changed by anybody but their owner', async () => {
       const { admin } = open()
-      await admin.putOwnApp('olga', own)
-      await admin.putApp(notes)
+      await admin.userApps.put('olga', own)
+      await admin.apps.put(notes)
       for (const [account, id] of [
         ['mallory', 'mine'],
         ['olga', 'notes'],
       ] as const) {
         const none = `${JSON.stringify(account)} has no app`
-        await expect(admin.putOwnApp(account, { ...own, id, name: 'Taken over' })).rejects.toThrow(none)
-        await expect(admin.putOwnAppLogo(account, id, null)).rejects.toThrow(none)
-        await expect(admin.askForReview(account, id)).rejects.toThrow(none)
-        expect(await admin.removeOwnApp(account, id)).toBe(false)
+        await expect(admin.userApps.put(account, { ...own, id, name: 'Taken over' })).rejects.toThrow(none)
+        await expect(admin.userApps.putLogo(account, id, null)).rejects.toThrow(none)
+        await expect(admin.userApps.askForReview(account, id)).rejects.toThrow(none)
+        expect(await admin.userApps.remove(account, id)).toBe(false)
       }
-      await expect(admin.putOwnApp('olga', { ...own, account: 'mallory' } as never)).rejects.toThrow(
+      await expect(admin.userApps.put('olga', { ...own, account: 'mallory' } as never)).rejects.toThrow(
         'has no field "account"',
       )
       const models = Array.from({ length: 201 }, (_, index) => `m${index}`)
-      await expect(admin.putOwnApp('olga', { ...own, allowedModels: models })).rejects.toThrow(
+      await expect(admin.userApps.put('olga', { ...own, allowedModels: models })).rejects.toThrow(
         'app.allowedModels: must have at most 200 items',
       )
       await expect(
-        admin.putOwnApp('olga', { ...own, allowedModels: ['Checked and recommended by Acme'] }),
+        admin.userApps.put('olga', { ...own, allowedModels: ['Checked and recommended by Acme'] }),
       ).rejects.toThrow('app.allowedModels.0: must be a model id')
-      expect(await admin.removeOwnApp('olga', 'mine')).toBe(true)
+      expect(await admin.userApps.remove('olga', 'mine')).toBe(true)
       // Its figures and its history are still found by its id.
-      await expect(admin.putOwnApp('mallory', own)).rejects.toThrow('its id is taken')
-      expect(await admin.putOwnApp('olga', own)).toEqual({ inReview: false })
+      await expect(admin.userApps.put('mallory', own)).rejects.toThrow('its id is taken')
+      expect(await admin.userApps.put('olga', own)).toEqual({ inReview: false })
     })
 
     it('are limited to ten per user, even if registered concurrently', async () => {
       const { admin } = open()
       const asked = Array.from({ length: 12 }, (_, index) =>
-        admin.putOwnApp('olga', { ...own, id: `app-${index}`, name: `App ${'abcdefghijklm'[index]}x` }),
+        admin.userApps.put('olga', { ...own, id: `app-${index}`, name: `App ${'abcdefghijklm'[index]}x` }),
       )
       const settled = await Promise.allSettled(asked)
       expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(10)
-      expect(await admin.listApps({ owner: 'olga' })).toHaveLength(10)
+      expect(await admin.apps.list({ owner: 'olga' })).toHaveLength(10)
       expect(settled.find(({ status }) => status === 'rejected')).toMatchObject({
         reason: { name: 'Refusal', reason: 'conflict' },
       })
@@ -455,24 +460,24 @@ describe.each(engineNames)('apps in %s', (name) => {
 
     it('can be changed at most sixty times an hour', async () => {
       const { stores, admin } = open()
-      await admin.putOwnApp('olga', own)
+      await admin.userApps.put('olga', own)
       for (let edit = 1; edit < 60; edit++) {
-        await admin.putOwnApp('olga', { ...own, markup: { basisPoints: edit } })
+        await admin.userApps.put('olga', { ...own, markup: { basisPoints: edit } })
       }
-      await expect(admin.putOwnApp('olga', { ...own, markup: { basisPoints: 99 } })).rejects.toThrow(
+      await expect(admin.userApps.put('olga', { ...own, markup: { basisPoints: 99 } })).rejects.toThrow(
         '60 changes within an hour',
       )
-      await expect(admin.putOwnAppLogo('olga', 'mine', pngOf(1, 1))).rejects.toThrow('60 changes')
+      await expect(admin.userApps.putLogo('olga', 'mine', pngOf(1, 1))).rejects.toThrow('60 changes')
       expect((await stores.connect.findApp('mine'))?.markup).toEqual({ basisPoints: 59 })
-      await admin.putOwnApp('otto', { ...own, id: 'else', name: 'Otto' })
+      await admin.userApps.put('otto', { ...own, id: 'else', name: 'Otto' })
     })
   })
 
   async function live(admin: ReturnType<typeof createAdmin>, app = own) {
-    await admin.putOwnApp('olga', app)
-    await admin.askForReview('olga', 'mine')
-    const [review] = await admin.listAppReviews()
-    await admin.decideAppReview(review!, 'accept')
+    await admin.userApps.put('olga', app)
+    await admin.userApps.askForReview('olga', 'mine')
+    const [review] = await admin.userApps.listReviews()
+    await admin.userApps.decideReview(review!, 'accept')
   }
 })
 

@@ -58,7 +58,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     onTestFinished(() => stores.close())
     const admin = createAdmin(stores)
     await openAccounts(stores.database, { alice: '100', bob: '100' })
-    await admin.putApp(notes)
+    await admin.apps.put(notes)
     return { database, stores, admin, consent: (terms = {}) => consent(stores, terms) }
   }
 
@@ -70,7 +70,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const service = await serve(stores)
     expect((await service.call(await addDevice(stores, 'phone'))).status).toBe(200)
     await consent({ account: 'bob' })
-    const [grant, ...others] = await admin.listGrants({ account: 'alice' })
+    const [grant, ...others] = await admin.connectedApps.list({ account: 'alice' })
     expect(others).toEqual([])
     expect(grant).toMatchObject({
       id: grantId,
@@ -85,13 +85,12 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     })
     expect(grant?.devices.map(({ label }) => label).sort()).toEqual(['laptop', 'phone'])
     expect(await stores.connect.spentInPeriod('alice', 'notes', capOf('5'))).toBe(COST)
-    expect((await admin.listGrants({ appId: 'notes' })).map(({ account }) => account).sort()).toEqual([
-      'alice',
-      'bob',
-    ])
-    expect(await admin.listGrants({ appId: 'notes', limit: 1 })).toHaveLength(1)
-    expect(await admin.listCredentials({ account: 'alice' })).toEqual([])
-    expect(await admin.listCredentials({ credentialId: grantId })).toMatchObject([
+    expect((await admin.connectedApps.list({ appId: 'notes' })).map(({ account }) => account).sort()).toEqual(
+      ['alice', 'bob'],
+    )
+    expect(await admin.connectedApps.list({ appId: 'notes', limit: 1 })).toHaveLength(1)
+    expect(await admin.keys.list({ account: 'alice' })).toEqual([])
+    expect(await admin.keys.list({ credentialId: grantId })).toMatchObject([
       { credentialId: grantId, source: 'connect', prefix: '', lastFour: '' },
     ])
   })
@@ -102,9 +101,9 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await stores.connect.spentInPeriod('alice', 'notes', { per: 'month' })).toBe(0n)
     const facts = createFacts('alice', { appId: 'notes' })
     await stores.ledger.settle(createSettle('h-1', 'alice', 700n, { facts }), context)
-    const { entries } = await admin.entries({ account: 'alice', appId: 'notes' })
+    const { entries } = await admin.entries.list({ account: 'alice', appId: 'notes' })
     await stores.ledger.settle(createSettle('h-2', 'alice', 5n), context)
-    await admin.refund(entries[0]!.id, '0.0000002')
+    await admin.entries.refund(entries[0]!.id, '0.0000002')
     for (const per of ['month', 'day'] as const) {
       expect(await stores.connect.spentInPeriod('alice', 'notes', { per })).toBe(500n)
     }
@@ -123,18 +122,18 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     while ((await service.call(tokens[0]!)).status === 200);
     expect(replies.filter(({ status }) => status !== 200 && status !== 402 && status !== 429)).toEqual([])
     expect(replies.some(({ status }) => status === 200)).toBe(true)
-    const [spent] = await admin.spend({ by: 'app', account: 'alice' })
+    const [spent] = await admin.reports.spend({ by: 'app', account: 'alice' })
     expect(spent?.cost).toBeLessThanOrEqual(parseCredits('0.5'))
-    expect((await admin.listGrants({ account: 'alice' }))[0]?.spent).toBe(spent?.cost)
+    expect((await admin.connectedApps.list({ account: 'alice' }))[0]?.spent).toBe(spent?.cost)
     expect(spent!.cost % COST).toBe(0n)
 
     // Connecting again in the same period goes on counting.
-    await admin.revokeGrant(grantId)
+    await admin.connectedApps.revoke(grantId)
     const again = await consent({ cap: capOf('0.5') })
     expect(again.grantId).not.toBe(grantId)
     expect((await service.call(await addDevice(stores, 'phone again'))).status).toBe(402)
-    expect((await admin.listGrants({ grantIds: [again.grantId] }))[0]?.spent).toBe(spent?.cost)
-    expect((await admin.listGrants({ grantIds: [grantId] }))[0]?.cap).toBeUndefined()
+    expect((await admin.connectedApps.list({ grantIds: [again.grantId] }))[0]?.spent).toBe(spent?.cost)
+    expect((await admin.connectedApps.list({ grantIds: [grantId] }))[0]?.cap).toBeUndefined()
   })
 
   it('apply a new cap from the next call, and keep the spend', async () => {
@@ -143,13 +142,13 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const token = await addDevice(stores, 'phone')
     const service = await serve(stores)
     while ((await service.call(token)).status === 200);
-    await admin.setGrantCap(grantId, { amount: '0.6', per: 'month' })
+    await admin.connectedApps.setCap(grantId, { amount: '0.6', per: 'month' })
     await service.until(token, 200)
-    await admin.setGrantCap(grantId, { amount: '0.01', per: 'month' }, { account: 'alice' })
+    await admin.connectedApps.setCap(grantId, { amount: '0.01', per: 'month' }, { account: 'alice' })
     await service.until(token, 402)
-    await admin.setGrantCap(grantId, null)
+    await admin.connectedApps.setCap(grantId, null)
     await service.until(token, 200)
-    const history = await admin.listGrantHistory(grantId)
+    const history = await admin.connectedApps.listHistory(grantId)
     expect(history.filter(({ kind }) => kind === 'cap-changed').map(({ by, terms }) => [by, terms])).toEqual([
       ['operator', { cap: null }],
       ['alice', { cap: { amount: '0.01', per: 'month' } }],
@@ -169,21 +168,21 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       const service = await serve(stores)
       while ((await service.call(token)).status === 200);
       const capAndSpend = async () => {
-        const [grant] = await admin.listGrants({ grantIds: [grantId] })
+        const [grant] = await admin.connectedApps.list({ grantIds: [grantId] })
         return [grant?.cap, grant?.spent]
       }
       const [, spent] = await capAndSpend()
       expect(spent).toBeGreaterThan(0n)
-      await admin.setGrantCap(grantId, { amount: '0.2', per: 'month' }, { account: 'alice' })
+      await admin.connectedApps.setCap(grantId, { amount: '0.2', per: 'month' }, { account: 'alice' })
       expect(await capAndSpend()).toEqual([{ ...capOf('0.2'), zone }, spent])
-      await admin.setGrantCap(grantId, { amount: '0.14', per: 'month' })
+      await admin.connectedApps.setCap(grantId, { amount: '0.14', per: 'month' })
       expect(await capAndSpend()).toEqual([{ ...capOf('0.14'), zone }, spent])
       await service.until(token, 402)
       // The zone of the host is known also if there was no cap in between.
-      await admin.setGrantCap(grantId, null, { account: 'alice' })
-      await admin.setGrantCap(grantId, { amount: '0.14', per: 'month' }, { account: 'alice' })
+      await admin.connectedApps.setCap(grantId, null, { account: 'alice' })
+      await admin.connectedApps.setCap(grantId, { amount: '0.14', per: 'month' }, { account: 'alice' })
       expect(await capAndSpend()).toEqual([{ ...capOf('0.14'), zone }, spent])
-      await admin.setGrantCap(grantId, { amount: '0.14', per: 'month', zone: 'UTC' })
+      await admin.connectedApps.setCap(grantId, { amount: '0.14', per: 'month', zone: 'UTC' })
       expect(await capAndSpend()).toEqual([{ ...capOf('0.14'), zone: 'UTC' }, 0n])
     },
   )
@@ -193,24 +192,24 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const rule = { required: true, per: 'month', max: parseCredits('62') } as const
     const { grantId } = await consent({ cap: capOf('5'), capRule: rule })
     const alice = { account: 'alice' }
-    await expect(admin.setGrantCap(grantId, null, alice)).rejects.toThrow('The app needs a cap')
-    await expect(admin.setGrantCap(grantId, { amount: '62.1', per: 'month' }, alice)).rejects.toThrow(
-      'cap.amount: must be at most 62 per month',
-    )
-    await expect(admin.setGrantCap(grantId, { amount: '2.1', per: 'day' }, alice)).rejects.toThrow(
+    await expect(admin.connectedApps.setCap(grantId, null, alice)).rejects.toThrow('The app needs a cap')
+    await expect(
+      admin.connectedApps.setCap(grantId, { amount: '62.1', per: 'month' }, alice),
+    ).rejects.toThrow('cap.amount: must be at most 62 per month')
+    await expect(admin.connectedApps.setCap(grantId, { amount: '2.1', per: 'day' }, alice)).rejects.toThrow(
       'cap.amount: must be at most 2 per day',
     )
-    const cap = async () => (await admin.listGrants(alice))[0]?.cap
+    const cap = async () => (await admin.connectedApps.list(alice))[0]?.cap
     expect(await cap()).toEqual(capOf('5'))
-    await admin.setGrantCap(grantId, { amount: '2', per: 'day' }, alice)
-    await admin.setGrantCap(grantId, { amount: '62', per: 'month' }, alice)
+    await admin.connectedApps.setCap(grantId, { amount: '2', per: 'day' }, alice)
+    await admin.connectedApps.setCap(grantId, { amount: '62', per: 'month' }, alice)
     expect(await cap()).toEqual(capOf('62'))
-    await admin.setGrantCap(grantId, { amount: '100', per: 'month' })
-    await admin.setGrantCap(grantId, null)
+    await admin.connectedApps.setCap(grantId, { amount: '100', per: 'month' })
+    await admin.connectedApps.setCap(grantId, null)
     expect(await cap()).toBeUndefined()
     await consent({ capRule: { required: false, per: 'month' } })
-    await admin.setGrantCap(grantId, { amount: '1', per: 'month' }, alice)
-    await admin.setGrantCap(grantId, null, alice)
+    await admin.connectedApps.setCap(grantId, { amount: '1', per: 'month' }, alice)
+    await admin.connectedApps.setCap(grantId, null, alice)
     expect(await cap()).toBeUndefined()
   })
 
@@ -225,11 +224,11 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       return parseCredits(String(body.usage!.cost))
     }
     expect(await charge()).toBe(COST)
-    await admin.putApp({ ...notes, markup: { basisPoints: 90_000, flat: '1' } })
+    await admin.apps.put({ ...notes, markup: { basisPoints: 90_000, flat: '1' } })
     expect(await charge()).toBe(COST)
-    await admin.putApp({ ...notes, markup: { basisPoints: 1_000 } })
+    await admin.apps.put({ ...notes, markup: { basisPoints: 1_000 } })
     await until(async () => (await charge()) === parseCredits('0.011'))
-    await admin.putApp({ ...notes, markup: { basisPoints: 90_000, flat: '1' } })
+    await admin.apps.put({ ...notes, markup: { basisPoints: 90_000, flat: '1' } })
     await until(async () => (await charge()) === COST)
     await consent({ markup: { basisPoints: 90_000, flat: '1' } })
     await until(async () => (await charge()) === parseCredits('1.1'))
@@ -253,7 +252,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const stream = await service.post(token, { stream: true })
     const reader = stream.body!.getReader()
     await reader.read()
-    expect(await admin.revokeGrant(grantId, { account: 'alice' })).toBe(true)
+    expect(await admin.connectedApps.revoke(grantId, { account: 'alice' })).toBe(true)
     const since = performance.now()
     for (let status = 200; status !== 401; ) {
       const headers = { authorization: `Bearer ${token}` }
@@ -265,8 +264,13 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     release.resolve()
     while (!(await reader.read()).done);
     await service.ended(stream.headers.get('x-request-id'))
-    expect(await admin.balance('alice')).toMatchObject({ posted: parseCredits('100') - COST, held: 0n })
-    expect((await admin.listGrants({ grantIds: [grantId] }))[0]?.revokedAt).toEqual(expect.any(Number))
+    expect(await admin.accounts.balance('alice')).toMatchObject({
+      posted: parseCredits('100') - COST,
+      held: 0n,
+    })
+    expect((await admin.connectedApps.list({ grantIds: [grantId] }))[0]?.revokedAt).toEqual(
+      expect.any(Number),
+    )
   })
 
   it('can lose one device and keep the others', async () => {
@@ -274,15 +278,23 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const { grantId } = await consent({})
     const [phone, laptop] = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
     const service = await serve(stores)
-    const [grant] = await admin.listGrants({ account: 'alice' })
+    const [grant] = await admin.connectedApps.list({ account: 'alice' })
     const device = grant!.devices.find(({ label }) => label === 'phone')!
-    expect(await admin.removeDevice(grantId, device.connectionId, { account: 'bob' })).toBe(false)
-    expect(await admin.removeDevice('none', device.connectionId)).toBe(false)
-    expect(await admin.removeDevice(grantId, device.connectionId, { account: 'alice' })).toBe(true)
-    expect(await admin.removeDevice(grantId, device.connectionId, { account: 'alice' })).toBe(false)
+    expect(await admin.connectedApps.removeDevice(grantId, device.connectionId, { account: 'bob' })).toBe(
+      false,
+    )
+    expect(await admin.connectedApps.removeDevice('none', device.connectionId)).toBe(false)
+    expect(await admin.connectedApps.removeDevice(grantId, device.connectionId, { account: 'alice' })).toBe(
+      true,
+    )
+    expect(await admin.connectedApps.removeDevice(grantId, device.connectionId, { account: 'alice' })).toBe(
+      false,
+    )
     await service.until(phone, 401)
     expect((await service.call(laptop)).status).toBe(200)
-    expect((await admin.listGrants({ account: 'alice' }))[0]?.devices).toMatchObject([{ label: 'laptop' }])
+    expect((await admin.connectedApps.list({ account: 'alice' }))[0]?.devices).toMatchObject([
+      { label: 'laptop' },
+    ])
   })
 
   it('have no device once all have ended, until another device is connected or the connection is revoked', async () => {
@@ -290,7 +302,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const { grantId } = await consent({})
     await addDevice(stores, 'phone')
     const devices = async () =>
-      (await admin.listGrants({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
+      (await admin.connectedApps.list({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
     expect(await devices()).toEqual(['phone'])
     await consent({ endsAt: Date.now() - HOUR_MS })
     expect(await devices()).toEqual([])
@@ -298,7 +310,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(await devices()).toEqual([])
     await addDevice(stores, 'laptop')
     expect(await devices()).toEqual(['laptop'])
-    await admin.revokeGrant(grantId)
+    await admin.connectedApps.revoke(grantId)
     expect(await devices()).toEqual([])
   })
 
@@ -306,13 +318,13 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const { admin, consent } = await open()
     const { grantId } = await consent({})
     const mallory = { account: 'mallory' }
-    expect(await admin.revokeGrant(grantId, mallory)).toBe(false)
-    await expect(admin.setGrantCap(grantId, null, mallory)).rejects.toThrow('There is no grant')
-    expect(await admin.listGrantHistory(grantId, mallory)).toEqual([])
-    expect(await admin.listGrants(mallory)).toEqual([])
-    expect(await admin.listGrants({ account: 'alice', inUse: true })).toHaveLength(1)
-    const { credentialId: key } = await admin.issueKey({ account: 'alice' })
-    expect(await admin.revokeGrant(key)).toBe(false)
+    expect(await admin.connectedApps.revoke(grantId, mallory)).toBe(false)
+    await expect(admin.connectedApps.setCap(grantId, null, mallory)).rejects.toThrow('There is no grant')
+    expect(await admin.connectedApps.listHistory(grantId, mallory)).toEqual([])
+    expect(await admin.connectedApps.list(mallory)).toEqual([])
+    expect(await admin.connectedApps.list({ account: 'alice', inUse: true })).toHaveLength(1)
+    const { credentialId: key } = await admin.keys.issue({ account: 'alice' })
+    expect(await admin.connectedApps.revoke(key)).toBe(false)
   })
 
   it('keep a history of the terms as shown, of devices, and of who revoked them', async () => {
@@ -321,9 +333,9 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     await addDevice(stores, 'phone')
     await consent({ models: [] })
     await stores.connect.endConnection('phone', 'replayed')
-    await admin.revokeGrant(grantId, { account: 'alice' })
-    expect(await admin.revokeGrant(grantId)).toBe(false)
-    const history = await admin.listGrantHistory(grantId, { account: 'alice' })
+    await admin.connectedApps.revoke(grantId, { account: 'alice' })
+    expect(await admin.connectedApps.revoke(grantId)).toBe(false)
+    const history = await admin.connectedApps.listHistory(grantId, { account: 'alice' })
     expect(new Set(history.map(({ kind, by, terms }) => ({ kind, by, ...(terms && { terms }) })))).toEqual(
       new Set([
         { kind: 'revoked', by: 'alice' },
@@ -337,34 +349,38 @@ describe.each(engineNames)('connected apps in %s', (name) => {
         },
       ]),
     )
-    await expect(admin.setGrantCap(grantId, null)).rejects.toThrow('is revoked')
+    await expect(admin.connectedApps.setCap(grantId, null)).rejects.toThrow('is revoked')
   })
 
   it('distinguish in their history an account named "operator" from the operator, however the connection is revoked', async () => {
     const { stores, admin, consent } = await open()
     const by = async (grantId: string) => {
-      const history = await admin.listGrantHistory(grantId)
+      const history = await admin.connectedApps.listHistory(grantId)
       return history.filter(({ kind }) => kind === 'revoked').map(({ by, byKind }) => [by, byKind])
     }
     const account = 'operator'
     const revokeAll = [
-      (id: string) => admin.revoke(id, { account }),
-      (id: string) => admin.revokeGrant(id, { account }),
+      (id: string) => admin.keys.revoke(id, { account }),
+      (id: string) => admin.connectedApps.revoke(id, { account }),
     ]
     for (const revoke of revokeAll) {
       const { grantId } = await consent({ account })
-      expect(await admin.revoke(grantId, { account: 'mallory' })).toBe(false)
+      expect(await admin.keys.revoke(grantId, { account: 'mallory' })).toBe(false)
       expect(await revoke(grantId)).toBe(true)
       expect(await by(grantId)).toEqual([['operator', 'account']])
     }
     const { grantId } = await consent({ account })
-    expect(await admin.revoke(grantId)).toBe(true)
+    expect(await admin.keys.revoke(grantId)).toBe(true)
     expect(await by(grantId)).toEqual([['operator', 'operator']])
     const { grantId: ofApp } = await consent({ account: 'app' })
     await addDevice(stores, 'phone', 'app')
     await stores.connect.endConnection('phone', 'revoked')
     // Sorted, since events of one millisecond have no order.
-    const history = (await admin.listGrantHistory(ofApp)).map((event) => [event.kind, event.by, event.byKind])
+    const history = (await admin.connectedApps.listHistory(ofApp)).map((event) => [
+      event.kind,
+      event.by,
+      event.byKind,
+    ])
     expect(history.sort()).toEqual([
       ['connected', 'app', 'account'],
       ['device-added', 'app', 'account'],
@@ -380,8 +396,8 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       expect(await connect.addConnection({ id, account: 'alice', appId: 'notes', label: id })).toBe(true)
     }
     const devices = async () =>
-      (await admin.listGrants({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
-    const kinds = async () => (await admin.listGrantHistory(grantId)).map(({ kind }) => kind)
+      (await admin.connectedApps.list({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
+    const kinds = async () => (await admin.connectedApps.listHistory(grantId)).map(({ kind }) => kind)
     expect([await devices(), await kinds()]).toEqual([[], ['connected']])
     const token = { connectionId: 'one', scopes: ['models.run'], expiresAt: Date.now() + HOUR_MS }
     for (let time = 0; time < 2; time++)
@@ -399,9 +415,12 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     const { stores, admin, consent } = await open()
     const { grantId } = await consent({})
     await addDevice(stores, 'phone')
-    await expect(admin.reissue(grantId)).rejects.toThrow('cannot be reissued')
-    expect(await admin.revoke(grantId)).toBe(true)
-    expect((await admin.listGrantHistory(grantId))[0]).toMatchObject({ kind: 'revoked', by: 'operator' })
+    await expect(admin.keys.reissue(grantId)).rejects.toThrow('cannot be reissued')
+    expect(await admin.keys.revoke(grantId)).toBe(true)
+    expect((await admin.connectedApps.listHistory(grantId))[0]).toMatchObject({
+      kind: 'revoked',
+      by: 'operator',
+    })
     expect(await stores.connect.findGrant('alice', 'notes')).toBeUndefined()
   })
 
@@ -413,10 +432,10 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     for (const account of ['alice', 'bob', 'bob', 'notes-inc']) {
       expect((await service.call(await addDevice(stores, createToken('api-key'), account))).status).toBe(200)
     }
-    const [charge] = (await admin.entries({ payer: 'alice' })).entries
-    await admin.refund(charge!.id, '0.007', { reference: 'refund-1' })
-    const figures = await admin.appFigures({ appId: 'notes' })
-    const { entries } = await admin.entries({ account: 'notes-inc', appId: 'notes' })
+    const [charge] = (await admin.entries.list({ payer: 'alice' })).entries
+    await admin.entries.refund(charge!.id, '0.007', { reference: 'refund-1' })
+    const figures = await admin.reports.appFigures({ appId: 'notes' })
+    const { entries } = await admin.entries.list({ account: 'notes-inc', appId: 'notes' })
     const posted = entries
       .filter(({ facts }) => facts?.account !== 'notes-inc')
       .flatMap(({ postings }) => postings)
@@ -425,12 +444,12 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     expect(figures).toEqual({ users: 3, calls: 4, earned: posted })
     expect(posted).toBeGreaterThan(2n * MARKUP_COST)
     expect(posted).toBeLessThan(3n * MARKUP_COST)
-    expect(await admin.appFigures({ appId: 'notes', from: Date.now() + HOUR_MS })).toEqual({
+    expect(await admin.reports.appFigures({ appId: 'notes', from: Date.now() + HOUR_MS })).toEqual({
       users: 3,
       calls: 0,
       earned: 0n,
     })
-    expect(await admin.appFigures({ appId: 'nobody' })).toBeUndefined()
+    expect(await admin.reports.appFigures({ appId: 'nobody' })).toBeUndefined()
   })
 })
 

@@ -16,14 +16,14 @@ describe.each(engineNames)('a hold that an operator releases on %s', (name) => {
     const claim = { claim: 'key', account: 'alice', digest: 'd', leaseMs: 60_000 }
     await ledger.hold(hold, context)
     await idempotency.claim(claim, context)
-    await admin.freeHold(hold.holdId)
-    expect(await admin.openHolds()).toEqual([])
-    expect(await admin.balance('alice')).toEqual({ posted: 5n, held: 0n, available: 5n })
+    await admin.maintenance.freeHold(hold.holdId)
+    expect(await admin.maintenance.openHolds()).toEqual([])
+    expect(await admin.accounts.balance('alice')).toEqual({ posted: 5n, held: 0n, available: 5n })
     expect(await idempotency.claim(claim, context)).toEqual({ state: 'mine' })
     expect(await ledger.hold(createHold('alice', 5n, { claim: 'key' }), context)).toMatchObject({ ok: true })
     const settled = await ledger.settle(createSettle(hold.holdId, 'alice', 7n, { claim: 'key' }), context)
     expect(settled).toMatchObject({ repeated: false, overdraft: 2n, claimLost: true })
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('must be open, or the release is refused', async () => {
@@ -33,13 +33,13 @@ describe.each(engineNames)('a hold that an operator releases on %s', (name) => {
     await stores.ledger.hold(hold, context)
     await stores.ledger.settle(createSettle(hold.holdId, 'alice', 7n), context)
     for (const holdId of [hold.holdId, 'nobody']) {
-      await expect(admin.freeHold(holdId)).rejects.toMatchObject({
+      await expect(admin.maintenance.freeHold(holdId)).rejects.toMatchObject({
         name: 'Refusal',
         reason: 'not-found',
         message: `There is no open hold "${holdId}"`,
       })
     }
-    await expect(admin.freeHold('a\u0000b')).rejects.toThrow(TypeError)
-    expect(await admin.balance('alice')).toMatchObject({ posted: -7n })
+    await expect(admin.maintenance.freeHold('a\u0000b')).rejects.toThrow(TypeError)
+    expect(await admin.accounts.balance('alice')).toMatchObject({ posted: -7n })
   })
 })

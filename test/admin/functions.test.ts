@@ -13,11 +13,16 @@ interface Made {
   readonly sessionId: string
   readonly entryId: string
   readonly holdId: string
-  readonly review: Awaited<ReturnType<Admin['listAppReviews']>>[number]
+  readonly review: Awaited<ReturnType<Admin['userApps']['listReviews']>>[number]
   readonly logo: Uint8Array
 }
 
-/** A function of administration. */
+/** A function of administration, such as `keys.issue`. */
+type FunctionName = {
+  [Group in keyof Admin]: `${Group}.${Extract<keyof Admin[Group], string>}`
+}[keyof Admin]
+
+/** The ways to call a function of administration. */
 interface Row {
   /** The arguments of a call that succeeds. */
   readonly args: (made: Made) => readonly unknown[]
@@ -69,20 +74,23 @@ const grantRow: Row = {
 const change = { account: ALICE }
 
 /** In this order, all of these calls succeed. A function without a row fails the first test. */
-const rows: Readonly<Record<keyof Admin, Row>> = {
-  openAccount: accountRow,
-  findAccount: accountRow,
-  listAccounts: { optional: [0], args: () => [{ after: 'a', limit: 5 }], free: ['after', 'limit'] },
-  balance: accountRow,
-  statement: accountRow,
-  grant: grantRow,
-  correct: { ...grantRow, args: () => [{ account: ALICE, amount: '-1', memo: 'm', reference: 'c' }] },
-  refund: {
+const rows: Readonly<Record<FunctionName, Row>> = {
+  'accounts.open': accountRow,
+  'accounts.find': accountRow,
+  'accounts.list': { optional: [0], args: () => [{ after: 'a', limit: 5 }], free: ['after', 'limit'] },
+  'accounts.balance': accountRow,
+  'accounts.statement': accountRow,
+  'accounts.credit': grantRow,
+  'accounts.correct': {
+    ...grantRow,
+    args: () => [{ account: ALICE, amount: '-1', memo: 'm', reference: 'c' }],
+  },
+  'entries.refund': {
     args: ({ entryId }) => [entryId, '0.000000001', { memo: 'm', reference: 'refund' }],
     free: ['memo', 'reference'],
     optional: [1, 2],
   },
-  entries: {
+  'entries.list': {
     optional: [0],
     args: () => [
       {
@@ -100,7 +108,7 @@ const rows: Readonly<Record<keyof Admin, Row>> = {
     whose: ['account', 'payer', 'appId', 'credentialId'],
     free: ['model', 'requestId', 'sessionId', 'from', 'to', 'after', 'limit'],
   },
-  listCalls: {
+  'calls.list': {
     optional: [0],
     args: () => [
       {
@@ -120,27 +128,27 @@ const rows: Readonly<Record<keyof Admin, Row>> = {
     whose: ['account', 'appId', 'credentialId', 'ids'],
     free: ['model', 'requestId', 'status', 'outcome', 'problems', 'from', 'to', 'after', 'limit'],
   },
-  getCall: { args: () => ['c', { account: ALICE }], whose: ['account'], optional: [1] },
-  spend: spendRow,
-  spendReport: {
+  'calls.find': { args: () => ['c', { account: ALICE }], whose: ['account'], optional: [1] },
+  'reports.spend': spendRow,
+  'reports.spendReport': {
     ...spendRow,
     args: () => [{ ...spendRow.args()[0], limit: 5, offset: 0 }],
     free: [...spendRow.free, 'limit', 'offset'],
   },
-  openHolds: {
+  'maintenance.openHolds': {
     optional: [0],
     args: () => [{ account: ALICE, limit: 5 }],
     whose: ['account'],
     free: ['limit'],
   },
-  freeHold: { args: ({ holdId }) => [holdId] },
-  issueKey: {
+  'maintenance.freeHold': { args: ({ holdId }) => [holdId] },
+  'keys.issue': {
     args: () => [{ account: ALICE, label: 'l', allowedModels: ['acme/fast'], metadata: { team: 'x' } }],
     whose: ['account'],
     free: ['label', 'expiresAt', 'allowedModels', 'metadata'],
     keys: ['allowedModels'],
   },
-  putApp: {
+  'apps.put': {
     args: () => [
       { ...notes, ...connectable, origins: ['https://notes.example'], account: ALICE, owner: ALICE },
     ],
@@ -148,13 +156,13 @@ const rows: Readonly<Record<keyof Admin, Row>> = {
     free: ['site', 'suggestedCap', 'testers', 'state', 'origins'],
     keys: ['allowedModels'],
   },
-  issueAccessToken: {
+  'keys.issueToken': {
     args: () => [{ account: ALICE, appId: 'notes', scopes: ['models.run'] }],
     whose: ['account', 'appId'],
     free: ['label', 'expiresAt', 'metadata'],
     keys: ['scopes'],
   },
-  listCredentials: {
+  'keys.list': {
     optional: [0],
     args: ({ keyId }) => [
       { account: ALICE, appId: 'notes', credentialId: keyId, credentialIds: [keyId], inUse: true, limit: 5 },
@@ -162,22 +170,26 @@ const rows: Readonly<Record<keyof Admin, Row>> = {
     whose: ['account', 'appId', 'credentialId', 'credentialIds'],
     free: ['inUse', 'after', 'limit'],
   },
-  reissue: {
+  'keys.reissue': {
     args: ({ keyId }) => [keyId, { expiresAt: T }],
     free: ['expiresAt', 'scopes', 'was'],
     optional: [1],
   },
-  issueSession: sessionRow,
-  resumeSession: sessionRow,
-  refreshSession: { args: ({ sessionId }) => [sessionId, { ttlMs: 5_000 }], free: ['ttlMs'], optional: [1] },
-  revokeSessions: { args: () => [{ account: ALICE, label: 'x' }], whose: ['account'], free: ['label'] },
-  putModel: {
+  'sessions.issue': sessionRow,
+  'sessions.resume': sessionRow,
+  'sessions.refresh': {
+    args: ({ sessionId }) => [sessionId, { ttlMs: 5_000 }],
+    free: ['ttlMs'],
+    optional: [1],
+  },
+  'sessions.revoke': { args: () => [{ account: ALICE, label: 'x' }], whose: ['account'], free: ['label'] },
+  'models.put': {
     args: () => [model, { ifAbsent: true, was: undefined }],
     free: ['ifAbsent', 'was'],
     optional: [1],
   },
-  listModels: { optional: [0], args: () => [{ modelIds: ['acme/fast'] }], free: ['modelIds'] },
-  putRoute: {
+  'models.list': { optional: [0], args: () => [{ modelIds: ['acme/fast'] }], free: ['modelIds'] },
+  'routes.put': {
     args: () => [
       { ...route, enabled: true },
       { ifAbsent: true, was: undefined },
@@ -185,80 +197,88 @@ const rows: Readonly<Record<keyof Admin, Row>> = {
     free: ['ifAbsent', 'was', 'enabled'],
     optional: [1],
   },
-  listRoutes: {
+  'routes.list': {
     optional: [0],
     args: () => [{ model: 'acme/fast', routeIds: ['fast'] }],
     free: ['model', 'routeIds'],
   },
-  routeFault: { args: () => [{ adapter: 'openai', settings: { baseUrl: 'https://api.openai.com/v1' } }] },
-  routeFaults: { args: () => [] },
-  rotateSecrets: { args: () => [] },
-  putLimit: { args: () => [budget], whose: ['ownerId', 'of'], free: ['zone'] },
-  listLimits: {
+  'routes.fault': { args: () => [{ adapter: 'openai', settings: { baseUrl: 'https://api.openai.com/v1' } }] },
+  'routes.faults': { args: () => [] },
+  'maintenance.rotateSecrets': { args: () => [] },
+  'limits.put': { args: () => [budget], whose: ['ownerId', 'of'], free: ['zone'] },
+  'limits.list': {
     optional: [0],
     args: () => [{ of: 'account', ownerId: ALICE, ownerIds: [ALICE], limit: 5 }],
     whose: ['of', 'ownerId', 'ownerIds'],
     free: ['after', 'limit'],
   },
-  removeLimit: { args: () => ['l'] },
-  putAppLogo: { args: ({ logo }) => ['notes', logo], nullable: [1] },
-  findAppLogo: { args: () => ['notes', 'a hash'] },
-  suspendApp: { args: () => ['notes'] },
-  resumeApp: { args: () => ['notes'] },
-  listApps: {
+  'limits.remove': { args: () => ['l'] },
+  'apps.putLogo': { args: ({ logo }) => ['notes', logo], nullable: [1] },
+  'apps.findLogo': { args: () => ['notes', 'a hash'] },
+  'apps.suspend': { args: () => ['notes'] },
+  'apps.resume': { args: () => ['notes'] },
+  'apps.list': {
     optional: [0],
     args: () => [{ appIds: ['notes'], owner: ALICE, limit: 5 }],
     whose: ['appIds', 'owner'],
     free: ['after', 'limit'],
   },
-  listAppEdits: { args: () => [{ appId: 'notes', limit: 5 }], whose: ['appId'], free: ['limit'] },
-  appFigures: { args: () => [{ appId: 'notes', ...times }], whose: ['appId'], free: ['from', 'to'] },
-  putOwnApp: {
+  'apps.listEdits': { args: () => [{ appId: 'notes', limit: 5 }], whose: ['appId'], free: ['limit'] },
+  'reports.appFigures': {
+    args: () => [{ appId: 'notes', ...times }],
+    whose: ['appId'],
+    free: ['from', 'to'],
+  },
+  'userApps.put': {
     args: () => [ALICE, { ...notes, id: 'own', name: 'Own', redirectUris: ['https://own.example/cb'] }],
     free: ['site', 'suggestedCap', 'testers'],
     keys: ['allowedModels'],
   },
-  putOwnAppLogo: { args: ({ logo }) => [ALICE, 'own', logo], nullable: [2] },
-  askForReview: { args: () => [ALICE, 'own'] },
-  listAppReviews: {
+  'userApps.putLogo': { args: ({ logo }) => [ALICE, 'own', logo], nullable: [2] },
+  'userApps.askForReview': { args: () => [ALICE, 'own'] },
+  'userApps.listReviews': {
     optional: [0],
     args: () => [{ appIds: ['own'], limit: 5 }],
     whose: ['appIds'],
     free: ['after', 'limit'],
   },
-  decideAppReview: { args: ({ review }) => [review, 'reject'], whose: ['appId', 'by'] },
-  removeOwnApp: { args: () => [ALICE, 'own'] },
-  listGrants: {
+  'userApps.decideReview': { args: ({ review }) => [review, 'reject'], whose: ['appId', 'by'] },
+  'userApps.remove': { args: () => [ALICE, 'own'] },
+  'connectedApps.list': {
     optional: [0],
     args: ({ grantId }) => [{ account: ALICE, appId: 'notes', grantIds: [grantId], inUse: true, limit: 5 }],
     whose: ['account', 'appId', 'grantIds'],
     free: ['inUse', 'after', 'limit'],
   },
-  listGrantHistory: {
+  'connectedApps.listHistory': {
     args: ({ grantId }) => [grantId, { account: ALICE, limit: 5 }],
     whose: ['account'],
     free: ['limit'],
     optional: [1],
   },
-  setGrantCap: {
+  'connectedApps.setCap': {
     args: ({ grantId }) => [grantId, { amount: '5', per: 'month', zone: 'UTC' }, change],
     whose: ['account'],
     free: ['zone'],
     optional: [2],
     nullable: [1],
   },
-  removeDevice: { args: ({ grantId }) => [grantId, 'a device', change], whose: ['account'], optional: [2] },
-  revokeGrant: { args: ({ grantId }) => [grantId, change], whose: ['account'], optional: [1] },
-  revoke: { args: ({ keyId }) => [keyId] },
-  removeApp: { args: () => ['notes'] },
-  removeRoute: { args: () => ['fast'] },
-  removeModel: { args: () => ['acme/fast'] },
-  suspendAccount: accountRow,
-  resumeAccount: accountRow,
-  verify: { args: () => [] },
-  pruneHolds: { args: () => [30] },
+  'connectedApps.removeDevice': {
+    args: ({ grantId }) => [grantId, 'a device', change],
+    whose: ['account'],
+    optional: [2],
+  },
+  'connectedApps.revoke': { args: ({ grantId }) => [grantId, change], whose: ['account'], optional: [1] },
+  'keys.revoke': { args: ({ keyId }) => [keyId] },
+  'apps.remove': { args: () => ['notes'] },
+  'routes.remove': { args: () => ['fast'] },
+  'models.remove': { args: () => ['acme/fast'] },
+  'accounts.suspend': accountRow,
+  'accounts.resume': accountRow,
+  'maintenance.verify': { args: () => [] },
+  'maintenance.pruneHolds': { args: () => [30] },
 }
-const names = Object.keys(rows) as (keyof Admin)[]
+const names = Object.keys(rows) as FunctionName[]
 const invalid = expect.objectContaining({ code: 'invalid_input' })
 
 /** Objects of the host's own making may have any field. */
@@ -290,26 +310,26 @@ describe.each(engineNames)('every function of administration on %s', (engineName
   beforeAll(async () => {
     stores = engine.open('functions', { adapters: { openai: openaiCompatible } })
     admin = createAdmin(stores)
-    await admin.grant({ account: ALICE, amount: '5' })
+    await admin.accounts.credit({ account: ALICE, amount: '5' })
     const [held, settled] = [createHold(ALICE, 10n), createHold(ALICE, 10n)]
     await stores.ledger.hold(held, context)
     await stores.ledger.hold(settled, context)
     await stores.ledger.settle(createSettle(settled.holdId, ALICE, 10n), context)
-    const { entries } = await admin.entries({ account: ALICE })
-    const { credentialId: keyId } = await admin.issueKey({ account: ALICE })
-    await admin.putApp({ ...notes, ...connectable })
+    const { entries } = await admin.entries.list({ account: ALICE })
+    const { credentialId: keyId } = await admin.keys.issue({ account: ALICE })
+    await admin.apps.put({ ...notes, ...connectable })
     const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 1 } }
     const shown = { appName: 'Notes', redirectHost: 'notes.example' }
     const grant = await stores.connect.consent({ account: ALICE, appId: 'notes', ...terms, ...shown })
-    const { credentialId: sessionId } = await admin.issueSession(session)
-    await admin.putOwnApp(ALICE, {
+    const { credentialId: sessionId } = await admin.sessions.issue(session)
+    await admin.userApps.put(ALICE, {
       ...notes,
       id: 'own',
       name: 'Own',
       redirectUris: ['https://own.example/cb'],
     })
-    await admin.askForReview(ALICE, 'own')
-    const [review] = await admin.listAppReviews()
+    await admin.userApps.askForReview(ALICE, 'own')
+    const [review] = await admin.userApps.listReviews()
     made = {
       keyId,
       sessionId,
@@ -322,8 +342,12 @@ describe.each(engineNames)('every function of administration on %s', (engineName
   })
 
   /** Also catches what a function throws at once. */
-  async function call(name: keyof Admin, args: readonly unknown[]): Promise<unknown> {
-    return (admin[name] as (...given: readonly unknown[]) => unknown)(...args)
+  async function call(name: FunctionName, args: readonly unknown[]): Promise<unknown> {
+    const [group, own] = name.split('.') as [keyof Admin, string]
+    const functions = admin[group] as unknown as Readonly<
+      Record<string, (...given: readonly unknown[]) => unknown>
+    >
+    return functions[own]!(...args)
   }
 
   const replaced = (args: readonly unknown[], place: number, value: unknown): unknown[] =>
@@ -339,7 +363,10 @@ describe.each(engineNames)('every function of administration on %s', (engineName
   }
 
   it('is covered by a row of the table', () => {
-    expect(names.toSorted()).toEqual(Object.keys(admin).toSorted())
+    const all = Object.entries(admin).flatMap(([group, functions]) =>
+      Object.keys(functions).map((name) => `${group}.${name}`),
+    )
+    expect(names.toSorted()).toEqual(all.toSorted())
   })
 
   it.each(names)('refuses undefined and null if they would mean every account: %s', async (name) => {
@@ -375,7 +402,7 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     'limits its lists of keys and removes duplicates: %s',
     async (name) => {
       const { args, keys = [] } = rows[name]
-      const most = name === 'putOwnApp' ? 200 : 2_000
+      const most = name === 'userApps.put' ? 200 : 2_000
       const many = (count: number, chars = 0) =>
         Array.from({ length: count }, (_, index) => `${index}`.padStart(chars, 'm'))
       for (const field of keys) {
@@ -392,7 +419,7 @@ describe.each(engineNames)('every function of administration on %s', (engineName
 
   it.each(names)('accepts undefined in fields that do not select whose rows are meant: %s', async (name) => {
     const { args, free = [] } = rows[name]
-    const [review = made.review] = await admin.listAppReviews()
+    const [review = made.review] = await admin.userApps.listReviews()
     made = { ...made, review }
     for (const field of free)
       for (const good of withField(args(made), field, undefined)) await call(name, good)

@@ -14,9 +14,9 @@ describe.each(engineNames)('limits on %s', (name) => {
   async function open() {
     const stores = engine.open(`limits_${opened++}`)
     const admin = createAdmin(stores)
-    await admin.openAccount('alice')
-    await admin.grant({ account: 'alice', amount: '5' })
-    const key = await admin.issueKey({ account: 'alice' })
+    await admin.accounts.open('alice')
+    await admin.accounts.credit({ account: 'alice', amount: '5' })
+    const key = await admin.keys.issue({ account: 'alice' })
     const principalOf = async (token: string) => {
       const found = await stores.credentials.resolve(token, context)
       return found.ok ? found.principal : undefined
@@ -31,16 +31,18 @@ describe.each(engineNames)('limits on %s', (name) => {
 
   it('are looked up with the credential, its account and its app', async () => {
     const { admin, key, principalOf } = await open()
-    await admin.putApp({ id: 'app', markup: { basisPoints: 0 }, allowedModels: [] })
-    await admin.putApp({ id: 'alice', markup: { basisPoints: 0 }, allowedModels: [] })
-    const grant = await admin.issueAccessToken({ account: 'alice', appId: 'app', scopes: ['models.run'] })
-    await admin.putLimit(month(key.credentialId, { zone: 'Asia/Tokyo' }))
-    await admin.putLimit(
+    await admin.apps.put({ id: 'app', markup: { basisPoints: 0 }, allowedModels: [] })
+    await admin.apps.put({ id: 'alice', markup: { basisPoints: 0 }, allowedModels: [] })
+    const grant = await admin.keys.issueToken({ account: 'alice', appId: 'app', scopes: ['models.run'] })
+    await admin.limits.put(month(key.credentialId, { zone: 'Asia/Tokyo' }))
+    await admin.limits.put(
       month('alice', { id: 'rate', of: 'account', unit: 'requests', amount: '60', per: 'minute' }),
     )
-    await admin.putLimit(month('app', { id: 'tokens', of: 'app', unit: 'tokens', amount: '9', per: 'total' }))
-    await admin.putLimit(month('alice', { id: 'other', of: 'app' }))
-    await admin.putLimit(month(grant.credentialId, { id: 'grant' }))
+    await admin.limits.put(
+      month('app', { id: 'tokens', of: 'app', unit: 'tokens', amount: '9', per: 'total' }),
+    )
+    await admin.limits.put(month('alice', { id: 'other', of: 'app' }))
+    await admin.limits.put(month(grant.credentialId, { id: 'grant' }))
     const budget = { of: 'credential', unit: 'credits', amount: 20_000_000_000n, per: 'month' }
     const rate = { id: 'rate', of: 'account', unit: 'requests', amount: 60n, per: 'minute' }
     expect((await principalOf(key.token))?.limits).toEqual([
@@ -56,7 +58,7 @@ describe.each(engineNames)('limits on %s', (name) => {
 
   it('show what is used, held and left, and the end of the period', async () => {
     const { admin, key, principalOf, stores } = await open()
-    await admin.putLimit(month(key.credentialId, { amount: '0.0000001', per: 'total' }))
+    await admin.limits.put(month(key.credentialId, { amount: '0.0000001', per: 'total' }))
     const [limit] = (await principalOf(key.token))!.limits!
     const bucket = bucketOf(limit!)
     const held = (amount: bigint): readonly HoldLimit[] => [
@@ -69,7 +71,7 @@ describe.each(engineNames)('limits on %s', (name) => {
       context,
     )
     await stores.ledger.hold(createHold('alice', 30n, { limits: held(30n) }), context)
-    const [row] = await admin.listLimits({ ownerId: key.credentialId })
+    const [row] = await admin.limits.list({ ownerId: key.credentialId })
     expect(row).toMatchObject({
       id: 'budget',
       of: 'credential',
@@ -79,10 +81,10 @@ describe.each(engineNames)('limits on %s', (name) => {
       amount: 100n,
     })
     expect(row).not.toHaveProperty('endsAt')
-    await admin.putLimit(month(key.credentialId, { amount: '0.00000007', per: 'total' }))
-    expect(await admin.listLimits()).toMatchObject([{ used: 50n, held: 30n, left: 0n }])
-    await admin.putLimit(month(key.credentialId))
-    const [changed] = await admin.listLimits()
+    await admin.limits.put(month(key.credentialId, { amount: '0.00000007', per: 'total' }))
+    expect(await admin.limits.list()).toMatchObject([{ used: 50n, held: 30n, left: 0n }])
+    await admin.limits.put(month(key.credentialId))
+    const [changed] = await admin.limits.list()
     expect(changed).toMatchObject({ used: 0n, held: 0n, left: 20_000_000_000n })
     expect(changed!.endsAt).toBeGreaterThan(Date.now())
   })
@@ -91,12 +93,12 @@ describe.each(engineNames)('limits on %s', (name) => {
     const { admin, key, principalOf, stores } = await open()
     const heard: (string | undefined)[] = []
     const end = stores.credentials.watch!((id) => heard.push(id))
-    await admin.putLimit(month(key.credentialId))
+    await admin.limits.put(month(key.credentialId))
     await expect.poll(() => heard).toContain(key.credentialId)
     heard.length = 0
-    expect(await admin.removeLimit('budget')).toBe(true)
+    expect(await admin.limits.remove('budget')).toBe(true)
     await expect.poll(() => heard).toContain(undefined)
-    expect(await admin.removeLimit('budget')).toBe(false)
+    expect(await admin.limits.remove('budget')).toBe(false)
     expect(await principalOf(key.token)).not.toHaveProperty('limits')
     end()
   })
@@ -104,16 +106,16 @@ describe.each(engineNames)('limits on %s', (name) => {
   it('are refused with a clear message if invalid', async () => {
     const { admin, key } = await open()
     const refused = (more: Partial<LimitRequest>, message: string) =>
-      expect(admin.putLimit(month(key.credentialId, more))).rejects.toThrow(message)
+      expect(admin.limits.put(month(key.credentialId, more))).rejects.toThrow(message)
     await refused({ zone: 'Mars/Base' }, 'limit.zone: must be the name of a time zone')
     await refused({ zone: 'UTC', per: 'hour' }, 'limit.zone: is only for limits per day or month')
     await refused({ unit: 'requests', amount: '1.5' }, 'limit.amount: must be a whole number of requests')
     await refused({ amount: '-1' }, 'limit.amount: must be a decimal string of credits')
     await refused({ ownerId: 'nobody' }, 'There is no credential "nobody"')
     await refused({ ownerId: 'bob', of: 'account' }, 'There is no account "bob"')
-    await admin.putLimit(month(key.credentialId))
+    await admin.limits.put(month(key.credentialId))
     await refused({ ownerId: 'alice', of: 'account' }, 'Another owner has the limit "budget"')
-    expect(await admin.listLimits()).toHaveLength(1)
+    expect(await admin.limits.list()).toHaveLength(1)
   })
 
   it('are compared with entries and holds by verify', async () => {
@@ -142,11 +144,11 @@ describe.each(engineNames)('limits on %s', (name) => {
       { bucket: rate, unit: 'requests', from, used: 1n },
     ] as const
     await stores.ledger.settle(createSettle(settled.holdId, 'alice', 7n, { limits: uses }), context)
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
     const change = (text: string) => stores.database.all({ text })
     await change("update {limit_buckets} set used = used - 2 where id like 'rate%'")
     await change("update {limit_buckets} set used = used + 1, held = held - 30 where id like 'budget%'")
-    const found = await admin.verify()
+    const found = await admin.maintenance.verify()
     expect(found.map(({ what, id, found, expected }) => [what, id, found, expected])).toEqual([
       ['limit-held', budget, 0n, 30n],
       ['limit-used', budget, 8n, 7n],

@@ -16,8 +16,8 @@ describe.each(engineNames)('a stored row with a list longer than now allowed, on
   beforeAll(async () => {
     stores = engine.open('longer_rows')
     admin = createAdmin(stores)
-    await admin.openAccount('alice')
-    await admin.putApp(NOTES)
+    await admin.accounts.open('alice')
+    await admin.apps.put(NOTES)
     await stores.database.all({
       text: 'update {apps} set definition = ?1',
       parameters: [JSON.stringify({ ...NOTES, allowedModels: LONG })],
@@ -33,7 +33,7 @@ describe.each(engineNames)('a stored row with a list longer than now allowed, on
   }
 
   it('of a key still authenticates, is listed, and can be replaced and revoked', async () => {
-    const { credentialId, token } = await admin.issueKey({ account: 'alice', allowedModels: [] })
+    const { credentialId, token } = await admin.keys.issue({ account: 'alice', allowedModels: [] })
     await stores.database.all({
       text: 'update {credentials} set allowed_models = ?2, metadata = ?3 where id = ?1',
       parameters: [credentialId, JSON.stringify(LONG), JSON.stringify(METADATA)],
@@ -41,25 +41,25 @@ describe.each(engineNames)('a stored row with a list longer than now allowed, on
     const listed = { credentialId, allowedModels: LONG }
     const whole = { ...listed, metadata: METADATA }
     expect(await principalOf(token)).toMatchObject(whole)
-    expect(await admin.listCredentials({ credentialId })).toMatchObject([listed])
-    expect(await admin.listCredentials({ account: 'alice', limit: 1 })).toMatchObject([listed])
-    const next = await admin.reissue(credentialId)
+    expect(await admin.keys.list({ credentialId })).toMatchObject([listed])
+    expect(await admin.keys.list({ account: 'alice', limit: 1 })).toMatchObject([listed])
+    const next = await admin.keys.reissue(credentialId)
     expect(await principalOf(next.token)).toMatchObject(whole)
-    expect(await admin.revoke(credentialId)).toBe(true)
+    expect(await admin.keys.revoke(credentialId)).toBe(true)
     expect(await principalOf(next.token)).toBe('revoked')
   })
 
   it('of an app still issues tokens, is listed, and can be suspended, shortened and removed', async () => {
     const grant = { account: 'alice', appId: 'notes', scopes: ['models.run'] }
-    const { token } = await admin.issueAccessToken(grant)
+    const { token } = await admin.keys.issueToken(grant)
     expect(await principalOf(token)).toMatchObject({ app: { id: 'notes', allowedModels: LONG } })
-    const [row] = await admin.listApps()
+    const [row] = await admin.apps.list()
     expect(row).toMatchObject({ id: 'notes', allowedModels: LONG })
-    expect(await admin.suspendApp('notes')).toBe(true)
-    expect(await admin.resumeApp('notes')).toBe(true)
-    await expect(admin.putApp({ ...NOTES, allowedModels: LONG })).rejects.toThrow('allowedModels')
-    expect(await admin.putApp(NOTES, { was: row! })).toBe(true)
+    expect(await admin.apps.suspend('notes')).toBe(true)
+    expect(await admin.apps.resume('notes')).toBe(true)
+    await expect(admin.apps.put({ ...NOTES, allowedModels: LONG })).rejects.toThrow('allowedModels')
+    expect(await admin.apps.put(NOTES, { was: row! })).toBe(true)
     expect(await principalOf(token)).toMatchObject({ app: { allowedModels: NOTES.allowedModels } })
-    expect(await admin.removeApp('notes')).toBe(true)
+    expect(await admin.apps.remove('notes')).toBe(true)
   })
 })

@@ -16,10 +16,10 @@ describe.each(engineNames)('admin lists on %s', (name) => {
     stores = engine.open('pages')
     admin = createAdmin(stores)
     for (const number of [1, 2, 3]) {
-      await admin.putModel({ id: `m${number}` })
+      await admin.models.put({ id: `m${number}` })
       const provider = { provider: 'p', adapter: 'a', upstreamModel: 'x' }
-      await admin.putRoute({ id: `r${number}`, model: `m${number}`, ...provider })
-      await admin.putApp({ id: `a${number}`, markup: { basisPoints: 0 }, allowedModels: [] })
+      await admin.routes.put({ id: `r${number}`, model: `m${number}`, ...provider })
+      await admin.apps.put({ id: `a${number}`, markup: { basisPoints: 0 }, allowedModels: [] })
     }
   })
 
@@ -34,14 +34,14 @@ describe.each(engineNames)('admin lists on %s', (name) => {
 
   it('contain only the requested ids, and nothing if no ids are requested', async () => {
     const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id)
-    expect(ids(await admin.listModels({ modelIds: ['m3', 'none', 'm1'] }))).toEqual(['m1', 'm3'])
-    expect(ids(await admin.listRoutes({ routeIds: ['r3', 'none', 'r1'] }))).toEqual(['r1', 'r3'])
-    expect(ids(await admin.listRoutes({ routeIds: ['r3', 'r1'], model: 'm1' }))).toEqual(['r1'])
-    expect(ids(await admin.listApps({ appIds: ['a3', 'none', 'a1'] }))).toEqual(['a1', 'a3'])
-    expect(await admin.listModels({ modelIds: [] })).toEqual([])
-    expect(await admin.listRoutes({ routeIds: [] })).toEqual([])
-    expect(await admin.listApps({ appIds: [] })).toEqual([])
-    expect(ids(await admin.listModels())).toEqual(['m1', 'm2', 'm3'])
+    expect(ids(await admin.models.list({ modelIds: ['m3', 'none', 'm1'] }))).toEqual(['m1', 'm3'])
+    expect(ids(await admin.routes.list({ routeIds: ['r3', 'none', 'r1'] }))).toEqual(['r1', 'r3'])
+    expect(ids(await admin.routes.list({ routeIds: ['r3', 'r1'], model: 'm1' }))).toEqual(['r1'])
+    expect(ids(await admin.apps.list({ appIds: ['a3', 'none', 'a1'] }))).toEqual(['a1', 'a3'])
+    expect(await admin.models.list({ modelIds: [] })).toEqual([])
+    expect(await admin.routes.list({ routeIds: [] })).toEqual([])
+    expect(await admin.apps.list({ appIds: [] })).toEqual([])
+    expect(ids(await admin.models.list())).toEqual(['m1', 'm2', 'm3'])
   })
 
   it('contain every account once, ordered by id, a hundred per page', async () => {
@@ -49,13 +49,13 @@ describe.each(engineNames)('admin lists on %s', (name) => {
       text: `with recursive numbers(number) as (select 1000 union all select number + 1 from numbers where number < 1100)
         insert into {accounts} (id, created_at) select 'account-' || number, 0 from numbers order by number desc`,
     })
-    const page = await admin.listAccounts({ after: 'account' })
+    const page = await admin.accounts.list({ after: 'account' })
     const names = (from: number, to: number) =>
       Array.from({ length: to - from }, (_, index) => `account-${from + index}`)
     expect(page.map(({ id }) => id)).toEqual(names(1_000, 1_100))
-    const rest = await admin.listAccounts({ after: 'account-1097', limit: 2 })
+    const rest = await admin.accounts.list({ after: 'account-1097', limit: 2 })
     expect(rest.map(({ id }) => id)).toEqual(names(1_098, 1_100))
-    expect(await admin.listAccounts({ limit: 1 })).toMatchObject([{ id: 'account-1000', createdAt: 0 }])
+    expect(await admin.accounts.list({ limit: 1 })).toMatchObject([{ id: 'account-1000', createdAt: 0 }])
   })
 
   it('contain the entries of a session, even for one account that paid or earned', async () => {
@@ -67,18 +67,18 @@ describe.each(engineNames)('admin lists on %s', (name) => {
     await settle('h2', 'bob', 's1')
     await settle('h3', 'alice', 's2')
     const holdsOf = async (query: object) =>
-      (await admin.entries({ sessionId: 's1', ...query })).entries.map(({ holdId }) => holdId)
+      (await admin.entries.list({ sessionId: 's1', ...query })).entries.map(({ holdId }) => holdId)
     expect(await holdsOf({})).toEqual(['h2', 'h1'])
     expect(await holdsOf({ account: 'alice' })).toEqual(['h1'])
     expect(await holdsOf({ account: 'platform' })).toEqual(['h2', 'h1'])
     expect(await holdsOf({ account: 'nobody' })).toEqual([])
-    const first = await admin.entries({ sessionId: 's1', account: 'platform', limit: 1 })
+    const first = await admin.entries.list({ sessionId: 's1', account: 'platform', limit: 1 })
     expect(await holdsOf({ account: 'platform', after: first.next! })).toEqual(['h1'])
   })
 
   it('run as a report that delays no look-up if no index leads to the entries', async () => {
     const isReport = async (query: object) =>
-      (await statementsOf(() => admin.entries(query))).map((statement) => statement.isReport === true)
+      (await statementsOf(() => admin.entries.list(query))).map((statement) => statement.isReport === true)
     for (const query of [{}, { account: 'a' }, { model: 'm' }, { appId: 'a' }, { sessionId: 's' }]) {
       expect(await isReport(query)).toEqual([false])
     }
@@ -96,9 +96,9 @@ describe.each(engineNames)('admin lists on %s', (name) => {
     it('read only one page of keys, or of the entries of a session', async () => {
       const asked = await statementsOf(async () => {
         for (const query of [{}, { account: 'a' }, { inUse: true }, { after: 'x' }]) {
-          await admin.listCredentials({ ...query, limit: 50 })
+          await admin.keys.list({ ...query, limit: 50 })
         }
-        await admin.entries({ account: 'a', sessionId: 's' })
+        await admin.entries.list({ account: 'a', sessionId: 's' })
       })
       for (const { text, parameters = [] } of asked) {
         const plan = await stores.database.all({ text: `explain query plan ${text}`, parameters })

@@ -9,14 +9,14 @@ const kinds = [
   {
     what: 'a model',
     put: (admin: Admin, text: string, options: object = {}) =>
-      admin.putModel({ id: 'acme/fast', name: text }, options),
-    find: async (admin: Admin) => (await admin.listModels())[0],
-    remove: (admin: Admin) => admin.removeModel('acme/fast'),
+      admin.models.put({ id: 'acme/fast', name: text }, options),
+    find: async (admin: Admin) => (await admin.models.list())[0],
+    remove: (admin: Admin) => admin.models.remove('acme/fast'),
   },
   {
     what: 'a route',
     put: (admin: Admin, text: string, options: object = {}) =>
-      admin.putRoute(
+      admin.routes.put(
         {
           id: 'one',
           model: 'acme/fast',
@@ -27,14 +27,14 @@ const kinds = [
         },
         options,
       ),
-    find: async (admin: Admin) => (await admin.listRoutes())[0],
-    remove: (admin: Admin) => admin.removeRoute('one'),
+    find: async (admin: Admin) => (await admin.routes.list())[0],
+    remove: (admin: Admin) => admin.routes.remove('one'),
   },
   {
     what: 'an app',
     put: (admin: Admin, text: string, options: object = {}) =>
-      admin.putApp({ id: 'notes', name: text, markup: { basisPoints: 1 }, allowedModels: [] }, options),
-    find: async (admin: Admin) => (await admin.listApps())[0],
+      admin.apps.put({ id: 'notes', name: text, markup: { basisPoints: 1 }, allowedModels: [] }, options),
+    find: async (admin: Admin) => (await admin.apps.list())[0],
   },
 ]
 
@@ -110,9 +110,9 @@ describe.each(engineNames)('an admin put on %s', (name) => {
   it('of only a secret counts as a change of its route', async () => {
     const admin = createAdmin(engine.open('secret', { secretKeys }))
     const route = { id: 'one', model: 'm', provider: 'acme', adapter: 'openai', upstreamModel: 'x' }
-    await admin.putRoute({ ...route, secret: 'sk-first' })
-    const [was] = await admin.listRoutes()
-    await admin.putRoute({ ...route, secret: null })
-    expect(await admin.putRoute(route, { was: was! })).toBe(false)
+    await admin.routes.put({ ...route, secret: 'sk-first' })
+    const [was] = await admin.routes.list()
+    await admin.routes.put({ ...route, secret: null })
+    expect(await admin.routes.put(route, { was: was! })).toBe(false)
   })
 })

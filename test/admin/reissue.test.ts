@@ -9,26 +9,28 @@ describe.each(engineNames)('reissuing a credential on %s', (name) => {
   it('leaves one valid token after many concurrent calls', async () => {
     const stores = engine.open('at_once')
     const admins = [createAdmin(stores), createAdmin(engine.open('at_once'))]
-    const { credentialId, token } = await admins[0]!.issueKey({ account: 'alice' })
+    const { credentialId, token } = await admins[0]!.keys.issue({ account: 'alice' })
     for (let round = 0; round < 5; round++) {
       const issued = await Promise.all(
-        Array.from({ length: 12 }, (_, index) => admins[index % 2]!.reissue(credentialId)),
+        Array.from({ length: 12 }, (_, index) => admins[index % 2]!.keys.reissue(credentialId)),
       )
       const tokens = [token, ...issued.map((one) => one.token)]
       const found = await Promise.all(tokens.map((one) => stores.credentials.resolve(one, context)))
       expect(found.filter(({ ok }) => ok)).toHaveLength(1)
-      expect(await admins[0]!.listCredentials({ credentialId })).toHaveLength(1)
+      expect(await admins[0]!.keys.list({ credentialId })).toHaveLength(1)
     }
   })
 
   it('succeeds once among many concurrent calls with the same `was`', async () => {
     const stores = engine.open('was')
     const admins = [createAdmin(stores), createAdmin(engine.open('was'))]
-    const { credentialId } = await admins[0]!.issueKey({ account: 'alice' })
+    const { credentialId } = await admins[0]!.keys.issue({ account: 'alice' })
     for (let round = 0; round < 5; round++) {
-      const [was] = await admins[0]!.listCredentials({ credentialId })
+      const [was] = await admins[0]!.keys.list({ credentialId })
       const ends = await Promise.allSettled(
-        Array.from({ length: 12 }, (_, index) => admins[index % 2]!.reissue(credentialId, { was: was! })),
+        Array.from({ length: 12 }, (_, index) =>
+          admins[index % 2]!.keys.reissue(credentialId, { was: was! }),
+        ),
       )
       const [made, ...more] = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value.token] : []))
       expect(more).toEqual([])
@@ -44,15 +46,18 @@ describe.each(engineNames)('reissuing a credential on %s', (name) => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)
     const { all } = stores.database
-    const { credentialId, token } = await admin.issueKey({ account: 'alice' })
+    const { credentialId, token } = await admin.keys.issue({ account: 'alice' })
     // Revokes between the read and the write of reissue.
     stores.database.all = async (statement) => {
       const rows = await all(statement)
       stores.database.all = all
-      await admin.revoke(credentialId)
+      await admin.keys.revoke(credentialId)
       return rows
     }
-    await expect(admin.reissue(credentialId)).rejects.toMatchObject({ name: 'Refusal', reason: 'conflict' })
-    expect(await admin.listCredentials({ credentialId })).toMatchObject([{ lastFour: token.slice(-4) }])
+    await expect(admin.keys.reissue(credentialId)).rejects.toMatchObject({
+      name: 'Refusal',
+      reason: 'conflict',
+    })
+    expect(await admin.keys.list({ credentialId })).toMatchObject([{ lastFour: token.slice(-4) }])
   })
 })

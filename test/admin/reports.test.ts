@@ -48,8 +48,8 @@ describe.each(engineNames)('admin reports on %s', (name) => {
   beforeAll(async () => {
     stores = engine.open('reports')
     admin = createAdmin(stores)
-    await admin.grant({ account: 'alice', amount: '0.000001' })
-    await admin.correct({ account: 'alice', amount: '-0.0000001' })
+    await admin.accounts.credit({ account: 'alice', amount: '0.000001' })
+    await admin.accounts.correct({ account: 'alice', amount: '-0.0000001' })
     await settle(stores, 'alice', [100n, 20n], 'dev')
     await settle(stores, 'alice', [50n, 0n], 'platform', { model: 'n', ...named })
     await settle(stores, 'alice', [0n, 0n], 'dev')
@@ -60,7 +60,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
   })
 
   it('compare the cost of calls with their postings, for every payer', async () => {
-    const of = (query: object) => admin.spendReport({ by: 'model', ...query })
+    const of = (query: object) => admin.reports.spendReport({ by: 'model', ...query })
     expect((await of({})).total).toEqual({
       calls: 7,
       cost: 393n,
@@ -85,7 +85,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
 
   it('filter by app and by model, and group by provider', async () => {
     const stores = engine.open('narrowed')
-    const { spend } = createAdmin(stores)
+    const { spend } = createAdmin(stores).reports
     await settle(stores, 'alice', [1n, 0n], 'dev', { appId: 'writer', model: 'n', provider: 'p' })
     await settle(stores, 'alice', [2n, 0n], 'dev', { appId: 'editor', model: 'n', provider: 'q' })
     await settle(stores, 'alice', [4n, 0n], 'dev', { appId: 'writer' })
@@ -98,7 +98,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
 
   it('include charges at `from` but not at `to`', async () => {
     const stores = engine.open('times')
-    const { spend, spendReport } = createAdmin(stores)
+    const { spend, spendReport } = createAdmin(stores).reports
     const midnight = Date.UTC(1997, 4, 19)
     // From this day on, the day number has five digits: as text, the days would sort the other way round.
     for (const [at, cost] of [
@@ -136,27 +136,27 @@ describe.each(engineNames)('admin reports on %s', (name) => {
 
   it('keep charges of the same millisecond apart', async () => {
     const stores = engine.open('moment')
-    const { spendReport, verify } = createAdmin(stores)
+    const { maintenance, reports } = createAdmin(stores)
     await Promise.all([1n, 2n, 4n].map((cost) => settle(stores, 'alice', [cost, 0n], 'dev')))
     await stores.database.all({ text: 'update {postings} set at = 1' })
     await stores.database.all({ text: 'update {entries} set at = 1' })
-    expect(await spendReport({ by: 'model' })).toMatchObject({
+    expect(await reports.spendReport({ by: 'model' })).toMatchObject({
       total: { calls: 3, cost: 7n },
       books: { debited: 7n, kept: 0n, isEqual: true },
     })
-    expect(await verify()).toEqual([])
+    expect(await maintenance.verify()).toEqual([])
   })
 
   it('have the same rows as `spend`', async () => {
     for (const by of ['day', 'model', 'app', 'key', 'provider'] as const) {
       for (const query of [{ by }, { by, account: 'dev' }]) {
-        expect((await admin.spendReport(query)).rows).toEqual(await admin.spend(query))
+        expect((await admin.reports.spendReport(query)).rows).toEqual(await admin.reports.spend(query))
       }
     }
   })
 
   it('show where a balance came from', async () => {
-    expect(await admin.statement('alice')).toEqual({
+    expect(await admin.accounts.statement('alice')).toEqual({
       granted: 1_000n,
       corrected: -100n,
       refunded: 0n,
@@ -165,7 +165,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       posted: 730n,
       held: 0n,
     })
-    expect(await admin.statement('platform')).toEqual({
+    expect(await admin.accounts.statement('platform')).toEqual({
       granted: 0n,
       corrected: 0n,
       refunded: 0n,
@@ -174,15 +174,19 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       posted: 272n,
       held: 0n,
     })
-    expect(await admin.statement('dev')).toMatchObject({ earned: 20n + 7n + 9n, spent: 138n, posted: -102n })
-    expect(await admin.statement('nobody')).toBeUndefined()
-    await expect(admin.statement('')).rejects.toThrow(TypeError)
+    expect(await admin.accounts.statement('dev')).toMatchObject({
+      earned: 20n + 7n + 9n,
+      spent: 138n,
+      posted: -102n,
+    })
+    expect(await admin.accounts.statement('nobody')).toBeUndefined()
+    await expect(admin.accounts.statement('')).rejects.toThrow(TypeError)
   })
 
   it('are zero for an account without postings', async () => {
-    for (const account of ['empty', 'alice']) await admin.openAccount(account)
-    expect(await admin.balance('alice')).toMatchObject({ posted: 730n })
-    expect(await admin.statement('empty')).toEqual({
+    for (const account of ['empty', 'alice']) await admin.accounts.open(account)
+    expect(await admin.accounts.balance('alice')).toMatchObject({ posted: 730n })
+    expect(await admin.accounts.statement('empty')).toEqual({
       granted: 0n,
       corrected: 0n,
       refunded: 0n,
@@ -191,21 +195,23 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       posted: 0n,
       held: 0n,
     })
-    expect(await admin.findAccount('empty')).toMatchObject({ id: 'empty', balance: { posted: 0n } })
-    expect(await admin.findAccount('nobody')).toBeUndefined()
+    expect(await admin.accounts.find('empty')).toMatchObject({ id: 'empty', balance: { posted: 0n } })
+    expect(await admin.accounts.find('nobody')).toBeUndefined()
   })
 
   it('find the charges that an account paid, but not those it earned from', async () => {
-    const { entries } = await admin.entries({ account: 'dev', payer: 'dev' })
+    const { entries } = await admin.entries.list({ account: 'dev', payer: 'dev' })
     expect(entries.map(({ charge }) => charge!.cost)).toEqual([69n, 69n])
-    expect((await admin.entries({ account: 'dev' })).entries).toHaveLength(5)
-    expect((await admin.entries({ account: 'dev', payer: 'dev', sessionId: 's' })).entries).toHaveLength(1)
-    expect((await admin.entries({ payer: 'alice' })).entries).toHaveLength(3)
+    expect((await admin.entries.list({ account: 'dev' })).entries).toHaveLength(5)
+    expect((await admin.entries.list({ account: 'dev', payer: 'dev', sessionId: 's' })).entries).toHaveLength(
+      1,
+    )
+    expect((await admin.entries.list({ payer: 'alice' })).entries).toHaveLength(3)
   })
 
   it('find the charges of a request by its full id, and those of a credential', async () => {
     const costs = async (query: object) =>
-      (await admin.entries(query)).entries.map(({ charge }) => charge!.cost)
+      (await admin.entries.list(query)).entries.map(({ charge }) => charge!.cost)
     expect(await costs({ requestId: named.requestId })).toEqual([50n])
     expect(await costs({ requestId: 'r', account: 'alice' })).toEqual([0n, 120n])
     expect(await costs({ requestId: 'r', limit: 2 })).toEqual([69n, 69n])
@@ -235,10 +241,14 @@ describe.each(engineNames)('admin reports on %s', (name) => {
     await stores.ledger.release({ holdId: 'freed', account: 'alice' }, context)
     await hold('sooner', 'alice', 30_000)
     await hold('later', 'alice', 90_000)
-    expect((await admin.openHolds()).map(({ holdId }) => holdId)).toEqual(['later', 'open', 'sooner'])
+    expect((await admin.maintenance.openHolds()).map(({ holdId }) => holdId)).toEqual([
+      'later',
+      'open',
+      'sooner',
+    ])
     for (const holdId of ['sooner', 'later'])
       await stores.ledger.release({ holdId, account: 'alice' }, context)
-    const open = await admin.openHolds()
+    const open = await admin.maintenance.openHolds()
     expect(open).toEqual([
       {
         holdId: 'open',
@@ -248,28 +258,28 @@ describe.each(engineNames)('admin reports on %s', (name) => {
         facts: { requestId: 'r-open', account: 'alice', credentialId: 'k', model: 'm' },
       },
     ])
-    expect(await admin.openHolds({ account: 'bob' })).toEqual([])
-    expect(await admin.openHolds({ account: 'alice', limit: 1 })).toHaveLength(1)
-    expect((await admin.statement('alice'))!.held).toBe(10n)
-    expect(await admin.balance('platform')).toMatchObject({ held: 0n, available: 272n })
+    expect(await admin.maintenance.openHolds({ account: 'bob' })).toEqual([])
+    expect(await admin.maintenance.openHolds({ account: 'alice', limit: 1 })).toHaveLength(1)
+    expect((await admin.accounts.statement('alice'))!.held).toBe(10n)
+    expect(await admin.accounts.balance('platform')).toMatchObject({ held: 0n, available: 272n })
   })
 
   it('find exactly one credential by its id', async () => {
-    const { credentialId } = await admin.issueKey({ account: 'alice' })
-    await admin.issueKey({ account: 'alice' })
-    expect(await admin.listCredentials({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
-    expect(await admin.listCredentials({ credentialId, account: 'bob' })).toEqual([])
+    const { credentialId } = await admin.keys.issue({ account: 'alice' })
+    await admin.keys.issue({ account: 'alice' })
+    expect(await admin.keys.list({ credentialId })).toMatchObject([{ credentialId, account: 'alice' }])
+    expect(await admin.keys.list({ credentialId, account: 'bob' })).toEqual([])
   })
 
   it('reject with a Refusal if rows are missing or in conflict', async () => {
     const refusal = (reason: string) => ({ name: 'Refusal', reason })
-    await expect(admin.reissue('none')).rejects.toMatchObject(refusal('not-found'))
+    await expect(admin.keys.reissue('none')).rejects.toMatchObject(refusal('not-found'))
     await expect(
-      admin.issueAccessToken({ account: 'alice', appId: 'none', scopes: [] }),
+      admin.keys.issueToken({ account: 'alice', appId: 'none', scopes: [] }),
     ).rejects.toMatchObject(refusal('not-found'))
-    await admin.grant({ account: 'alice', amount: '1', reference: 'one' })
-    await expect(admin.grant({ account: 'alice', amount: '2', reference: 'one' })).rejects.toMatchObject(
-      refusal('conflict'),
-    )
+    await admin.accounts.credit({ account: 'alice', amount: '1', reference: 'one' })
+    await expect(
+      admin.accounts.credit({ account: 'alice', amount: '2', reference: 'one' }),
+    ).rejects.toMatchObject(refusal('conflict'))
   })
 })

@@ -95,7 +95,7 @@ describe('the session handler', () => {
     const first = await idOf()
     expect(await idOf()).toBe(first)
     expect(await idOf({ ...GOOD, cookie: 'user=alice; login=login-2' })).not.toBe(first)
-    await admin.revokeSessions({ account: 'alice', label: 'login-1' })
+    await admin.sessions.revoke({ account: 'alice', label: 'login-1' })
     expect(await idOf()).not.toBe(first)
   })
 

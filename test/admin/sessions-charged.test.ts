@@ -46,19 +46,19 @@ describe('a session with a budget', () => {
   }
 
   async function paidBy(calls: () => Promise<void>): Promise<bigint> {
-    const before = (await stage.admin.balance('alice'))!.posted
+    const before = (await stage.admin.accounts.balance('alice'))!.posted
     await calls()
-    await expect.poll(async () => (await stage.admin.balance('alice'))?.held).toBe(0n)
-    return before - (await stage.admin.balance('alice'))!.posted
+    await expect.poll(async () => (await stage.admin.accounts.balance('alice'))?.held).toBe(0n)
+    return before - (await stage.admin.accounts.balance('alice'))!.posted
   }
 
   it('never spends more, even with all of its tokens and many concurrent calls', async () => {
-    const { credentialId, token } = await stage.admin.issueSession({
+    const { credentialId, token } = await stage.admin.sessions.issue({
       account: 'alice',
       origins: [PAGE],
       budget: { amount: BUDGET },
     })
-    const next = await stage.admin.refreshSession(credentialId)
+    const next = await stage.admin.sessions.refresh(credentialId)
     const statuses: number[] = []
     const paid = await paidBy(async () => {
       const calls = Array.from({ length: AT_ONCE }, (_, index) => call(index % 2 === 0 ? token : next.token))
@@ -70,7 +70,7 @@ describe('a session with a budget', () => {
     expect(paidCalls).toBeGreaterThan(1)
     expect(paid).toBeLessThanOrEqual(parseCredits(BUDGET))
     // Another token of the session does not start anew.
-    expect(await call((await stage.admin.refreshSession(credentialId)).token)).toBe(402)
+    expect(await call((await stage.admin.sessions.refresh(credentialId)).token)).toBe(402)
   })
 
   it('for an app pays the markup to the app', async () => {
@@ -83,9 +83,9 @@ describe('a session with a budget', () => {
       appName: 'Notes',
       redirectHost: 'notes.example',
     })
-    const { token } = await stage.admin.issueSession({ account: 'alice', app: 'notes', origins: [PAGE] })
+    const { token } = await stage.admin.sessions.issue({ account: 'alice', app: 'notes', origins: [PAGE] })
     const paid = await paidBy(async () => expect(await call(token)).toBe(200))
     expect(paid).toBe((COST * 12n) / 10n)
-    expect((await stage.admin.balance('notes-earnings'))!.posted).toBe((COST * 2n) / 10n)
+    expect((await stage.admin.accounts.balance('notes-earnings'))!.posted).toBe((COST * 2n) / 10n)
   })
 })

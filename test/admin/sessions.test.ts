@@ -17,7 +17,7 @@ async function write({ database }: DurableStores, text: string, ...parameters: s
 }
 
 async function connectNotes(stores: DurableStores, more: { endsAt?: number; models?: string[] } = {}) {
-  await createAdmin(stores).putApp({
+  await createAdmin(stores).apps.put({
     id: 'notes',
     name: 'Notes',
     markup: MARKUP,
@@ -51,7 +51,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
   it('issue a token that is valid for 15 minutes, for pages of its origins', async () => {
     const { admin, resolve } = open()
     const before = Date.now()
-    const { credentialId, expiresAt, token, ttlMs } = await admin.issueSession({
+    const { credentialId, expiresAt, token, ttlMs } = await admin.sessions.issue({
       ...REQUEST,
       label: 'login-1',
     })
@@ -69,16 +69,14 @@ describe.each(engineNames)('sessions on %s', (name) => {
         origins: [PAGE],
       },
     })
-    expect(await admin.listCredentials({ credentialId })).toMatchObject([
-      { source: 'session', account: 'alice' },
-    ])
-    expect(await admin.listCredentials({ account: 'alice' })).toEqual([])
+    expect(await admin.keys.list({ credentialId })).toMatchObject([{ source: 'session', account: 'alice' }])
+    expect(await admin.keys.list({ account: 'alice' })).toEqual([])
   })
 
   it('keep their id, models and budget when refreshed, and earlier tokens stay valid', async () => {
     const { admin, resolve } = open()
-    const first = await admin.issueSession({ ...REQUEST, models: ['acme/fast'], budget: { amount: '2' } })
-    const second = await admin.refreshSession(first.credentialId)
+    const first = await admin.sessions.issue({ ...REQUEST, models: ['acme/fast'], budget: { amount: '2' } })
+    const second = await admin.sessions.refresh(first.credentialId)
     expect(second.token).not.toBe(first.token)
     expect(second.credentialId).toBe(first.credentialId)
     const found = [await resolve(first.token), await resolve(second.token)]
@@ -104,9 +102,9 @@ describe.each(engineNames)('sessions on %s', (name) => {
 
   it('end after 12 hours at the latest, and no token outlives them', async () => {
     const { admin, resolve, stores } = open()
-    const soon = await admin.issueSession({ ...REQUEST, endsAt: Date.now() + 5 * MINUTE_MS })
+    const soon = await admin.sessions.issue({ ...REQUEST, endsAt: Date.now() + 5 * MINUTE_MS })
     expect(soon.ttlMs).toBeLessThanOrEqual(5 * MINUTE_MS + 1_000)
-    const long = await admin.issueSession({
+    const long = await admin.sessions.issue({
       ...REQUEST,
       endsAt: Date.now() + 48 * HOUR_MS,
       ttlMs: 12 * HOUR_MS,
@@ -114,13 +112,13 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(long.expiresAt - Date.now()).toBeLessThanOrEqual(12 * HOUR_MS + 1_000)
     await write(stores, 'update {credentials} set ends_at = 1 where id = ?1', long.credentialId)
     expect(await resolve(long.token)).toMatchObject({ ok: false, reason: 'expired' })
-    await expect(admin.refreshSession(long.credentialId)).rejects.toThrow('has ended')
+    await expect(admin.sessions.refresh(long.credentialId)).rejects.toThrow('has ended')
   })
 
   it("copy the terms of the user's grant to the app and keep them", async () => {
     const { admin, resolve, stores } = open()
     await connectNotes(stores)
-    const session = await admin.issueSession({
+    const session = await admin.sessions.issue({
       ...REQUEST,
       app: 'notes',
       models: ['acme/fast', 'acme/other'],
@@ -137,7 +135,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
       },
     })
     // The app raises its markup: the old terms go on until the user consents.
-    await admin.putApp({ id: 'notes', markup: { basisPoints: 9_000 }, allowedModels: ['acme/fast'] })
+    await admin.apps.put({ id: 'notes', markup: { basisPoints: 9_000 }, allowedModels: ['acme/fast'] })
     expect(await resolve(session.token)).toMatchObject({ principal: { app: { markup: MARKUP } } })
     await connectNotes(stores, { models: [] })
     expect(await resolve(session.token)).toMatchObject({ principal: { app: { allowedModels: [] } } })
@@ -147,11 +145,11 @@ describe.each(engineNames)('sessions on %s', (name) => {
     const { admin, resolve, stores } = open()
     const grantEnd = Date.now() + 3 * MINUTE_MS
     await connectNotes(stores, { endsAt: grantEnd })
-    const session = await admin.issueSession({ ...REQUEST, app: 'notes' })
+    const session = await admin.sessions.issue({ ...REQUEST, app: 'notes' })
     expect(session.expiresAt).toBe(grantEnd)
     await stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'revoked' })
-    await expect(admin.refreshSession(session.credentialId)).rejects.toMatchObject({
+    await expect(admin.sessions.refresh(session.credentialId)).rejects.toMatchObject({
       name: 'Refusal',
       message: expect.stringContaining('is revoked'),
     })
@@ -160,13 +158,13 @@ describe.each(engineNames)('sessions on %s', (name) => {
   it('stay ended after the grant has ended, even if the user consents again', async () => {
     const { admin, resolve, stores } = open()
     await connectNotes(stores)
-    const session = await admin.issueSession({ ...REQUEST, app: 'notes' })
+    const session = await admin.sessions.issue({ ...REQUEST, app: 'notes' })
     await connectNotes(stores, { endsAt: Date.now() - 1_000 })
     expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'expired' })
     await connectNotes(stores)
     expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'revoked' })
-    await expect(admin.refreshSession(session.credentialId)).rejects.toThrow('is revoked')
-    const { credentialId } = await admin.resumeSession({ ...REQUEST, app: 'notes' })
+    await expect(admin.sessions.refresh(session.credentialId)).rejects.toThrow('is revoked')
+    const { credentialId } = await admin.sessions.resume({ ...REQUEST, app: 'notes' })
     expect(credentialId).not.toBe(session.credentialId)
   })
 
@@ -174,12 +172,12 @@ describe.each(engineNames)('sessions on %s', (name) => {
     const { admin, stores } = open()
     const app = { ...REQUEST, app: 'notes' }
     const none = { name: 'Refusal', reason: 'not-found', message: expect.stringContaining('no live grant') }
-    await expect(admin.issueSession(app)).rejects.toMatchObject(none)
+    await expect(admin.sessions.issue(app)).rejects.toMatchObject(none)
     const grant = await connectNotes(stores)
-    await expect(admin.issueSession({ ...app, account: 'bob' })).rejects.toMatchObject(none)
+    await expect(admin.sessions.issue({ ...app, account: 'bob' })).rejects.toMatchObject(none)
     await write(stores, 'update {credentials} set ends_at = 1 where id = ?1', grant)
-    await expect(admin.issueSession(app)).rejects.toMatchObject(none)
-    await expect(admin.resumeSession(app)).rejects.toMatchObject(none)
+    await expect(admin.sessions.issue(app)).rejects.toMatchObject(none)
+    await expect(admin.sessions.resume(app)).rejects.toMatchObject(none)
   })
 
   it('are resumed only by the same label and terms', async () => {
@@ -190,10 +188,10 @@ describe.each(engineNames)('sessions on %s', (name) => {
       models: ['acme/fast'],
       budget: { amount: '1', per: 'day', zone: 'Europe/Berlin' },
     }
-    const { credentialId } = await admin.resumeSession(request)
-    const limits = await admin.listLimits({ of: 'credential', ownerId: credentialId })
+    const { credentialId } = await admin.sessions.resume(request)
+    const limits = await admin.limits.list({ of: 'credential', ownerId: credentialId })
     expect(limits).toMatchObject([{ amount: parseCredits('1'), per: 'day', zone: 'Europe/Berlin' }])
-    expect((await admin.resumeSession(request)).credentialId).toBe(credentialId)
+    expect((await admin.sessions.resume(request)).credentialId).toBe(credentialId)
     for (const other of [
       { account: 'bob' },
       { label: 'login-2' },
@@ -203,16 +201,16 @@ describe.each(engineNames)('sessions on %s', (name) => {
       { origins: [PAGE, 'http://localhost:5173'] },
     ] as Partial<SessionRequest>[]) {
       const { label, models, ...rest } = { ...request, ...other }
-      const resumed = await admin.resumeSession({
+      const resumed = await admin.sessions.resume({
         ...rest,
         ...(label && { label }),
         ...(models && { models }),
       })
       expect(resumed.credentialId).not.toBe(credentialId)
     }
-    expect((await admin.resumeSession(request)).credentialId).toBe(credentialId)
+    expect((await admin.sessions.resume(request)).credentialId).toBe(credentialId)
     await write(stores, 'update {credentials} set ends_at = 1 where id = ?1', credentialId)
-    expect((await admin.resumeSession(request)).credentialId).not.toBe(credentialId)
+    expect((await admin.sessions.resume(request)).credentialId).not.toBe(credentialId)
   })
 
   it('are a single session for pages that start at once in several processes', async () => {
@@ -221,7 +219,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     const admins = [createAdmin(stores), createAdmin(other)]
     const started = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        admins[index % 2]!.resumeSession({ ...REQUEST, budget: { amount: '1' } }),
+        admins[index % 2]!.sessions.resume({ ...REQUEST, budget: { amount: '1' } }),
       ),
     )
     expect(new Set(started.map(({ credentialId }) => credentialId)).size).toBe(1)
@@ -230,12 +228,12 @@ describe.each(engineNames)('sessions on %s', (name) => {
 
   it('have at most 60 valid tokens each', async () => {
     const { admin, stores } = open()
-    const { credentialId } = await admin.issueSession(REQUEST)
-    for (let tokens = 1; tokens < 60; tokens++) await admin.refreshSession(credentialId)
-    await expect(admin.refreshSession(credentialId)).rejects.toThrow('60 live tokens')
-    await expect(admin.resumeSession(REQUEST)).rejects.toThrow('60 live tokens')
+    const { credentialId } = await admin.sessions.issue(REQUEST)
+    for (let tokens = 1; tokens < 60; tokens++) await admin.sessions.refresh(credentialId)
+    await expect(admin.sessions.refresh(credentialId)).rejects.toThrow('60 live tokens')
+    await expect(admin.sessions.resume(REQUEST)).rejects.toThrow('60 live tokens')
     await write(stores, 'update {tokens} set expires_at = 1 where credential_id = ?1', credentialId)
-    await admin.refreshSession(credentialId)
+    await admin.sessions.refresh(credentialId)
     const [row] = await stores.database.all({
       text: 'select count(*) as tokens from {tokens} where credential_id = ?1',
       parameters: [credentialId],
@@ -245,16 +243,16 @@ describe.each(engineNames)('sessions on %s', (name) => {
 
   it('are revoked together at logout, or by their label', async () => {
     const { admin, resolve } = open()
-    const one = await admin.issueSession({ ...REQUEST, label: 'login-1' })
-    const two = await admin.issueSession({ ...REQUEST, label: 'login-2' })
-    const others = await admin.issueSession({ ...REQUEST, account: 'bob' })
-    const key = await admin.issueKey({ account: 'alice' })
-    expect(await admin.revokeSessions({ account: 'alice', label: 'login-1' })).toBe(1)
+    const one = await admin.sessions.issue({ ...REQUEST, label: 'login-1' })
+    const two = await admin.sessions.issue({ ...REQUEST, label: 'login-2' })
+    const others = await admin.sessions.issue({ ...REQUEST, account: 'bob' })
+    const key = await admin.keys.issue({ account: 'alice' })
+    expect(await admin.sessions.revoke({ account: 'alice', label: 'login-1' })).toBe(1)
     expect(await resolve(one.token)).toMatchObject({ ok: false, reason: 'revoked' })
-    await expect(admin.refreshSession(one.credentialId)).rejects.toThrow('is revoked')
+    await expect(admin.sessions.refresh(one.credentialId)).rejects.toThrow('is revoked')
     expect(await resolve(two.token)).toMatchObject({ ok: true })
-    expect(await admin.revokeSessions({ account: 'alice' })).toBe(1)
-    expect(await admin.revokeSessions({ account: 'alice' })).toBe(0)
+    expect(await admin.sessions.revoke({ account: 'alice' })).toBe(1)
+    expect(await admin.sessions.revoke({ account: 'alice' })).toBe(0)
     expect(await resolve(two.token)).toMatchObject({ ok: false, reason: 'revoked' })
     expect([await resolve(others.token), await resolve(key.token)]).toMatchObject([
       { ok: true },
@@ -264,7 +262,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
 
   it('are revoked in every process within a second', async () => {
     const { admin } = open()
-    const { credentialId } = await admin.issueSession(REQUEST)
+    const { credentialId } = await admin.sessions.issue(REQUEST)
     const other = engine.open(`sessions${count - 1}`)
     await other.ready()
     const seen = new Set<string | undefined>()
@@ -276,15 +274,15 @@ describe.each(engineNames)('sessions on %s', (name) => {
         },
       ),
     )
-    await admin.revokeSessions({ account: 'alice' })
+    await admin.sessions.revoke({ account: 'alice' })
     await expect.poll(() => [...seen]).toContain(credentialId)
   })
 
   it('are deleted 30 days after their end, when the account starts another session', async () => {
     const { admin, stores } = open()
-    const old = await admin.issueSession({ ...REQUEST, budget: { amount: '1' } })
-    const recent = await admin.issueSession(REQUEST)
-    const key = await admin.issueKey({ account: 'alice' })
+    const old = await admin.sessions.issue({ ...REQUEST, budget: { amount: '1' } })
+    const recent = await admin.sessions.issue(REQUEST)
+    const key = await admin.keys.issue({ account: 'alice' })
     const day = 24 * HOUR_MS
     await write(stores, 'update {credentials} set ends_at = 1 where id = ?1', old.credentialId)
     await write(
@@ -292,11 +290,11 @@ describe.each(engineNames)('sessions on %s', (name) => {
       `update {credentials} set ends_at = ${Date.now() - 29 * day} where id = ?1`,
       recent.credentialId,
     )
-    await admin.issueSession(REQUEST)
+    await admin.sessions.issue(REQUEST)
     const credentialIds = [old, recent, key].map(({ credentialId }) => credentialId)
-    const left = await admin.listCredentials({ credentialIds })
+    const left = await admin.keys.list({ credentialIds })
     expect(left.map(({ credentialId }) => credentialId).sort()).toEqual(credentialIds.slice(1).sort())
-    expect(await admin.listLimits({ ownerId: old.credentialId })).toEqual([])
+    expect(await admin.limits.list({ ownerId: old.credentialId })).toEqual([])
   })
 
   it.each([
@@ -318,13 +316,13 @@ describe.each(engineNames)('sessions on %s', (name) => {
     [{ scopes: [] }, 'scopes'],
   ])('are refused with the options %o', async (wrong, says) => {
     const { admin } = open()
-    await expect(admin.issueSession({ ...REQUEST, ...wrong } as never)).rejects.toThrow(says)
+    await expect(admin.sessions.issue({ ...REQUEST, ...wrong } as never)).rejects.toThrow(says)
   })
 
   it('cannot be refreshed if the session does not exist', async () => {
     const { admin } = open()
-    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const { credentialId } = await admin.keys.issue({ account: 'alice' })
     for (const id of [credentialId, 'nobody'])
-      await expect(admin.refreshSession(id)).rejects.toMatchObject({ name: 'Refusal', reason: 'not-found' })
+      await expect(admin.sessions.refresh(id)).rejects.toMatchObject({ name: 'Refusal', reason: 'not-found' })
   })
 })

@@ -43,14 +43,14 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
   const total = { calls: 3, cost: 3n * LARGE, base: 3n * (LARGE - 7n), markup: 21n }
 
   it.each(GROUPINGS)('are exact in spend by %s, in its report and on each of its pages', async (by) => {
-    expect(await admin.spend({ by, model: 'large' })).toMatchObject([total])
-    expect(await admin.spendReport({ by, model: 'large', limit: 1 })).toMatchObject({
+    expect(await admin.reports.spend({ by, model: 'large' })).toMatchObject([total])
+    expect(await admin.reports.spendReport({ by, model: 'large', limit: 1 })).toMatchObject({
       rows: [total],
       rowCount: 1,
       total,
       books: { debited: 3n * LARGE, kept: 0n, isEqual: true },
     })
-    const beyond = await admin.spendReport({ by, model: 'large', limit: 1, offset: 1 })
+    const beyond = await admin.reports.spendReport({ by, model: 'large', limit: 1, offset: 1 })
     expect(beyond).toMatchObject({ rows: [], rowCount: 1, total })
   })
 
@@ -63,11 +63,11 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     await charge('dan', 'dev', { base: credit, markup: credit - 2n }, 'd')
     await charge('dan', 'dev', { base: 2n * credit, markup: 0n }, 'e')
     await charge('dan', 'dev', { base: credit + 5n, markup: 0n }, 'a')
-    const rows = await admin.spend({ by: 'model' })
+    const rows = await admin.reports.spend({ by: 'model' })
     expect(rows.map(({ key }) => key)).toEqual(['large', 'e', 'b', 'd', 'c', 'a'])
     const paged: unknown[] = []
     for (let offset = 0; offset < rows.length; offset += 2) {
-      const page = await admin.spendReport({ by: 'model', limit: 2, offset })
+      const page = await admin.reports.spendReport({ by: 'model', limit: 2, offset })
       expect(page.total.cost).toBe(3n * LARGE + 9n * credit - 2n)
       paged.push(...page.rows)
     }
@@ -79,7 +79,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     [0.5, 'offset must be a whole number of rows, 0 or more; got 0.5'],
     [Number.NaN, 'spend.offset: must be a number; got NaN'],
   ])('refuse an offset of %d with a clear message', async (offset, message) => {
-    await expect(admin.spendReport({ by: 'model', offset })).rejects.toThrow(message)
+    await expect(admin.reports.spendReport({ by: 'model', offset })).rejects.toThrow(message)
   })
 
   it('order groups of equal cost by name, so that no page repeats a group', async () => {
@@ -87,32 +87,36 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     for (const model of models) await charge('hal', 'dev', { base: 5n, markup: 0n }, model)
     const keys: unknown[] = []
     for (let offset = 0; offset < models.length; offset += 2) {
-      const page = await admin.spendReport({ by: 'model', account: 'hal', limit: 2, offset })
+      const page = await admin.reports.spendReport({ by: 'model', account: 'hal', limit: 2, offset })
       keys.push(...page.rows.map(({ key }) => key))
     }
     expect(keys).toEqual([...models].sort())
-    expect((await admin.spend({ by: 'model', account: 'hal' })).map(({ key }) => key)).toEqual(keys)
+    expect((await admin.reports.spend({ by: 'model', account: 'hal' })).map(({ key }) => key)).toEqual(keys)
   })
 
   it('are exact for the share that a payer kept', async () => {
     for (let time = 0; time < 2; time++) {
       await charge('erin', 'erin', { base: LARGE - 1n, markup: 1n }, 'own')
     }
-    const { books } = await admin.spendReport({ by: 'model', account: 'erin' })
+    const { books } = await admin.reports.spendReport({ by: 'model', account: 'erin' })
     expect(books).toEqual({ debited: 0n, kept: 2n * LARGE, isEqual: true })
-    expect(await admin.statement('erin')).toMatchObject({ earned: 2n * LARGE, spent: 2n * LARGE, posted: 0n })
+    expect(await admin.accounts.statement('erin')).toMatchObject({
+      earned: 2n * LARGE,
+      spent: 2n * LARGE,
+      posted: 0n,
+    })
   })
 
   it('are exact in a statement, whether positive or negative', async () => {
     const amount = formatCredits(MAX_CREDITS)
     for (const sign of ['', '-', '-', '', '', '-', '-']) {
-      await admin.correct({ account: 'frank', amount: `${sign}${amount}` })
+      await admin.accounts.correct({ account: 'frank', amount: `${sign}${amount}` })
     }
-    await admin.grant({ account: 'frank', amount })
+    await admin.accounts.credit({ account: 'frank', amount })
     await charge('gina', 'frank', { base: 7n, markup: 0n })
-    await admin.correct({ account: 'frank', amount: `-${amount}` })
+    await admin.accounts.correct({ account: 'frank', amount: `-${amount}` })
     await charge('gina', 'frank', { base: LARGE, markup: 0n })
-    expect(await admin.statement('frank')).toEqual({
+    expect(await admin.accounts.statement('frank')).toEqual({
       granted: MAX_CREDITS,
       corrected: -2n * MAX_CREDITS,
       refunded: 0n,
@@ -124,12 +128,12 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
   })
 
   it('do not make correct books look wrong', async () => {
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('do not hide a charge that differs from its postings, or two whose differences cancel out', async () => {
     const changed = engine.open('changed')
-    const books = async () => (await createAdmin(changed).spendReport({ by: 'model' })).books.isEqual
+    const books = async () => (await createAdmin(changed).reports.spendReport({ by: 'model' })).books.isEqual
     for (const holdId of ['one', 'two']) {
       await changed.ledger.settle(createSettle(holdId, 'alice', LARGE / 2n), context)
     }

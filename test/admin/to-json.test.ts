@@ -44,8 +44,8 @@ describe.each(engineNames)('the results of admin functions on %s', (name) => {
 
   it('can be sent in a JSON response', async () => {
     const admin = createAdmin(engine.open('to_json'))
-    const entry = await admin.grant({ account: 'alice', amount: '25.10' })
-    await admin.putLimit({
+    const entry = await admin.accounts.credit({ account: 'alice', amount: '25.10' })
+    await admin.limits.put({
       id: 'rate',
       of: 'account',
       ownerId: 'alice',
@@ -55,13 +55,13 @@ describe.each(engineNames)('the results of admin functions on %s', (name) => {
     })
     const results = {
       entry,
-      balance: await admin.balance('alice'),
-      none: await admin.balance('nobody'),
-      accounts: await admin.listAccounts(),
-      entries: await admin.entries(),
-      limits: await admin.listLimits(),
-      statement: await admin.statement('alice'),
-      spend: await admin.spendReport({ by: 'day' }),
+      balance: await admin.accounts.balance('alice'),
+      none: await admin.accounts.balance('nobody'),
+      accounts: await admin.accounts.list(),
+      entries: await admin.entries.list(),
+      limits: await admin.limits.list(),
+      statement: await admin.accounts.statement('alice'),
+      spend: await admin.reports.spendReport({ by: 'day' }),
     }
     expect(JSON.parse(JSON.stringify(toJson(results)))).toMatchObject({
       entry: { postings: [{ amount: '25.1' }] },

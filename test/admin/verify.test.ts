@@ -25,9 +25,9 @@ describe.each(engineNames)('verify on %s', (name) => {
   async function openBooks() {
     const stores = engine.open(`books_${opened++}`)
     const admin = createAdmin(stores)
-    await admin.grant({ account: 'alice', amount: '0.00001' })
-    const carols = await admin.grant({ account: 'carol', amount: '7', reference: 'carol' })
-    const corrected = await admin.correct({ account: 'carol', amount: '-2' })
+    await admin.accounts.credit({ account: 'alice', amount: '0.00001' })
+    const carols = await admin.accounts.credit({ account: 'carol', amount: '7', reference: 'carol' })
+    const corrected = await admin.accounts.correct({ account: 'carol', amount: '-2' })
     await stores.ledger.hold(createHold('alice', 30n), context)
     // Free calls leave a hold and an entry, but possibly no posting.
     await stores.ledger.hold(createHold('nobody', 0n), context)
@@ -35,22 +35,22 @@ describe.each(engineNames)('verify on %s', (name) => {
     await stores.ledger.hold(freed, context)
     await stores.ledger.release(freed, context)
     // A balance above 0 but below one credit.
-    await admin.grant({ account: 'dan', amount: '1' })
-    await admin.correct({ account: 'dan', amount: '-0.999999995' })
+    await admin.accounts.credit({ account: 'dan', amount: '1' })
+    await admin.accounts.correct({ account: 'dan', amount: '-0.999999995' })
     await stores.ledger.settle(createSettle('free', 'erin', 0n, { postings: [] }), context)
     await stores.ledger.settle(createSettle('own', 'platform', 40n), context)
     await stores.ledger.settle(createSettle('h1', 'alice', 1_000n), context)
     await stores.ledger.settle(createSettle('h2', 'alice', 500n), context)
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
     return {
       ...stores,
       carols: carols.id,
       corrected: corrected.id,
-      verify: admin.verify,
-      spendReport: admin.spendReport,
+      verify: admin.maintenance.verify,
+      spendReport: admin.reports.spendReport,
       change: (text: string, ...parameters: Parameter[]) => stores.database.all({ text, parameters }),
       async idOf(holdId: string) {
-        const page = await admin.entries()
+        const page = await admin.entries.list()
         return page.entries.find((entry) => entry.holdId === holdId)!.id
       },
     }
@@ -81,7 +81,7 @@ describe.each(engineNames)('verify on %s', (name) => {
 
   it('finds a missing account whose postings add up to 0', async () => {
     const { change, verify, ...books } = await openBooks()
-    await createAdmin(books).correct({ account: 'carol', amount: '-5' })
+    await createAdmin(books).accounts.correct({ account: 'carol', amount: '-5' })
     await change("delete from {accounts} where id = 'carol'")
     expect(await verify()).toMatchObject([{ what: 'missing-account', id: 'carol', expected: 0n }])
   })

@@ -125,10 +125,10 @@ const say = () => page.evaluate((model) => (globalThis as unknown as Scripts).sa
 const said = () => page.evaluate(() => (globalThis as unknown as Scripts).state.text)
 
 async function spentBy(calls: () => Promise<unknown>): Promise<bigint> {
-  const before = await stage.admin.balance('alice')
+  const before = await stage.admin.accounts.balance('alice')
   await calls()
-  await expect.poll(async () => (await stage.admin.balance('alice'))?.held).toBe(0n)
-  return before!.posted - (await stage.admin.balance('alice'))!.posted
+  await expect.poll(async () => (await stage.admin.accounts.balance('alice'))?.held).toBe(0n)
+  return before!.posted - (await stage.admin.accounts.balance('alice'))!.posted
 }
 
 /** Calls the router from a page with a token, through the client of OpenAI. */
@@ -181,7 +181,7 @@ describe("a page on an allowed origin other than the router's", () => {
   })
 
   test('can read why a call was refused', async () => {
-    const { token } = await stage.admin.issueSession({
+    const { token } = await stage.admin.sessions.issue({
       account: 'alice',
       origins: [app.origin],
       budget: { amount: '0' },
@@ -192,7 +192,7 @@ describe("a page on an allowed origin other than the router's", () => {
 
 describe('a page on a foreign origin', () => {
   test('is refused with a stolen token, and can read why', async () => {
-    const { token } = await stage.admin.issueSession({ account: 'alice', origins: [app.origin] })
+    const { token } = await stage.admin.sessions.issue({ account: 'alice', origins: [app.origin] })
     const visited = await visit(evil)
     const asked = upstream.requests.length
     const spent = await spentBy(async () =>
@@ -220,7 +220,7 @@ describe('a page on a foreign origin', () => {
   })
 
   test('cannot read replies to an API key', async () => {
-    const { token } = await stage.admin.issueKey({ account: 'bob' })
+    const { token } = await stage.admin.keys.issue({ account: 'bob' })
     upstream.script(answerEvents([textChunk('Hello'), ...ENDING]))
     const visited = await visit(evil)
     const outcome = await visited.evaluate(

@@ -199,14 +199,14 @@ describe('the command line', () => {
     expect((await run('apps review list')).out).toBe('nothing waits for review\n')
     const stores = sqliteStores({ file: testFile.file })
     const admin = createAdmin(stores)
-    const { state, owner, account, ...own } = (await admin.listApps({ appIds: ['pad'] }))[0]!
+    const { state, owner, account, ...own } = (await admin.apps.list({ appIds: ['pad'] }))[0]!
     for (const [decision, name] of [
       ['reject', 'Pad'],
       ['accept', 'Better pad'],
     ]) {
-      await admin.putOwnApp('olga', { ...own, name: 'Pad of pads' })
+      await admin.userApps.put('olga', { ...own, name: 'Pad of pads' })
       const seen = timeOf((await run('apps review list')).out)
-      await admin.putOwnApp('olga', { ...own, name: 'Better pad' })
+      await admin.userApps.put('olga', { ...own, name: 'Better pad' })
       expect((await run(`apps review ${decision} pad ${seen}`)).said).toBe(
         'error: The review of the app "pad" has changed or was decided: load it again\n',
       )

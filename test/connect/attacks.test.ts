@@ -127,13 +127,13 @@ describe('an app that changes its terms while the consent page is open', () => {
   it('cannot be connected if it was suspended meanwhile', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
-    await stage.admin.suspendApp('notes')
+    await stage.admin.apps.suspend('notes')
     try {
       expect((await submit(agent, stage, page)).status).toBe(403)
       expect((await agent.follow(authorizeUrl(stage, pkce))).status).toBe(400)
       expect(await grantOf(account())).toBeUndefined()
     } finally {
-      await stage.admin.resumeApp('notes')
+      await stage.admin.apps.resume('notes')
     }
   })
 })

@@ -195,16 +195,16 @@ it('a user connects an app with a cap, raises the cap, accepts a higher markup, 
   await own.locator('.message', { hasText: 'Disconnected Notes.' }).waitFor()
   await refusedWithinASecond(other, app.token)
   await expect.poll(() => ask(1)).toEqual({ counts: { 401: 1 } })
-  const before = (await stage.admin.balance('alice'))!
+  const before = (await stage.admin.accounts.balance('alice'))!
   expect(before.held).toBeGreaterThan(0n)
   await upstream.write(
     `${sse([textChunk(' again'), { ...textChunk(''), choices: [], usage: USAGE }])}data: [DONE]\n\n`,
   )
   upstream.end()
   expect(await stream.text()).toContain('data: [DONE]')
-  await expect.poll(async () => (await stage.admin.balance('alice'))?.held).toBe(0n)
-  expect(before.posted - (await stage.admin.balance('alice'))!.posted).toBe(3_995_000n)
+  await expect.poll(async () => (await stage.admin.accounts.balance('alice'))?.held).toBe(0n)
+  expect(before.posted - (await stage.admin.accounts.balance('alice'))!.posted).toBe(3_995_000n)
   expect(await spent()).toBeLessThanOrEqual(100_000_000n)
-  expect(await stage.admin.verify()).toEqual([])
+  expect(await stage.admin.maintenance.verify()).toEqual([])
   expect(complaints).toEqual([])
 })

@@ -36,7 +36,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1')
   await once(app, 'listening')
   callback = `http://127.0.0.1:${(app.address() as AddressInfo).port}/cb`
-  await stage.admin.putAppLogo(NOTES.id, LOGO)
+  await stage.admin.apps.putLogo(NOTES.id, LOGO)
 })
 afterAll(async () => {
   await browser?.close()

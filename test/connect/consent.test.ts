@@ -137,7 +137,7 @@ describe("a user's answer on the consent page", () => {
       cap: { amount: 2_250_000_000n, per: 'month' },
       capRule: { required: true, per: 'month', max: 50_000_000_000n },
     })
-    await expect(stage.admin.setGrantCap(grant!.id, null, { account: account() })).rejects.toThrow(
+    await expect(stage.admin.connectedApps.setCap(grant!.id, null, { account: account() })).rejects.toThrow(
       'needs a cap',
     )
     const days = (grant!.endsAt! - started) / 86_400_000
@@ -225,10 +225,10 @@ describe("a user's answer on the consent page", () => {
     )
     const codes = submitted.filter(({ headers }) => headers.get('location')?.includes('code='))
     expect(codes).toHaveLength(1)
-    const [grant] = await stage.admin.listGrants({ account: account() })
+    const [grant] = await stage.admin.connectedApps.list({ account: account() })
     // The app has not exchanged its code.
     expect(grant?.devices).toEqual([])
-    const history = await stage.admin.listGrantHistory(grant!.id)
+    const history = await stage.admin.connectedApps.listHistory(grant!.id)
     expect(history.map(({ kind }) => kind)).toEqual(['connected'])
     const connections = await stage.stores.database.all({
       text: 'select id from {connections} where credential_id = ?1',
@@ -381,10 +381,10 @@ it('the consent page does not fill in a monthly cap as a daily one', async () =>
     await connectApp(daily, agent, { answers: { cap: '2' } })
     const open = () => openPage(agent, authorizeUrl(daily, pkce, { prompt: 'consent' }))
     expect((await open()).text).toContain('value="2"')
-    const [grant] = await daily.admin.listGrants({ account: 'alice' })
-    await daily.admin.setGrantCap(grant!.id, { amount: '40', per: 'month' })
+    const [grant] = await daily.admin.connectedApps.list({ account: 'alice' })
+    await daily.admin.connectedApps.setCap(grant!.id, { amount: '40', per: 'month' })
     expect((await open()).text).toContain('value="5"')
-    await daily.admin.setGrantCap(grant!.id, { amount: '3', per: 'month' })
+    await daily.admin.connectedApps.setCap(grant!.id, { amount: '3', per: 'month' })
     expect((await open()).text).toContain('value="3"')
   } finally {
     await daily.close()
@@ -400,7 +400,7 @@ it("the consent page fills in an expiry within the host's limit, even if the cur
         (await openPage(agent, authorizeUrl(strict, pkce, { prompt: 'consent' }))).text,
       )?.[1]
     await connectApp(strict, agent, { answers: { days: '60' } })
-    const [grant] = await strict.admin.listGrants({ account: 'alice' })
+    const [grant] = await strict.admin.connectedApps.list({ account: 'alice' })
     expect(await selected()).toBe(`until-${grant?.endsAt}`)
     await strict.stores.database.all({
       text: "update {credentials} set ends_at = ends_at + 86400000 where source = 'connect'",

@@ -172,7 +172,7 @@ it("behind https, Connect's cookies are secure and bound to the mount path", asy
   const server = createServer((req, res) => connect(req, res)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { createAdmin } = await import('../../src/admin/index.js')
-  await createAdmin(stores).putApp({
+  await createAdmin(stores).apps.put({
     id: 'notes',
     name: 'Notes',
     redirectUris: ['https://notes.example/cb'],

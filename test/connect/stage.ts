@@ -112,7 +112,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   let app: AppRequest = NOTES
   const changeApp = async (fields: AppFields): Promise<void> => {
     app = { ...app, ...fields }
-    await admin.putApp(app)
+    await admin.apps.put(app)
   }
   const resetApp = (): Promise<void> => {
     app = NOTES
@@ -187,14 +187,14 @@ function bareHost(connect: Connect, router: CompatRouter): RequestListener {
 
 /** Adds models, routes to the provider, and credits. */
 export async function furnish(admin: Admin, baseUrl: string): Promise<void> {
-  await admin.putModel({ id: FAST, name: 'Fast', prices: { input: '0.45', output: '1.20' } })
-  await admin.putModel({
+  await admin.models.put({ id: FAST, name: 'Fast', prices: { input: '0.45', output: '1.20' } })
+  await admin.models.put({
     id: SMART,
     name: 'Smart',
     prices: { input: '2.50', output: '10', request: '0.001' },
   })
   for (const model of [FAST, SMART]) {
-    await admin.putRoute({
+    await admin.routes.put({
       id: `acme:${model}`,
       model,
       provider: 'acme',
@@ -203,7 +203,8 @@ export async function furnish(admin: Admin, baseUrl: string): Promise<void> {
       settings: { baseUrl },
     })
   }
-  for (const account of ['alice', 'bob']) await admin.grant({ account, amount: '10', memo: 'Welcome' })
+  for (const account of ['alice', 'bob'])
+    await admin.accounts.credit({ account, amount: '10', memo: 'Welcome' })
 }
 
 async function closeServer(server: Server): Promise<void> {

@@ -44,7 +44,8 @@ describe('the calls of a connected app', () => {
   })
   afterEach(() => stage.close())
 
-  const earnings = async (): Promise<bigint> => (await stage.admin.balance('notes-earnings'))?.posted ?? 0n
+  const earnings = async (): Promise<bigint> =>
+    (await stage.admin.accounts.balance('notes-earnings'))?.posted ?? 0n
 
   it('cost what the consent page said, and earn the app its markup', async () => {
     const { access_token: token } = await connectApp(stage, agent)
@@ -125,7 +126,7 @@ describe('the calls of a connected app', () => {
       answers: { cap: '0.005' },
     })
     expect((await call(stage, first.access_token, HONEST)).status).toBe(200)
-    await expect.poll(async () => (await stage.admin.balance('alice'))?.held).toBe(0n)
+    await expect.poll(async () => (await stage.admin.accounts.balance('alice'))?.held).toBe(0n)
     await stage.stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     expect((await call(stage, second.access_token)).status).toBe(401)
     const page = await openPage(agent, authorizeUrl(stage, createPkce()))
@@ -157,7 +158,7 @@ it('a revoked connection is refused in another process within a second, and its 
     await stage.stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
     await refusedWithinASecond(other, token)
     expect((await call(stage, token)).status).toBe(401)
-    const before = (await stage.admin.balance('alice'))!.posted
+    const before = (await stage.admin.accounts.balance('alice'))!.posted
 
     await upstream.write(
       `${sse([textChunk(' again'), { ...textChunk(''), choices: [], usage: USAGE }])}data: [DONE]\n\n`,
@@ -166,8 +167,8 @@ it('a revoked connection is refused in another process within a second, and its 
     const text = await stream.text()
     expect(text).toContain('Hello')
     expect(text).toContain('data: [DONE]')
-    await expect.poll(async () => (await stage.admin.balance('alice'))?.held).toBe(0n)
-    expect(before - (await stage.admin.balance('alice'))!.posted).toBe(2_260_000n)
+    await expect.poll(async () => (await stage.admin.accounts.balance('alice'))?.held).toBe(0n)
+    expect(before - (await stage.admin.accounts.balance('alice'))!.posted).toBe(2_260_000n)
   } finally {
     await host.kill()
     await stage.close()
@@ -193,7 +194,7 @@ it.each(engineNames)(
       await stores.ready()
       const admin = createAdmin(stores)
       await furnish(admin, upstream.baseUrl)
-      await admin.putApp(NOTES)
+      await admin.apps.put(NOTES)
       const agent = new UserAgent(origin, 'alice')
       let host = await startHost(settings)
       const page = await openPage(agent, authorizeUrl(here, createPkce()))

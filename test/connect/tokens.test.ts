@@ -92,7 +92,7 @@ describe('an authorization code', () => {
       client_id: 'notes',
     }
     expect(await errorOf(await post(stage, 'token', form))).toBe('invalid_grant')
-    await stage.admin.putApp(OTHER)
+    await stage.admin.apps.put(OTHER)
     expect(await errorOf(await exchange(stage, { code, pkce, client: 'other' }))).toBe('invalid_grant')
     const loopback = await getCode(stage, newUser(), {
       parameters: { redirect_uri: 'http://127.0.0.1:5001/cb' },
@@ -108,7 +108,7 @@ describe('a refresh token', () => {
     const before = stage.events.length
     const pairs = await Promise.all([1, 2, 3].map(() => refresh(stage, tokens.refresh_token)))
     expect(pairs.map(({ status }) => status)).toEqual([200, 200, 200])
-    const [grant] = await stage.admin.listGrants({ account: `user${users}` })
+    const [grant] = await stage.admin.connectedApps.list({ account: `user${users}` })
     expect(stage.events.slice(before)).toEqual(
       new Array(2).fill({
         type: 'token-reused-in-grace',
@@ -169,11 +169,11 @@ describe('a refresh token', () => {
 
 it('a suspended app gets no tokens from Connect until it is resumed', async () => {
   const tokens = await connectApp(stage, newUser())
-  await stage.admin.suspendApp('notes')
+  await stage.admin.apps.suspend('notes')
   const refused = await refresh(stage, tokens.refresh_token)
   expect([refused.status, await errorOf(refused)]).toEqual([400, 'invalid_grant'])
   expect(await isActive(tokens.access_token)).toBe(false)
-  await stage.admin.resumeApp('notes')
+  await stage.admin.apps.resume('notes')
   expect((await refresh(stage, tokens.refresh_token)).status).toBe(200)
 })
 
@@ -214,7 +214,7 @@ describe("Connect's introspection and revocation", () => {
     const wrong = await post(stage, 'introspect', { token: tokens.access_token }, basic('x'.repeat(32)))
     expect([wrong.status, await errorOf(wrong)]).toEqual([401, 'invalid_client'])
 
-    await stage.admin.putApp(OTHER)
+    await stage.admin.apps.put(OTHER)
     const foreign = await post(stage, 'introspect', { token: tokens.access_token, client_id: 'other' })
     expect(await foreign.json()).toEqual({ active: false })
     expect((await post(stage, 'revoke', { token: tokens.access_token, client_id: 'other' })).status).toBe(200)

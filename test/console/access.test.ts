@@ -148,9 +148,9 @@ beforeAll(async () => {
     { model: 'acme/none', session_id: 'session-of-bob' },
     { 'x-request-id': 'request-of-bob' },
   )
-  const credentials = await bench.admin.listCredentials()
+  const credentials = await bench.admin.keys.list()
   const idOf = (name: string) => credentials.find((row) => row.account === name)!.credentialId
-  const chargeOf = async (name: string) => (await bench.admin.entries({ payer: name })).entries[0]!.id
+  const chargeOf = async (name: string) => (await bench.admin.entries.list({ payer: name })).entries[0]!.id
   ids = {
     credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' },
     grantId: {
@@ -169,7 +169,7 @@ afterAll(() => bench.close())
 
 async function connect(who: string): Promise<string> {
   const { connect: store } = bench.stores
-  await bench.admin.putApp({ id: 'pad', markup: { basisPoints: 1 }, allowedModels: [], ...connectable })
+  await bench.admin.apps.put({ id: 'pad', markup: { basisPoints: 1 }, allowedModels: [], ...connectable })
   const terms = { scopes: ['models.run'], models: [], markup: { basisPoints: 1 } }
   const granted = await store.consent({
     account: who,
@@ -183,16 +183,16 @@ async function connect(who: string): Promise<string> {
 }
 
 async function askForReview(): Promise<Pick<Ids, 'review' | 'logo'>> {
-  await bench.admin.putOwnApp('bob', {
+  await bench.admin.userApps.put('bob', {
     ...ownApp,
     id: 'bobbin',
     name: 'Bobbin',
     redirectUris: ['https://bobbin.example/cb'],
   })
-  await bench.admin.putOwnAppLogo('bob', 'bobbin', pngOf(16, 16))
-  await bench.admin.askForReview('bob', 'bobbin')
-  const [app] = await bench.admin.listApps({ appIds: ['bobbin'] })
-  return { review: { ...(await bench.admin.listAppReviews())[0]! }, logo: app!.logo!.hash }
+  await bench.admin.userApps.putLogo('bob', 'bobbin', pngOf(16, 16))
+  await bench.admin.userApps.askForReview('bob', 'bobbin')
+  const [app] = await bench.admin.apps.list({ appIds: ['bobbin'] })
+  return { review: { ...(await bench.admin.userApps.listReviews())[0]! }, logo: app!.logo!.hash }
 }
 
 function send(visitor: Visitor, name: string, ask: Record<string, unknown> = {}): Promise<Answer> {
@@ -276,7 +276,7 @@ describe("the console's table of permissions", () => {
   )
 
   async function newKeyOfAlice(): Promise<string> {
-    return (await bench.admin.issueKey({ account: 'alice' })).credentialId
+    return (await bench.admin.keys.issue({ account: 'alice' })).credentialId
   }
 })
 
@@ -326,7 +326,7 @@ describe('a user of the console', () => {
   })
 
   it('learns nothing about the keys of others', async () => {
-    const { entries } = await bench.admin.entries({ payer: 'bob' })
+    const { entries } = await bench.admin.entries.list({ payer: 'bob' })
     const bob = entries.find(({ kind }) => kind === 'charge')!.facts!.credentialId
     const spend = await user().get(`api/keys/spend?ids=${bob}`)
     expect(spend.json).toEqual({ spend: [] })
@@ -376,7 +376,7 @@ describe('a user of the console', () => {
   })
 
   it('sees neither suspended apps nor earning accounts', async () => {
-    await bench.admin.suspendApp('house')
+    await bench.admin.apps.suspend('house')
     try {
       const { json } = await user().get<ReplyOf<'apps'>>('api/apps')
       expect(json.apps.map(({ id }) => id)).toEqual(expect.arrayContaining(['notes']))
@@ -385,7 +385,7 @@ describe('a user of the console', () => {
       const refused = await user().post('api/keys/playground', { account: 'alice', appId: 'house' })
       expect(refused.status).toBe(404)
     } finally {
-      await bench.admin.resumeApp('house')
+      await bench.admin.apps.resume('house')
     }
   })
 
@@ -397,21 +397,21 @@ describe('a user of the console', () => {
       allowedModels: ['acme/fast'],
       owner: 'dev',
     }
-    await bench.admin.putApp(app)
+    await bench.admin.apps.put(app)
     const { json } = await user().get<ReplyOf<'apps'>>('api/apps')
     const { allowedModels: models, markup } = json.apps.find(({ id }) => id === 'tide')!
     const ask = { account: 'alice', appId: 'tide', terms: { models, markup } }
     for (const path of ['api/keys/playground', 'api/keys/issue-token']) {
-      await bench.admin.putApp(app)
+      await bench.admin.apps.put(app)
       expect((await user().post(path, ask)).status).toBe(200)
-      await bench.admin.putApp({ ...app, markup: { basisPoints: 90_000 } })
+      await bench.admin.apps.put({ ...app, markup: { basisPoints: 90_000 } })
       expect((await user().post(path, ask)).status).toBe(409)
-      await bench.admin.putApp({ ...app, allowedModels: ['acme/fast', 'acme/dear'] })
+      await bench.admin.apps.put({ ...app, allowedModels: ['acme/fast', 'acme/dear'] })
       expect((await user().post(path, ask)).status).toBe(409)
-      await bench.admin.putApp({ ...app, state: 'test' })
+      await bench.admin.apps.put({ ...app, state: 'test' })
       expect((await user().post(path, ask)).status).toBe(404)
     }
-    await bench.admin.removeApp('tide')
+    await bench.admin.apps.remove('tide')
   })
 
   it("may not set a key's metadata, since limits depend on it", async () => {
@@ -422,14 +422,14 @@ describe('a user of the console', () => {
 
   it('sees the limits of its own account and keys, but none of others or of apps', async () => {
     const credentialOf = async (account: string) =>
-      (await bench.admin.listCredentials({ account })).find(({ kind }) => kind === 'api-key')!.credentialId
+      (await bench.admin.keys.list({ account })).find(({ kind }) => kind === 'api-key')!.credentialId
     for (const name of ['alice', 'bob']) {
       const rate = { id: `rate-of-${name}`, unit: 'requests', amount: '60', per: 'hour' } as const
-      await bench.admin.putLimit({ ...rate, of: 'credential', ownerId: await credentialOf(name) })
-      await bench.admin.putLimit({ ...rate, id: `budget-of-${name}`, of: 'account', ownerId: name })
+      await bench.admin.limits.put({ ...rate, of: 'credential', ownerId: await credentialOf(name) })
+      await bench.admin.limits.put({ ...rate, id: `budget-of-${name}`, of: 'account', ownerId: name })
     }
     const notes = { id: 'notes-budget', unit: 'credits', amount: '1', per: 'total' } as const
-    await bench.admin.putLimit({ ...notes, of: 'app', ownerId: 'notes' })
+    await bench.admin.limits.put({ ...notes, of: 'app', ownerId: 'notes' })
     const limitsAt = async (path: string, as: Visitor = user()) => {
       const answer = await as.get<{ limits: readonly { id: string }[] }>(`api/${path}`)
       if (as !== all) expectNothingOfBob(answer)
@@ -450,7 +450,7 @@ describe('a user of the console', () => {
     ])
     expect(await limitsAt('accounts', all)).toHaveLength(2)
     expect(await limitsAt('keys', all)).toHaveLength(2)
-    for (const { id } of await bench.admin.listLimits()) await bench.admin.removeLimit(id)
+    for (const { id } of await bench.admin.limits.list()) await bench.admin.limits.remove(id)
   })
 
   it('may restrict a key to some models, and sees them listed', async () => {
@@ -485,7 +485,7 @@ describe('a user of the console', () => {
     it('gets one that expires no later', async () => {
       const expiresAt = Date.now() + 3_600_000
       const key = { account: 'alice', expiresAt, metadata: { plan: 'unlimited' } }
-      const { credentialId } = await bench.admin.issueKey(key)
+      const { credentialId } = await bench.admin.keys.issue(key)
       const { json } = await reissue(user(), credentialId)
       expect(json.expiresAt).toBe(expiresAt)
       expect(await principalOf(json.token)).toMatchObject({ principal: { expiresAt } })
@@ -507,7 +507,7 @@ describe('a user of the console', () => {
 
     it('gets none if the old one has expired', async () => {
       const past = { account: 'alice', expiresAt: Date.now() - 1 }
-      const { credentialId } = await bench.admin.issueKey(past)
+      const { credentialId } = await bench.admin.keys.issue(past)
       const { status, json } = await reissue(user(), credentialId)
       expect([status, json]).toEqual([
         403,
@@ -518,14 +518,14 @@ describe('a user of the console', () => {
 
     it('gets one without additional scopes, neither for the grant nor for the token', async () => {
       const scopes = ['models.run', 'profile', 'admin']
-      const { credentialId } = await bench.admin.issueAccessToken({
+      const { credentialId } = await bench.admin.keys.issueToken({
         account: 'alice',
         appId: 'notes',
         scopes,
       })
       const whole = await reissue(user(), credentialId)
       expect(await principalOf(whole.json.token)).toMatchObject({ principal: { scopes } })
-      await bench.admin.reissue(credentialId, { scopes: ['models.run', 'profile'] })
+      await bench.admin.keys.reissue(credentialId, { scopes: ['models.run', 'profile'] })
       const narrow = await reissue(user(), credentialId)
       expect(await principalOf(narrow.json.token)).toMatchObject({
         principal: { scopes: ['models.run', 'profile'] },
@@ -540,7 +540,7 @@ describe('a user of the console', () => {
   })
 
   it('sees its own calls in flight, but not those of other accounts', async () => {
-    const { token } = await bench.admin.issueKey({ account: 'bob' })
+    const { token } = await bench.admin.keys.issue({ account: 'bob' })
     const release = bench.holdUp()
     const calling = bench.call(token, { session_id: 'session-of-bob' }, { 'x-request-id': 'request-of-bob' })
     const live = async (visitor: Visitor) => (await visitor.get<ReplyOf<'live'>>('api/live')).json

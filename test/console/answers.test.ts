@@ -11,8 +11,8 @@ let other: { credentialId: string; token: string }
 beforeAll(async () => {
   bench = await startBench({ adapters: { openai: openaiCompatible } })
   await furnish(bench)
-  key = await bench.admin.issueKey({ account: 'alice', label: 'Laptop of Alice' })
-  other = await bench.admin.issueKey({ account: 'alice' })
+  key = await bench.admin.keys.issue({ account: 'alice', label: 'Laptop of Alice' })
+  other = await bench.admin.keys.issue({ account: 'alice' })
   for (const { token } of [key, other]) expect(await bench.call(token)).toMatchObject({ status: 200 })
   await vi.waitFor(
     async () => {
@@ -51,10 +51,10 @@ describe("a call in the console's API", () => {
   it('has the prices of its route if the route has its own', async () => {
     const route = { model: 'acme/fast', provider: 'fake', adapter: 'fake', upstreamModel: 'x' }
     const prices = { input: '1', output: '2' }
-    await bench.admin.putRoute({ ...route, id: 'r:acme/fast', prices })
+    await bench.admin.routes.put({ ...route, id: 'r:acme/fast', prices })
     const [entry] = await calls(`?key=${key.credentialId}`)
     expect(entry?.charge?.currentPrices).toEqual({ of: 'route', prices, priceVersion: 'v1' })
-    await bench.admin.putRoute({ ...route, id: 'r:acme/fast' })
+    await bench.admin.routes.put({ ...route, id: 'r:acme/fast' })
   })
 
   it('has no label if its key has none', async () => {
@@ -163,7 +163,7 @@ describe("a route in the console's API", () => {
         },
       },
     })
-    expect((await bench.admin.listRoutes()).map(({ id }) => id)).not.toContain('mine')
+    expect((await bench.admin.routes.list()).map(({ id }) => id)).not.toContain('mine')
   })
 
   it('for a missing model is stored with a warning, and listed with the reason why it is unusable', async () => {
@@ -174,7 +174,7 @@ describe("a route in the console's API", () => {
       { done: true, warnings: [expect.stringMatching(/^There is no model "acme\/none" in the catalogue/)] },
     ])
     expect(await whyNot('mine')).toMatch(/^There is no model "acme\/none"/)
-    const [was] = await bench.admin.listRoutes({ routeIds: [body.id] })
+    const [was] = await bench.admin.routes.list({ routeIds: [body.id] })
     const changed = { ...body, model: 'acme/fast', was }
     expect((await bench.as(operator).post('api/routes/put', changed)).json).toEqual({ done: true })
     expect(await whyNot('mine')).toBeUndefined()
@@ -183,8 +183,8 @@ describe("a route in the console's API", () => {
   it('stored by another program is listed with the reason why it is unusable', async () => {
     const { adapters: _, ...stores } = bench.stores
     const elsewhere = createAdmin(stores)
-    await elsewhere.putRoute({ ...route, id: 'strange', adapter: 'nonsense' })
-    await elsewhere.putRoute({ ...route, id: 'empty' })
+    await elsewhere.routes.put({ ...route, id: 'strange', adapter: 'nonsense' })
+    await elsewhere.routes.put({ ...route, id: 'empty' })
     expect(await whyNot('strange')).toMatch(
       /^adapter must be one of the adapters given to the stores: .*"openai"/,
     )

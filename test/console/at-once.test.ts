@@ -63,7 +63,7 @@ describe('an app that users can connect, in the console,', () => {
       state: 'test',
       testers: ['tina'],
     } as const
-    await bench.admin.putApp(app)
+    await bench.admin.apps.put(app)
     const list = async (viewer: typeof alice) =>
       (await bench.as(viewer).get<{ apps: { id: string }[] }>('api/apps')).json.apps.find(
         ({ id }) => id === 'connected',
@@ -72,7 +72,7 @@ describe('an app that users can connect, in the console,', () => {
     expect(was).toEqual(app)
     const change = { ...app, markup: { basisPoints: 2 }, account: 'olga', was }
     expect((await bench.as(operator).post('api/apps/put', change)).status).toBe(200)
-    expect(await bench.admin.listApps({ appIds: ['connected'] })).toEqual([
+    expect(await bench.admin.apps.list({ appIds: ['connected'] })).toEqual([
       { ...app, markup: { basisPoints: 2 }, account: 'olga' },
     ])
     expect(await list(alice)).toBeUndefined()
@@ -85,14 +85,14 @@ describe('a token that is replaced in the console', () => {
 
   it('by its user while an operator reduces its rights keeps the reduced rights', async () => {
     const scopes = ['models.run', 'profile']
-    const { credentialId } = await bench.admin.issueAccessToken({ account: 'alice', appId: 'notes', scopes })
+    const { credentialId } = await bench.admin.keys.issueToken({ account: 'alice', appId: 'notes', scopes })
     const { database } = bench.stores
     const { all } = database
     // Between the console's read of the token and its write.
     database.all = async (statement) => {
       const rows = await all(statement)
       database.all = all
-      await bench.admin.reissue(credentialId, { scopes: ['models.run'] })
+      await bench.admin.keys.reissue(credentialId, { scopes: ['models.run'] })
       return rows
     }
     expect(await reissue(alice, { credentialId })).toMatchObject({
@@ -103,11 +103,11 @@ describe('a token that is replaced in the console', () => {
         },
       },
     })
-    expect(await bench.admin.listCredentials({ credentialId })).toMatchObject([{ scopes: ['models.run'] }])
+    expect(await bench.admin.keys.list({ credentialId })).toMatchObject([{ scopes: ['models.run'] }])
   })
 
   it('must be the token that the form names', async () => {
-    const { credentialId, token } = await bench.admin.issueKey({ account: 'alice' })
+    const { credentialId, token } = await bench.admin.keys.issue({ account: 'alice' })
     const lastFour = token.slice(-4)
     expect((await reissue(operator, { credentialId, lastFour })).status).toBe(200)
     expect(await reissue(alice, { credentialId, lastFour })).toMatchObject({

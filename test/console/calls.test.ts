@@ -148,12 +148,12 @@ describe('a call in the console', () => {
 
   it('with a suspended, revoked or expired credential appears with the owner of the credential', async () => {
     const { admin } = bench
-    const key = await admin.issueKey({ account: 'carol', label: 'laptop' })
-    const access = await admin.issueAccessToken({ account: 'carol', appId: 'notes', scopes: ['models.run'] })
-    const old = await admin.issueKey({ account: 'carol', expiresAt: Date.now() - 1_000 })
-    await admin.openAccount('carol')
-    await admin.suspendAccount('carol')
-    await admin.revoke(access.credentialId)
+    const key = await admin.keys.issue({ account: 'carol', label: 'laptop' })
+    const access = await admin.keys.issueToken({ account: 'carol', appId: 'notes', scopes: ['models.run'] })
+    const old = await admin.keys.issue({ account: 'carol', expiresAt: Date.now() - 1_000 })
+    await admin.accounts.open('carol')
+    await admin.accounts.suspend('carol')
+    await admin.keys.revoke(access.credentialId)
     for (const { token } of [key, access, old]) await bench.call(token)
     const problems = 'api/events?problems=true'
     const { json } = await visit().get<ReplyOf<'events'>>(`${problems}&account=carol`)
@@ -282,7 +282,7 @@ describe("an operator using the console's API", () => {
     const read = async (path: string, as = operator) =>
       (await bench.as(as).get<ReplyOf<'entries'>>(path)).json
     const [charge] = (await read('api/entries?sessionId=s-refund')).entries
-    const before = (await bench.admin.balance('alice'))!.posted
+    const before = (await bench.admin.accounts.balance('alice'))!.posted
     const ask = { entryId: charge!.id, amount: '0.000000002', reference: 'ticket-7', memo: 'for alice alone' }
     const first = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', ask)
     const again = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', ask)
@@ -398,7 +398,7 @@ describe("an operator using the console's API", () => {
       secretKeyId: 'k1',
       health: { routeId: 'new', provider: 'fake', state: 'closed', failureRate: 0, ...timings(json) },
     })
-    const [was] = await bench.admin.listRoutes({ routeIds: [route.id] })
+    const [was] = await bench.admin.routes.list({ routeIds: [route.id] })
     const moved = await visit().post('api/routes/put', {
       ...route,
       settings: { baseUrl: 'https://b.example/v1' },

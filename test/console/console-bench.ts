@@ -189,16 +189,16 @@ function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): C
 /** Stores two models, an app that earns, one that does not, and credits for alice, bob and the platform. */
 export async function furnish({ admin }: Bench) {
   for (const [account, amount] of Object.entries({ alice: '100', bob: '100', platform: '100', dev: '100' })) {
-    await admin.grant({ account, amount, reference: `opening:${account}` })
+    await admin.accounts.credit({ account, amount, reference: `opening:${account}` })
   }
-  await admin.putModel({
+  await admin.models.put({
     id: 'acme/fast',
     prices: { input: '3.333333333', output: '7.77' },
     priceVersion: 'v1',
   })
-  await admin.putModel({ id: 'acme/smart', prices: { input: '11.1', output: '22.2', cachedInput: '0.7' } })
+  await admin.models.put({ id: 'acme/smart', prices: { input: '11.1', output: '22.2', cachedInput: '0.7' } })
   for (const model of ['acme/fast', 'acme/smart']) {
-    await admin.putRoute({
+    await admin.routes.put({
       id: `r:${model}`,
       model,
       provider: 'fake',
@@ -208,17 +208,17 @@ export async function furnish({ admin }: Bench) {
     })
   }
   const allowedModels = ['acme/fast', 'acme/smart']
-  await admin.putApp({
+  await admin.apps.put({
     id: 'notes',
     name: 'Notes',
     markup: { basisPoints: 1_234 },
     allowedModels,
     account: 'dev',
   })
-  await admin.putApp({ id: 'house', markup: { basisPoints: 500, flat: '0.000000001' }, allowedModels })
-  const key = async (account: string) => (await admin.issueKey({ account })).token
+  await admin.apps.put({ id: 'house', markup: { basisPoints: 500, flat: '0.000000001' }, allowedModels })
+  const key = async (account: string) => (await admin.keys.issue({ account })).token
   const grant = async (account: string, appId: string) =>
-    (await admin.issueAccessToken({ account, appId, scopes: ['models.run'] })).token
+    (await admin.keys.issueToken({ account, appId, scopes: ['models.run'] })).token
   return {
     alice: await key('alice'),
     bob: await key('bob'),

@@ -120,8 +120,8 @@ describe('a CSV download', () => {
     bench = await startBench()
     const tokens = await furnish(bench)
     await bench.call(tokens.alice, { user: '=cmd|calc', session_id: '@sum,"1";=cmd|\'/C calc\'!A0;' })
-    await bench.admin.grant({ account: 'alice', amount: '1', memo: '=1+1' })
-    await bench.admin.correct({ account: 'alice', amount: '-0.5', memo: 'Zu viel, "sorry"' })
+    await bench.admin.accounts.credit({ account: 'alice', amount: '1', memo: '=1+1' })
+    await bench.admin.accounts.correct({ account: 'alice', amount: '-0.5', memo: 'Zu viel, "sorry"' })
   })
 
   afterAll(() => bench.close())
@@ -167,10 +167,13 @@ describe('a CSV download', () => {
       console: {
         admin: {
           ...admin,
-          entries: async () => {
-            pages++
-            const { entries } = await admin.entries({ account: 'alice' })
-            return { entries: Array.from({ length: 1_000 }, () => entries[0]!), next: '1.1' }
+          entries: {
+            ...admin.entries,
+            list: async () => {
+              pages++
+              const { entries } = await admin.entries.list({ account: 'alice' })
+              return { entries: Array.from({ length: 1_000 }, () => entries[0]!), next: '1.1' }
+            },
           },
         },
       },
@@ -209,9 +212,12 @@ describe('a CSV download', () => {
       console: {
         admin: {
           ...admin,
-          entries: async (query) => {
-            if (++pages > 1) throw new Error('the database is gone')
-            return { ...(await admin.entries(query)), next: '1.1' }
+          entries: {
+            ...admin.entries,
+            list: async (query) => {
+              if (++pages > 1) throw new Error('the database is gone')
+              return { ...(await admin.entries.list(query)), next: '1.1' }
+            },
           },
         },
       },

@@ -36,10 +36,10 @@ it('a console with a heap of 512 MB outlives a user who lists 25 keys with 60,00
   const stores = sqliteStores({ file })
   await stores.ready()
   const admin = createAdmin(stores)
-  await admin.openAccount('alice')
+  await admin.accounts.open('alice')
   const keys: string[] = []
   for (let index = 0; index < KEYS; index++) {
-    keys.push((await admin.issueKey({ account: 'alice', allowedModels: [] })).credentialId)
+    keys.push((await admin.keys.issue({ account: 'alice', allowedModels: [] })).credentialId)
   }
   await stores.database.all({
     text: 'update {credentials} set allowed_models = ?1',

@@ -47,7 +47,7 @@ function callElsewhere(id: string, more: Partial<KeptCall> = {}): KeptCall {
 
 async function keep(call: KeptCall): Promise<void> {
   bench.stores.calls.record(call)
-  await expect.poll(() => bench.admin.getCall(call.id)).toBeDefined()
+  await expect.poll(() => bench.admin.calls.find(call.id)).toBeDefined()
 }
 
 describe("the console's list of calls kept in a database", () => {
@@ -57,7 +57,7 @@ describe("the console's list of calls kept in a database", () => {
     await bench.call('sk-wrong', {}, { 'x-request-id': 'r-wrong' })
     const idsOf = async (query: string) => (await read(query)).calls.map(({ requestId }) => requestId)
     expect(await idsOf('')).toEqual(['r-wrong', 'r-good', 'r-none'])
-    await expect.poll(async () => (await bench.admin.listCalls()).calls.length).toBe(3)
+    await expect.poll(async () => (await bench.admin.calls.list()).calls.length).toBe(3)
     expect(await idsOf('')).toEqual(['r-wrong', 'r-good', 'r-none'])
     expect(await idsOf('problems=true')).toEqual(['r-wrong', 'r-none'])
     expect(await idsOf('status=404')).toEqual(['r-none'])
@@ -132,7 +132,7 @@ describe("the console's list of calls kept in a database", () => {
 })
 
 it('a key in the console shows the minute of its last use and what was spent with it', async () => {
-  const { token, credentialId } = await bench.admin.issueKey({ account: 'alice' })
+  const { token, credentialId } = await bench.admin.keys.issue({ account: 'alice' })
   const viewOf = async () =>
     (await visit().get<ReplyOf<'keys'>>('api/keys?account=alice')).json.credentials.find(
       (key) => key.credentialId === credentialId,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Admin } from '../../src/admin/index.js'
 import { createOwnTurns } from '../../src/console/own-turns.js'
+import { adminWith } from '../helpers/admin-with.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { alice, bob, operator, startBench } from './console-bench.js'
 
@@ -15,12 +16,11 @@ function heldAdmin() {
     return end.promise
   }
   const adminFor = (who: string) =>
-    ({
-      spendReport: ask(`spend of ${who}`),
-      statement: ask(`statement of ${who}`),
-      entries: ask(`entries of ${who}`),
-      findAccount: ask(`account of ${who}`),
-    }) as unknown as Admin
+    adminWith({
+      reports: { spendReport: ask(`spend of ${who}`) },
+      accounts: { statement: ask(`statement of ${who}`), find: ask(`account of ${who}`) },
+      entries: { list: ask(`entries of ${who}`) },
+    })
   return { begun, ends, adminFor }
 }
 
@@ -32,12 +32,12 @@ describe('console queries by users', () => {
     const turns = createOwnTurns()
     const [a, b] = ['alice', 'bob'].map((who) => turns.adminOf(who, adminFor(who)))
     const asked = [
-      ...[1, 2, 3].map(() => a!.spendReport({ by: 'day' })),
-      a!.entries({ account: 'alice' }),
-      b!.statement('bob'),
-      b!.entries({ account: 'bob', requestId: 'r' }),
+      ...[1, 2, 3].map(() => a!.reports.spendReport({ by: 'day' })),
+      a!.entries.list({ account: 'alice' }),
+      b!.accounts.statement('bob'),
+      b!.entries.list({ account: 'bob', requestId: 'r' }),
     ]
-    void a!.findAccount('alice')
+    void a!.accounts.find('alice')
     await turn()
     expect(begun).toEqual(['account of alice', 'spend of alice'])
     const order: string[] = []
@@ -58,34 +58,39 @@ describe('console queries by users', () => {
   })
 
   it.each([
-    'listAccounts',
-    'listAppEdits',
-    'listAppReviews',
-    'listApps',
-    'listCalls',
-    'listCredentials',
-    'listGrantHistory',
-    'listGrants',
-    'listLimits',
-    'listModels',
-    'listRoutes',
-  ] as const)('of %s run one at a time for an account, beside those of another', async (list) => {
+    ['accounts', 'list'],
+    ['apps', 'list'],
+    ['apps', 'listEdits'],
+    ['userApps', 'listReviews'],
+    ['calls', 'list'],
+    ['keys', 'list'],
+    ['connectedApps', 'list'],
+    ['connectedApps', 'listHistory'],
+    ['limits', 'list'],
+    ['models', 'list'],
+    ['routes', 'list'],
+  ] as const)('of %s.%s run one at a time for an account, beside those of another', async (group, list) => {
     const begun: string[] = []
     const ends: (() => void)[] = []
     const adminFor = (who: string) =>
-      ({
-        [list]: async (): Promise<readonly []> => {
-          begun.push(who)
-          const end = createDeferred<readonly []>()
-          ends.push(() => end.resolve([]))
-          return end.promise
+      adminWith({
+        [group]: {
+          [list]: async (): Promise<readonly []> => {
+            begun.push(who)
+            const end = createDeferred<readonly []>()
+            ends.push(() => end.resolve([]))
+            return end.promise
+          },
         },
-      }) as unknown as Admin
+      })
     const turns = createOwnTurns()
     const ask = (who: string) =>
-      (turns.adminOf(who, adminFor(who)) as unknown as Record<string, (query: string) => Promise<unknown>>)[
-        list
-      ]!('')
+      (
+        turns.adminOf(who, adminFor(who))[group] as unknown as Record<
+          string,
+          (query: string) => Promise<unknown>
+        >
+      )[list]!('')
     const asked = [ask('alice'), ask('alice'), ask('alice'), ask('bob')]
     await turn()
     expect(begun).toEqual(['alice', 'bob'])
@@ -105,23 +110,29 @@ describe('console queries by users', () => {
 
   it('take turns for every list of the admin API', async () => {
     const bench = await startBench()
-    const names = Object.keys(bench.admin).filter((name) => name.startsWith('list'))
-    const own = createOwnTurns().adminOf('alice', bench.admin)
-    expect(names.filter((name) => !Object.hasOwn(own, name))).toEqual([])
-    expect(names.length).toBeGreaterThan(10)
+    const lists = (admin: Admin) =>
+      Object.entries(admin).flatMap(([group, functions]) =>
+        Object.entries(functions)
+          .filter(([name]) => name.startsWith('list'))
+          .map(([name, list]) => [`${group}.${name}`, list] as const),
+      )
+    const own = new Map(lists(createOwnTurns().adminOf('alice', bench.admin)))
+    const all = lists(bench.admin)
+    expect(all.filter(([name, list]) => own.get(name) === list)).toEqual([])
+    expect(all.length).toBeGreaterThan(10)
     await bench.close()
   })
 
   it('continue after a failed one, and are refused while a hundred are waiting', async () => {
     const turns = createOwnTurns()
-    const admin = { statement: () => Promise.reject(new Error('locked')) } as unknown as Admin
+    const admin = adminWith({ accounts: { statement: () => Promise.reject(new Error('locked')) } })
     const asked = Array.from({ length: 101 }, () =>
-      turns.adminOf('alice', admin).statement('alice').catch(String),
+      turns.adminOf('alice', admin).accounts.statement('alice').catch(String),
     )
     const answers = await Promise.all(asked)
     expect(answers.slice(0, 100)).toEqual(Array(100).fill('Error: locked'))
     expect(answers[100]).toContain('Too many queries of this account')
-    await expect(turns.adminOf('alice', admin).statement('alice')).rejects.toThrow('locked')
+    await expect(turns.adminOf('alice', admin).accounts.statement('alice')).rejects.toThrow('locked')
   })
 
   it("do not delay an operator's report", async () => {
@@ -151,7 +162,7 @@ describe('console queries by users', () => {
 describe('keys created by console users', () => {
   it('are limited to 100 per account, even if hundreds are requested concurrently', async () => {
     const bench = await startBench()
-    await bench.admin.openAccount('alice')
+    await bench.admin.accounts.open('alice')
     const issue = (account: string) => bench.as(alice).post('api/keys/issue', { account, label: 'flood' })
     const answers = await Promise.all(Array.from({ length: 150 }, () => issue('alice')))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(100)

@@ -28,9 +28,9 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
   beforeAll(async () => {
     stores = engine.open('paged_lists')
     admin = createAdmin(stores)
-    await admin.openAccount('alice')
+    await admin.accounts.open('alice')
     for (let index = 0; index < LARGE_ROWS; index++) {
-      keys.push((await admin.issueKey({ account: 'alice', allowedModels: [] })).credentialId)
+      keys.push((await admin.keys.issue({ account: 'alice', allowedModels: [] })).credentialId)
     }
     // Lists are in the order of ids, which is random within a millisecond.
     keys.sort()
@@ -39,11 +39,11 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
       parameters: [JSON.stringify(LONG)],
     })
     for (const id of numbered('app', APPS)) {
-      await admin.putApp({ id, markup: { basisPoints: 100 }, allowedModels: [] })
+      await admin.apps.put({ id, markup: { basisPoints: 100 }, allowedModels: [] })
     }
     for (const id of numbered('large', LARGE_ROWS)) {
       const app = { id, name: id, owner: 'alice', markup: { basisPoints: 100 }, allowedModels: [] }
-      await admin.putApp(app)
+      await admin.apps.put(app)
       await stores.database.all({
         text: 'update {apps} set definition = ?2 where id = ?1',
         parameters: [id, JSON.stringify({ ...app, allowedModels: LONG })],
@@ -95,13 +95,13 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
 
   it('of admin rows that is cut short by large rows continues at its last row, with nothing lost or repeated', async () => {
     const credentials = await allOf(
-      (page) => admin.listCredentials({ account: 'alice', limit: 5, ...page }),
+      (page) => admin.keys.list({ account: 'alice', limit: 5, ...page }),
       ({ credentialId }) => credentialId,
     )
     expect(credentials.flat()).toEqual(keys.toReversed())
     expect(credentials[0]!.length).toBeLessThan(5)
     const apps = await allOf(
-      (page) => admin.listApps({ owner: 'alice', ...page }),
+      (page) => admin.apps.list({ owner: 'alice', ...page }),
       ({ id }) => id,
     )
     expect(apps.flat()).toEqual(numbered('large', LARGE_ROWS))

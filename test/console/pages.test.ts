@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { assetsFolder } from '../../src/console/assets.js'
 import { createConsole } from '../../src/console/index.js'
 import { createPages } from '../../src/console/pages.js'
+import { adminWith } from '../helpers/admin-with.js'
 import { hosts, listenHttp, MOUNT, type MountedHost } from '../helpers/hosts.js'
 
 let folder: string
@@ -129,17 +130,16 @@ describe("the console's static files", () => {
 })
 
 describe.each(hosts)('the console in $name', (host) => {
-  const admin = {
-    entries: () => undefined,
-    listModels: async () => [],
-    openAccount: async () => undefined,
-    findAccount: async () => undefined,
-  }
+  const admin = adminWith({
+    entries: { list: async () => ({ entries: [] }) },
+    models: { list: async () => [] },
+    accounts: { open: async () => undefined, find: async () => undefined },
+  })
 
   async function mount() {
     mounted = await host.mount(
       createConsole({
-        admin: admin as never,
+        admin,
         authorise: () => ({ kind: 'operator' }),
         ...(host.basePath === undefined ? {} : { basePath: host.basePath }),
       }),
@@ -178,7 +178,9 @@ describe('the console in Express', () => {
   it('passes other paths to the host, even if mounted at the root', async () => {
     const { default: express } = await import('express')
     const app = express()
-    app.use(createConsole({ admin: { entries: () => undefined } as never, authorise: () => undefined }))
+    app.use(
+      createConsole({ admin: { entries: { list: () => undefined } } as never, authorise: () => undefined }),
+    )
     app.use((_req, res) => {
       res.status(418).send('the host itself')
     })

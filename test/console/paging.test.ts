@@ -17,9 +17,9 @@ beforeAll(async () => {
     console: { clock: { ...systemClock, now: () => Date.now() + aheadMs } },
   })
   await furnish(bench)
-  await bench.admin.grant({ account: 'carol', amount: '100' })
+  await bench.admin.accounts.credit({ account: 'carol', amount: '100' })
   for (let number = 0; number < CALLING_KEYS; number++) {
-    const { credentialId, token } = await bench.admin.issueKey({ account: 'carol', label: `key ${number}` })
+    const { credentialId, token } = await bench.admin.keys.issue({ account: 'carol', label: `key ${number}` })
     calling.push(credentialId)
     expect(await bench.call(token, { max_tokens: 10 })).toMatchObject({ status: 200 })
   }
@@ -56,9 +56,9 @@ async function costOf(body: () => Promise<unknown>) {
 describe("the console's page of calls", () => {
   it('reads only the rows that it shows, however many models and routes there are', async () => {
     for (let number = 0; number < 100; number++) {
-      await bench.admin.putModel({ id: `idle/${number}`, prices: { input: '1', output: '1' } })
+      await bench.admin.models.put({ id: `idle/${number}`, prices: { input: '1', output: '1' } })
       const route = { id: `idle-${number}`, model: `idle/${number}`, upstreamModel: 'x' }
-      await bench.admin.putRoute({ ...route, provider: 'fake', adapter: 'fake' })
+      await bench.admin.routes.put({ ...route, provider: 'fake', adapter: 'fake' })
     }
     for (const path of ['api/entries?limit=2', 'api/events?limit=2']) {
       const { rows } = await costOf(() => bench.as(operator).get(path))
@@ -132,7 +132,7 @@ describe("the console's list of keys", () => {
   it("comes in pages, newest first, and contains only a user's own keys for a user", async () => {
     const made: string[] = []
     for (let number = 0; number < IDLE_KEYS; number++) {
-      made.push((await bench.admin.issueKey({ account: 'alice' })).credentialId)
+      made.push((await bench.admin.keys.issue({ account: 'alice' })).credentialId)
     }
     const found = await pages<ReplyOf<'keys'>>('api/keys', {}, alice)
     const credentials = found.flatMap((page) => page.credentials)
@@ -146,11 +146,11 @@ describe("the console's list of keys", () => {
   it('in use excludes revoked, expired and playground keys', async () => {
     const issue = async (label: string, expiresAt?: number): Promise<string> => {
       const request = { account: 'dave', label, ...(expiresAt !== undefined && { expiresAt }) }
-      return (await bench.admin.issueKey(request)).credentialId
+      return (await bench.admin.keys.issue(request)).credentialId
     }
-    await bench.admin.grant({ account: 'dave', amount: '1' })
+    await bench.admin.accounts.credit({ account: 'dave', amount: '1' })
     await issue('kept')
-    await bench.admin.revoke(await issue('revoked'))
+    await bench.admin.keys.revoke(await issue('revoked'))
     await issue('expired', 1_000)
     const own = await bench.as(operator).post('api/keys/playground', { account: 'dave' })
     expect(own.status).toBe(200)
@@ -165,7 +165,7 @@ describe("the console's list of keys", () => {
 
   it('recognises playground keys if its clock is ahead of the database', async () => {
     aheadMs = 30_000
-    await bench.admin.grant({ account: 'frank', amount: '1' })
+    await bench.admin.accounts.credit({ account: 'frank', amount: '1' })
     const made = await bench.as(operator).post('api/keys/playground', { account: 'frank' })
     aheadMs = 0
     expect(made.status).toBe(200)
@@ -174,7 +174,7 @@ describe("the console's list of keys", () => {
   })
 
   it('is found after any number of keys that are not shown', async () => {
-    const wanted = await bench.admin.issueKey({ account: 'erin', label: 'wanted' })
+    const wanted = await bench.admin.keys.issue({ account: 'erin', label: 'wanted' })
     for (let number = 0; number < 600; number++) {
       await bench.as(operator).post('api/keys/playground', { account: 'alice' })
     }
@@ -183,7 +183,7 @@ describe("the console's list of keys", () => {
   }, 60_000)
 
   it('does not search older keys for playground keys, which expire after an hour', async () => {
-    for (let number = 0; number < 510; number++) await bench.admin.issueKey({ account: 'zoe' })
+    for (let number = 0; number < 510; number++) await bench.admin.keys.issue({ account: 'zoe' })
     const ask = () => pages('api/keys', { shown: 'playground', account: 'zoe' })
     // 500 rows, 10, and none: only an empty page is the last.
     expect((await costOf(ask)).statements).toBe(3)

@@ -32,8 +32,8 @@ beforeAll(async () => {
     router: { byokFee: { flat: '0.000123456' } },
   })
   const tokens = await furnish(bench)
-  await bench.admin.correct({ account: 'alice', amount: '-1.000000001', reference: 'c1' })
-  await bench.admin.correct({ account: 'dev', amount: '0.5', reference: 'c2' })
+  await bench.admin.accounts.correct({ account: 'alice', amount: '-1.000000001', reference: 'c1' })
+  await bench.admin.accounts.correct({ account: 'dev', amount: '0.5', reference: 'c2' })
   const names = Object.keys(tokens) as (keyof typeof tokens)[]
   const envelope = await bench.sealFor('alice')
   for (let turn = 0; turn < CALLS; turn++) {
@@ -150,7 +150,7 @@ describe("the console's statement", () => {
       const { json } = await bench
         .as(operator)
         .get<ReplyOf<'reports/statement'>>(`api/reports/statement?account=${account}`)
-      const balance = await bench.admin.balance(account)
+      const balance = await bench.admin.accounts.balance(account)
       expect(json).toMatchObject({
         account,
         granted: '100',

@@ -54,7 +54,7 @@ describe('a writing request to the console', () => {
       request.end('{"account":"sneaked"}')
     })
     expect(status).toBe(403)
-    expect(await bench.admin.findAccount('sneaked')).toBeUndefined()
+    expect(await bench.admin.accounts.find('sneaked')).toBeUndefined()
   })
 
   it('is compared only with `origin` if the host sets it', async () => {
@@ -513,7 +513,7 @@ describe('invalid input to the console', () => {
 
 describe('a paged list of the console', () => {
   it('of accounts has no gaps or repeats', async () => {
-    for (let turn = 0; turn < 23; turn++) await bench.admin.openAccount(`page-${turn}`)
+    for (let turn = 0; turn < 23; turn++) await bench.admin.accounts.open(`page-${turn}`)
     const seen: string[] = []
     let next: string | undefined
     do {
@@ -523,12 +523,12 @@ describe('a paged list of the console', () => {
       seen.push(...json.accounts.map(({ id }) => id))
       next = json.next
     } while (next !== undefined)
-    const all = await bench.admin.listAccounts({ limit: 1_000 })
+    const all = await bench.admin.accounts.list({ limit: 1_000 })
     expect(seen).toEqual(all.map(({ id }) => id))
   })
 
   it('of calls has no gaps or repeats, with every filter', async () => {
-    const { token } = await bench.admin.issueKey({ account: 'alice' })
+    const { token } = await bench.admin.keys.issue({ account: 'alice' })
     for (let turn = 0; turn < 11; turn++) {
       await bench.call(token, {
         session_id: `s${turn % 2}`,
@@ -548,7 +548,7 @@ describe('a paged list of the console', () => {
         seen.push(...json.entries.map(({ id }) => id))
         next = json.next
       } while (next !== undefined)
-      const { entries } = await bench.admin.entries({ ...filter, limit: 1_000 })
+      const { entries } = await bench.admin.entries.list({ ...filter, limit: 1_000 })
       expect(seen).toEqual(entries.map(({ id }) => id))
       expect(seen.length).toBeGreaterThan(4)
     }

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createConsole, type OneTimeSignInOptions, oneTimeSignIn } from '../../src/console/index.js'
+import { adminWith } from '../helpers/admin-with.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 import { ask } from './console-bench.js'
 
@@ -18,8 +19,11 @@ const HOUR_MS = 3_600_000
 async function start(options: OneTimeSignInOptions = {}, mount = '/console') {
   const clock = createSteppedClock()
   const signIn = oneTimeSignIn({ clock, ...options })
-  const admin = { entries: () => undefined, listModels: async () => [] }
-  const pages = createConsole({ admin: admin as never, authorise: signIn.authorise })
+  const admin = adminWith({
+    entries: { list: async () => ({ entries: [] }) },
+    models: { list: async () => [] },
+  })
+  const pages = createConsole({ admin, authorise: signIn.authorise })
   const app = express().use(mount, signIn, pages)
   const server = createServer(app)
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -260,8 +264,11 @@ describe('oneTimeSignIn', () => {
   it("works over plain http with the console's base path", async () => {
     const basePath = '/console'
     const signIn = oneTimeSignIn({ basePath })
-    const admin = { entries: () => undefined, listModels: async () => [] }
-    const pages = createConsole({ admin: admin as never, authorise: signIn.authorise, basePath })
+    const admin = adminWith({
+      entries: { list: async () => ({ entries: [] }) },
+      models: { list: async () => [] },
+    })
+    const pages = createConsole({ admin, authorise: signIn.authorise, basePath })
     const server = createServer((req, res) => signIn(req, res, () => pages(req, res)))
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     closers.push(() => new Promise((done) => server.close(done).closeAllConnections()))

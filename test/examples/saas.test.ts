@@ -77,7 +77,7 @@ beforeAll(async () => {
   })
   server.on('request', app)
   admin = createAdmin(stores)
-  await admin.putApp({
+  await admin.apps.put({
     id: 'notes',
     name: 'Notes <1>',
     redirectUris: ['https://notes.example/cb'],
@@ -374,7 +374,7 @@ describe('examples/saas', () => {
     expect((await visitor.post(`${path}/cap`, { cap: '2' })).status).toBe(303)
     expect(await visitor.get('/keys')).toContain(`$${cost} of $2 this month`)
     expect((await call(host, token)).status).toBe(200)
-    await admin.setGrantCap(path!.split('/').at(-1)!, null)
+    await admin.connectedApps.setCap(path!.split('/').at(-1)!, null)
     expect(await visitor.get('/keys')).toContain('No cap')
 
     expect((await visitor.post(`${path}/disconnect`)).status).toBe(303)

@@ -37,14 +37,14 @@ const model = (id: string): OfferedModel => ({
   priceVersion: 'v1',
 })
 const upstream = { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'sk-upstream' }
-const modelIds = async () => (await admin.listModels()).map(({ id }) => id)
-const routeIds = async () => (await admin.listRoutes()).map(({ id }) => id)
+const modelIds = async () => (await admin.models.list()).map(({ id }) => id)
+const routeIds = async () => (await admin.routes.list()).map(({ id }) => id)
 
 describe("the models and routes in the example server's settings", () => {
   it('are written to the stores, with the key encrypted', async () => {
     await offer(admin, [model('b'), model('a')], upstream)
     expect(await modelIds()).toEqual(['b', 'a'])
-    expect(await admin.listRoutes({ model: 'a' })).toEqual([
+    expect(await admin.routes.list({ model: 'a' })).toEqual([
       {
         id: 'settings:a',
         model: 'a',
@@ -59,25 +59,25 @@ describe("the models and routes in the example server's settings", () => {
 
   it("replace those of former settings, but keep an operator's models, routes and changes", async () => {
     await offer(admin, [model('a'), model('b'), model('c')], upstream)
-    await admin.putModel({ id: 'a', prices: { input: '7', output: '8' } })
-    const { secretKeyId: _, ...offered } = (await admin.listRoutes({ model: 'a' }))[0]!
-    await admin.putRoute({ ...offered, weight: 3 })
+    await admin.models.put({ id: 'a', prices: { input: '7', output: '8' } })
+    const { secretKeyId: _, ...offered } = (await admin.routes.list({ model: 'a' }))[0]!
+    await admin.routes.put({ ...offered, weight: 3 })
     const own = {
       provider: 'mine',
       adapter: 'openai',
       upstreamModel: 'x',
       settings: { baseUrl: 'http://127.0.0.1:8/v1' },
     }
-    await admin.putRoute({ ...own, id: 'mine', model: 'b' })
-    await admin.putModel({ id: 'own', prices })
-    await admin.putRoute({ ...own, id: 'own', model: 'own' })
+    await admin.routes.put({ ...own, id: 'mine', model: 'b' })
+    await admin.models.put({ id: 'own', prices })
+    await admin.routes.put({ ...own, id: 'own', model: 'own' })
 
     const elsewhere = { baseUrl: 'http://127.0.0.1:7/v1' }
     await offer(admin, [model('a'), model('d')], elsewhere)
     expect((await modelIds()).sort()).toEqual(['a', 'b', 'd', 'own'])
     expect((await routeIds()).sort()).toEqual(['mine', 'own', 'settings:a', 'settings:d'])
-    expect((await admin.listModels())[0]!.prices).toEqual({ input: '7', output: '8' })
-    const [route] = await admin.listRoutes({ model: 'a' })
+    expect((await admin.models.list())[0]!.prices).toEqual({ input: '7', output: '8' })
+    const [route] = await admin.routes.list({ model: 'a' })
     expect(route).toMatchObject({ weight: 3, settings: elsewhere })
     expect(route).not.toHaveProperty('secretKeyId')
   })

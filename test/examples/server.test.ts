@@ -133,8 +133,8 @@ describe('the example server', () => {
     const stores = sqliteStores({ file: database.file })
     closers.push(() => stores.close())
     const admin = createAdmin(stores)
-    const [key] = await admin.listCredentials({ account: 'alice' })
-    await admin.revoke(key!.credentialId)
+    const [key] = await admin.keys.list({ account: 'alice' })
+    await admin.keys.revoke(key!.credentialId)
     const { apiKey: revoked } = await example.credentials()
     expect(revoked.isRevoked).toBe(true)
     expect(revoked.token).toBeUndefined()
@@ -166,7 +166,7 @@ describe('the example server', () => {
     const elsewhere = sqliteStores({ file: database.file })
     closers.push(() => elsewhere.close())
     const route = { id: 'mine', model: 'demo/small', provider: 'mine', upstreamModel: 'x' }
-    await createAdmin(elsewhere).putRoute({ ...route, adapter: 'nonsense' })
+    await createAdmin(elsewhere).routes.put({ ...route, adapter: 'nonsense' })
     await expect
       .poll(async () => {
         await client(apiKey).chat.completions.create({ model: 'demo/small', messages })

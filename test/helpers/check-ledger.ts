@@ -16,7 +16,7 @@ export async function checkLedger(
   const settled = new Map<string, number>()
   let after: string | undefined
   do {
-    const page = await admin.entries({ limit: 1_000, ...(after === undefined ? {} : { after }) })
+    const page = await admin.entries.list({ limit: 1_000, ...(after === undefined ? {} : { after }) })
     for (const { holdId } of page.entries) {
       if (holdId !== undefined) settled.set(holdId, (settled.get(holdId) ?? 0) + 1)
     }
@@ -24,9 +24,9 @@ export async function checkLedger(
   } while (after !== undefined)
   expect([...acknowledged].filter((holdId) => !settled.has(holdId))).toEqual([])
   expect([...settled].filter(([, count]) => count !== 1)).toEqual([])
-  expect(await admin.verify()).toEqual([])
+  expect(await admin.maintenance.verify()).toEqual([])
 
-  const accounts = await admin.listAccounts({ limit: 10_000 })
+  const accounts = await admin.accounts.list({ limit: 10_000 })
   expect(accounts.reduce((sum, { balance }) => sum + balance.posted, 0n)).toBe(granted)
   const isFree = async () => {
     await stores.ledger.expireHolds(10_000, context)
@@ -34,6 +34,6 @@ export async function checkLedger(
     return rows.length === 0
   }
   await expect.poll(isFree, { timeout: 15_000, interval: 50 }).toBe(true)
-  for (const { balance } of await admin.listAccounts({ limit: 10_000 })) expect(balance.held).toBe(0n)
-  expect(await admin.verify()).toEqual([])
+  for (const { balance } of await admin.accounts.list({ limit: 10_000 })) expect(balance.held).toBe(0n)
+  expect(await admin.maintenance.verify()).toEqual([])
 }

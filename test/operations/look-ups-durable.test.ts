@@ -167,7 +167,7 @@ describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 
 
     it('finds them in the answering process and in another one', async () => {
       const stores = [engine.open('look_ups'), engine.open('look_ups')] as const
-      await createAdmin(stores[0]).grant({ account: 'alice', amount: '1000' })
+      await createAdmin(stores[0]).accounts.credit({ account: 'alice', amount: '1000' })
       const provider = await startProvider()
       const asking = await startProcess(provider, stores[0])
       const other = await startProcess(provider, stores[1])
@@ -194,8 +194,8 @@ describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 
     it('shows them as pending while they run, in another process too, and includes refunds', async () => {
       const stores = [engine.open('running'), engine.open('running')] as const
       const admin = createAdmin(stores[0])
-      await admin.grant({ account: 'alice', amount: '1000' })
-      await admin.grant({ account: 'bob', amount: '1' })
+      await admin.accounts.credit({ account: 'alice', amount: '1000' })
+      await admin.accounts.credit({ account: 'bob', amount: '1' })
       const provider = await startProvider()
       const isHeld = createDeferred<string>()
       const mayAnswer = createDeferred()
@@ -227,7 +227,7 @@ describe('the concurrent look-up of many calls', { timeout: 60_000 + CALLS * 30 
         { account: 'alice', limit: 1 },
         { requestId: 'r', signal: new AbortController().signal },
       )
-      await admin.refund(entries[0]!.id, '0.0001')
+      await admin.entries.refund(entries[0]!.id, '0.0001')
       expect((await look(asking, `/generation?id=${id}`)).data).toMatchObject({
         cost: data.cost,
         refunded: '0.0001',

@@ -17,7 +17,7 @@ import { createConsole } from ${JSON.stringify(`${DIST}/console.js`)}
 import { sqliteStores } from ${JSON.stringify(`${DIST}/sqlite.js`)}
 const told = []
 try {
-  createConsole({ admin: { entries() {} }, authorise: () => undefined })
+  createConsole({ admin: { entries: { list() {} } }, authorise: () => undefined })
 } catch (error) {
   told.push(error.message)
 }

@@ -177,7 +177,7 @@ describe('the packed package', () => {
       join(project, 'console.cjs'),
       `const http = require('node:http')
        const { createConsole } = require('compat-router/console')
-       const pages = createConsole({ admin: { entries() {} }, authorise: () => undefined })
+       const pages = createConsole({ admin: { entries: { list() {} } }, authorise: () => undefined })
        const server = http.createServer((req, res) => pages(req, res)).listen(0, '127.0.0.1', async () => {
          const at = 'http://127.0.0.1:' + server.address().port
          const page = await (await fetch(at)).text()

@@ -75,7 +75,7 @@ export const HOLES: readonly Hole[] = [
   },
   {
     name: 'terms-of-tokens-not-pinned',
-    file: 'src/admin/credentials.ts',
+    file: 'src/admin/keys.ts',
     from: 'terms: read.terms ?? pinned }',
     to: 'terms: read.terms }',
     test: ['test/admin/apps.test.ts', 'with an owner fix their terms in every token'],

@@ -58,11 +58,16 @@ describe('the accounts of a PostgreSQL ledger', () => {
       { account: 'bob', slot: 1, amount: '30' },
     ])
     expect(await ledger.balance('bob', context)).toEqual({ posted: 51n, held: 0n, available: 51n })
-    expect((await admin.listAccounts()).map(({ id, balance }) => [id, balance.posted])).toEqual([
+    expect((await admin.accounts.list()).map(({ id, balance }) => [id, balance.posted])).toEqual([
       ['alice', 10n ** 9n - 50n],
       ['bob', 51n],
     ])
-    expect(await admin.statement('bob')).toMatchObject({ granted: 1n, earned: 50n, spent: 0n, posted: 51n })
+    expect(await admin.accounts.statement('bob')).toMatchObject({
+      granted: 1n,
+      earned: 50n,
+      spent: 0n,
+      posted: 51n,
+    })
     expect(await ledger.spent({ account: 'bob' }, context)).toMatchObject({ balance: { posted: 51n } })
 
     // Together, one by one, and with a claim.
@@ -89,9 +94,11 @@ describe('the accounts of a PostgreSQL ledger', () => {
     expect(await ledger.settle(pay(holds[1]!.holdId, 'bob', 'carol', 40n), context)).toMatchObject({
       overdraft: 9n,
     })
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
     await stores!.database.all({ text: "update {earned} set amount = amount + 1 where account = 'carol'" })
-    expect(await admin.verify()).toMatchObject([{ what: 'balance', id: 'carol', found: 61n, expected: 60n }])
+    expect(await admin.maintenance.verify()).toMatchObject([
+      { what: 'balance', id: 'carol', found: 61n, expected: 60n },
+    ])
   })
 
   it('are exact if several processes earn and spend on the same accounts concurrently', {
@@ -129,7 +136,7 @@ describe('the accounts of a PostgreSQL ledger', () => {
             const { entries } = await stores.ledger.entries({ account: from, limit: 1 }, context)
             if (entries[0]?.charge !== undefined)
               await createAdmin(stores)
-                .refund(entries[0].id)
+                .entries.refund(entries[0].id)
                 .catch(() => {})
           }
         }
@@ -143,8 +150,8 @@ describe('the accounts of a PostgreSQL ledger', () => {
     expect(counts.granted).toBeGreaterThan(1_000)
     expect(counts.insufficient).toBeGreaterThan(50)
     const admin = createAdmin(processes[0]!)
-    expect(await admin.verify()).toEqual([])
-    const accounts = await admin.listAccounts()
+    expect(await admin.maintenance.verify()).toEqual([])
+    const accounts = await admin.accounts.list()
     expect(accounts.reduce((sum, { balance }) => sum + balance.posted, 0n)).toBe(5_000n)
     expect(accounts.filter(({ balance }) => balance.held !== 0n)).toEqual([])
     expect((await slotsOf('circle')).some(({ slot }) => slot > 0)).toBe(true)
@@ -200,6 +207,6 @@ describe('the accounts of a PostgreSQL ledger', () => {
     const answers = await Promise.all(waiting)
     expect(answers.filter((answer) => 'repeated' in answer && !answer.repeated)).toHaveLength(1)
     expect(p99(slowed)).toBeLessThan(Math.max(500, 2 * p99(usual)))
-    expect(await createAdmin(processes[0]!).verify()).toEqual([])
+    expect(await createAdmin(processes[0]!).maintenance.verify()).toEqual([])
   })
 })

@@ -87,7 +87,7 @@ describe('a PostgreSQL store in trouble', () => {
     }
     expect(left()).toBe(0)
     expect(await stores.ledger.balance('alice', context)).toEqual({ posted: 0n, held: 0n, available: 0n })
-    expect(await createAdmin(stores).verify()).toEqual([])
+    expect(await createAdmin(stores).maintenance.verify()).toEqual([])
     await stores.close()
   })
 
@@ -153,7 +153,7 @@ describe('a PostgreSQL store in trouble', () => {
     expect(waiting).toBe(3)
     await other.query('rollback')
     expect(await Promise.all(waits)).toMatchObject([{ ok: true }, { repeated: false }, { state: 'released' }])
-    expect(await createAdmin(stores).verify()).toEqual([])
+    expect(await createAdmin(stores).maintenance.verify()).toEqual([])
     await stores.close()
   })
 
@@ -170,7 +170,7 @@ describe('a PostgreSQL store in trouble', () => {
     const goesOn = await Promise.allSettled([stores.ledger.hold(createHold('alice', 1n), context)])
     await other.query('rollback')
     expect([goesOn, await waits]).toEqual(Array(2).fill([{ status: 'fulfilled', value: { ok: true } }]))
-    expect(await createAdmin(stores).verify()).toEqual([])
+    expect(await createAdmin(stores).maintenance.verify()).toEqual([])
     for (const open of [stores, before]) await open.close()
     await pool.end()
   })
@@ -202,7 +202,7 @@ describe('a PostgreSQL store in trouble', () => {
     expect(await heard.connection()).toBe(false)
     expect(await heard.connection()).toBe(true)
     expect(await heard.next()).toBeUndefined()
-    await admin.putModel({ id: 'acme/new' })
+    await admin.models.put({ id: 'acme/new' })
     // The watch's first new connection may have been lost, too.
     while ((await heard.next()) !== 'acme/new') await Promise.resolve()
     heard.end()
@@ -370,7 +370,7 @@ describe('a PostgreSQL store in trouble', () => {
       create function opened.see() returns trigger language plpgsql as
         $$ begin insert into opened.seen values (current_setting('synchronous_commit')); return null; end $$;
       create trigger see after insert on opened.accounts execute function opened.see()`)
-    await createAdmin(stores).openAccount('alice')
+    await createAdmin(stores).accounts.open('alice')
     expect((await pool.query('select durable from opened.seen')).rows).toEqual([{ durable: 'on' }])
     await stores.close()
     await pool.end()
@@ -453,7 +453,7 @@ describe('a PostgreSQL store in trouble', () => {
       await Promise.all(all.map((stores) => stores.ready()))
       await Promise.all(
         Array.from({ length: 60 }, (_, index) =>
-          createAdmin(all[index % 4]!).grant({
+          createAdmin(all[index % 4]!).accounts.credit({
             account: 'alice',
             amount: '1',
             reference: `invoice-${index}`,

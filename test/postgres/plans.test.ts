@@ -100,12 +100,12 @@ describe(`PostgreSQL with ${entries} entries`, () => {
         { sessionId: 'session-9' },
         { from: 100, to: 200 },
       ]) {
-        const page = await admin.entries({ ...query, limit: 2 })
+        const page = await admin.entries.list({ ...query, limit: 2 })
         expect(page.entries.length).toBe(2)
-        await admin.entries({ ...query, limit: 2, after: page.next! })
+        await admin.entries.list({ ...query, limit: 2, after: page.next! })
       }
-      await admin.spend({ by: 'day', account: 'account-5', from: 1, to: 5_000 })
-      await admin.spend({ by: 'model', from: 1, to: 2_000 })
+      await admin.reports.spend({ by: 'day', account: 'account-5', from: 1, to: 5_000 })
+      await admin.reports.spend({ by: 'model', from: 1, to: 2_000 })
     })
     expect(plans.length).toBeGreaterThan(15)
     expect(wholeScans(plans)).toEqual([])

@@ -13,9 +13,9 @@ import { createPool, createTestDatabase, type TestDatabase } from '../helpers/po
 async function use(pool: pg.Pool, options: PostgresStoresOptions): Promise<void> {
   const stores = postgresStores(pool, options)
   const admin = createAdmin(stores)
-  await admin.grant({ account: 'alice', amount: '1' })
-  await admin.putModel({ id: 'acme/fast', prices: { input: '1', output: '1' } })
-  await admin.issueKey({ account: 'alice' })
+  await admin.accounts.credit({ account: 'alice', amount: '1' })
+  await admin.models.put({ id: 'acme/fast', prices: { input: '1', output: '1' } })
+  await admin.keys.issue({ account: 'alice' })
   const hold = createHold('alice', 5n)
   expect(await stores.ledger.hold(hold, context)).toMatchObject({ ok: true })
   await stores.ledger.settle(createSettle(hold.holdId, 'alice', 5n), context)
@@ -24,8 +24,8 @@ async function use(pool: pg.Pool, options: PostgresStoresOptions): Promise<void>
   expect(await stores.idempotency.claim(claim, context)).toEqual({ state: 'mine' })
   const reply = { mode: 'json', status: 200, bytes: '{}', charge: createCharge(5n) } as const
   await stores.idempotency.complete('claim', reply, 60_000, context)
-  expect(await admin.balance('alice')).toMatchObject({ posted: 10n ** 9n - 5n })
-  expect(await admin.verify()).toEqual([])
+  expect(await admin.accounts.balance('alice')).toMatchObject({ posted: 10n ** 9n - 5n })
+  expect(await admin.maintenance.verify()).toEqual([])
   await stores.close()
 }
 

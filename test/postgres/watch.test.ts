@@ -76,8 +76,8 @@ describe('a change watch in PostgreSQL', () => {
     const other = await open('pooled')
     const admin = createAdmin(other.stores)
     const route = { id: 'r1', model: 'acme/fast', provider: 'acme', adapter: 'test', settings: {} }
-    await admin.putModel({ id: 'acme/fast' })
-    await admin.putRoute({ ...route, upstreamModel: 'one' })
+    await admin.models.put({ id: 'acme/fast' })
+    await admin.routes.put({ ...route, upstreamModel: 'one' })
     const routes = async () => {
       const found = await stores.providers.routes({ id: 'acme/fast', created: 0, ownedBy: 'acme' }, context)
       return found.map(({ upstreamModel }) => upstreamModel)
@@ -94,9 +94,9 @@ describe('a change watch in PostgreSQL', () => {
         why: expect.stringMatching(/sent but not received: .*pooler in transaction mode/),
       },
     ])
-    await admin.putRoute({ ...route, upstreamModel: 'two' })
+    await admin.routes.put({ ...route, upstreamModel: 'two' })
     expect(await routes()).toEqual(['two'])
-    await admin.putRoute({ ...route, upstreamModel: 'three' })
+    await admin.routes.put({ ...route, upstreamModel: 'three' })
     expect(await routes()).toEqual(['three'])
 
     pooler.isDeaf = false

@@ -27,7 +27,7 @@ const CREDITS = "a decimal string of credits, zero or more, with at most 9 place
 const SIGNED = "a decimal string of credits with at most 9 places, such as '5.00' or '-1.50'"
 const NAME = 'must be 1 to 256 bytes of text without control characters or direction overrides'
 const adapter = { chat: async () => ({ terminated: true }) }
-const pages = { admin: { entries() {} } as never, authorise: () => undefined }
+const pages = { admin: { entries: { list() {} } } as never, authorise: () => undefined }
 const key = { kind: 'api-key', account: 'alice' }
 const app = { id: 'writer', markup: { basisPoints: 0 }, allowedModels: [] }
 const access = { kind: 'access-token', account: 'bob', scopes: [], app }
@@ -317,68 +317,84 @@ describe('the errors of admin functions', () => {
 
   const route = { id: 'r', model: 'm', provider: 'p', adapter: 'openai', upstreamModel: 'u' }
 
-  it.each<[keyof Admin, unknown, string]>([
-    ['putModel', undefined, 'model: is missing; it must be an object'],
+  it.each<[string, unknown, string]>([
+    ['models.put', undefined, 'model: is missing; it must be an object'],
     [
-      'putModel',
+      'models.put',
       price({ input: 1, output: '1' })[0],
       `model.prices.input: must be ${CREDITS}; got a number: put it in quotes`,
     ],
-    ['removeModel', undefined, 'model id: is missing; it must be a string'],
-    ['grant', { account: 'a' }, `grant.amount: is missing; it must be ${SIGNED}`],
-    ['grant', { account: 'a', amount: 5 }, `grant.amount: must be ${SIGNED}; got a number: put it in quotes`],
+    ['models.remove', undefined, 'model id: is missing; it must be a string'],
+    ['accounts.credit', { account: 'a' }, `grant.amount: is missing; it must be ${SIGNED}`],
     [
-      'grant',
+      'accounts.credit',
+      { account: 'a', amount: 5 },
+      `grant.amount: must be ${SIGNED}; got a number: put it in quotes`,
+    ],
+    [
+      'accounts.credit',
       { account: 'a', amount: '-5' },
       'grant.amount: must be above 0. To take credits away, make a correction.',
     ],
-    ['grant', { account: 'a', amount: '0.00' }, 'grant.amount: must be above 0: a grant adds credits.'],
     [
-      'grant',
+      'accounts.credit',
+      { account: 'a', amount: '0.00' },
+      'grant.amount: must be above 0: a grant adds credits.',
+    ],
+    [
+      'accounts.credit',
       { account: 'a', amount: '9223372036.854775808' },
       'grant.amount: must be at most 9223372036.854775807 credits',
     ],
     [
-      'correct',
+      'accounts.correct',
       { account: 'a', amount: '-9223372036.854775808' },
       'correction.amount: must be at least -9223372036.854775807 credits',
     ],
-    ['correct', { account: 'a', amount: '--5' }, `correction.amount: must be ${SIGNED}`],
-    ['openAccount', '', `account: ${NAME}`],
-    ['suspendAccount', {}, 'account: must be a string; got an object'],
-    ['balance', 5, 'account: must be a string; got a number: put it in quotes'],
-    ['findAccount', undefined, 'account: is missing; it must be a string'],
-    ['listAccounts', { limit: 1.5 }, 'limit must be a whole number of rows, 1 or more; got 1.5'],
-    ['listAccounts', { after: 5 }, 'accounts.after: must be a string; got a number: put it in quotes'],
-    ['issueKey', 'alice', 'key: must be an object; got a string'],
+    ['accounts.correct', { account: 'a', amount: '--5' }, `correction.amount: must be ${SIGNED}`],
+    ['accounts.open', '', `account: ${NAME}`],
+    ['accounts.suspend', {}, 'account: must be a string; got an object'],
+    ['accounts.balance', 5, 'account: must be a string; got a number: put it in quotes'],
+    ['accounts.find', undefined, 'account: is missing; it must be a string'],
+    ['accounts.list', { limit: 1.5 }, 'limit must be a whole number of rows, 1 or more; got 1.5'],
+    ['accounts.list', { after: 5 }, 'accounts.after: must be a string; got a number: put it in quotes'],
+    ['keys.issue', 'alice', 'key: must be an object; got a string'],
     [
-      'issueKey',
+      'keys.issue',
       { account: 'a', expiresAt: '2026-01-01' },
       'key.expiresAt: must be a time in milliseconds since the Unix epoch; got a string',
     ],
     [
-      'issueKey',
+      'keys.issue',
       { account: 'a', expiresAt: 1_893_456_000 },
       'key.expiresAt: must be a time in milliseconds since the Unix epoch; this one is in 1970: multiply seconds by 1,000',
     ],
-    ['issueKey', { account: 'a', label: 'x'.repeat(1_001) }, 'key.label: must have at most 1,000 characters'],
     [
-      'issueAccessToken',
+      'keys.issue',
+      { account: 'a', label: 'x'.repeat(1_001) },
+      'key.label: must have at most 1,000 characters',
+    ],
+    [
+      'keys.issueToken',
       { account: 'a', appId: 'x', scopes: 'models.run' },
       'access token.scopes: must be a list; got a string: put it in square brackets',
     ],
-    ['reissue', undefined, 'credential id: is missing; it must be a string'],
-    ['revoke', {}, 'credential id: must be a string; got an object'],
-    ['putApp', { ...app, markup: {} }, 'app.markup.basisPoints: is missing; it must be a whole number'],
-    ['suspendApp', undefined, 'app id: is missing; it must be a string'],
-    ['resumeApp', 5, 'app id: must be a string; got a number: put it in quotes'],
-    ['putRoute', { ...route, model: undefined }, 'route.model: is missing; it must be a string'],
-    ['putRoute', { ...route, settings: [] }, 'route.settings: must be an object; got a list'],
-    ['putRoute', { ...route, secret: '' }, 'route.secret: must not be empty'],
-    ['removeRoute', undefined, 'route id: is missing; it must be a string'],
-    ['spend', { by: 'colour' }, 'spend.by: must be "day", "model", "app", "key" or "provider"'],
+    ['keys.reissue', undefined, 'credential id: is missing; it must be a string'],
+    ['keys.revoke', {}, 'credential id: must be a string; got an object'],
+    ['apps.put', { ...app, markup: {} }, 'app.markup.basisPoints: is missing; it must be a whole number'],
+    ['apps.suspend', undefined, 'app id: is missing; it must be a string'],
+    ['apps.resume', 5, 'app id: must be a string; got a number: put it in quotes'],
+    ['routes.put', { ...route, model: undefined }, 'route.model: is missing; it must be a string'],
+    ['routes.put', { ...route, settings: [] }, 'route.settings: must be an object; got a list'],
+    ['routes.put', { ...route, secret: '' }, 'route.secret: must not be empty'],
+    ['routes.remove', undefined, 'route id: is missing; it must be a string'],
+    ['reports.spend', { by: 'colour' }, 'spend.by: must be "day", "model", "app", "key" or "provider"'],
   ])('explain bad input to %s: the field, the fault and the fix', async (name, input, message) => {
-    const call = admin[name] as (input: unknown) => Promise<unknown>
+    const [group, own] = name.split('.') as [keyof Admin, string]
+    const functions = admin[group] as unknown as Readonly<
+      Record<string, (input: unknown) => Promise<unknown>>
+    >
+    const call = functions[own]!
     await expect(call(input)).rejects.toMatchObject({ message })
   })
 

@@ -74,8 +74,8 @@ describe.each(engineNames)('kept calls in %s', (name) => {
   it('show when a key was last used, to the minute, but refused keys do not count as used', async () => {
     const stores = engine.open('used')
     const admin = createAdmin(stores)
-    const { credentialId } = await admin.issueKey({ account: 'alice' })
-    const lastUsedAt = async () => (await admin.listCredentials({ credentialId }))[0]!.lastUsedAt
+    const { credentialId } = await admin.keys.issue({ account: 'alice' })
+    const lastUsedAt = async () => (await admin.keys.list({ credentialId }))[0]!.lastUsedAt
     expect(await lastUsedAt()).toBeUndefined()
     const owner = { caller: { account: 'alice', credentialId } }
     const at = 1_800_000_000_000 + 12_345

@@ -22,7 +22,7 @@ describe.each(engineNames)('the stores in %s', (name) => {
         async open(tokens) {
           const stores = await engine.openEmpty({ otherTokens: true })
           for (const [token, principal] of Object.entries(tokens)) await putToken(stores, token, principal)
-          return { store: stores.credentials, revoke: createAdmin(stores).revoke, close: stores.close }
+          return { store: stores.credentials, revoke: createAdmin(stores).keys.revoke, close: stores.close }
         },
       }))
   }
@@ -33,11 +33,11 @@ describe.each(engineNames)('the stores in %s', (name) => {
         async open(models) {
           const stores = await engine.openEmpty()
           const admin = createAdmin(stores)
-          for (const model of models) await admin.putModel(model)
+          for (const model of models) await admin.models.put(model)
           return {
             store: stores.catalogue,
-            put: admin.putModel,
-            remove: admin.removeModel,
+            put: admin.models.put,
+            remove: admin.models.remove,
             close: stores.close,
           }
         },
@@ -86,7 +86,7 @@ describe.each(engineNames)('the stores in %s', (name) => {
 async function putToken({ database, ...stores }: DurableStores, token: string, principal: Principal) {
   const { credentialId, kind, account, metadata, expiresAt } = principal
   const scopes = kind === 'access-token' ? JSON.stringify(principal.scopes) : null
-  if (kind === 'access-token') await createAdmin({ database, ...stores }).putApp(principal.app)
+  if (kind === 'access-token') await createAdmin({ database, ...stores }).apps.put(principal.app)
   await database.batch([
     {
       text: `insert into {credentials} (id, kind, account, app_id, metadata, allowed_models, created_at)
@@ -118,7 +118,7 @@ async function putToken({ database, ...stores }: DurableStores, token: string, p
 async function putProvider(stores: DurableStores, provider: RegistryProvider, index: number) {
   const { id, models, adapter: _, secret, ...route } = provider
   for (const [model, upstreamModel] of Object.entries(models)) {
-    await createAdmin(stores).putRoute({
+    await createAdmin(stores).routes.put({
       ...route,
       id: `${id}:${model}:${index}`,
       model,

@@ -34,7 +34,7 @@ describe("Connect's grants, connections, codes and refresh tokens", () => {
 
 async function survive(open: () => DurableStores, load: object, processes: number): Promise<void> {
   const first = open()
-  await createAdmin(first).putApp(NOTES)
+  await createAdmin(first).apps.put(NOTES)
   const token = await connectOnce(first.connect, 'alice')
   await first.close()
   const accounts = new Set(['alice'])

@@ -14,14 +14,14 @@ describe.each(engineNames)("Connect's store in %s", (name) => {
           const stores = await engine.openEmpty()
           const admin = createAdmin(stores)
           await openAccounts(stores.database, { alice: '10' })
-          for (const app of apps) await admin.putApp(app)
+          for (const app of apps) await admin.apps.put(app)
           return {
             store: stores.connect,
             credentials: stores.credentials,
-            putApp: admin.putApp,
-            suspendApp: admin.suspendApp,
-            resumeApp: admin.resumeApp,
-            suspendAccount: admin.suspendAccount,
+            putApp: admin.apps.put,
+            suspendApp: admin.apps.suspend,
+            resumeApp: admin.apps.resume,
+            suspendAccount: admin.accounts.suspend,
             close: stores.close,
           }
         },

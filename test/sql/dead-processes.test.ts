@@ -61,11 +61,11 @@ describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (na
 
   /** A key of an account of its own, with one credit. */
   async function issue({ admin }: Place, account: string): Promise<string> {
-    await admin.grant({ account, amount: '1', reference: `opened:${account}` })
-    return (await admin.issueKey({ account })).token
+    await admin.accounts.credit({ account, amount: '1', reference: `opened:${account}` })
+    return (await admin.keys.issue({ account })).token
   }
 
-  const heldBy = async ({ admin }: Place, account: string) => (await admin.balance(account))!.held
+  const heldBy = async ({ admin }: Place, account: string) => (await admin.accounts.balance(account))!.held
   const clearedBy = (processes: readonly RouterProcess[]) =>
     processes.flatMap(({ events }) => events.filter(({ type }) => type === 'process-cleared'))
   const openCalls = (router: RouterProcess, token: string, keyPrefix?: string) =>
@@ -113,7 +113,7 @@ describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (na
     }
     isOver = true
     await Promise.all(load)
-    expect(await world.admin.verify()).toEqual([])
+    expect(await world.admin.maintenance.verify()).toEqual([])
     await world.stores.close()
   })
 
@@ -136,9 +136,11 @@ describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (na
     router.finish()
     for (const { text } of calls) expect(await text).toContain('[DONE]')
     await expect.poll(() => heldBy(world, account)).toBe(0n)
-    expect(await world.admin.balance(account)).toMatchObject({ posted: CREDIT - COST * BigInt(OPEN_CALLS) })
+    expect(await world.admin.accounts.balance(account)).toMatchObject({
+      posted: CREDIT - COST * BigInt(OPEN_CALLS),
+    })
     expect(clearedBy([router, other])).toEqual([])
-    expect(await world.admin.verify()).toEqual([])
+    expect(await world.admin.maintenance.verify()).toEqual([])
     await world.stores.close()
   })
 
@@ -159,12 +161,16 @@ describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (na
     router.finish()
     for (const { text } of calls) expect(await text).toContain('[DONE]')
     await expect.poll(() => heldBy(world, account)).toBe(0n)
-    expect(await world.admin.balance(account)).toMatchObject({ posted: CREDIT - COST * BigInt(OPEN_CALLS) })
+    expect(await world.admin.accounts.balance(account)).toMatchObject({
+      posted: CREDIT - COST * BigInt(OPEN_CALLS),
+    })
     expect(clearedBy([other])).toMatchObject([{ holds: OPEN_CALLS, keys: OPEN_CALLS }])
     // Its replies were kept under their keys.
     expect(await other.repeat(token, 'key-0')).toContain('[DONE]')
-    expect(await world.admin.balance(account)).toMatchObject({ posted: CREDIT - COST * BigInt(OPEN_CALLS) })
-    expect(await world.admin.verify()).toEqual([])
+    expect(await world.admin.accounts.balance(account)).toMatchObject({
+      posted: CREDIT - COST * BigInt(OPEN_CALLS),
+    })
+    expect(await world.admin.maintenance.verify()).toEqual([])
     await world.stores.close()
   })
 
@@ -193,8 +199,10 @@ describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (na
     routers[0]!.finish()
     for (const { text } of calls) expect(await text).toContain('[DONE]')
     await expect.poll(() => heldBy(world, account), { timeout: 30_000 }).toBe(0n)
-    expect(await world.admin.balance(account)).toMatchObject({ posted: CREDIT - COST * BigInt(OPEN_CALLS) })
-    expect(await world.admin.verify()).toEqual([])
+    expect(await world.admin.accounts.balance(account)).toMatchObject({
+      posted: CREDIT - COST * BigInt(OPEN_CALLS),
+    })
+    expect(await world.admin.maintenance.verify()).toEqual([])
     await world.stores.close()
     if (server !== undefined) {
       for (const router of routers) router.signal('SIGKILL')

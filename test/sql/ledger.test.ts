@@ -57,7 +57,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
   it('fails only the call that would exceed 64 bits, which changes nothing', async () => {
     const { ledger, database } = engine.open('bounds')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
-    await admin.grant({ account: 'rich', amount: '9223372036.854775806' })
+    await admin.accounts.credit({ account: 'rich', amount: '9223372036.854775806' })
     await openAccounts(database, { alice: '1' })
     const toRich = (holdId: string, amount: bigint) =>
       createSettle(holdId, 'alice', amount, {
@@ -73,14 +73,14 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     ])
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(await ledger.balance('rich', context)).toMatchObject({ posted: LIMIT })
-    await expect(admin.grant({ account: 'rich', amount: '0.000000001' })).rejects.toThrow()
+    await expect(admin.accounts.credit({ account: 'rich', amount: '0.000000001' })).rejects.toThrow()
     await expect(ledger.hold(createHold('alice', LIMIT + 1n), context)).rejects.toThrow('beyond 64 bits')
     await expect(ledger.hold(createHold('alice', -1n), context)).rejects.toThrow('zero or more')
     await expect(ledger.hold(createHold('alice', 1n, { ttlMs: Number.NaN }), context)).rejects.toThrow(
       'ttlMs',
     )
     expect(await ledger.hold(createHold('alice', LIMIT), context)).toMatchObject({ reason: 'insufficient' })
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('takes the holds of an account with too little credit in order', async () => {
@@ -114,7 +114,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     const results = await Promise.all([...settle(), ...settle()])
     expect(results.filter(({ repeated }) => !repeated).length).toBe(40)
     expect(await ledger.balance('alice', context)).toMatchObject({ posted: 1_000_000_000n - 80n, held: 0n })
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('does not count overdue holds, swept or not', async () => {
@@ -144,21 +144,23 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     const grants = await Promise.all(
       [1, 2, 3].map(() =>
-        admin.grant({ account: 'alice', amount: '5', reference: 'invoice-1', memo: 'paid' }),
+        admin.accounts.credit({ account: 'alice', amount: '5', reference: 'invoice-1', memo: 'paid' }),
       ),
     )
     expect(new Set(grants.map(({ id }) => id)).size).toBe(1)
     expect(grants[0]).toMatchObject({ kind: 'grant', memo: 'paid' })
-    await expect(admin.grant({ account: 'alice', amount: '6', reference: 'invoice-1' })).rejects.toThrow(
-      'names another posting',
+    await expect(
+      admin.accounts.credit({ account: 'alice', amount: '6', reference: 'invoice-1' }),
+    ).rejects.toThrow('names another posting')
+    await expect(
+      admin.accounts.correct({ account: 'alice', amount: '5', reference: 'invoice-1' }),
+    ).rejects.toThrow('names another posting')
+    await admin.accounts.correct({ account: 'alice', amount: '-1.5' })
+    await expect(admin.accounts.credit({ account: 'alice', amount: '-1' })).rejects.toThrow(
+      'make a correction',
     )
-    await expect(admin.correct({ account: 'alice', amount: '5', reference: 'invoice-1' })).rejects.toThrow(
-      'names another posting',
-    )
-    await admin.correct({ account: 'alice', amount: '-1.5' })
-    await expect(admin.grant({ account: 'alice', amount: '-1' })).rejects.toThrow('make a correction')
-    expect(await admin.balance('alice')).toMatchObject({ posted: 3_500_000_000n })
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.accounts.balance('alice')).toMatchObject({ posted: 3_500_000_000n })
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('sums the spending by day, model, app, key and provider', async () => {
@@ -171,9 +173,9 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       settle('2', 'alice', 7n, { model: 'b', credentialId: 'other', claimedAppId: 'app' }),
       settle('3', 'bob', 11n, { model: 'b', provider: 'q' }),
     ])
-    await admin.grant({ account: 'alice', amount: '1' })
-    const sums = async (query: Parameters<typeof admin.spend>[0]) =>
-      (await admin.spend(query)).map(({ key, calls, cost }) => [key, calls, cost])
+    await admin.accounts.credit({ account: 'alice', amount: '1' })
+    const sums = async (query: Parameters<typeof admin.reports.spend>[0]) =>
+      (await admin.reports.spend(query)).map(({ key, calls, cost }) => [key, calls, cost])
     // One day, even if the test runs at midnight.
     await database.all({ text: 'update {entries} set at = ?1', parameters: [Date.UTC(2026, 4, 5, 12)] })
     const day = '2026-05-05'
@@ -195,7 +197,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       [day, 1, 5n],
     ])
     expect(await sums({ by: 'day', to: 1 })).toEqual([])
-    const [row] = await admin.spend({ by: 'model', model: 'a' })
+    const [row] = await admin.reports.spend({ by: 'model', model: 'a' })
     expect(row?.usage).toEqual(createCharge(5n).usage)
   })
 
@@ -205,10 +207,10 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     await openAccounts(database, { alice: '0.00000001' })
     await ledger.hold(createHold('alice', 3n), context)
     await ledger.settle(createSettle('h', 'alice', 2n), context)
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
     await database.all({ text: "update {accounts} set posted = 9, held = 4 where id = 'alice'" })
     await database.all({ text: "update {postings} set amount = 1 where account = 'platform'" })
-    expect(await admin.verify()).toMatchObject([
+    expect(await admin.maintenance.verify()).toMatchObject([
       { what: 'balance', id: 'alice', found: 9n, expected: 8n },
       { what: 'balance', id: 'platform', found: 2n, expected: 1n },
       { what: 'entry', id: expect.any(String), found: -1n, expected: 0n },
@@ -226,7 +228,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       ledger.settle(createSettle(hold.holdId, 'alice', 2n), context),
     ])
     expect(await ledger.balance('alice', context)).toMatchObject({ posted: 999_999_998n, held: 0n })
-    expect(await createAdmin(stores).verify()).toEqual([])
+    expect(await createAdmin(stores).maintenance.verify()).toEqual([])
   })
 
   it('creates the accounts of many concurrent calls, and keeps existing ones', async () => {
@@ -238,7 +240,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     const balances = await Promise.all(payers.map((payer) => ledger.balance(payer, context)))
     expect(balances.map((balance) => balance?.posted)).toEqual([2n, ...Array(20).fill(-5n)])
     expect(await ledger.balance('platform', context)).toMatchObject({ posted: 105n, held: 0n })
-    expect(await createAdmin(stores).verify()).toEqual([])
+    expect(await createAdmin(stores).maintenance.verify()).toEqual([])
   })
 
   it('shows every entry once across pages, even entries of the same time', async () => {
@@ -270,7 +272,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
         insert into {holds} (id, account, amount, state, expires_at, ended_at)
         select 'hold-' || number, 'alice', 0, 1, 0, 0 from numbers`,
     })
-    expect(await createAdmin({ database, ...stores }).pruneHolds(30)).toBe(5_001)
+    expect(await createAdmin({ database, ...stores }).maintenance.pruneHolds(30)).toBe(5_001)
     expect(await database.all({ text: 'select id from {holds}' })).toEqual([])
   })
 
@@ -290,22 +292,22 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       parameters: [old.holdId],
     })
     for (const days of [29, Number.NaN]) {
-      await expect(admin.pruneHolds(days)).rejects.toThrow('at least 30 days')
+      await expect(admin.maintenance.pruneHolds(days)).rejects.toThrow('at least 30 days')
     }
-    expect(await admin.pruneHolds(Number.POSITIVE_INFINITY)).toBe(0)
+    expect(await admin.maintenance.pruneHolds(Number.POSITIVE_INFINITY)).toBe(0)
     // A wrong clock on the caller's machine prunes nothing too soon.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 90 * 86_400_000 })
     try {
-      expect(await admin.pruneHolds(60)).toBe(0)
+      expect(await admin.maintenance.pruneHolds(60)).toBe(0)
     } finally {
       vi.useRealTimers()
     }
-    expect(await admin.pruneHolds(30)).toBe(1)
+    expect(await admin.maintenance.pruneHolds(30)).toBe(1)
     const left = await database.all({ text: 'select id from {holds} order by id' })
     expect(left.map((row) => row.id)).toEqual([open.holdId, recent.holdId].sort())
     expect(await database.all({ text: 'select hold_id from {claims}' })).toHaveLength(2)
     expect(await ledger.hold(createHold('alice', 1n, { claim: 'old' }), context)).toEqual({ ok: true })
     expect((await ledger.hold(createHold('alice', 1n, { claim: 'recent' }), context)).ok).toBe(false)
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 })

@@ -79,7 +79,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
 
   it("find a host's own tokens only with otherTokens", async () => {
     const stores = engine.open('own')
-    const { token } = await createAdmin(stores).issueKey({ account: 'alice' })
+    const { token } = await createAdmin(stores).keys.issue({ account: 'alice' })
     await replaceToken(stores.database, token, 'team-7')
     expect(await stores.credentials.resolve('team-7', context)).toEqual(UNKNOWN)
     const other = engine.open('own', { otherTokens: true })
@@ -92,7 +92,7 @@ describe.each(engineNames)('look-ups in %s', (name) => {
   it('that are concurrent share a statement, and each gets its own answer', async () => {
     const stores = engine.open('together')
     const admin = createAdmin(stores)
-    const issued = await Promise.all(['a', 'b', 'c'].map((account) => admin.issueKey({ account })))
+    const issued = await Promise.all(['a', 'b', 'c'].map((account) => admin.keys.issue({ account })))
     const { statements, store } = counting(stores.database)
     const strangers = Array.from({ length: 200 }, () => createToken('api-key'))
     const tokens = [...strangers, ...issued.map(({ token }) => token), issued[0]!.token]
@@ -119,8 +119,8 @@ describe.each(engineNames)('look-ups in %s', (name) => {
     const stores = engine.open('faults')
     const admin = createAdmin(stores)
     const [good, bad] = await Promise.all([
-      admin.issueKey({ account: 'alice' }),
-      admin.issueKey({ account: 'bob', metadata: { a: 'b' } }),
+      admin.keys.issue({ account: 'alice' }),
+      admin.keys.issue({ account: 'bob', metadata: { a: 'b' } }),
     ])
     await stores.database.all({
       text: "update {credentials} set metadata = '{' where id = ?1",

@@ -24,7 +24,7 @@ describe.each(engineNames)('audio and image tokens in %s', (name) => {
     const stores = engine.open('entries')
     const { ledger } = stores
     const admin = createAdmin(stores)
-    await admin.grant({ account: 'alice', amount: '1' })
+    await admin.accounts.credit({ account: 'alice', amount: '1' })
     const settle = async (usage: Charge['usage'], model: string) => {
       const hold = createHold('alice', 9n)
       await ledger.hold(hold, context)
@@ -42,20 +42,20 @@ describe.each(engineNames)('audio and image tokens in %s', (name) => {
     ] as const) {
       await settle(usage, model)
     }
-    const { entries } = await admin.entries({})
+    const { entries } = await admin.entries.list({})
     const kept = entries.filter(({ kind }) => kind === 'charge').map(({ charge }) => charge!.usage)
     expect(kept).toStrictEqual([TEXT, SEEN, HEARD])
 
-    const { rows, total } = await admin.spendReport({ by: 'model' })
+    const { rows, total } = await admin.reports.spendReport({ by: 'model' })
     const twice = { prompt: 22, cached: 2, cacheWrite: 4, completion: 14, reasoning: 6 }
     const mixed = { ...twice, audioInput: 6, audioOutput: 5, imageInput: 6, imageOutput: 1 }
     expect(rows.map(({ key, usage }) => [key, usage])).toStrictEqual([
       ['mixed', mixed],
       ['text', TEXT],
     ])
-    expect(await admin.spend({ by: 'model', model: 'mixed' })).toMatchObject([{ usage: mixed }])
+    expect(await admin.reports.spend({ by: 'model', model: 'mixed' })).toMatchObject([{ usage: mixed }])
     expect(total.usage).toMatchObject({ prompt: 33, audioInput: 6, imageOutput: 1 })
-    expect((await admin.spendReport({ by: 'day', model: 'none' })).total.usage).toStrictEqual({
+    expect((await admin.reports.spendReport({ by: 'day', model: 'none' })).total.usage).toStrictEqual({
       prompt: 0,
       cached: 0,
       cacheWrite: 0,
@@ -67,13 +67,13 @@ describe.each(engineNames)('audio and image tokens in %s', (name) => {
   it('have prices in the catalogue, which are checked', async () => {
     const stores = engine.open('catalogue')
     const admin = createAdmin(stores)
-    await admin.putModel({ id: 'acme/live', prices: PRICES })
+    await admin.models.put({ id: 'acme/live', prices: PRICES })
     expect(await stores.catalogue.get('acme/live', context)).toMatchObject({ prices: PRICES })
     for (const price of ['audioInput', 'audioOutput', 'imageInput', 'imageOutput']) {
       const wrong = { input: '1', output: '1', [price]: '-1' }
-      await expect(admin.putModel({ id: 'acme/live', prices: wrong })).rejects.toThrow(price)
+      await expect(admin.models.put({ id: 'acme/live', prices: wrong })).rejects.toThrow(price)
       const huge = { input: '1', output: '1', [price]: '9'.repeat(30) }
-      await expect(admin.putModel({ id: 'acme/live', prices: huge })).rejects.toThrow(price)
+      await expect(admin.models.put({ id: 'acme/live', prices: huge })).rejects.toThrow(price)
     }
   })
 })

@@ -70,7 +70,7 @@ async function objectsOf({ run }: Queries): Promise<readonly Row[]> {
 it('a second migration of SQLite runs once after the first, and keeps the rows', async () => {
   const { file, connect } = await useFile()
   const stores = sqliteStores({ file })
-  await createAdmin(stores).grant({ account: 'alice', amount: '1' })
+  await createAdmin(stores).accounts.credit({ account: 'alice', amount: '1' })
   await stores.close()
   const connection = connect()
   const migrations = [...sqliteMigrations, SECOND]
@@ -89,7 +89,7 @@ it('a second migration of SQLite runs once after the first, and keeps the rows',
 it('a second migration of PostgreSQL runs once after the first, and keeps the rows', async () => {
   const { pool, queries } = await useSchema()
   const stores = postgresStores(pool)
-  await createAdmin(stores).grant({ account: 'alice', amount: '1' })
+  await createAdmin(stores).accounts.credit({ account: 'alice', amount: '1' })
   await stores.close()
   const migrations = [...postgresMigrations, SECOND]
   await migratePostgres(queries, migrations)

@@ -63,7 +63,7 @@ describe.each(engineNames)('the process registry on %s', (name) => {
     expect((await second.ledger.expireHolds(10, context)).map(({ holdId }) => holdId)).toContain(hold.holdId)
     await poll(second, 1)
     expect(events.length).toBe(1)
-    expect(await createAdmin(second).verify()).toEqual([])
+    expect(await createAdmin(second).maintenance.verify()).toEqual([])
   })
 
   it('counts no poll that comes too early', async () => {
@@ -140,7 +140,7 @@ describe.each(engineNames)('the process registry on %s', (name) => {
     expect(settled).toMatchObject({ repeated: false, overdraft: 0n })
     expect(settled).not.toHaveProperty('claimLost')
     expect(await second.ledger.balance('alice', context)).toMatchObject({ posted: CREDIT - 7n, held: 5n })
-    expect(await createAdmin(second).verify()).toEqual([])
+    expect(await createAdmin(second).maintenance.verify()).toEqual([])
   })
 
   it('leaves the key of a cleared process to the process that has taken it', async () => {

@@ -46,7 +46,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
   async function openBooks() {
     const stores = engine.open(`refunds_${opened++}`)
     const admin = createAdmin(stores)
-    await admin.grant({ account: 'alice', amount: '0.00001' })
+    await admin.accounts.credit({ account: 'alice', amount: '0.00001' })
     const facts = createFacts('alice', { appId: 'app', sessionId: 's', provider: 'p', requestId: 'r-7' })
     const settle = (holdId: string, cost: bigint, postings: readonly Posting[], rest = {}) =>
       stores.ledger.settle(
@@ -64,10 +64,12 @@ describe.each(engineNames)('refunds on %s', (name) => {
       { base: 700n, markup: 301n },
     )
     const idOf = async (holdId: string) =>
-      (await admin.entries()).entries.find((entry) => entry.holdId === holdId)!.id
+      (await admin.entries.list()).entries.find((entry) => entry.holdId === holdId)!.id
     const balances = async () =>
       Promise.all(
-        ['alice', 'platform', 'app-owner'].map(async (account) => (await admin.balance(account))?.posted),
+        ['alice', 'platform', 'app-owner'].map(
+          async (account) => (await admin.accounts.balance(account))?.posted,
+        ),
       )
     return { ...stores, admin, settle, idOf, balances, facts }
   }
@@ -75,7 +77,7 @@ describe.each(engineNames)('refunds on %s', (name) => {
   it('reverse a whole charge once, as an entry of their own with the facts of the call', async () => {
     const { admin, balances, facts, idOf } = await openBooks()
     const of = await idOf('shared')
-    const refund = await admin.refund(of, undefined, { memo: 'wrong answer' })
+    const refund = await admin.entries.refund(of, undefined, { memo: 'wrong answer' })
     expect(refund).toMatchObject({
       kind: 'refund',
       refund: { of, amount: 1_001n },
@@ -90,38 +92,45 @@ describe.each(engineNames)('refunds on %s', (name) => {
       { account: 'alice', amount: 1_001n },
     ])
     expect(await balances()).toEqual([10_000n, 0n, 0n])
-    await expect(admin.refund(of)).rejects.toThrow(
+    await expect(admin.entries.refund(of)).rejects.toThrow(
       `The charge ${of} of 0.000001001 credits has been refunded already`,
     )
     expect(await balances()).toEqual([10_000n, 0n, 0n])
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
     const found = await Promise.all([
-      admin.entries({ account: 'app-owner', limit: 1 }),
-      admin.entries({ account: 'alice', sessionId: 's', limit: 1 }),
-      admin.entries({ model: 'acme/fast', limit: 1 }),
-      admin.entries({ payer: 'alice', requestId: 'r-7', limit: 1 }),
+      admin.entries.list({ account: 'app-owner', limit: 1 }),
+      admin.entries.list({ account: 'alice', sessionId: 's', limit: 1 }),
+      admin.entries.list({ model: 'acme/fast', limit: 1 }),
+      admin.entries.list({ payer: 'alice', requestId: 'r-7', limit: 1 }),
     ])
     for (const { entries } of found) expect(entries).toEqual([refund])
   })
 
   it('appear in the statements of all accounts that they change, but not in the spend', async () => {
     const { admin, idOf } = await openBooks()
-    await admin.refund(await idOf('shared'), nanos(143n))
+    await admin.entries.refund(await idOf('shared'), nanos(143n))
     const sums = async (account: string) => {
-      const { granted, corrected, refunded, earned, spent, posted } = (await admin.statement(account))!
+      const { granted, corrected, refunded, earned, spent, posted } = (await admin.accounts.statement(
+        account,
+      ))!
       expect(granted + corrected + refunded + earned - spent).toBe(posted)
       return refunded
     }
     expect(await Promise.all(['alice', 'platform', 'app-owner'].map(sums))).toEqual([143n, -100n, -43n])
-    expect(await admin.spend({ by: 'model' })).toMatchObject([{ calls: 1, cost: 1_001n }])
-    expect((await admin.spendReport({ by: 'model' })).books).toMatchObject({ debited: 1_001n, isEqual: true })
+    expect(await admin.reports.spend({ by: 'model' })).toMatchObject([{ calls: 1, cost: 1_001n }])
+    expect((await admin.reports.spendReport({ by: 'model' })).books).toMatchObject({
+      debited: 1_001n,
+      isEqual: true,
+    })
   })
 
   it('in parts are never more than the charge, however many run concurrently', async () => {
     const { admin, balances, idOf } = await openBooks()
     const of = await idOf('shared')
     const results = await Promise.allSettled(
-      Array.from({ length: 12 }, (_, index) => admin.refund(of, nanos(99n), { reference: `part ${index}` })),
+      Array.from({ length: 12 }, (_, index) =>
+        admin.entries.refund(of, nanos(99n), { reference: `part ${index}` }),
+      ),
     )
     const refused = results.filter(({ status }) => status === 'rejected')
     expect(refused).toHaveLength(2)
@@ -131,9 +140,9 @@ describe.each(engineNames)('refunds on %s', (name) => {
       })
     }
     expect((await balances())[0]).toBe(10_000n - 11n)
-    expect((await admin.refund(of)).refund).toEqual({ of, amount: 11n })
+    expect((await admin.entries.refund(of)).refund).toEqual({ of, amount: 11n })
     expect(await balances()).toEqual([10_000n, 0n, 0n])
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('with the same reference are posted once, even concurrently, and refuse another charge or amount', async () => {
@@ -143,28 +152,28 @@ describe.each(engineNames)('refunds on %s', (name) => {
       { account: 'platform', amount: 5n },
     ])
     const of = await idOf('shared')
-    const refund = () => admin.refund(of, nanos(10n), { reference: 'ticket 7' })
+    const refund = () => admin.entries.refund(of, nanos(10n), { reference: 'ticket 7' })
     const made = await Promise.all(Array.from({ length: 6 }, refund))
     expect(new Set(made.map(({ id }) => id)).size).toBe(1)
     expect(made.filter(({ isRepeat }) => isRepeat)).toHaveLength(5)
     expect((await balances())[0]).toBe(10_000n - 1_001n - 5n + 10n)
-    expect(await admin.refund(of, undefined, { reference: 'ticket 7' })).toEqual({
+    expect(await admin.entries.refund(of, undefined, { reference: 'ticket 7' })).toEqual({
       ...made[0],
       isRepeat: true,
     })
     const conflict = `The reference "ticket 7" names another posting: ${made[0]!.id}`
-    await expect(admin.refund(of, nanos(11n), { reference: 'ticket 7' })).rejects.toThrow(conflict)
-    await expect(admin.refund(await idOf('other'), undefined, { reference: 'ticket 7' })).rejects.toThrow(
-      conflict,
-    )
+    await expect(admin.entries.refund(of, nanos(11n), { reference: 'ticket 7' })).rejects.toThrow(conflict)
     await expect(
-      admin.correct({ account: 'alice', amount: nanos(10n), reference: 'ticket 7' }),
+      admin.entries.refund(await idOf('other'), undefined, { reference: 'ticket 7' }),
     ).rejects.toThrow(conflict)
-    const granted = await admin.grant({ account: 'bob', amount: '1', reference: 'invoice 1' })
-    await expect(admin.refund(of, undefined, { reference: 'invoice 1' })).rejects.toThrow(
+    await expect(
+      admin.accounts.correct({ account: 'alice', amount: nanos(10n), reference: 'ticket 7' }),
+    ).rejects.toThrow(conflict)
+    const granted = await admin.accounts.credit({ account: 'bob', amount: '1', reference: 'invoice 1' })
+    await expect(admin.entries.refund(of, undefined, { reference: 'invoice 1' })).rejects.toThrow(
       `The reference "invoice 1" names another posting: ${granted.id}`,
     )
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('of a call whose payer earns the price itself return what it was debited', async () => {
@@ -183,49 +192,51 @@ describe.each(engineNames)('refunds on %s', (name) => {
       { account: 'alice', amount: -40n },
       { account: 'alice', amount: 40n },
     ])
-    const half = await admin.refund(await idOf('own'), nanos(50n))
+    const half = await admin.entries.refund(await idOf('own'), nanos(50n))
     expect(half.postings).toEqual([
       { account: 'app-owner', amount: -15n },
       { account: 'alice', amount: 15n },
     ])
-    expect((await admin.refund(await idOf('all'))).postings).toEqual([{ account: 'alice', amount: 0n }])
-    await expect(admin.refund(await idOf('all'))).rejects.toThrow('has been refunded already')
-    expect(await admin.verify()).toEqual([])
-    const { granted, corrected, refunded, earned, spent, posted } = (await admin.statement('alice'))!
+    expect((await admin.entries.refund(await idOf('all'))).postings).toEqual([
+      { account: 'alice', amount: 0n },
+    ])
+    await expect(admin.entries.refund(await idOf('all'))).rejects.toThrow('has been refunded already')
+    expect(await admin.maintenance.verify()).toEqual([])
+    const { granted, corrected, refunded, earned, spent, posted } = (await admin.accounts.statement('alice'))!
     expect(granted + corrected + refunded + earned - spent).toBe(posted)
   })
 
   it('refuse entries that are not charges, free calls and invalid amounts', async () => {
     const { admin, idOf, settle } = await openBooks()
     await settle('free', 0n, [])
-    const { id } = await admin.grant({ account: 'bob', amount: '1' })
+    const { id } = await admin.accounts.credit({ account: 'bob', amount: '1' })
     for (const none of [id, '999999', '-1', 'x', '1 or 1', '', '9'.repeat(30)]) {
-      await expect(admin.refund(none)).rejects.toThrow(`There is no charge ${JSON.stringify(none)}`)
+      await expect(admin.entries.refund(none)).rejects.toThrow(`There is no charge ${JSON.stringify(none)}`)
     }
     const free = await idOf('free')
-    await expect(admin.refund(free)).rejects.toThrow(`The charge ${free} cost nothing`)
+    await expect(admin.entries.refund(free)).rejects.toThrow(`The charge ${free} cost nothing`)
     const of = await idOf('shared')
     for (const amount of ['-1', '1e3', 'all', '0.0000000001']) {
-      await expect(admin.refund(of, amount)).rejects.toThrow('refund.amount')
+      await expect(admin.entries.refund(of, amount)).rejects.toThrow('refund.amount')
     }
-    await expect(admin.refund(of, '0')).rejects.toThrow('refund.amount: must be above 0')
-    await expect(admin.refund(of, '1', { refrence: 'x' } as object)).rejects.toThrow(
+    await expect(admin.entries.refund(of, '0')).rejects.toThrow('refund.amount: must be above 0')
+    await expect(admin.entries.refund(of, '1', { refrence: 'x' } as object)).rejects.toThrow(
       'refund: has no field "refrence"',
     )
-    await expect(admin.refund(of, '1')).rejects.toThrow('has 0.000001001 left to refund')
-    const refund = await admin.refund(of)
-    await expect(admin.refund(refund.id)).rejects.toThrow('There is no charge')
+    await expect(admin.entries.refund(of, '1')).rejects.toThrow('has 0.000001001 left to refund')
+    const refund = await admin.entries.refund(of)
+    await expect(admin.entries.refund(refund.id)).rejects.toThrow('There is no charge')
   })
 
   it('reduce the budgets that counted the charge, in its period only', async () => {
     const { admin, database, facts, idOf, ledger } = await openBooks()
-    const { credentialId } = await admin.issueKey({ account: 'alice' })
+    const { credentialId } = await admin.keys.issue({ account: 'alice' })
     const of = 'credential' as const
     const ids = ['month', 'rate', 'tokens'] as const
     const units = ['credits', 'requests', 'tokens'] as const
     for (const [index, id] of ids.entries()) {
       const limit = { id, of, ownerId: credentialId, unit: units[index]!, amount: '1000' }
-      await admin.putLimit({ ...limit, per: 'total' })
+      await admin.limits.put({ ...limit, per: 'total' })
     }
     const buckets = ids.map((id, index) => ({ bucket: `${id}:${units[index]}/total`, unit: units[index]! }))
     const pay = async (holdId: string) => {
@@ -244,35 +255,37 @@ describe.each(engineNames)('refunds on %s', (name) => {
       return idOf(holdId)
     }
     const used = async () =>
-      Object.fromEntries((await admin.listLimits({ ownerId: credentialId })).map((row) => [row.id, row.used]))
+      Object.fromEntries(
+        (await admin.limits.list({ ownerId: credentialId })).map((row) => [row.id, row.used]),
+      )
     const [first, second] = [await pay('limited-1'), await pay('limited-2')]
     expect(await used()).toEqual({ month: 2_002n, rate: 2n, tokens: 36n })
-    const part = await admin.refund(first, nanos(400n))
+    const part = await admin.entries.refund(first, nanos(400n))
     expect(part.limits).toEqual([{ ...buckets[0], from: 0, used: -400n }])
     expect(await used()).toEqual({ month: 1_602n, rate: 2n, tokens: 36n })
-    await Promise.allSettled([admin.refund(first), admin.refund(first)])
+    await Promise.allSettled([admin.entries.refund(first), admin.entries.refund(first)])
     expect(await used()).toEqual({ month: 1_001n, rate: 2n, tokens: 36n })
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
     // As if a later period had begun in the meantime, in which nothing was used yet.
     await database.batch([{ text: 'update {limit_buckets} set starts_at = 5, used = 0, held = 0' }])
-    await admin.refund(second)
+    await admin.entries.refund(second)
     const rows = await database.all({ text: 'select used from {limit_buckets}' })
     expect(rows.map((row) => BigInt(row.used!))).toEqual([0n, 0n, 0n])
-    expect(await admin.verify()).toEqual([])
+    expect(await admin.maintenance.verify()).toEqual([])
   })
 
   it('are compared with their postings by verify', async () => {
     const { admin, database, idOf } = await openBooks()
-    const { id } = await admin.refund(await idOf('shared'))
+    const { id } = await admin.entries.refund(await idOf('shared'))
     const change = (text: string) => database.all({ text, parameters: [BigInt(id)] })
     await change("update {postings} set amount = amount - 1 where entry_id = ?1 and account = 'platform'")
-    expect(await admin.verify()).toMatchObject([
+    expect(await admin.maintenance.verify()).toMatchObject([
       { what: 'balance', id: 'platform' },
       { what: 'entry', id, found: -1n, expected: 0n, message: expect.stringContaining(`the entry ${id}`) },
     ])
     await change("update {postings} set amount = amount + 1 where entry_id = ?1 and account = 'platform'")
     await change("delete from {postings} where entry_id = ?1 and account = 'alice'")
-    const found = await admin.verify()
+    const found = await admin.maintenance.verify()
     expect(found).toMatchObject([
       { what: 'balance', id: 'alice' },
       { what: 'entry', id },

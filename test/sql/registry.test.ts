@@ -103,17 +103,17 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       adapters: { openai: openaiCompatible },
     })
     const admin = createAdmin(stores)
-    await expect(admin.putRoute({ ...route, ...wrong })).rejects.toThrow(TypeError)
-    await expect(admin.putRoute({ ...route, ...wrong })).rejects.toThrow(message)
-    expect(await admin.listRoutes()).toEqual([])
-    expect(await admin.putRoute(route)).toBe(true)
+    await expect(admin.routes.put({ ...route, ...wrong })).rejects.toThrow(TypeError)
+    await expect(admin.routes.put({ ...route, ...wrong })).rejects.toThrow(message)
+    expect(await admin.routes.list()).toEqual([])
+    expect(await admin.routes.put(route)).toBe(true)
   })
 
   it('builds routes from rows, in order, with their secrets', async () => {
     const { built, adapters } = createFactory()
     const stores = engine.open('built', { adapters, secretKeys: [oldKey] })
     const admin = adminWithoutAdapters(stores)
-    await admin.putRoute({
+    await admin.routes.put({
       ...route,
       secret: 'sk-upstream',
       weight: 0.5,
@@ -121,8 +121,8 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       promptEscapes: 'html',
       byok: 'no',
     })
-    await admin.putRoute({ ...route, id: 'r0', enabled: false })
-    await admin.putRoute({ ...route, id: 'other', model: 'acme/slow' })
+    await admin.routes.put({ ...route, id: 'r0', enabled: false })
+    await admin.routes.put({ ...route, id: 'other', model: 'acme/slow' })
     const routes = await stores.providers.routes(model, context)
     expect(routes.map(({ id }) => id)).toEqual(['r1', 'r0'])
     const [first, second] = routes
@@ -144,7 +144,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     ])
     const rows = await stores.database.all({ text: 'select definition, secret from {routes}' })
     expect(JSON.stringify(rows)).not.toContain('sk-upstream')
-    const listed = await admin.listRoutes({ model: 'acme/fast' })
+    const listed = await admin.routes.list({ model: 'acme/fast' })
     expect(listed[0]).toMatchObject({ id: 'r1', secretKeyId: 'k1' })
     expect(JSON.stringify(listed)).not.toContain('sk-upstream')
   })
@@ -154,9 +154,9 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     const { adapters } = createFactory()
     const stores = engine.open('unknown', { adapters, onEvent: (event) => events.push(event) })
     const admin = adminWithoutAdapters(stores)
-    await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
-    await admin.putRoute({ ...route, id: 'bad', settings: { baseUrl: 'https://api.example.com/bad' } })
-    await admin.putRoute(route)
+    await admin.routes.put({ ...route, id: 'strange', adapter: 'constructor' })
+    await admin.routes.put({ ...route, id: 'bad', settings: { baseUrl: 'https://api.example.com/bad' } })
+    await admin.routes.put(route)
     const routes = await stores.providers.routes(model, context)
     expect(routes.map(({ id }) => id)).toEqual(['r1'])
     expect(events).toEqual([
@@ -175,8 +175,8 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       const { adapters } = createFactory()
       const stores = engine.open(`host_${what}`, { adapters, onEvent })
       const admin = adminWithoutAdapters(stores)
-      await admin.putRoute({ ...route, id: 'strange', adapter: 'constructor' })
-      await admin.putRoute(route)
+      await admin.routes.put({ ...route, id: 'strange', adapter: 'constructor' })
+      await admin.routes.put(route)
       const warned = once(process, 'warning')
       expect((await stores.providers.routes(model, context)).map(({ id }) => id)).toEqual(['r1'])
       const [{ message }] = await warned
@@ -188,20 +188,24 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     const { built, adapters } = createFactory()
     const stores = engine.open('kept', { adapters, secretKeys: [oldKey] })
     const admin = createAdmin(engine.open('kept', { secretKeys: [oldKey] }))
-    await admin.putRoute(route)
+    await admin.routes.put(route)
     const adapterOf = async () => (await stores.providers.routes(model, context))[0]?.adapter
     const first = await adapterOf()
-    await admin.putRoute({ ...route, weight: 3 })
+    await admin.routes.put({ ...route, weight: 3 })
     const weightOf = async () => (await stores.providers.routes(model, context))[0]?.weight
     await expect.poll(weightOf).toBe(3)
     expect(await adapterOf()).toBe(first)
-    await admin.putRoute({ ...route, settings: { baseUrl: 'https://eu.example.com/v1' } })
+    await admin.routes.put({ ...route, settings: { baseUrl: 'https://eu.example.com/v1' } })
     await expect.poll(adapterOf).not.toBe(first)
     const second = await adapterOf()
-    await admin.putRoute({ ...route, adapter: 'mistral', settings: { baseUrl: 'https://eu.example.com/v1' } })
+    await admin.routes.put({
+      ...route,
+      adapter: 'mistral',
+      settings: { baseUrl: 'https://eu.example.com/v1' },
+    })
     await expect.poll(adapterOf).not.toBe(second)
-    expect(await admin.removeRoute('r1')).toBe(true)
-    expect(await admin.removeRoute('r1')).toBe(false)
+    expect(await admin.routes.remove('r1')).toBe(true)
+    expect(await admin.routes.remove('r1')).toBe(false)
     await expect.poll(adapterOf).toBeUndefined()
     expect(built.map(({ closed }) => closed)).toEqual([false, false, false])
     await stores.providers.close?.()
@@ -215,8 +219,8 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       const bad = (): ChatAdapter => ({ chat: async () => ({ terminated: true }), close })
       const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
       const admin = adminWithoutAdapters(stores)
-      await admin.putRoute({ ...route, id: 'first', adapter: 'bad' })
-      await admin.putRoute(route)
+      await admin.routes.put({ ...route, id: 'first', adapter: 'bad' })
+      await admin.routes.put(route)
       await stores.providers.routes(model, context)
       await expect(stores.close()).rejects.toThrow('mine')
       expect(built.map(({ closed }) => closed)).toEqual([true])
@@ -233,8 +237,8 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
       onEvent: (event) => events.push(event),
     })
     const admin = createAdmin(stores)
-    await admin.putRoute({ ...route, secret: 'sk-upstream' })
-    await admin.putRoute({ ...route, id: 'thief' })
+    await admin.routes.put({ ...route, secret: 'sk-upstream' })
+    await admin.routes.put({ ...route, id: 'thief' })
     const definition = async (change: object) => {
       await stores.database.batch([
         {
@@ -264,21 +268,21 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     })
     expect(await disabled()).toEqual(['thief'])
     for (const change of [{ settings: { baseUrl: 'https://evil.example.com/v1' } }, { provider: 'evil' }]) {
-      await expect(admin.putRoute({ ...route, ...change })).rejects.toThrow('give it again')
+      await expect(admin.routes.put({ ...route, ...change })).rejects.toThrow('give it again')
     }
   })
 
   it('reseals secrets under a new key, after which the old one is not needed', async () => {
     const { adapters } = createFactory()
     const before = createAdmin(engine.open('rotated', { secretKeys: [oldKey] }))
-    await before.putRoute({ ...route, secret: 'sk-upstream' })
-    await before.putRoute({ ...route, id: 'without' })
+    await before.routes.put({ ...route, secret: 'sk-upstream' })
+    await before.routes.put({ ...route, id: 'without' })
     const during = engine.open('rotated', { adapters, secretKeys: [newKey, oldKey] })
     const secretOf = async (stores: typeof during) =>
       (await stores.providers.routes(model, context)).find(({ id }) => id === 'r1')?.secret?.reveal()
     expect(await secretOf(during)).toBe('sk-upstream')
-    expect(await createAdmin(during).rotateSecrets()).toBe(1)
-    expect(await createAdmin(during).rotateSecrets()).toBe(0)
+    expect(await createAdmin(during).maintenance.rotateSecrets()).toBe(1)
+    expect(await createAdmin(during).maintenance.rotateSecrets()).toBe(0)
     const after = engine.open('rotated', { adapters, secretKeys: [newKey] })
     expect(await secretOf(after)).toBe('sk-upstream')
     const events: StoresEvent[] = []
@@ -295,25 +299,25 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
 
   it('does not count a secret that was replaced before it could be resealed', async () => {
     const before = createAdmin(engine.open('raced', { secretKeys: [oldKey] }))
-    for (const id of ['r1', 'r2']) await before.putRoute({ ...route, id, secret: 'sk-upstream' })
+    for (const id of ['r1', 'r2']) await before.routes.put({ ...route, id, secret: 'sk-upstream' })
     const stores = engine.open('raced', { secretKeys: [newKey, oldKey] })
-    const rotating = afterFirstRead(stores, (admin) => admin.putRoute({ ...route, secret: 'sk-new' }))
-    expect(await rotating.rotateSecrets()).toBe(1)
+    const rotating = afterFirstRead(stores, (admin) => admin.routes.put({ ...route, secret: 'sk-new' }))
+    expect(await rotating.maintenance.rotateSecrets()).toBe(1)
   })
 
   it.each([
-    ['resealed', (admin: Admin) => admin.rotateSecrets(), 'sk-upstream'],
-    ['replaced', (admin: Admin) => admin.putRoute({ ...route, secret: 'sk-new' }), 'sk-new'],
-    ['removed', (admin: Admin) => admin.putRoute({ ...route, secret: null }), undefined],
+    ['resealed', (admin: Admin) => admin.maintenance.rotateSecrets(), 'sk-upstream'],
+    ['replaced', (admin: Admin) => admin.routes.put({ ...route, secret: 'sk-new' }), 'sk-new'],
+    ['removed', (admin: Admin) => admin.routes.put({ ...route, secret: null }), undefined],
   ])(
     'keeps the change if the secret is %s while its route is put without one',
     async (what, change, kept) => {
       const { adapters } = createFactory()
       const database = `meanwhile_${what.replace(' ', '_')}`
       const before = createAdmin(engine.open(database, { secretKeys: [oldKey] }))
-      await before.putRoute({ ...route, secret: 'sk-upstream' })
+      await before.routes.put({ ...route, secret: 'sk-upstream' })
       const stores = engine.open(database, { secretKeys: [newKey, oldKey] })
-      await afterFirstRead(stores, change).putRoute({ ...route, weight: 0.5 })
+      await afterFirstRead(stores, change).routes.put({ ...route, weight: 0.5 })
       const after = engine.open(database, { adapters, secretKeys: [newKey] })
       const [found] = await after.providers.routes(model, context)
       expect([found?.weight, found?.secret?.reveal()]).toEqual([0.5, kept])
@@ -323,19 +327,19 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
 
   it('returns true to only one of two callers that remove a route at the same time', async () => {
     const stores = engine.open('removed')
-    await createAdmin(stores).putRoute(route)
+    await createAdmin(stores).routes.put(route)
     const removing = afterFirstRead(stores, async (admin) => {
-      expect(await admin.removeRoute('r1')).toBe(true)
+      expect(await admin.routes.remove('r1')).toBe(true)
     })
-    expect(await removing.removeRoute('r1')).toBe(false)
+    expect(await removing.routes.remove('r1')).toBe(false)
   })
 
   it('reports both models if a route moves from one to the other', async () => {
     const stores = engine.open('moved')
     const admin = createAdmin(stores)
-    await admin.putRoute(route)
+    await admin.routes.put(route)
     const heard = await hear(stores.providers.watch!)
-    await admin.putRoute({ ...route, model: 'acme/other' })
+    await admin.routes.put({ ...route, model: 'acme/other' })
     expect(await heard.next()).toBe('acme/other')
     expect(await heard.next()).toBe(route.model)
     heard.end()
@@ -345,10 +349,10 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     const admin = createAdmin(engine.open('bad'))
     for (const name of ['apiKey', 'api_key', 'secret', 'token', 'password', 'Authorization']) {
       const settings = { baseUrl: 'https://a.example', [name]: 'sk-oops' }
-      await expect(admin.putRoute({ ...route, settings })).rejects.toThrow(`route.settings.${name}: `)
+      await expect(admin.routes.put({ ...route, settings })).rejects.toThrow(`route.settings.${name}: `)
     }
-    await expect(admin.putRoute({ ...route, secret: 'sk-upstream' })).rejects.toThrow('secretKeys')
-    await expect(admin.putRoute({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
+    await expect(admin.routes.put({ ...route, secret: 'sk-upstream' })).rejects.toThrow('secretKeys')
+    await expect(admin.routes.put({ ...route, settings: { baseUrl: 'nowhere' } })).rejects.toThrow(
       'settings.baseUrl: must be an absolute URL',
     )
   })

@@ -82,10 +82,10 @@ describe('a SQLite file', () => {
       return stdout
     }
     // Both threads now have the file open.
-    await admin.grant({ account: 'alice', amount: '1' })
+    await admin.accounts.credit({ account: 'alice', amount: '1' })
     await stores.ledger.hold(createHold('alice', 1n), context)
     expect(seenElsewhere()).toBe('1000000000')
-    await admin.grant({ account: 'alice', amount: '1' })
+    await admin.accounts.credit({ account: 'alice', amount: '1' })
     expect(seenElsewhere()).toBe('2000000000')
     const { holdId } = createHold('alice', 1n)
     await stores.ledger.settle(createSettle(holdId, 'alice', 500_000_000n), context)
@@ -115,7 +115,7 @@ describe('a SQLite file', () => {
       text: "insert into {migrations} (version, name, applied_at) values (999, 'later', 0)",
     })
     expect(await stores.ledger.hold(createHold('alice', 1n), context)).toMatchObject({ ok: true })
-    expect(await createAdmin(stores).spend({ by: 'day' })).toEqual([])
+    expect(await createAdmin(stores).reports.spend({ by: 'day' })).toEqual([])
     await stores.close()
   })
 
@@ -236,7 +236,7 @@ describe('a SQLite file', () => {
     const hold = createHold('alice', 1n)
     expect(await stores.ledger.hold(hold, context)).toEqual({ ok: true })
     await stores.ledger.settle(createSettle(hold.holdId, 'alice', 1n), context)
-    expect(await createAdmin(stores).verify()).toEqual([])
+    expect(await createAdmin(stores).maintenance.verify()).toEqual([])
     await stores.close()
   })
 })

@@ -13,7 +13,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .description('create an account without credits')
     .action(async (account: string) => {
       const admin = await session.admin()
-      await admin.openAccount(account)
+      await admin.accounts.open(account)
       session.say(`${account} is open`)
     })
 
@@ -23,7 +23,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .option('--after <account>', 'continue after this account')
     .option('--limit <rows>', 'maximum number of rows', parseInteger, 100)
     .action(async (page: { after?: string; limit: number }) => {
-      const rows = await (await session.reader()).listAccounts(page)
+      const rows = await (await session.reader()).accounts.list(page)
       session.show(rows, rows.map(toAccountRow))
       if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
     })
@@ -38,7 +38,7 @@ export function addAccountCommands(program: Command, session: Session): void {
       .action(async (account: string) => {
         const admin = await session.admin()
         const known =
-          name === 'suspend' ? await admin.suspendAccount(account) : await admin.resumeAccount(account)
+          name === 'suspend' ? await admin.accounts.suspend(account) : await admin.accounts.resume(account)
         if (!known) throw new Error(`There is no account ${account}`)
         session.say(`${account}: ${name === 'suspend' ? 'suspended' : 'resumed'}`)
       })
@@ -48,7 +48,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     .command('balance <account>')
     .description('show the balance of an account, in credits')
     .action(async (account: string) => {
-      const balance = await (await session.reader()).balance(account)
+      const balance = await (await session.reader()).accounts.balance(account)
       if (balance === undefined) throw new Error(`There is no account ${account}`)
       session.show(balance, [{ posted: balance.posted, held: balance.held, available: balance.available }])
     })
@@ -65,7 +65,8 @@ export function addAccountCommands(program: Command, session: Session): void {
       .action(async (account: string, amount: string, options: Pick<GrantRequest, 'reference' | 'memo'>) => {
         const admin = await session.admin()
         const request = { account, amount, ...options }
-        const entry = name === 'grant' ? await admin.grant(request) : await admin.correct(request)
+        const entry =
+          name === 'grant' ? await admin.accounts.credit(request) : await admin.accounts.correct(request)
         session.show(entry, [toPostedRow(entry)])
         if (entry.isRepeat) sayRepeat(session, options.reference, entry)
       })
@@ -80,7 +81,7 @@ function addRefundCommand(program: Command, session: Session): void {
     .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
     .option('--memo <text>', 'the reason, shown with the entry')
     .action(async (entryId: string, amount: string | undefined, options: RefundOptions) => {
-      const entry = await (await session.admin()).refund(entryId, amount, options)
+      const entry = await (await session.admin()).entries.refund(entryId, amount, options)
       session.show(entry, [
         {
           entry: entry.id,

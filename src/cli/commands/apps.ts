@@ -26,13 +26,13 @@ export function addAppCommands(program: Command, session: Session): void {
   const apps = program.command('apps').description('manage apps that act for accounts, and their markup')
   withAppOptions(apps.command('put <app>').description('register an app, or replace it as a whole')).action(
     async (id: string, options: AppOptions) => {
-      await (await session.admin()).putApp(toApp(newApp(id), options))
+      await (await session.admin()).apps.put(toApp(newApp(id), options))
       session.say(`${id} is registered`)
     },
   )
   withAppOptions(apps.command('add <app>').description('register a new app')).action(
     async (id: string, options: AppOptions) => {
-      const isNew = await (await session.admin()).putApp(toApp(newApp(id), options), { was: null })
+      const isNew = await (await session.admin()).apps.put(toApp(newApp(id), options), { was: null })
       if (!isNew) throw new Error(`There is an app ${id} already: change it with apps edit`)
       session.say(`${id} is registered`)
     },
@@ -43,10 +43,10 @@ export function addAppCommands(program: Command, session: Session): void {
     .option('--live', 'let everybody connect it')
     .action(async (id: string, options: AppOptions) => {
       const admin = await session.admin()
-      const [was] = await admin.listApps({ appIds: [id] })
+      const [was] = await admin.apps.list({ appIds: [id] })
       if (was === undefined) throw new Error(`There is no app ${id}`)
       const { logo: _logo, suspendedAt: _suspendedAt, ...before } = was
-      const isSame = await admin.putApp(toApp(before, options), { was })
+      const isSame = await admin.apps.put(toApp(before, options), { was })
       if (!isSame) throw new Error(`The app ${id} has changed in the meantime: nothing was saved`)
       session.say(`${id} is changed`)
     })
@@ -57,7 +57,7 @@ export function addAppCommands(program: Command, session: Session): void {
     .action(async (query: { owner?: string }) => {
       const reader = await session.reader()
       const rows = await readPages(
-        (page) => reader.listApps({ ...query, ...page }),
+        (page) => reader.apps.list({ ...query, ...page }),
         ({ id }) => id,
       )
       session.show(rows, rows.map(toAppRow))
@@ -69,7 +69,7 @@ export function addAppCommands(program: Command, session: Session): void {
     )
     .action(async (id: string, file?: string) => {
       const logo = file === undefined ? null : await readFile(file)
-      const known = await (await session.admin()).putAppLogo(id, logo)
+      const known = await (await session.admin()).apps.putLogo(id, logo)
       if (!known) throw new Error(`There is no app ${id}`)
       session.say(`${id}: logo ${logo === null ? 'removed' : 'set'}`)
     })
@@ -83,7 +83,7 @@ export function addAppCommands(program: Command, session: Session): void {
       )
       .action(async (id: string) => {
         const admin = await session.admin()
-        const known = name === 'suspend' ? await admin.suspendApp(id) : await admin.resumeApp(id)
+        const known = name === 'suspend' ? await admin.apps.suspend(id) : await admin.apps.resume(id)
         if (!known) throw new Error(`There is no app ${id}`)
         session.say(`${id}: ${name === 'suspend' ? 'suspended' : 'resumed'}`)
       })
@@ -92,7 +92,7 @@ export function addAppCommands(program: Command, session: Session): void {
     .command('remove <app>')
     .description('revoke all grants and tokens of an app, and remove it')
     .action(async (id: string) => {
-      const known = await (await session.admin()).removeApp(id)
+      const known = await (await session.admin()).apps.remove(id)
       if (!known) throw new Error(`There is no app ${id}`)
       session.say(`${id}: removed`)
     })
@@ -107,7 +107,7 @@ function addReviewCommands(apps: Command, session: Session): void {
     .action(async () => {
       const reader = await session.reader()
       const rows = await readPages(
-        (page) => reader.listAppReviews(page),
+        (page) => reader.userApps.listReviews(page),
         ({ appId }) => appId,
       )
       session.show(
@@ -130,9 +130,9 @@ function addReviewCommands(apps: Command, session: Session): void {
       .argument('<at>', 'the time of the review that you have seen, as apps review list shows it', parseTime)
       .action(async (id: string, at: number) => {
         const admin = await session.admin()
-        const [asked] = await admin.listAppReviews({ appIds: [id] })
+        const [asked] = await admin.userApps.listReviews({ appIds: [id] })
         if (asked === undefined) throw new Error(`Nothing of the app ${id} waits for review`)
-        await admin.decideAppReview({ ...asked, at }, decision)
+        await admin.userApps.decideReview({ ...asked, at }, decision)
         session.show(asked, [{ app: id, [`${decision}ed`]: JSON.stringify(asked.values) }])
       })
   }

@@ -37,7 +37,7 @@ export function addCallCommands(program: Command, session: Session): void {
     .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
     .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async ({ app, code, key, request, ...query }: CallsOptions) => {
-      const page = await (await session.reader()).listCalls({
+      const page = await (await session.reader()).calls.list({
         ...query,
         ...(app !== undefined && { appId: app }),
         ...(code !== undefined && { outcome: code }),
@@ -51,7 +51,7 @@ export function addCallCommands(program: Command, session: Session): void {
     .command('show <id>')
     .description('explain one call, by the id of its reply or its x-request-id')
     .action(async (id: string) => {
-      const call = await (await session.reader()).getCall(id)
+      const call = await (await session.reader()).calls.find(id)
       if (call === undefined) {
         throw new Error(
           `No call ${id} is kept. Calls of the last second may be missing, and old ones are deleted`,

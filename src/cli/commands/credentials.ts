@@ -25,7 +25,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .option('--allow <model>', 'a model that it may use, instead of all; repeatable', collect)
     .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
     .action(async (account: string, { label, expires, allow, ...bound }: KeyOptions) => {
-      const issued = await (await session.admin(bound)).issueKey({
+      const issued = await (await session.admin(bound)).keys.issue({
         account,
         ...(label !== undefined && { label }),
         ...(expires !== undefined && { expiresAt: expires }),
@@ -55,7 +55,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
         appId: string,
         { scope = ['models.run'], label, expires, ...bound }: IssueOptions & { scope?: string[] },
       ) => {
-        const issued = await (await session.admin(bound)).issueAccessToken({
+        const issued = await (await session.admin(bound)).keys.issueToken({
           account,
           appId,
           scopes: scope,
@@ -80,8 +80,8 @@ export function addCredentialCommands(program: Command, session: Session): void 
         ...(account !== undefined && { account }),
         ...(app !== undefined && { appId: app }),
       }
-      const rows = await reader.listCredentials(filters)
-      const spend = await reader.spend({ by: 'key', ...filters })
+      const rows = await reader.keys.list(filters)
+      const spend = await reader.reports.spend({ by: 'key', ...filters })
       const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
       const shown = rows.map((row) => ({ ...row, spent: costs.get(row.credentialId) ?? 0n }))
       session.show(shown, shown.map(toCredentialRow))
@@ -90,7 +90,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     .command('revoke <credential>')
     .description('refuse a credential everywhere within a second')
     .action(async (credentialId: string) => {
-      const known = await (await session.admin()).revoke(credentialId)
+      const known = await (await session.admin()).keys.revoke(credentialId)
       if (!known) throw new Error(`There is no credential ${credentialId}`)
       session.say(`${credentialId}: revoked`)
     })
@@ -102,7 +102,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
       const admin = await session.admin()
       showIssued(
         session,
-        await admin.reissue(credentialId, expires === undefined ? {} : { expiresAt: expires }),
+        await admin.keys.reissue(credentialId, expires === undefined ? {} : { expiresAt: expires }),
       )
     })
 }

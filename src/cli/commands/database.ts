@@ -14,7 +14,7 @@ export function addDatabaseCommands(program: Command, session: Session): void {
     .command('verify')
     .description('compare balances, holds and entries with all postings; exits with 1 if any differ')
     .action(async () => {
-      const found = await (await session.reader()).verify()
+      const found = await (await session.reader()).maintenance.verify()
       session.show(
         found,
         found.map(({ message: _, ...row }) => row),
@@ -31,7 +31,7 @@ export function addDatabaseCommands(program: Command, session: Session): void {
     .description('delete holds that ended long ago; entries stay')
     .option('--days <days>', 'at least 30', parseInteger, 90)
     .action(async ({ days }: { days: number }) => {
-      const count = await (await session.admin()).pruneHolds(days)
+      const count = await (await session.admin()).maintenance.pruneHolds(days)
       session.say(`${count === 1 ? '1 hold' : `${count} holds`} deleted`)
     })
 }

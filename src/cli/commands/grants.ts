@@ -30,7 +30,7 @@ export function addGrantCommands(program: Command, session: Session): void {
       const query: GrantsQuery = { ...page, ...(app !== undefined && { appId: app }) }
       const reader = await session.reader()
       const rows = await readPages(
-        (next) => reader.listGrants({ ...query, ...next }),
+        (next) => reader.connectedApps.list({ ...query, ...next }),
         ({ id }) => id,
         page.limit,
       )
@@ -41,7 +41,7 @@ export function addGrantCommands(program: Command, session: Session): void {
     .command('history <grant>')
     .description('list what happened to a grant, newest first')
     .action(async (grantId: string) => {
-      const rows = await (await session.reader()).listGrantHistory(grantId)
+      const rows = await (await session.reader()).connectedApps.listHistory(grantId)
       session.show(
         rows,
         rows.map(({ at, by, kind, terms }) => ({
@@ -66,14 +66,14 @@ export function addGrantCommands(program: Command, session: Session): void {
     )
     .action(async (grantId: string, amount: string, period: Omit<CapRequest, 'amount'>) => {
       const cap = amount === 'none' ? null : { ...period, amount }
-      await (await session.admin()).setGrantCap(grantId, cap)
+      await (await session.admin()).connectedApps.setCap(grantId, cap)
       session.say(`${grantId}: ${cap === null ? 'no cap' : `${amount} credits per ${period.per}`}`)
     })
   grants
     .command('revoke <grant>')
     .description('refuse all tokens of a grant everywhere within a second')
     .action(async (grantId: string) => {
-      const isLive = await (await session.admin()).revokeGrant(grantId)
+      const isLive = await (await session.admin()).connectedApps.revoke(grantId)
       if (!isLive) throw new Error(`There is no grant ${grantId} that is not revoked`)
       session.say(`${grantId}: revoked`)
     })

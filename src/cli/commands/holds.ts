@@ -12,7 +12,7 @@ export function addHoldCommands(program: Command, session: Session): void {
     .option('--account <account>', 'only this account')
     .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async (query: OpenHoldsQuery) => {
-      const rows = await (await session.reader()).openHolds(query)
+      const rows = await (await session.reader()).maintenance.openHolds(query)
       session.show(
         rows,
         rows.map(({ account, amount, expiresAt, facts, holdId }) => ({
@@ -28,7 +28,7 @@ export function addHoldCommands(program: Command, session: Session): void {
     .command('free <hold>')
     .description('release a hold and its Idempotency-Key; if its call still runs, it is charged all the same')
     .action(async (holdId: string) => {
-      await (await session.admin()).freeHold(holdId)
+      await (await session.admin()).maintenance.freeHold(holdId)
       session.say(`${holdId}: free`)
     })
 }

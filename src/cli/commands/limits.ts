@@ -24,7 +24,7 @@ export function addLimitCommands(program: Command, session: Session): void {
     .option('--zone <time zone>', 'of days and months, such as Europe/Paris; UTC by default')
     .action(async (id: string, amount: string, { owner, of, unit, per, zone }: PutOptions) => {
       const limit = { id, amount, of, ownerId: owner, unit, per, ...(zone !== undefined && { zone }) }
-      await (await session.admin()).putLimit(limit)
+      await (await session.admin()).limits.put(limit)
       session.say(
         `${id}: ${amount} ${unit} ${per === 'total' ? 'in total' : `per ${per}`} for ${of} ${owner}`,
       )
@@ -33,7 +33,7 @@ export function addLimitCommands(program: Command, session: Session): void {
     .command('remove <limit>')
     .description('remove a limit; calls in flight settle as always')
     .action(async (id: string) => {
-      const known = await (await session.admin()).removeLimit(id)
+      const known = await (await session.admin()).limits.remove(id)
       if (!known) throw new Error(`There is no limit ${id}`)
       session.say(`${id}: removed`)
     })
@@ -45,7 +45,7 @@ export function addLimitCommands(program: Command, session: Session): void {
     .option('--after <limit>', 'continue after this limit')
     .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async ({ owner, ...page }: LimitsQuery & { owner?: string; limit: number }) => {
-      const rows = await (await session.reader()).listLimits({
+      const rows = await (await session.reader()).limits.list({
         ...page,
         ...(owner !== undefined && { ownerId: owner }),
       })

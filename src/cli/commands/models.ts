@@ -12,7 +12,7 @@ export function addModelCommands(program: Command, session: Session): void {
       const read = await readJsonFile<ModelRequest | ModelRequest[]>(path, session)
       const admin = await session.admin()
       for (const [position, model] of [read].flat().entries()) {
-        await admin.putModel(model).catch((cause: Error) => {
+        await admin.models.put(model).catch((cause: Error) => {
           if (!Array.isArray(read)) throw cause
           throw new Error(`Item ${position + 1} of the list: ${cause.message}`, { cause })
         })
@@ -23,7 +23,7 @@ export function addModelCommands(program: Command, session: Session): void {
     .command('remove <model>')
     .description('remove a model from the catalogue')
     .action(async (id: string) => {
-      const known = await (await session.admin()).removeModel(id)
+      const known = await (await session.admin()).models.remove(id)
       if (!known) throw new Error(`There is no model ${id}`)
       session.say(`${id}: removed`)
     })
@@ -31,7 +31,7 @@ export function addModelCommands(program: Command, session: Session): void {
     .command('list')
     .description('list all models')
     .action(async () => {
-      const rows = await (await session.reader()).listModels()
+      const rows = await (await session.reader()).models.list()
       session.show(
         rows,
         rows.map((model) => ({

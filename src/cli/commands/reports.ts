@@ -25,7 +25,7 @@ export function addReportCommands(program: Command, session: Session): void {
         ...(options.session !== undefined && { sessionId: options.session }),
         ...(options.after !== undefined && { after: options.after }),
       }
-      const page = await (await session.reader()).entries(query)
+      const page = await (await session.reader()).entries.list(query)
       session.show(
         page,
         page.entries.map((entry) => ({
@@ -51,7 +51,7 @@ export function addReportCommands(program: Command, session: Session): void {
         .default('day'),
     )
     .action(async (options: ReportOptions & { by: SpendQuery['by'] }) => {
-      const rows = await (await session.reader()).spend({ ...toFilters(options), by: options.by })
+      const rows = await (await session.reader()).reports.spend({ ...toFilters(options), by: options.by })
       session.show(
         rows,
         rows.map((row) => ({

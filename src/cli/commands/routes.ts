@@ -21,7 +21,7 @@ export function addRouteCommands(program: Command, session: Session): void {
           "To store a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key to the secretKeys of your routers, 32 bytes each as hex or base64",
         )
       }
-      await (await session.admin()).putRoute(
+      await (await session.admin()).routes.put(
         secret === undefined || secret === '' ? route : { ...route, secret },
       )
       session.say(`${route.id} serves ${route.model}`)
@@ -30,7 +30,7 @@ export function addRouteCommands(program: Command, session: Session): void {
     .command('remove <route>')
     .description('remove a route')
     .action(async (id: string) => {
-      const known = await (await session.admin()).removeRoute(id)
+      const known = await (await session.admin()).routes.remove(id)
       if (!known) throw new Error(`There is no route ${id}`)
       session.say(`${id}: removed`)
     })
@@ -39,7 +39,7 @@ export function addRouteCommands(program: Command, session: Session): void {
     .description('list all routes in order')
     .option('--model <model>', 'only routes of this model')
     .action(async (query: { model?: string }) => {
-      const rows = await (await session.reader()).listRoutes(query)
+      const rows = await (await session.reader()).routes.list(query)
       session.show(
         rows,
         rows.map((route) => ({
@@ -58,7 +58,7 @@ export function addRouteCommands(program: Command, session: Session): void {
     .command('rotate-secrets')
     .description('seal all secrets again under the first key of COMPAT_ROUTER_SECRET_KEYS')
     .action(async () => {
-      const count = await (await session.admin()).rotateSecrets()
+      const count = await (await session.admin()).maintenance.rotateSecrets()
       session.say(`${count === 1 ? '1 secret' : `${count} secrets`} sealed again`)
     })
 }

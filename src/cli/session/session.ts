@@ -16,25 +16,11 @@ export interface GlobalOptions extends DatabaseOptions {
 }
 
 /** The admin functions that change nothing. */
-export type AdminReader = Pick<
-  Admin,
-  | 'balance'
-  | 'entries'
-  | 'listCalls'
-  | 'getCall'
-  | 'spend'
-  | 'verify'
-  | 'listAccounts'
-  | 'listApps'
-  | 'listCredentials'
-  | 'listLimits'
-  | 'listAppReviews'
-  | 'listGrants'
-  | 'listGrantHistory'
-  | 'listModels'
-  | 'listRoutes'
-  | 'openHolds'
->
+export type AdminReader = {
+  readonly [Group in keyof Admin]: Pick<Admin[Group], Extract<keyof Admin[Group], Reading>>
+}
+
+type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHolds' | 'verify'
 
 /** The parts that a command works with. The database is opened on first use. */
 export interface Session {

@@ -25,8 +25,8 @@ export const accountEndpoints = [
       const account = accountOf(viewer, asked)
       const rows =
         account === undefined
-          ? await admin.listAccounts(present({ limit: limit + 1, after }))
-          : [(await admin.findAccount(account)) ?? []].flat()
+          ? await admin.accounts.list(present({ limit: limit + 1, after }))
+          : [(await admin.accounts.find(account)) ?? []].flat()
       const accounts = rows.slice(0, limit).map(accountView)
       const ids = accounts.map(({ id }) => id)
       const limits = await limitsOf(admin, 'account', ids)
@@ -35,32 +35,32 @@ export const accountEndpoints = [
   ),
 
   post('accounts/open', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
-    await admin.openAccount(account)
+    await admin.accounts.open(account)
     return reply(admin, account)
   }),
   post('accounts/grant', 'operator', 'entry', grantBody, async (grant, context) =>
-    posted(await context.admin.grant(grant), context),
+    posted(await context.admin.accounts.credit(grant), context),
   ),
   post('accounts/correct', 'operator', 'entry', grantBody, async (correction, context) =>
-    posted(await context.admin.correct(correction), context),
+    posted(await context.admin.accounts.correct(correction), context),
   ),
   post('accounts/suspend', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
-    await admin.suspendAccount(account)
+    await admin.accounts.suspend(account)
     return reply(admin, account)
   }),
   post('accounts/resume', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
-    await admin.resumeAccount(account)
+    await admin.accounts.resume(account)
     return reply(admin, account)
   }),
 
   post('maintenance/verify', 'operator', 'isSound', emptySchema, async (_, { admin }) => {
-    const discrepancies = await admin.verify()
+    const discrepancies = await admin.maintenance.verify()
     return { isSound: discrepancies.length === 0, discrepancies }
   }),
 ]
 
 async function reply(admin: Admin, account: string) {
-  const row = await admin.findAccount(account)
+  const row = await admin.accounts.find(account)
   if (row === undefined) throw noAccount(account)
   return { account: accountView(row) }
 }

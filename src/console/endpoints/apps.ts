@@ -52,27 +52,27 @@ export const appEndpoints = [
     return { apps, limits, ...next }
   }),
   post('apps/put', 'operator', 'done', appBody, async ({ was, ...app }, { admin }) => {
-    const find = async (id: string) => (await admin.listApps({ appIds: [id] }))[0]
-    return putUnchanged('app', app.id, was, find, (now) => admin.putApp(app, { was: now }))
+    const find = async (id: string) => (await admin.apps.list({ appIds: [id] }))[0]
+    return putUnchanged('app', app.id, was, find, (now) => admin.apps.put(app, { was: now }))
   }),
   post('apps/suspend', 'operator', 'done', idBody, async ({ id }, { admin }) =>
-    done(await admin.suspendApp(id), 'app', id),
+    done(await admin.apps.suspend(id), 'app', id),
   ),
   post('apps/resume', 'operator', 'done', idBody, async ({ id }, { admin }) =>
-    done(await admin.resumeApp(id), 'app', id),
+    done(await admin.apps.resume(id), 'app', id),
   ),
   post('apps/logo', 'operator', 'done', logoBody, async ({ id, logo }, { admin }) =>
-    done(await admin.putAppLogo(id, logo), 'app', id),
+    done(await admin.apps.putLogo(id, logo), 'app', id),
   ),
   post('apps/remove', 'operator', 'done', idBody, async ({ id }, { admin }) =>
-    done(await admin.removeApp(id), 'app', id),
+    done(await admin.apps.remove(id), 'app', id),
   ),
 
   /** The values that wait for an operator, each with the app as it is in force. */
   get('apps/reviews', 'operator', 'reviews', pageQuery, async ({ after }, { admin }) => {
-    const list = (page: object) => admin.listAppReviews(page)
+    const list = (page: object) => admin.userApps.listReviews(page)
     const { rows, ...next } = await readPage(list, ROWS_SHOWN, after, ({ appId }) => appId)
-    const apps = await admin.listApps({ appIds: rows.map(({ appId }) => appId) })
+    const apps = await admin.apps.list({ appIds: rows.map(({ appId }) => appId) })
     const byId = new Map(apps.map((app) => [app.id, app]))
     return { reviews: rows.map((review) => ({ ...review, app: byId.get(review.appId) })), ...next }
   }),
@@ -82,7 +82,7 @@ export const appEndpoints = [
     'picture',
     z.strictObject({ appId: nameSchema, hash: nameSchema }),
     async ({ appId, hash }, { admin }) => {
-      const picture = await admin.findAppLogo(appId, hash)
+      const picture = await admin.apps.findLogo(appId, hash)
       if (picture === undefined) throw notFound(`The app ${JSON.stringify(appId)} has no such logo`, 'hash')
       return { picture }
     },
@@ -94,7 +94,7 @@ export const appEndpoints = [
     'done',
     z.strictObject({ review: reviewSchema, decision: z.enum(['accept', 'reject']) }),
     async ({ review, decision }, { admin }) => {
-      await admin.decideAppReview(review, decision)
+      await admin.userApps.decideReview(review, decision)
       return DONE
     },
   ),
@@ -102,9 +102,9 @@ export const appEndpoints = [
   get('apps/own', 'publisher', 'ownApps', pageQuery, async ({ after }, context) => {
     const { admin } = context
     const owner = ownerOf(context)
-    const list = (page: object) => admin.listApps({ ...page, owner })
+    const list = (page: object) => admin.apps.list({ ...page, owner })
     const { rows, ...next } = await readPage(list, ROWS_SHOWN, after, idOf)
-    const reviews = await admin.listAppReviews({ appIds: rows.map(idOf) })
+    const reviews = await admin.userApps.listReviews({ appIds: rows.map(idOf) })
     const byId = new Map(reviews.map(({ appId, values }) => [appId, values]))
     return {
       ownApps: await Promise.all(rows.map((app) => ownAppView(admin, app, byId.get(app.id)))),
@@ -112,17 +112,17 @@ export const appEndpoints = [
     }
   }),
   post('apps/own/put', 'publisher', 'inReview', ownAppBody, async (app, context) =>
-    context.admin.putOwnApp(ownerOf(context), app),
+    context.admin.userApps.put(ownerOf(context), app),
   ),
   post('apps/own/logo', 'publisher', 'inReview', logoBody, async ({ id, logo }, context) =>
-    context.admin.putOwnAppLogo(ownerOf(context), id, logo),
+    context.admin.userApps.putLogo(ownerOf(context), id, logo),
   ),
   post('apps/own/ask', 'publisher', 'done', idBody, async ({ id }, context) => {
-    await context.admin.askForReview(ownerOf(context), id)
+    await context.admin.userApps.askForReview(ownerOf(context), id)
     return DONE
   }),
   post('apps/own/remove', 'publisher', 'done', idBody, async ({ id }, context) =>
-    done(await context.admin.removeOwnApp(ownerOf(context), id), 'app', id),
+    done(await context.admin.userApps.remove(ownerOf(context), id), 'app', id),
   ),
 ]
 
@@ -135,7 +135,7 @@ async function findApps(
   admin: Admin,
 ): Promise<Page<AppRow>> {
   const list = (page: Pick<AppsQuery, 'after' | 'limit'>) =>
-    admin.listApps(id === undefined ? page : { ...page, appIds: [id] })
+    admin.apps.list(id === undefined ? page : { ...page, appIds: [id] })
   if (isForOperator && search === '') return readPage(list, limit, after, idOf)
   const part = search.toLowerCase()
   const isFound = ({ id, name = '', suspendedAt, state }: AppRow): boolean =>
@@ -174,6 +174,6 @@ async function ownAppView(admin: Admin, app: AppRow, inReview: ReviewedValues | 
     users: 0,
     calls: 0,
     earned: 0n,
-    ...(await admin.appFigures({ appId: id })),
+    ...(await admin.reports.appFigures({ appId: id })),
   }
 }

@@ -96,7 +96,7 @@ async function listCalls(
     credentialId: key,
     problems: problems === 'true' ? true : undefined,
   })
-  const { calls: kept, next } = await admin.listCalls({ ...query, ...page })
+  const { calls: kept, next } = await admin.calls.list({ ...query, ...page })
   const oldest = next === undefined ? 0 : (kept.at(-1)?.at ?? 0)
   const calls =
     page.after === undefined

@@ -22,19 +22,19 @@ interface RouteView extends RouteListing {
 
 export const catalogueEndpoints = [
   get('models', 'both', 'models', emptySchema, async (_, { admin }) => ({
-    models: await admin.listModels(),
+    models: await admin.models.list(),
   })),
   post('models/put', 'operator', 'done', modelBody, async ({ was, ...model }, { admin }) => {
-    const find = async (id: string) => (await admin.listModels({ modelIds: [id] }))[0]
-    return putUnchanged('model', model.id, was, find, (now) => admin.putModel(model, { was: now }))
+    const find = async (id: string) => (await admin.models.list({ modelIds: [id] }))[0]
+    return putUnchanged('model', model.id, was, find, (now) => admin.models.put(model, { was: now }))
   }),
   post('models/remove', 'operator', 'done', idBody, async ({ id }, { admin }) =>
-    done(await admin.removeModel(id), 'model', id),
+    done(await admin.models.remove(id), 'model', id),
   ),
 
   get('routes', 'operator', 'routes', emptySchema, async (_, { admin, routers }) => {
     const health = new Map(routers.routes().map((route) => [route.routeId, route]))
-    const [listed, faults] = await Promise.all([admin.listRoutes(), admin.routeFaults()])
+    const [listed, faults] = await Promise.all([admin.routes.list(), admin.routes.faults()])
     const routes = listed.map(
       (route): RouteView => ({ ...route, health: health.get(route.id), cannotBeUsed: faults.get(route.id) }),
     )
@@ -43,30 +43,30 @@ export const catalogueEndpoints = [
   /** `warnings` are texts for people: the things that are missing before calls can use the stored route. */
   post('routes/put', 'operator', 'done', routeBody, async ({ was, ...route }, { admin }) => {
     checkRoute(route, admin)
-    const find = async (id: string) => (await admin.listRoutes({ routeIds: [id] }))[0]
-    await putUnchanged('route', route.id, was, find, (now) => admin.putRoute(route, { was: now }))
-    const [model] = await admin.listModels({ modelIds: [route.model] })
+    const find = async (id: string) => (await admin.routes.list({ routeIds: [id] }))[0]
+    await putUnchanged('route', route.id, was, find, (now) => admin.routes.put(route, { was: now }))
+    const [model] = await admin.models.list({ modelIds: [route.model] })
     return { ...DONE, warnings: model === undefined ? [missingModel(route.model)] : undefined }
   }),
   post('routes/remove', 'operator', 'done', idBody, async ({ id }, { admin }) =>
-    done(await admin.removeRoute(id), 'route', id),
+    done(await admin.routes.remove(id), 'route', id),
   ),
   post('routes/rotate-secrets', 'operator', 'count', emptySchema, async (_, { admin }) => ({
-    count: await admin.rotateSecrets(),
+    count: await admin.maintenance.rotateSecrets(),
   })),
 
   post('limits/put', 'operator', 'done', limitBody, async (limit, { admin }) => {
-    await admin.putLimit(limit)
+    await admin.limits.put(limit)
     return DONE
   }),
   post('limits/remove', 'operator', 'done', idBody, async ({ id }, { admin }) =>
-    done(await admin.removeLimit(id), 'limit', id),
+    done(await admin.limits.remove(id), 'limit', id),
   ),
 ]
 
 /** Skips malformed values: the function that stores the route refuses them. */
 function checkRoute({ adapter, settings = {} }: RouteRequest, admin: Admin): void {
   if (typeof adapter !== 'string' || typeof settings !== 'object' || settings === null) return
-  const fault = admin.routeFault({ adapter, settings })
+  const fault = admin.routes.fault({ adapter, settings })
   if (fault !== undefined) throw new HttpError(400, `${fault.field} ${fault.message}`, fault.field)
 }

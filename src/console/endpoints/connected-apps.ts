@@ -9,7 +9,7 @@ import { present } from '../serving/views.js'
 
 const grantBody = z.strictObject({ grantId: nameSchema })
 /** `setGrantCap` checks the cap itself. */
-const capSchema = z.custom<Parameters<Admin['setGrantCap']>[1]>((cap) => typeof cap === 'object')
+const capSchema = z.custom<Parameters<Admin['connectedApps']['setCap']>[1]>((cap) => typeof cap === 'object')
 
 /** Users' grants to apps. To a user, another account's grant looks as if it did not exist. */
 export const connectedAppEndpoints = [
@@ -27,14 +27,14 @@ export const connectedAppEndpoints = [
     }),
     async ({ shown, limit, account, appId, after }, { viewer, admin }) => {
       const query = present({ appId, account: accountOf(viewer, account), inUse: shown === 'in-use' })
-      const list = (page: object) => admin.listGrants({ ...query, ...page })
+      const list = (page: object) => admin.connectedApps.list({ ...query, ...page })
       const { rows, ...next } = await readPage(list, limit, after, ({ id }) => id)
       return { grants: rows.map(grantView), ...next }
     },
   ),
   get('connected-apps/history', 'both', 'history', grantBody, async ({ grantId }, context) => {
     await findGrant(grantId, context)
-    return { history: await context.admin.listGrantHistory(grantId) }
+    return { history: await context.admin.connectedApps.listHistory(grantId) }
   }),
   post(
     'connected-apps/cap',
@@ -43,12 +43,12 @@ export const connectedAppEndpoints = [
     z.strictObject({ grantId: nameSchema, cap: capSchema.nullable() }),
     async ({ grantId, cap }, context) => {
       await findGrant(grantId, context)
-      await context.admin.setGrantCap(grantId, cap, changeBy(context.viewer))
+      await context.admin.connectedApps.setCap(grantId, cap, changeBy(context.viewer))
       return DONE
     },
   ),
   post('connected-apps/revoke', 'both', 'done', grantBody, async ({ grantId }, { viewer, admin }) =>
-    done(await admin.revokeGrant(grantId, changeBy(viewer)), 'connected app', grantId),
+    done(await admin.connectedApps.revoke(grantId, changeBy(viewer)), 'connected app', grantId),
   ),
   post(
     'connected-apps/remove-device',
@@ -56,12 +56,16 @@ export const connectedAppEndpoints = [
     'done',
     grantBody.extend({ connectionId: nameSchema }),
     async ({ grantId, connectionId }, { viewer, admin }) =>
-      done(await admin.removeDevice(grantId, connectionId, changeBy(viewer)), 'device', connectionId),
+      done(
+        await admin.connectedApps.removeDevice(grantId, connectionId, changeBy(viewer)),
+        'device',
+        connectionId,
+      ),
   ),
 ]
 
 async function findGrant(grantId: string, { viewer, admin }: Context): Promise<void> {
-  const [grant] = await admin.listGrants({ grantIds: [grantId], ...changeBy(viewer) })
+  const [grant] = await admin.connectedApps.list({ grantIds: [grantId], ...changeBy(viewer) })
   if (grant === undefined) throw notFound(`There is no connected app ${JSON.stringify(grantId)}`, 'grantId')
 }
 

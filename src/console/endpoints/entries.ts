@@ -101,7 +101,7 @@ export const entryEndpoints = [
       listEntries(query, present({ limit, after }), context, true),
   ),
   post('entries/refund', 'operator', 'entry', refundBody, async ({ entryId, amount, ...options }, context) =>
-    posted(await context.admin.refund(entryId, amount, present(options)), context),
+    posted(await context.admin.entries.refund(entryId, amount, present(options)), context),
   ),
   get('entries.csv', 'both', 'csv', filterSchema, async (query, context) => {
     const lines = csvPages(columns, async (after) => {
@@ -133,7 +133,7 @@ async function listEntries(
     account: account ?? (await ownerOf(credentialId, admin)),
     payer: viewer.kind === 'user' && isOfPayer(filter) ? account : undefined,
   })
-  const { entries, next } = await admin.entries(query)
+  const { entries, next } = await admin.entries.list(query)
   const isOpen = (payer: string): boolean => viewer.kind === 'operator' || payer === viewer.account
   const open = entries.map(({ facts }) => (facts !== undefined && isOpen(facts.account) ? facts : undefined))
   const references = withReferences ? await readReferences(admin, open) : NO_REFERENCES
@@ -156,7 +156,7 @@ async function endsOf(
     holdId === undefined || ends.has(holdId) ? [] : (facts?.completionId ?? []),
   )
   if (ids.length === 0) return ends
-  const { calls } = await admin.listCalls({ ids, limit: ids.length })
+  const { calls } = await admin.calls.list({ ids, limit: ids.length })
   for (const call of calls) if (call.holdId !== undefined) ends.set(call.holdId, call)
   return ends
 }
@@ -169,6 +169,6 @@ function isOfPayer({ sessionId, key, requestId }: Filters): boolean {
 /** Returns the account that pays with this key: entries are indexed by account, but not by key. */
 async function ownerOf(credentialId: string | undefined, admin: Admin): Promise<string | undefined> {
   if (credentialId === undefined) return undefined
-  const [owner] = await admin.listCredentials({ credentialId })
+  const [owner] = await admin.keys.list({ credentialId })
   return owner?.account
 }

@@ -63,7 +63,7 @@ export const keyEndpoints = [
       const isWanted = (row: CredentialRow): boolean => isOfPlayground(row) === isPlayground
       const list = (page: CredentialsQuery) =>
         shown === 'all'
-          ? admin.listCredentials({ ...asked, ...page })
+          ? admin.keys.list({ ...asked, ...page })
           : listWanted(admin, { ...asked, ...page }, madeSince, isWanted)
       const { rows: credentials, ...next } = await readPage(list, limit, after, idOf)
       return { credentials, limits: await limitsOf(admin, 'credential', credentials.map(idOf)), ...next }
@@ -80,7 +80,7 @@ export const keyEndpoints = [
     async ({ ids }, { viewer, admin }) => {
       const credentialIds = ids.split(',').slice(0, MAX_IDS)
       const account = accountOf(viewer, undefined)
-      const spend = await admin.spend(present({ by: 'key' as const, credentialIds, account }))
+      const spend = await admin.reports.spend(present({ by: 'key' as const, credentialIds, account }))
       return { spend: spend.map(({ cost, key }) => ({ credentialId: key, cost })) }
     },
   ),
@@ -95,10 +95,10 @@ export const keyEndpoints = [
       await checkAccount(account, context)
       const expiresAt = context.clock.now() + PLAYGROUND_MS
       const key = { account, label: PLAYGROUND_LABEL, expiresAt }
-      if (appId === undefined) return { ...(await context.admin.issueKey(key)), expiresAt }
+      if (appId === undefined) return { ...(await context.admin.keys.issue(key)), expiresAt }
       const pinned = await checkApp(appId, account, terms, context)
       const token = { ...key, ...pinned, appId, scopes: RUN_SCOPES }
-      return { ...(await context.admin.issueAccessToken(token)), expiresAt }
+      return { ...(await context.admin.keys.issueToken(token)), expiresAt }
     },
   ),
 
@@ -110,7 +110,7 @@ export const keyEndpoints = [
     async (key, context) => {
       await checkBearer(key, context)
       checkOwnKeys(key.allowedModels, 'allowedModels', context)
-      return { ...(await context.admin.issueKey(present(key))), expiresAt: key.expiresAt }
+      return { ...(await context.admin.keys.issue(present(key))), expiresAt: key.expiresAt }
     },
   ),
 
@@ -128,7 +128,7 @@ export const keyEndpoints = [
       await checkBearer(grant, context)
       checkScopes(grant.scopes, RUN_SCOPES, context)
       const pinned = await checkApp(grant.appId, grant.account, terms, context)
-      const made = await context.admin.issueAccessToken({ ...present(grant), ...pinned })
+      const made = await context.admin.keys.issueToken({ ...present(grant), ...pinned })
       return { ...made, expiresAt: grant.expiresAt }
     },
   ),
@@ -151,7 +151,7 @@ export const keyEndpoints = [
       checkNewest(lastFour, before)
       const options = context.viewer.kind === 'operator' ? asked : withinRights(asked, before, context)
       // The rights were read from this token, so `was` refuses the change if somebody has replaced the token meanwhile.
-      const made = await context.admin.reissue(credentialId, present({ ...options, was: before }))
+      const made = await context.admin.keys.reissue(credentialId, present({ ...options, was: before }))
       return { ...made, expiresAt: options.expiresAt }
     },
   ),
@@ -163,7 +163,7 @@ export const keyEndpoints = [
     z.strictObject({ credentialId: nameSchema }),
     async ({ credentialId }, context) => {
       await findCredential(credentialId, context)
-      const isRevoked = await context.admin.revoke(credentialId, changeBy(context.viewer))
+      const isRevoked = await context.admin.keys.revoke(credentialId, changeBy(context.viewer))
       return done(isRevoked, 'credential', credentialId)
     },
   ),
@@ -183,7 +183,7 @@ async function listWanted(
   const found: CredentialRow[] = []
   let { after } = query
   for (;;) {
-    const rows = await admin.listCredentials({ ...query, ...present({ after }), limit: SCANNED_AT_ONCE })
+    const rows = await admin.keys.list({ ...query, ...present({ after }), limit: SCANNED_AT_ONCE })
     found.push(...rows.filter(isWanted))
     const last = rows.at(-1)
     if (found.length >= count || last === undefined || last.createdAt < madeSince) {
@@ -200,7 +200,7 @@ function isOfPlayground({ createdAt, expiresAt, label }: CredentialRow): boolean
 
 async function checkAccount(account: string, { viewer, admin }: Context): Promise<void> {
   accountOf(viewer, account)
-  if ((await admin.findAccount(account)) === undefined) throw noAccount(account)
+  if ((await admin.accounts.find(account)) === undefined) throw noAccount(account)
 }
 
 /** Checks what keys and tokens have in common. The host's own limits may depend on the metadata. */
@@ -214,7 +214,7 @@ async function checkBearer({ account, expiresAt, metadata }: BearerRequest, cont
 
 /** To a user, another account's credential looks as if it did not exist. */
 async function findCredential(credentialId: string, { viewer, admin }: Context): Promise<CredentialRow> {
-  const [row] = await admin.listCredentials({ credentialId, ...changeBy(viewer) })
+  const [row] = await admin.keys.list({ credentialId, ...changeBy(viewer) })
   if (row === undefined) {
     throw notFound(`There is no credential ${JSON.stringify(credentialId)}`, 'credentialId')
   }
@@ -231,7 +231,7 @@ async function checkApp(
   seen: z.infer<typeof termsSchema> | undefined,
   { admin }: Context,
 ): Promise<{ readonly terms?: AppTerms }> {
-  const [app] = await admin.listApps({ appIds: [appId] })
+  const [app] = await admin.apps.list({ appIds: [appId] })
   if (app === undefined || app.suspendedAt !== undefined || !mayUse(app, account)) {
     throw notFound(`There is no app ${JSON.stringify(appId)}, or it is suspended`, 'appId')
   }

@@ -89,7 +89,7 @@ export const reportEndpoints = [
     z.strictObject({ account: nameSchema.optional() }),
     async (query, { viewer, admin }) => {
       const account = requireAccount(accountOf(viewer, query.account))
-      const found = await admin.statement(account)
+      const found = await admin.accounts.statement(account)
       if (found === undefined) throw noAccount(account)
       const { granted, corrected, refunded, earned, spent, posted, held } = found
       const sum = granted + corrected + refunded + earned - spent
@@ -102,7 +102,7 @@ async function readReport(
   { account, ...rest }: Query & { readonly offset?: number; readonly limit?: number },
   { viewer, admin }: Context,
 ): Promise<SpendReport> {
-  return admin.spendReport(present({ ...rest, account: accountOf(viewer, account) }))
+  return admin.reports.spendReport(present({ ...rest, account: accountOf(viewer, account) }))
 }
 
 interface NamedRow extends SpendRow {
@@ -123,13 +123,13 @@ function namerOf(by: Query['by'], admin: Admin): Namer {
   const idsOf = (rows: readonly SpendRow[]): readonly string[] => rows.flatMap(({ key }) => key ?? [])
   if (by === 'key') {
     return async (rows) => {
-      const credentials = await admin.listCredentials({ credentialIds: idsOf(rows) })
+      const credentials = await admin.keys.list({ credentialIds: idsOf(rows) })
       return new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
     }
   }
   if (by !== 'app') return async () => new Map()
   return async (rows) => {
-    const apps = await admin.listApps({ appIds: idsOf(rows) })
+    const apps = await admin.apps.list({ appIds: idsOf(rows) })
     return new Map(apps.map(({ id, name }) => [id, name]))
   }
 }

@@ -28,7 +28,7 @@ export async function readCallsInFlight(
   const account = accountOf(viewer, undefined)
   // Read before the holds too: a call that ends meanwhile would look like one of another process.
   const before = routers.calls()
-  const holds = await admin.openHolds({ limit, ...(account !== undefined && { account }) })
+  const holds = await admin.maintenance.openHolds({ limit, ...(account !== undefined && { account }) })
   const now = routers.calls()
   const here = new Map([...before, ...now].map((call) => [keyOf(call.facts?.account, call.requestId), call]))
   const held = new Set(holds.map(({ account, facts }) => keyOf(account, facts?.requestId)))

@@ -13,7 +13,7 @@ export async function limitsOf(
   const found: LimitRow[] = []
   for (;;) {
     const after = found.at(-1)?.id
-    const rows = await admin.listLimits(present({ of, ownerIds, limit: PAGE_LIMITS, after }))
+    const rows = await admin.limits.list(present({ of, ownerIds, limit: PAGE_LIMITS, after }))
     found.push(...rows)
     if (rows.length < PAGE_LIMITS) return found
   }

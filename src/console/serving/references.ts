@@ -33,9 +33,9 @@ export async function readReferences(
   const credentialIds = idsOf(({ credentialId }) => credentialId)
   if (credentialIds.length === 0) return NO_REFERENCES
   const [credentials, models, routes] = await Promise.all([
-    admin.listCredentials({ credentialIds }),
-    admin.listModels({ modelIds: idsOf(({ model }) => model) }),
-    admin.listRoutes({ routeIds: idsOf(({ routeId }) => routeId) }),
+    admin.keys.list({ credentialIds }),
+    admin.models.list({ modelIds: idsOf(({ model }) => model) }),
+    admin.routes.list({ routeIds: idsOf(({ routeId }) => routeId) }),
   ])
   const labels = new Map(credentials.map(({ credentialId, label }) => [credentialId, label]))
   const modelsById = new Map(models.map((model) => [model.id, model]))

@@ -77,8 +77,8 @@ async function createStored(name: StoredName): Promise<CompatRouter> {
   if (name === 'on-memory') return (await createRouter(setup, { basePath })).router
   const stores = await openStores(name)
   const admin = createAdmin(stores)
-  await admin.putModel({ id: MODEL, prices: PRICES })
-  await admin.putRoute({
+  await admin.models.put({ id: MODEL, prices: PRICES })
+  await admin.routes.put({
     id: 'upstream',
     model: MODEL,
     provider: 'upstream',
@@ -87,8 +87,8 @@ async function createStored(name: StoredName): Promise<CompatRouter> {
     settings: { baseUrl: `http://127.0.0.1:${setup.upstreamPort}/v1` },
     secret: 'sk-upstream-bench',
   })
-  await admin.grant({ account: 'account', amount: PLENTY, reference: 'bench' })
-  tokens[name] = (await admin.issueKey({ account: 'account' })).token
+  await admin.accounts.credit({ account: 'account', amount: PLENTY, reference: 'bench' })
+  tokens[name] = (await admin.keys.issue({ account: 'account' })).token
   return createCompatRouter({
     stores,
     basePath,

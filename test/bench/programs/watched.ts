@@ -38,7 +38,8 @@ function prometheusMeter(): Meter {
  */
 function listener(options: { meter?: Meter }): RouterOptions['onEvent'] {
   // Nobody looks at the pages here, so it gets no requests.
-  const admin = { entries: async () => ({ entries: [] }) } as Partial<Admin> as Admin
+  const entries = { list: async () => ({ entries: [] }) } as Partial<Admin['entries']>
+  const admin = { entries } as Partial<Admin> as Admin
   const pages = createConsole({ admin, authorise: () => undefined })
   const telemetry = createTelemetry({ tracer: false, ...options })
   return (event) => {

@@ -41,9 +41,9 @@ let visit: Visit
 beforeAll(async () => {
   visit = await openVisit()
   const { admin, stores } = visit.stage
-  await admin.openAccount(LONG)
-  const key = await admin.issueKey({ account: 'alice', label: LONG })
-  await admin.revoke((await admin.issueKey({ account: LONG })).credentialId)
+  await admin.accounts.open(LONG)
+  const key = await admin.keys.issue({ account: 'alice', label: LONG })
+  await admin.keys.revoke((await admin.keys.issue({ account: LONG })).credentialId)
   await simulateCalls(stores, { count: 90, seed: 3, credentialIds: [key.credentialId] })
   await spreadOverDays(stores, 12)
   visit.upstream.script(streamOf([`${LONG}${LONG}`]))

@@ -30,8 +30,8 @@ beforeAll(async () => {
 
 afterAll(() => visit?.close())
 
-const modelNow = async () => (await visit.stage.admin.listModels({ modelIds: [strict.id] }))[0]
-const routeNow = async () => (await visit.stage.admin.listRoutes({ routeIds: [route.id] }))[0]
+const modelNow = async () => (await visit.stage.admin.models.list({ modelIds: [strict.id] }))[0]
+const routeNow = async () => (await visit.stage.admin.routes.list({ routeIds: [route.id] }))[0]
 
 /** Opens the form of the stored row. */
 async function change(path: string, of: string) {
@@ -50,8 +50,8 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
   it.each([{}, { supportedParameters: [] }, { supportedParameters: ['tools', 'seed'] }])(
     'saves the supported parameters unchanged: %j',
     async (supported) => {
-      await visit.stage.admin.putModel({ ...strict, ...supported })
-      await visit.stage.admin.putRoute({ ...route, ...supported })
+      await visit.stage.admin.models.put({ ...strict, ...supported })
+      await visit.stage.admin.routes.put({ ...route, ...supported })
       const before = [await modelNow(), await routeNow()]
       await change('models', strict.id)
       await save()
@@ -64,7 +64,7 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
   )
 
   it('saves media tokens, prompt overhead and dimensions: unchanged, changed or emptied', async () => {
-    await visit.stage.admin.putModel({ ...strict, mediaTokens: 500, promptOverhead: 0, dimensions: 768 })
+    await visit.stage.admin.models.put({ ...strict, mediaTokens: 500, promptOverhead: 0, dimensions: 768 })
     const before = await modelNow()
     await change('models', strict.id)
     await save()
@@ -92,7 +92,7 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
 
   it('saves the prices of audio and images: unchanged, changed or emptied', async () => {
     const media = { audioInput: '3', audioOutput: '4', imageInput: '5', imageOutput: '6' }
-    await visit.stage.admin.putModel({ ...strict, prices: { ...strict.prices, ...media } })
+    await visit.stage.admin.models.put({ ...strict, prices: { ...strict.prices, ...media } })
     const before = await modelNow()
     await change('models', strict.id)
     await save()
@@ -105,7 +105,7 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
   })
 
   it('shows the reason beside the field if it is refused for its media tokens', async () => {
-    await visit.stage.admin.putModel({ ...strict, mediaTokens: 500 })
+    await visit.stage.admin.models.put({ ...strict, mediaTokens: 500 })
     const form = await change('models', strict.id)
     await form.getByLabel(MEDIA).fill('0')
     await form.getByRole('button', { name: 'Save' }).click()
@@ -115,7 +115,7 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
   })
 
   it('sets the escapes of a route in the prompt, keeps them, and clears them', async () => {
-    await visit.stage.admin.putRoute(route)
+    await visit.stage.admin.routes.put(route)
     const escapes = async () => (await routeNow())?.promptEscapes
     const choose = async (shown: string, chosen: string): Promise<void> => {
       const form = await change('routes', route.id)
@@ -136,7 +136,7 @@ describe('a console form for an existing item', { timeout: 120_000 }, () => {
   })
 
   it('sets whether all parameters or none are accepted if none is listed', async () => {
-    await visit.stage.admin.putModel(strict)
+    await visit.stage.admin.models.put(strict)
     for (const [chosen, stored] of [
       ['it accepts none', []],
       ['it accepts all', undefined],
@@ -158,7 +158,7 @@ describe('a console form for a new item', { timeout: 120_000 }, () => {
       button: ['Add a model', 'Add it'],
       id: strict.id,
       fields: { 'prices.input': '7', 'prices.output': '8' },
-      before: () => visit.stage.admin.putModel(strict),
+      before: () => visit.stage.admin.models.put(strict),
       now: modelNow,
     },
     {
@@ -171,7 +171,7 @@ describe('a console form for a new item', { timeout: 120_000 }, () => {
         upstreamModel: 'other',
         settings: JSON.stringify(route.settings),
       },
-      before: () => visit.stage.admin.putRoute(route),
+      before: () => visit.stage.admin.routes.put(route),
       now: routeNow,
     },
     {
@@ -179,8 +179,8 @@ describe('a console form for a new item', { timeout: 120_000 }, () => {
       button: ['Register an app', 'Register it'],
       id: app.id,
       fields: { 'markup.basisPoints': '9' },
-      before: () => visit.stage.admin.putApp(app),
-      now: async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0],
+      before: () => visit.stage.admin.apps.put(app),
+      now: async () => (await visit.stage.admin.apps.list({ appIds: [app.id] }))[0],
     },
   ])(
     'does not replace an item with the same id under $path',
@@ -204,31 +204,31 @@ describe('a console form for a new item', { timeout: 120_000 }, () => {
 
 describe('a console form for an item that somebody else has changed meanwhile', { timeout: 120_000 }, () => {
   const app = { id: 'mail', name: 'Mail', markup: { basisPoints: 100 }, allowedModels: [] }
-  const appNow = async () => (await visit.stage.admin.listApps({ appIds: [app.id] }))[0]
+  const appNow = async () => (await visit.stage.admin.apps.list({ appIds: [app.id] }))[0]
 
   it.each([
     {
       path: 'models',
       of: strict.id,
       field: 'Description',
-      before: () => visit.stage.admin.putModel(strict),
-      other: () => visit.stage.admin.putModel({ ...strict, prices: { input: '7', output: '8' } }),
+      before: () => visit.stage.admin.models.put(strict),
+      other: () => visit.stage.admin.models.put({ ...strict, prices: { input: '7', output: '8' } }),
       now: modelNow,
     },
     {
       path: 'routes',
       of: route.id,
       field: 'Weight',
-      before: () => visit.stage.admin.putRoute(route),
-      other: () => visit.stage.admin.putRoute({ ...route, enabled: false }),
+      before: () => visit.stage.admin.routes.put(route),
+      other: () => visit.stage.admin.routes.put({ ...route, enabled: false }),
       now: routeNow,
     },
     {
       path: 'apps',
       of: app.name,
       field: 'Markup, credits per call',
-      before: () => visit.stage.admin.putApp(app),
-      other: () => visit.stage.admin.putApp({ ...app, markup: { basisPoints: 900 } }),
+      before: () => visit.stage.admin.apps.put(app),
+      other: () => visit.stage.admin.apps.put({ ...app, markup: { basisPoints: 900 } }),
       now: appNow,
     },
   ])('changes nothing under $path, and shows the current item when it is opened again', async (row) => {
@@ -254,9 +254,9 @@ describe('a console form for an item that somebody else has changed meanwhile', 
   })
 
   it('does not restore a removed item', async () => {
-    await visit.stage.admin.putModel(strict)
+    await visit.stage.admin.models.put(strict)
     const form = await change('models', strict.id)
-    await visit.stage.admin.removeModel(strict.id)
+    await visit.stage.admin.models.remove(strict.id)
     await form.getByRole('button', { name: 'Save' }).click()
     await form.getByText('has been removed since you opened it').waitFor()
     expect(await modelNow()).toBeUndefined()

@@ -18,7 +18,7 @@ beforeAll(async () => {
   visit = await openVisit()
   visit.upstream.script(streamOf(['All ', 'is well.']))
   const { admin, stores } = visit.stage
-  await admin.putApp(NOTES)
+  await admin.apps.put(NOTES)
   tokenOfAlice = await connectOnce(stores.connect, 'alice')
   await connectOnce(stores.connect, 'bob')
 }, 180_000)
@@ -69,7 +69,7 @@ describe('on the connected apps page, a user', { timeout: 120_000 }, () => {
     await page.getByText('cap changed by the account alice').waitFor()
     await page.getByText('at most 7.5 per month', { exact: true }).waitFor()
     await callAs(tokenOfAlice)
-    const spend = () => admin.spend({ by: 'key', account: 'alice' })
+    const spend = () => admin.reports.spend({ by: 'key', account: 'alice' })
     await expect.poll(spend).toHaveLength(1)
     const [spent] = await spend()
     await row.getByRole('button', { name: 'Change the cap of Notes' }).click()
@@ -87,17 +87,17 @@ describe('on the connected apps page, a user', { timeout: 120_000 }, () => {
     await dialog(page, 'Disconnect Notes?').getByRole('button', { name: 'Disconnect it' }).click()
     await message(page, 'Disconnected Notes.')
     await page.getByText('No app is connected.').waitFor()
-    expect(await admin.listGrants({ account: 'alice', inUse: true })).toEqual([])
-    expect(await admin.listGrants({ account: 'bob', inUse: true })).toHaveLength(1)
+    expect(await admin.connectedApps.list({ account: 'alice', inUse: true })).toEqual([])
+    expect(await admin.connectedApps.list({ account: 'bob', inUse: true })).toHaveLength(1)
     await page.context().close()
   })
 
   it('keeps a cap that is required, and none above the highest one that the host allows', async () => {
     const { admin, stores } = visit.stage
-    await admin.openAccount('dora')
+    await admin.accounts.open('dora')
     const capRule = { required: true, per: 'month', max: 10_000_000_000n } as const
     await connectOnce(stores.connect, 'dora', { capRule })
-    const capNow = async () => (await admin.listGrants({ account: 'dora' }))[0]!.cap
+    const capNow = async () => (await admin.connectedApps.list({ account: 'dora' }))[0]!.cap
     const page = await visit.open('dora', 'connected-apps')
     const open = () => page.getByRole('button', { name: 'Change the cap of Notes' }).click()
     await open()
@@ -128,7 +128,7 @@ describe('on the connected apps page, an operator', { timeout: 120_000 }, () => 
     await form.getByLabel('At most, credits').fill('')
     await form.getByRole('button', { name: 'Save' }).click()
     await message(page, 'Notes has no cap now.')
-    expect((await visit.stage.admin.listGrants({ account: 'dora' }))[0]!.cap).toBeUndefined()
+    expect((await visit.stage.admin.connectedApps.list({ account: 'dora' }))[0]!.cap).toBeUndefined()
     await page.context().close()
   })
 })
@@ -156,7 +156,7 @@ describe("on the console's pages, an account that publishes", { timeout: 120_000
       .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: PIXEL })
     await dialog(page, 'Logo of Quill').getByRole('button', { name: 'Save' }).click()
     await message(page, 'Saved the logo.')
-    expect((await admin.listApps({ appIds: ['quill'] }))[0]!.logo?.type).toBe('image/png')
+    expect((await admin.apps.list({ appIds: ['quill'] }))[0]!.logo?.type).toBe('image/png')
     await row.getByRole('button', { name: 'Ask for review of Quill' }).click()
     await dialog(page, 'Ask to make Quill live?').getByRole('button', { name: 'Ask' }).click()
     await row.getByText('waits for review: to become live').waitFor()
@@ -172,7 +172,7 @@ describe("on the console's pages, an account that publishes", { timeout: 120_000
     await decision.getByRole('button', { name: 'Accept them' }).click()
     await message(operator, 'Accepted the changes of quill.')
     expect(await violations(operator)).toEqual([])
-    expect((await admin.listApps({ appIds: ['quill'] }))[0]!.state).toBeUndefined()
+    expect((await admin.apps.list({ appIds: ['quill'] }))[0]!.state).toBeUndefined()
 
     await page.reload()
     await page.getByRole('row', { name: /Quill/ }).getByText('live').waitFor()

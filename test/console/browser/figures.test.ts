@@ -26,9 +26,9 @@ beforeAll(async () => {
   visit = await openVisit()
   const { admin, stores } = visit.stage
   const keys = [
-    await admin.issueKey({ account: 'alice' }),
-    await admin.issueKey({ account: 'bob' }),
-    await admin.issueAccessToken({ account: 'alice', appId: 'notes', scopes: ['models.run'] }),
+    await admin.keys.issue({ account: 'alice' }),
+    await admin.keys.issue({ account: 'bob' }),
+    await admin.keys.issueToken({ account: 'alice', appId: 'notes', scopes: ['models.run'] }),
   ]
   const credentialIds = keys.map(({ credentialId }) => credentialId)
   await simulateCalls(stores, { count: CALLS, seed: 20_260_101, credentialIds })
@@ -43,7 +43,10 @@ async function allEntries(): Promise<readonly Entry[]> {
   const found: Entry[] = []
   let after: string | undefined
   do {
-    const page = await visit.stage.admin.entries({ limit: 1_000, ...(after === undefined ? {} : { after }) })
+    const page = await visit.stage.admin.entries.list({
+      limit: 1_000,
+      ...(after === undefined ? {} : { after }),
+    })
     found.push(...page.entries)
     after = page.next
   } while (after !== undefined)
@@ -152,7 +155,9 @@ describe(`in the console, after ${CALLS} calls,`, { timeout: 120_000 }, () => {
   })
 
   it('the Calls page shows the entries page by page, forwards and backwards', async () => {
-    const all = (await visit.stage.admin.entries({ limit: 150 })).entries.map(({ id }) => `Explain ${id}`)
+    const all = (await visit.stage.admin.entries.list({ limit: 150 })).entries.map(
+      ({ id }) => `Explain ${id}`,
+    )
     await page.goto(`${visit.stage.consoleUrl}#/calls`)
     const shown = page.getByRole('table').getByRole('button')
     const expectPage = (number: number) =>

@@ -68,7 +68,7 @@ describe('a dialog with a problem in the console', { timeout: 120_000 }, () => {
 
 describe('the playground page', { timeout: 120_000 }, () => {
   it('shows neither account nor balance for a pasted token, whose account only the router knows', async () => {
-    const { token, credentialId } = await visit.stage.admin.issueKey({
+    const { token, credentialId } = await visit.stage.admin.keys.issue({
       account: 'bob',
       label: 'Laptop of Bob',
     })
@@ -167,11 +167,11 @@ describe('the playground page', { timeout: 120_000 }, () => {
   })
 
   it('marks a suspended account and does not offer it first', async () => {
-    await visit.stage.admin.suspendAccount('alice')
+    await visit.stage.admin.accounts.suspend('alice')
     await openPlayground()
     await page.getByText('Balance of bob').waitFor()
     await page.getByRole('option', { name: 'alice (suspended)' }).waitFor({ state: 'attached' })
-    await visit.stage.admin.resumeAccount('alice')
+    await visit.stage.admin.accounts.resume('alice')
   })
 })
 
@@ -202,7 +202,7 @@ describe("the console's pages", { timeout: 120_000 }, () => {
   })
 
   it('link to a call that is no longer on the first page', async () => {
-    const { token } = await visit.stage.admin.issueKey({ account: 'bob' })
+    const { token } = await visit.stage.admin.keys.issue({ account: 'bob' })
     for (let number = 0; number < 60; number++) {
       visit.upstream.scriptOnce(streamOf(['Hello']))
       const sent = await fetch(`${visit.stage.origin}/compat/v1/chat/completions`, {
@@ -240,7 +240,7 @@ describe("the console's pages", { timeout: 120_000 }, () => {
   })
 
   it('draw commas between thousands, and copy the exact digits', async () => {
-    await visit.stage.admin.grant({ account: 'rich', amount: '9223372.0365' })
+    await visit.stage.admin.accounts.credit({ account: 'rich', amount: '9223372.0365' })
     await visitPage('Accounts')
     const row = page.getByRole('row', { name: /^rich/ })
     expect(await row.getByRole('cell').first().textContent()).toBe('9223372.0365')
@@ -249,8 +249,8 @@ describe("the console's pages", { timeout: 120_000 }, () => {
 
   it('move the focus to the next row when a row is removed, and to the heading after the last', async () => {
     const account = 'rows'
-    await visit.stage.admin.grant({ account, amount: '1' })
-    for (const label of ['Third', 'Second', 'First']) await visit.stage.admin.issueKey({ account, label })
+    await visit.stage.admin.accounts.credit({ account, amount: '1' })
+    for (const label of ['Third', 'Second', 'First']) await visit.stage.admin.keys.issue({ account, label })
     await page.goto(`${visit.stage.consoleUrl}#/keys?account=${account}`)
     const revoke = async (label: string): Promise<void> => {
       await page.getByRole('button', { name: `Revoke ${label}` }).press('Enter')
@@ -287,7 +287,7 @@ describe("the console's pages", { timeout: 120_000 }, () => {
   })
 
   it('show beside a route why it cannot be used', async () => {
-    const [route] = await visit.stage.admin.listRoutes()
+    const [route] = await visit.stage.admin.routes.list()
     const cannotBeUsed = 'Its adapter is not one of the host.'
     await page.route('**/api/routes', (asked) =>
       asked.fulfill({ json: { routes: [{ ...route, settings: {}, cannotBeUsed }] } }),
@@ -415,7 +415,7 @@ describe('the console form that replaces a token', { timeout: 120_000 }, () => {
     ['operator', 'Never expires by default.'],
   ])('tells %s when the new token expires', async (viewer, hint) => {
     const expiresAt = Date.now() + 3_600_000
-    await visit.stage.admin.issueKey({ account: 'alice', label: `trial of ${viewer}`, expiresAt })
+    await visit.stage.admin.keys.issue({ account: 'alice', label: `trial of ${viewer}`, expiresAt })
     const keys = await visit.open(viewer, 'keys')
     await keys.getByRole('button', { name: `Replace trial of ${viewer}` }).click()
     await keys.getByRole('dialog').getByText(hint).waitFor()
@@ -466,7 +466,7 @@ describe('a reply that does not come from this console', { timeout: 120_000 }, (
 describe('a new access token in the console', { timeout: 120_000 }, () => {
   it('is for a chosen app, which can be told from another with the same name', async () => {
     const { admin } = visit.stage
-    await admin.putApp({ id: 'notes-2', name: 'Notes', markup: { basisPoints: 9_000 }, allowedModels: [] })
+    await admin.apps.put({ id: 'notes-2', name: 'Notes', markup: { basisPoints: 9_000 }, allowedModels: [] })
     await visitPage('Keys')
     await page.getByRole('button', { name: 'New access token' }).click()
     const form = page.getByRole('dialog')
@@ -482,7 +482,7 @@ describe('a new access token in the console', { timeout: 120_000 }, () => {
     await form.getByRole('button', { name: 'Make the token' }).click()
     await page.locator('[data-secret]').waitFor()
     await page.getByRole('button', { name: 'I have saved it' }).click()
-    const made = await admin.listCredentials({ account: 'bob' })
+    const made = await admin.keys.list({ account: 'bob' })
     expect(made.filter(({ label }) => label === 'Chosen')).toMatchObject([{ appId: 'notes' }])
   })
 })

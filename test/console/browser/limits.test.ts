@@ -9,7 +9,7 @@ let credentialId: string
 beforeAll(async () => {
   visit = await openVisit()
   visit.upstream.script(streamOf(['All ', 'is well.']))
-  credentialId = (await visit.stage.admin.issueKey({ account: 'alice', label: 'limited' })).credentialId
+  credentialId = (await visit.stage.admin.keys.issue({ account: 'alice', label: 'limited' })).credentialId
   page = await visit.open('operator', 'keys')
 }, 180_000)
 
@@ -17,7 +17,7 @@ afterAll(() => visit?.close())
 
 const dialog = (name: string | RegExp): Locator => page.getByRole('dialog', { name })
 const message = (text: string) => page.locator('.message', { hasText: text }).waitFor()
-const limitsNow = () => visit.stage.admin.listLimits({ ownerId: credentialId })
+const limitsNow = () => visit.stage.admin.limits.list({ ownerId: credentialId })
 
 async function save(form: Locator, values: Readonly<Record<string, string>>): Promise<void> {
   for (const [label, value] of Object.entries(values)) await form.getByLabel(label).first().fill(value)
@@ -58,7 +58,7 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
     ['accounts', 'account', 'alice'],
     ['apps', 'app', 'metered'],
   ] as const)('sets a limit on the page of %s', async (path, of, ownerId) => {
-    await visit.stage.admin.putApp({ id: 'metered', markup: { basisPoints: 0 }, allowedModels: [] })
+    await visit.stage.admin.apps.put({ id: 'metered', markup: { basisPoints: 0 }, allowedModels: [] })
     await page.goto(`${visit.stage.consoleUrl}#/${path}`)
     await page.getByRole('button', { name: `Set a limit for ${ownerId}` }).click()
     const form = dialog(`Limit ${ownerId}`)
@@ -66,7 +66,7 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
     await form.getByLabel('In which period').selectOption('in total')
     await save(form, { 'Name of the limit': `limit-of-${of}`, 'At most': '1000' })
     await message(`Saved the limit limit-of-${of}.`)
-    expect(await visit.stage.admin.listLimits({ of })).toMatchObject([
+    expect(await visit.stage.admin.limits.list({ of })).toMatchObject([
       { id: `limit-of-${of}`, ownerId, unit: 'requests', amount: 1_000n, per: 'total' },
     ])
     expect(await page.locator('.limit-figures').textContent()).toBe(
@@ -76,7 +76,7 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
 
   it('creates a key for some models, and sees which', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/keys`)
-    const [model] = await visit.stage.admin.listModels()
+    const [model] = await visit.stage.admin.models.list()
     await page.getByRole('button', { name: 'New API key' }).click()
     const form = dialog('New API key')
     await form.getByLabel('Account that pays').fill('alice')
@@ -88,7 +88,7 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
       .getByRole('row', { name: /one model/ })
       .getByText(`API key for ${model!.id}`)
       .waitFor()
-    const keys = await visit.stage.admin.listCredentials({ account: 'alice' })
+    const keys = await visit.stage.admin.keys.list({ account: 'alice' })
     expect(keys.find(({ label }) => label === 'one model')?.allowedModels).toEqual([model!.id])
   })
 
@@ -97,7 +97,7 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
     await page.getByLabel('Account that pays').selectOption('alice')
     await say(page, 'Hello')
     await page.locator('[data-cost]').waitFor()
-    const [charge] = (await visit.stage.admin.entries({ payer: 'alice' })).entries
+    const [charge] = (await visit.stage.admin.entries.list({ payer: 'alice' })).entries
     const { cost } = charge!.charge!
     await page.goto(`${visit.stage.consoleUrl}#/calls`)
     const refund = async (amount: string) => {
@@ -114,9 +114,11 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
     await message('Refunded 0.000000001 credits. alice has')
     await refund('')
     await expect
-      .poll(async () => (await visit.stage.admin.entries({ payer: 'alice' })).entries.map(({ kind }) => kind))
+      .poll(async () =>
+        (await visit.stage.admin.entries.list({ payer: 'alice' })).entries.map(({ kind }) => kind),
+      )
       .toEqual(['refund', 'refund', 'charge'])
-    const { entries } = await visit.stage.admin.entries({ payer: 'alice', limit: 2 })
+    const { entries } = await visit.stage.admin.entries.list({ payer: 'alice', limit: 2 })
     expect(entries.map((entry) => entry.refund)).toEqual([
       { of: charge!.id, amount: cost - 1n },
       { of: charge!.id, amount: 1n },
@@ -130,7 +132,7 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
 
 describe("on the console's limits page, a user", { timeout: 120_000 }, () => {
   it('sees its own limits but cannot change them', async () => {
-    await visit.stage.admin.putLimit({
+    await visit.stage.admin.limits.put({
       ...{ id: 'shown', of: 'credential', ownerId: credentialId },
       ...{ unit: 'tokens', amount: '100000', per: 'minute' },
     })

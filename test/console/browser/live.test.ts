@@ -43,14 +43,14 @@ it('the pages Routes and Live say of a route that its provider refuses its key',
   timeout: 120_000,
 }, async () => {
   const { admin, origin } = visit.stage
-  const [route] = await admin.listRoutes({ model: FAST })
-  await admin.putRoute({ ...route!, secret: 'sk-wrong' })
+  const [route] = await admin.routes.list({ model: FAST })
+  await admin.routes.put({ ...route!, secret: 'sk-wrong' })
   visit.upstream.script(
     answerJson({ error: { message: 'Incorrect API key provided.', code: 'invalid_api_key' } }, 401),
   )
   // The calls of one account are no proof.
   for (const account of ['alice', 'bob']) {
-    const { token } = await admin.issueKey({ account })
+    const { token } = await admin.keys.issue({ account })
     const response = await fetch(`${origin}/compat/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -14,11 +14,11 @@ beforeAll(async () => {
     upstreamModel: LONG,
     settings: { baseUrl: 'https://example.com/v1' },
   }
-  await admin.putModel({ id: LONG, prices: { input: '1', output: '2' } })
-  await admin.putRoute({ id: LONG, model: LONG, ...fields })
-  await admin.putApp({ id: LONG, markup: { basisPoints: 0 }, allowedModels: [LONG], account: LONG })
-  await admin.openAccount(LONG)
-  await admin.grant({ account: LONG, amount: '9000000000.000000001' })
+  await admin.models.put({ id: LONG, prices: { input: '1', output: '2' } })
+  await admin.routes.put({ id: LONG, model: LONG, ...fields })
+  await admin.apps.put({ id: LONG, markup: { basisPoints: 0 }, allowedModels: [LONG], account: LONG })
+  await admin.accounts.open(LONG)
+  await admin.accounts.credit({ account: LONG, amount: '9000000000.000000001' })
   const [base, markup] = [6_666_666_666_123_456_789n, 1_111_111_111_123_456_789n]
   const usage = { prompt: 2e9, cached: 2e9, cacheWrite: 0, completion: 2e9, reasoning: 2e9 }
   await stores.ledger.settle(
@@ -33,7 +33,7 @@ beforeAll(async () => {
     },
     { requestId: LONG, signal: new AbortController().signal },
   )
-  await admin.issueKey({ account: LONG, label: LONG.slice(0, 100) })
+  await admin.keys.issue({ account: LONG, label: LONG.slice(0, 100) })
 }, 180_000)
 
 afterAll(() => visit?.close())

@@ -19,7 +19,7 @@ const appOf = (index: number): AppRequest => ({
 beforeAll(async () => {
   visit = await openVisit()
   for (let index = 0; index < APPS; index++) {
-    await visit.stage.admin.putApp(appOf(index))
+    await visit.stage.admin.apps.put(appOf(index))
   }
 }, 180_000)
 
@@ -38,14 +38,14 @@ describe("an app beyond the console's first page of apps", { timeout: 120_000 },
     await app.getByRole('option', { name: 'Number 228' }).waitFor({ state: 'attached' })
     expect(await app.inputValue()).toBe('app-1229')
     await form.getByLabel('Account that pays (required)').fill('bob')
-    await visit.stage.admin.putApp({ ...appOf(229), markup: { basisPoints: 9_000 } })
+    await visit.stage.admin.apps.put({ ...appOf(229), markup: { basisPoints: 9_000 } })
     await form.getByRole('button', { name: 'Make the token' }).click()
     await form.getByText('has changed its models or its markup since you opened this').waitFor()
-    await visit.stage.admin.putApp(appOf(229))
+    await visit.stage.admin.apps.put(appOf(229))
     await form.getByRole('button', { name: 'Make the token' }).click()
     await page.locator('[data-secret]').waitFor()
     await page.getByRole('button', { name: 'I have saved it' }).click()
-    const [made] = await visit.stage.admin.listCredentials({ account: 'bob' })
+    const [made] = await visit.stage.admin.keys.list({ account: 'bob' })
     expect(made).toMatchObject({ appId: 'app-1229' })
     await page.context().close()
   })
@@ -80,7 +80,7 @@ describe("an app beyond the console's first page of apps", { timeout: 120_000 },
 describe('reviews of apps in the console', { timeout: 120_000 }, () => {
   it('are paged separately from the apps', async () => {
     for (let index = 0; index < 60; index++) {
-      await visit.stage.admin.askForReview('dev', `app-${1_000 + index}`)
+      await visit.stage.admin.userApps.askForReview('dev', `app-${1_000 + index}`)
     }
     const page = await visit.open('operator', 'apps')
     const reviews = page.locator('section.reviews')

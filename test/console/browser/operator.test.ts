@@ -51,14 +51,14 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
     await fill(form, { Credits: '2.5', Reference: 'invoice 7', Memo: 'Paid by card' })
     await form.getByRole('button', { name: 'Grant', exact: true }).click()
     await message('carol has 2.5 credits now')
-    expect((await visit.stage.admin.balance('carol'))?.posted).toBe(2_500_000_000n)
+    expect((await visit.stage.admin.accounts.balance('carol'))?.posted).toBe(2_500_000_000n)
   })
 
   it.each([
     ['Grant to fay', 'Grant', '2.5'],
     ['Correct fay', 'Correct', '-2.5'],
   ])('%s: is told if the reference was already posted', async (button, action, amount) => {
-    await visit.stage.admin.openAccount('fay')
+    await visit.stage.admin.accounts.open('fay')
     await page.reload()
     const messages: string[] = []
     for (const start of ['Posted. fay has', 'Nothing was posted: this reference was already posted at']) {
@@ -77,7 +77,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
   ])(
     '%s: posts once if the reply was lost and the operator tries again',
     async (button, action, path, amount, left) => {
-      await visit.stage.admin.openAccount('dora')
+      await visit.stage.admin.accounts.open('dora')
       await page.reload()
       const url = `**/api/accounts/${path}`
       const loseAnswer = async (route: Route) => {
@@ -96,7 +96,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
       await fill(form, { Credits: amount })
       await form.getByRole('button', { name: action, exact: true }).click()
       await message(`Posted. dora has ${left} credits now`)
-      expect((await visit.stage.admin.balance('dora'))?.posted).toBe(BigInt(left) * 1_000_000_000n)
+      expect((await visit.stage.admin.accounts.balance('dora'))?.posted).toBe(BigInt(left) * 1_000_000_000n)
     },
   )
 
@@ -144,7 +144,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
     await fill(form, { Id: 'mail', Name: 'Mail', 'Markup, percent of the base': '12.5' })
     await form.getByRole('button', { name: 'Register it' }).click()
     await message('Saved the app mail.')
-    const apps = await visit.stage.admin.listApps()
+    const apps = await visit.stage.admin.apps.list()
     expect(apps.find(({ id }) => id === 'mail')).toMatchObject({ markup: { basisPoints: 1_250 } })
     await page.goto(`${visit.stage.consoleUrl}#/playground?model=acme/new&account=carol&app=mail`)
     await say(page, 'Hello')
@@ -165,7 +165,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
   })
 
   it('revokes a key after a dialog that names it', async () => {
-    const { token } = await visit.stage.admin.issueKey({ account: 'carol', label: 'Lost phone' })
+    const { token } = await visit.stage.admin.keys.issue({ account: 'carol', label: 'Lost phone' })
     await visitPage('Keys')
     const button = page.getByRole('button', { name: 'Revoke Lost phone' })
     await confirm(button, 'Revoke Lost phone?', 'for the account carol', 'Revoke it')
@@ -181,8 +181,8 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
 
   it('sees the owner of a refused key', async () => {
     const { admin, origin, consoleUrl } = visit.stage
-    const { token, credentialId } = await admin.issueKey({ account: 'carol', label: 'Old laptop' })
-    await admin.revoke(credentialId)
+    const { token, credentialId } = await admin.keys.issue({ account: 'carol', label: 'Old laptop' })
+    await admin.keys.revoke(credentialId)
     const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'with-a-revoked-key' }
     await fetch(`${origin}/compat/v1/chat/completions`, { method: 'POST', headers })
     await page.goto(`${consoleUrl}#/calls?view=problems&call=with-a-revoked-key`)
@@ -199,13 +199,13 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
 
   it('finds calls by their status, and sees their latency, key and app', async () => {
     const { admin, origin, consoleUrl } = visit.stage
-    const { token } = await admin.issueKey({ account: 'carol', label: 'Night job' })
+    const { token } = await admin.keys.issue({ account: 'carol', label: 'Night job' })
     await fetch(`${origin}/compat/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'acme/none', messages: [{ role: 'user', content: 'Hi' }] }),
     })
-    await expect.poll(async () => (await admin.listCalls({ status: 404 })).calls.length).toBeGreaterThan(0)
+    await expect.poll(async () => (await admin.calls.list({ status: 404 })).calls.length).toBeGreaterThan(0)
     await page.goto(`${consoleUrl}#/calls?view=problems`)
     const row = page.getByRole('row', { name: /model_not_found, 404.*acme\/none.*carol.*Night job.* ms/ })
     await row.first().waitFor()
@@ -223,7 +223,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
 
   it('pages through many keys', async () => {
     for (let number = 0; number < 51; number++) {
-      await visit.stage.admin.issueKey({ account: 'carol', label: `Till ${number}` })
+      await visit.stage.admin.keys.issue({ account: 'carol', label: `Till ${number}` })
     }
     await page.goto(`${visit.stage.consoleUrl}#/keys?account=carol`)
     const rows = page.getByRole('table').getByText(/^Till \d+/)
@@ -241,7 +241,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
     const button = page.getByRole('button', { name: 'Remove acme/new' })
     await confirm(button, /Remove acme\/new from the catalogue/, 'answered with 404', 'Remove it')
     await message('Removed acme/new.')
-    expect((await visit.stage.admin.listModels()).map(({ id }) => id)).not.toContain('acme/new')
+    expect((await visit.stage.admin.models.list()).map(({ id }) => id)).not.toContain('acme/new')
   })
 
   it('verifies the books', async () => {

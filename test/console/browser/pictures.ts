@@ -96,17 +96,17 @@ async function main([flag, folder]: readonly string[]): Promise<void> {
 
 async function fill({ admin, stores }: Stage): Promise<void> {
   const keys = [
-    await admin.issueKey({ account: 'alice', label: 'Website' }),
-    await admin.issueKey({ account: 'bob', label: 'Nightly batch' }),
-    await admin.issueAccessToken({
+    await admin.keys.issue({ account: 'alice', label: 'Website' }),
+    await admin.keys.issue({ account: 'bob', label: 'Nightly batch' }),
+    await admin.keys.issueToken({
       account: 'alice',
       appId: 'notes',
       scopes: ['models.run'],
       label: 'Notes on my phone',
     }),
   ]
-  const lost = await admin.issueKey({ account: 'bob', label: 'Old laptop' })
-  await admin.revoke(lost.credentialId)
+  const lost = await admin.keys.issue({ account: 'bob', label: 'Old laptop' })
+  await admin.keys.revoke(lost.credentialId)
   await simulateCalls(stores, {
     count: 420,
     seed: 11,

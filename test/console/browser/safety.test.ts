@@ -31,7 +31,7 @@ function ask(page: Page, path: string, body?: object): Promise<number> {
 
 describe('a key of the playground', { timeout: 120_000 }, () => {
   const inUse = async () =>
-    (await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })).map(({ label }) => label)
+    (await visit.stage.admin.keys.list({ account: 'bob', inUse: true })).map(({ label }) => label)
 
   it('is used for all messages of a page, and revoked when the user leaves the page', async () => {
     const page = await visit.open('bob', 'playground')
@@ -51,8 +51,8 @@ describe('a key of the playground', { timeout: 120_000 }, () => {
   })
 
   it('is revoked before its user is signed out', async () => {
-    for (const { credentialId } of await visit.stage.admin.listCredentials({ account: 'bob', inUse: true })) {
-      await visit.stage.admin.revoke(credentialId)
+    for (const { credentialId } of await visit.stage.admin.keys.list({ account: 'bob', inUse: true })) {
+      await visit.stage.admin.keys.revoke(credentialId)
     }
     const page = await visit.open('bob', 'spend')
     const me = await (await page.request.get(new URL('api/me', visit.stage.consoleUrl).href)).json()
@@ -78,8 +78,8 @@ describe("in the console, a user who tries to see another user's data", { timeou
   const SECRET_MEMO = 'a memo for bob alone'
 
   beforeAll(async () => {
-    await visit.stage.admin.grant({ account: 'bob', amount: '1.234567', memo: SECRET_MEMO })
-    await visit.stage.admin.issueKey({ account: 'bob', label: 'the key of bob' })
+    await visit.stage.admin.accounts.credit({ account: 'bob', amount: '1.234567', memo: SECRET_MEMO })
+    await visit.stage.admin.keys.issue({ account: 'bob', label: 'the key of bob' })
   })
 
   it.each(['spend', 'calls', 'keys', 'accounts', 'calls?view=events', 'playground'])(
@@ -115,7 +115,7 @@ describe("in the console, a user who tries to see another user's data", { timeou
     expect(await ask(page, 'api/accounts/grant', { account: 'alice', amount: '100' })).toBe(403)
     expect(await ask(page, 'api/keys/playground', { account: 'bob' })).toBe(404)
     expect(await ask(page, 'api/keys/issue', { account: 'bob' })).toBe(404)
-    expect((await visit.stage.admin.balance('alice'))?.posted).toBe(5_000_000_000n)
+    expect((await visit.stage.admin.accounts.balance('alice'))?.posted).toBe(5_000_000_000n)
     await page.context().close()
   })
 
@@ -164,9 +164,9 @@ describe('text from models and people in the console', { timeout: 120_000 }, () 
 
   it('stays plain text in labels, memos, names and sessions', async () => {
     const { admin, origin } = visit.stage
-    const { token } = await admin.issueKey({ account: 'alice', label: HOSTILE })
-    await admin.grant({ account: 'alice', amount: '0.000000001', memo: HOSTILE })
-    await admin.putApp({ id: 'hostile', name: HOSTILE, markup: { basisPoints: 0 }, allowedModels: [] })
+    const { token } = await admin.keys.issue({ account: 'alice', label: HOSTILE })
+    await admin.accounts.credit({ account: 'alice', amount: '0.000000001', memo: HOSTILE })
+    await admin.apps.put({ id: 'hostile', name: HOSTILE, markup: { basisPoints: 0 }, allowedModels: [] })
     visit.upstream.scriptOnce(streamOf(['Hello']))
     const sent = await fetch(`${origin}/compat/v1/chat/completions`, {
       method: 'POST',

@@ -96,14 +96,14 @@ async function furnish(
   upstream: { readonly baseUrl: string; readonly apiKey?: string },
   [fast, smart]: readonly [string, string],
 ): Promise<void> {
-  await admin.putModel({
+  await admin.models.put({
     id: FAST,
     name: 'Fast',
     prices: { input: '0.15', cachedInput: '0.075', output: '0.60' },
     priceVersion: '2026-01',
     contextLength: 128_000,
   })
-  await admin.putModel({
+  await admin.models.put({
     id: SMART,
     name: 'Smart',
     prices: { input: '2.50', output: '10', request: '0.001' },
@@ -112,7 +112,7 @@ async function furnish(
     [FAST, fast],
     [SMART, smart],
   ] as const) {
-    await admin.putRoute({
+    await admin.routes.put({
       id: `acme:${model}`,
       model,
       provider: 'acme',
@@ -122,12 +122,13 @@ async function furnish(
       ...(upstream.apiKey === undefined ? {} : { secret: upstream.apiKey }),
     })
   }
-  await admin.putApp({
+  await admin.apps.put({
     id: 'notes',
     name: 'Notes',
     markup: { basisPoints: 2_000 },
     allowedModels: [FAST, SMART],
     account: 'notes-earnings',
   })
-  for (const account of ['alice', 'bob']) await admin.grant({ account, amount: '5', memo: 'Welcome' })
+  for (const account of ['alice', 'bob'])
+    await admin.accounts.credit({ account, amount: '5', memo: 'Welcome' })
 }

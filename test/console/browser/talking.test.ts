@@ -144,7 +144,7 @@ describe('a conversation in the playground', { timeout: 120_000 }, () => {
     await operators.locator('[data-cost]').last().waitFor()
     await operators.getByRole('link', { name: 'Accounts', exact: true }).click()
     await operators.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor()
-    await visit.stage.admin.grant({ account: 'aaa', amount: '5', reference: 'first in the list' })
+    await visit.stage.admin.accounts.credit({ account: 'aaa', amount: '5', reference: 'first in the list' })
     await operators.getByRole('link', { name: 'Playground', exact: true }).click()
     await operators.getByLabel('Account that pays').waitFor()
     await expect
@@ -246,7 +246,7 @@ describe('a conversation in the playground', { timeout: 120_000 }, () => {
     await last('[role="alert"]').waitFor()
     expect(await last('.said').textContent()).toBe('Half a')
     expect(await last('[data-cost]').getAttribute('data-cost')).toBe('0')
-    await visit.stage.admin.correct({ account: 'alice', amount: '-4.9999' })
+    await visit.stage.admin.accounts.correct({ account: 'alice', amount: '-4.9999' })
     await say(page, 'Hello again')
     await last('[role="alert"]').filter({ hasText: 'insufficient_credits' }).waitFor()
     const text = await last('[role="alert"]').textContent()

@@ -61,8 +61,8 @@ export async function sqliteBank(
   const ids = new Map<string, string>()
   const open = async (credit: string): Promise<{ token: string; credentialId: string }> => {
     const account = randomUUID()
-    await admin.grant({ account, amount: credit })
-    const issued = await admin.issueKey({ account })
+    await admin.accounts.credit({ account, amount: credit })
+    const issued = await admin.keys.issue({ account })
     ids.set(issued.token, issued.credentialId)
     return issued
   }
@@ -73,7 +73,7 @@ export async function sqliteBank(
     openCredit: async (amount) => (await open(amount)).token,
     async openCap(amount) {
       const { credentialId, token } = await open(PLENTY)
-      await admin.putLimit({
+      await admin.limits.put({
         id: credentialId,
         of: 'credential',
         ownerId: credentialId,
@@ -84,7 +84,7 @@ export async function sqliteBank(
       return token
     },
     async revoke(key) {
-      await admin.revoke(ids.get(key)!)
+      await admin.keys.revoke(ids.get(key)!)
     },
     close: () => stores.close(),
   }

@@ -174,7 +174,7 @@ function checkStates(world: World, replay: Replay, problems: string[]): Record<s
 
 /** Compares the buckets with the charges, whose use is counted here again, and with the holds. */
 async function checkBooks(world: World, stores: DurableStores, problems: string[]): Promise<void> {
-  for (const { message } of await createAdmin(stores).verify()) problems.push(message)
+  for (const { message } of await createAdmin(stores).maintenance.verify()) problems.push(message)
   const buckets = new Map(
     [...callersOf(world).values()].map((caller) => [caller.credentialId, bucketsOf(caller)]),
   )

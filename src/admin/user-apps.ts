@@ -26,31 +26,27 @@ import {
 import { deleteOldLogos, insertLogo, removeApp, withFreeName } from './apps.js'
 
 /** Apps that users publish, and the review of their changes. */
-export interface OwnAppsAdmin {
+export interface UserAppsAdmin {
   /**
    * Registers an app for its owner, in `test`, or changes the owner's app. For a live app, a new name, another site,
    * and redirect URIs on other hosts or ports wait for review. Everything else applies at once. Returns whether a
    * change waits. Rejects if the app belongs to another owner, if the owner has 10 apps, or after 60 changes within an
    * hour.
    */
-  putOwnApp(owner: string, app: OwnAppRequest): Promise<{ readonly inReview: boolean }>
-  /** Sets or removes the logo of an owner's app, like `putAppLogo`. The logo of a live app waits for review. */
-  putOwnAppLogo(
-    owner: string,
-    appId: string,
-    logo: Uint8Array | null,
-  ): Promise<{ readonly inReview: boolean }>
+  put(owner: string, app: OwnAppRequest): Promise<{ readonly inReview: boolean }>
+  /** Sets or removes the logo of an owner's app, like `apps.putLogo`. The logo of a live app waits for review. */
+  putLogo(owner: string, appId: string, logo: Uint8Array | null): Promise<{ readonly inReview: boolean }>
   /** Asks the operator to make an owner's app live. */
   askForReview(owner: string, appId: string): Promise<void>
-  /** Removes an owner's app, like `removeApp`. Returns whether the owner had such an app. */
-  removeOwnApp(owner: string, appId: string): Promise<boolean>
+  /** Removes an owner's app, like `apps.remove`. Returns whether the owner had such an app. */
+  remove(owner: string, appId: string): Promise<boolean>
   /** Lists changes that wait for review, by app. For the next page, pass the last `appId` as `after`. */
-  listAppReviews(query?: Omit<AppsQuery, 'owner'>): Promise<readonly AppReview[]>
+  listReviews(query?: Omit<AppsQuery, 'owner'>): Promise<readonly AppReview[]>
   /**
    * Applies the values of a review, or drops them. Rejects if the review has changed since it was read, so that an
    * operator decides only on values that were seen.
    */
-  decideAppReview(review: AppReview, decision: 'accept' | 'reject'): Promise<void>
+  decideReview(review: AppReview, decision: 'accept' | 'reject'): Promise<void>
 }
 
 const reviewSchema = z.strictObject({
@@ -70,11 +66,11 @@ const MAX_APPS = 10
 const MAX_EDITS = 60
 const HOUR_MS = 3_600_000
 
-export function createOwnAppsAdmin(
+export function createUserAppsAdmin(
   database: SqlDatabase,
   rules: AppRules,
   newId: () => string,
-): OwnAppsAdmin {
+): UserAppsAdmin {
   const { now } = database
 
   async function find(owner: string, appId: string): Promise<Row> {
@@ -271,7 +267,7 @@ export function createOwnAppsAdmin(
   }
 
   return {
-    async putOwnApp(owner, app) {
+    async put(owner, app) {
       parseInput(nameSchema, owner, 'owner')
       const asked = readOwnAppRequest(app, rules)
       return withFreeName(database, rules, { ...asked, owner }, async () => {
@@ -285,7 +281,7 @@ export function createOwnAppsAdmin(
       })
     },
 
-    async putOwnAppLogo(owner, appId, bytes) {
+    async putLogo(owner, appId, bytes) {
       const row = await find(owner, appId)
       const logo = bytes === null ? undefined : readAppLogo(bytes)
       const hash = logo?.hash ?? null
@@ -314,7 +310,7 @@ export function createOwnAppsAdmin(
       ])
     },
 
-    async removeOwnApp(owner, appId) {
+    async remove(owner, appId) {
       const rows = await listAppRows(database, {
         appIds: [appId],
         owner: parseInput(nameSchema, owner, 'owner'),
@@ -322,7 +318,7 @@ export function createOwnAppsAdmin(
       return rows.length > 0 && removeApp(database, newId(), appId, actorOf(owner))
     },
 
-    async listAppReviews(query = {}) {
+    async listReviews(query = {}) {
       const asked = parseInput(appPageSchema, query, 'reviews')
       const { after, appIds } = asked
       const { parameters, add, addOneOf, where } = createConditions()
@@ -336,7 +332,7 @@ export function createOwnAppsAdmin(
       return rows.map(readReview)
     },
 
-    async decideAppReview(review, decision) {
+    async decideReview(review, decision) {
       // The values are compared with the stored ones as JSON, so their order must not change.
       parseInput(reviewSchema, review, 'review')
       parseInput(z.enum(['accept', 'reject']), decision, 'decision')

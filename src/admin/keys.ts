@@ -73,7 +73,7 @@ export interface ReissueOptions {
   readonly expiresAt?: number
   /** Some of the grant's scopes; all by default. */
   readonly scopes?: readonly string[]
-  /** A row from {@link CredentialsAdmin.listCredentials}. Rejects if the credential has changed since. */
+  /** A row from {@link KeysAdmin.list}. Rejects if the credential has changed since. */
   readonly was?: CredentialRow
 }
 
@@ -83,17 +83,17 @@ export interface IssuedCredential {
   readonly token: string
 }
 
-export interface CredentialsAdmin {
+export interface KeysAdmin {
   /**
    * Creates an API key. Only its digest is stored. Rejects if the account has `keysPerAccount` keys and access tokens in
    * use, whoever issued them.
    */
-  issueKey(request: KeyRequest): Promise<IssuedCredential>
+  issue(request: KeyRequest): Promise<IssuedCredential>
   /**
    * Lets an app act for an account. Rejects if the app is not registered, if it is in `test` and the account is neither
-   * its owner nor a tester, or in the cases in which {@link issueKey} does.
+   * its owner nor a tester, or in the cases in which {@link issue} does.
    */
-  issueAccessToken(request: AccessTokenRequest): Promise<IssuedCredential>
+  issueToken(request: AccessTokenRequest): Promise<IssuedCredential>
   /** Issues a new token for a key or a grant, for example if it was lost. The id stays. Revokes the previous tokens. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /**
@@ -107,7 +107,7 @@ export interface CredentialsAdmin {
    * `limit`, returns all. With one, a page may have fewer rows if these are large. Only an empty page is the end.
    * Connect's grants and sessions are listed only by their ids.
    */
-  listCredentials(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
+  list(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
 
 const bearerFields = {
@@ -133,7 +133,7 @@ const accessTokenSchema = z.strictObject({
   terms: z.strictObject({ models: keysSchema(), markup: markupSchema }).optional(),
 })
 
-export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: number): CredentialsAdmin {
+export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): KeysAdmin {
   const newId = createIdSource()
 
   async function issue(
@@ -174,9 +174,9 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
   }
 
   return {
-    issueKey: async (request) => issue('api-key', parseInput(keySchema, request, 'key')),
+    issue: async (request) => issue('api-key', parseInput(keySchema, request, 'key')),
 
-    async issueAccessToken(request) {
+    async issueToken(request) {
       const read = parseInput(accessTokenSchema, request, 'access token')
       const [app] = (await listAppRows(database, { appIds: [read.appId] })).map(readAppRow)
       if (app === undefined) {
@@ -243,7 +243,7 @@ export function createCredentialsAdmin(database: SqlDatabase, keysPerAccount: nu
       return (await revokeCredential(database, newId(), credentialId, actorOf(account))) !== undefined
     },
 
-    listCredentials: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),
+    list: async (query = {}) => (await listCredentialRows(database, query)).map(readCredentialRow),
   }
 }
 

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { CallPage, KeptCall } from '../contracts/index.js'
+import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
+import type { SqlDatabase } from '../sql/database.js'
+import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
+import { historyFilters } from './entries.js'
+
+export interface CallsAdmin {
+  /** Returns how calls ended, newest first, in pages: calls of all processes, including failures and refusals. */
+  list(query?: KeptCallsQuery): Promise<CallPage>
+  /**
+   * Returns the recorded call with this id. If there is none, returns the newest one with this request id. With an
+   * account, finds only that account's calls. Returns undefined if there is none.
+   */
+  find(id: string, query?: { readonly account?: string }): Promise<KeptCall | undefined>
+}
+
+const callsSchema = z.strictObject({
+  ...historyFilters,
+  ids: whose(idsSchema),
+  status: z.number().optional(),
+  outcome: z.string().optional(),
+  problems: z.boolean().optional(),
+})
+
+const findSchema = z.strictObject({ account: whose(idSchema) })
+
+export function createCallsAdmin(database: SqlDatabase): CallsAdmin {
+  return {
+    async list(query = {}) {
+      parseInput(callsSchema, query, 'calls')
+      return readCalls(database, query)
+    },
+    async find(id, query = {}) {
+      const { account } = parseInput(findSchema, query, 'call')
+      return findCall(database, account, parseInput(idSchema, id, 'call id'))
+    },
+  }
+}

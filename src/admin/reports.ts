@@ -1,0 +1,27 @@
+import type { SqlDatabase } from '../sql/database.js'
+import { type AppFigures, type AppFiguresQuery, readAppFigures } from './app-figures.js'
+import {
+  readSpend,
+  readSpendReport,
+  type SpendQuery,
+  type SpendReport,
+  type SpendReportQuery,
+  type SpendRow,
+} from './spend.js'
+
+export interface ReportsAdmin {
+  /** Sums up charges and their refunds by model, key, account or another part. */
+  spend(query: SpendQuery): Promise<readonly SpendRow[]>
+  /** {@link spend} in pages, with a grand total, compared with the postings of the same charges. */
+  spendReport(query: SpendReportQuery): Promise<SpendReport>
+  /** Returns the figures of an app for its owner, or undefined if the app does not exist. */
+  appFigures(query: AppFiguresQuery): Promise<AppFigures | undefined>
+}
+
+export function createReportsAdmin(database: SqlDatabase): ReportsAdmin {
+  return {
+    spend: (query) => readSpend(database, query),
+    spendReport: (query) => readSpendReport(database, query),
+    appFigures: (query) => readAppFigures(database, query),
+  }
+}
