@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { invalidInput } from '../base/invalid-input.js'
-import { createToken } from '../base/tokens.js'
+import { createToken, digestToken, shownParts } from '../base/tokens.js'
 import type { Markup } from '../contracts/index.js'
 import {
   idSchema,
@@ -18,7 +18,7 @@ import {
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import { revokeCredential } from '../sql/connect-grants.js'
 import { actorOf } from '../sql/connect-history.js'
-import type { Row, SqlDatabase } from '../sql/database.js'
+import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
 import { listAppRows, mayUse, readAppRow } from './app-rows.js'
@@ -30,7 +30,6 @@ import {
   listCredentialRows,
   readCredentialRow,
 } from './credential-rows.js'
-import { insertToken } from './tokens.js'
 
 /** The terms that API keys and access tokens have in common. */
 export interface BearerRequest {
@@ -272,4 +271,38 @@ function changed(credentialId: string): Refusal {
     'conflict',
     `The credential ${JSON.stringify(credentialId)} has been reissued in the meantime, so no token was issued. Load it again.`,
   )
+}
+
+/** The scopes and the expiry of a token. By default it has all scopes of its credential and never expires. */
+interface TokenTerms {
+  readonly expiresAt?: number | undefined
+  readonly scopes?: readonly string[] | undefined
+}
+
+/**
+ * Returns the statement that adds a token to a credential. It has no effect if the credential is revoked or has a
+ * token.
+ */
+function insertToken(
+  database: SqlDatabase,
+  token: string,
+  credentialId: string,
+  { expiresAt, scopes }: TokenTerms,
+): Statement {
+  const { prefix, lastFour } = shownParts(token)
+  return {
+    text: `insert into {tokens} (digest, credential_id, prefix, last_four, scopes, expires_at, created_at)
+      select ?1, c.id, ?3, ?4, ?5, cast(?6 as bigint), ${database.now} from {credentials} c
+      where c.id = ?2 and c.revoked_at is null
+        and not exists (select 1 from {tokens} t where t.credential_id = c.id and t.revoked_at is null)
+      returning credential_id`,
+    parameters: [
+      digestToken(token),
+      credentialId,
+      prefix,
+      lastFour,
+      toJsonCell(scopes),
+      expiresAt === undefined ? null : BigInt(expiresAt),
+    ],
+  }
 }

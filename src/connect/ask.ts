@@ -3,7 +3,6 @@ import { formatCredits, parseCredits } from '../base/money.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import type { Cap, CapRule, ConnectApp, ConnectGrant } from '../contracts/connect.js'
 import { findConnectable, restartIfOther } from './authorize.js'
-import { deviceOf } from './device.js'
 import { endChoices, preselectedEnd } from './model/ends.js'
 import type { ConnectUser, Settings } from './model/options.js'
 import { exampleOf, isCovered, modelsOf, suggestedCap, type Terms, termsOf } from './model/terms.js'
@@ -251,3 +250,28 @@ function readCap(
 
 /** The largest amount that limits can count: 64-bit integers of 10^-9 credit. */
 const MAX_CAP = 1_000_000_000n * 1_000_000_000n
+
+const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bFirefox\//, 'Firefox'],
+  [/\bEdg\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bChrome\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+]
+const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'Mac'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** Names the browser of a request, so that its user recognises the device later: `Firefox on Windows`. */
+function deviceOf(userAgent: string | undefined): string | undefined {
+  const find = (names: typeof BROWSERS): string | undefined =>
+    names.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
+  const browser = find(BROWSERS)
+  const system = find(SYSTEMS)
+  return browser === undefined || system === undefined ? (browser ?? system) : `${browser} on ${system}`
+}

@@ -6,10 +6,10 @@ import { mayBeAppId } from './adapter.js'
 import { answer, ask } from './ask.js'
 import { authorize, resume } from './authorize.js'
 import { createLibrary, type ErrorPage } from './library.js'
-import { resourceMetadata, serverMetadata } from './metadata.js'
-import { addressesOf } from './model/addresses.js'
+import { type Addresses, addressesOf } from './model/addresses.js'
 import { imageType } from './model/images.js'
 import { type ConnectOptions, checkOptions, type Settings } from './model/options.js'
+import { SCOPES } from './model/scopes.js'
 import { errorPage } from './pages/error-page.js'
 import { type Frame, pageHeaders } from './pages/page.js'
 import { STYLE } from './pages/style.js'
@@ -233,4 +233,39 @@ function sendImage({ req, res }: Visit, bytes: Uint8Array): void {
 function report({ emit }: Settings, where: string, error: unknown): void {
   const { message, name } = error instanceof Error ? error : new Error(String(error))
   emit({ type: 'connect-fault', where, error: { name, message } })
+}
+
+/** The metadata of the authorization server (RFC 8414). The library's own would list algorithms of id tokens. */
+function serverMetadata(addresses: Addresses, hasResourceServers: boolean): object {
+  const { authorize, introspect, issuer, revoke, token } = addresses
+  return {
+    issuer,
+    authorization_endpoint: authorize,
+    token_endpoint: token,
+    revocation_endpoint: revoke,
+    introspection_endpoint: introspect,
+    scopes_supported: [...SCOPES.keys()],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    code_challenge_methods_supported: ['S256'],
+    prompt_values_supported: ['none', 'consent'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    introspection_endpoint_auth_methods_supported: hasResourceServers
+      ? ['none', 'client_secret_basic']
+      : ['none'],
+    authorization_response_iss_parameter_supported: true,
+  }
+}
+
+/** The metadata of the router as a protected resource (RFC 9728). */
+function resourceMetadata({ issuer, router }: Addresses, hostName: string): object {
+  return {
+    resource: router,
+    resource_name: hostName,
+    authorization_servers: [issuer],
+    scopes_supported: [...SCOPES.keys()],
+    bearer_methods_supported: ['header'],
+  }
 }

@@ -6,7 +6,6 @@ import type { TurnGate } from '../base/turn-gate.js'
 import type { Endpoint } from '../contracts/endpoint.js'
 import type { Limits } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
-import { describeAbsence } from './absent-apis.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallTools, type HostRequest, HttpCall } from './call.js'
 import { preflightHeaders } from './cors.js'
@@ -196,4 +195,34 @@ function refuseMethod(
       headers: { allow },
     }),
   )
+}
+
+/** APIs of OpenAI and others that no router has, by the first segment of their paths. */
+const ABSENT: ReadonlyMap<string, string> = new Map([
+  ['images', 'images'],
+  ['videos', 'videos'],
+  ['audio', 'audio'],
+  ['realtime', 'realtime sessions'],
+  ['moderations', 'moderations'],
+  ['rerank', 'reranking'],
+  ['files', 'files'],
+  ['uploads', 'uploads'],
+  ['vector_stores', 'vector stores'],
+  ['batches', 'batches'],
+  ['fine_tuning', 'fine-tuning'],
+  ['assistants', 'assistants'],
+  ['threads', 'threads'],
+  ['conversations', 'stored conversations'],
+  ['evals', 'evals'],
+  ['containers', 'containers'],
+])
+
+/** Returns the first sentence of the 404 for a path below the mount. */
+function describeAbsence(path: string | undefined): string {
+  const [first, second] = path?.split('/').filter(Boolean) ?? []
+  if (first === 'completions' && second === undefined) {
+    return 'There is no POST /completions: send the prompt as a message to POST /chat/completions.'
+  }
+  const api = ABSENT.get(first ?? '')
+  return api === undefined ? 'There is no endpoint at this path.' : `This service has no API for ${api}.`
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import { mustBe } from '../rules/schema-faults.js'
-import { createSqlCalls } from '../sql/calls.js'
+import { type CallsConnection, createSqlCalls } from '../sql/calls.js'
 import { readNumber } from '../sql/cells.js'
 import type { FaultKind } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
@@ -16,7 +16,7 @@ import {
   KEEP_CALLS_MS,
   reporter,
 } from '../sql/stores.js'
-import { createCallsConnection } from './calls-connection.js'
+import { fromLines, toArray, toLines } from './arrays.js'
 import { createPostgresDatabase } from './database.js'
 import { isProcessGone, postgresFault } from './faults.js'
 import { createGate, type Gate } from './gate.js'
@@ -25,7 +25,7 @@ import { rowsOf, toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
 import { hearNewConnections, type PostgresPool } from './pool.js'
-import { createQueries } from './query.js'
+import { createQueries, type Queries } from './query.js'
 
 export interface PostgresStoresOptions extends DurableStoresOptions {
   /** The schema of all tables and functions, `compat_router` by default. Created if it does not exist. */
@@ -178,4 +178,28 @@ function createGates(pool: PostgresPool): { readonly rows: Gate; readonly calls:
 function callFault(error: unknown): FaultKind {
   const kind = postgresFault(error)
   return kind === 'locked' ? 'transient' : kind
+}
+
+/** Writes calls on a connection that no other statement waits for. */
+function createCallsConnection(queries: Queries, ready: () => Promise<void>): CallsConnection {
+  return {
+    async insert({ table, types, onConflict, columns }) {
+      await ready()
+      const names = Object.keys(types)
+      const arrays = names.map((name, index) =>
+        types[name] === 'json' ? fromLines(`?${index + 1}`) : `?${index + 1}::${types[name]}[]`,
+      )
+      await queries.run({
+        text: `insert into {${table}} as known (${names.join(', ')})
+          select * from unnest(${arrays.join(', ')}) ${onConflict}`,
+        parameters: names.map((name, index) =>
+          types[name] === 'json' ? toLines(columns[index]!) : toArray(columns[index]!),
+        ),
+      })
+    },
+    async run(statement) {
+      await ready()
+      return (await queries.run(statement)).length
+    },
+  }
 }

@@ -9,13 +9,14 @@ import type {
   LedgerLookUps,
   LedgerReader,
   LedgerStore,
+  Model,
   ProcessCleared,
   ProviderRegistry,
   RouteDisabled,
   WatchLost,
 } from '../contracts/index.js'
 import { functionSchema, functionsSchema, type OptionSchemas } from '../rules/read-options.js'
-import { createSqlCatalogue } from './catalogue.js'
+import { readJson } from './cells.js'
 import { createSqlConnect } from './connect.js'
 import { createSqlCredentials } from './credentials.js'
 import type { SqlDatabase } from './database.js'
@@ -23,6 +24,7 @@ import { createSqlIdempotency } from './idempotency.js'
 import type { ClearedProcess, Processes } from './processes.js'
 import { type AdapterFactories, createSqlRegistry } from './registry.js'
 import { createSecretBox, type SecretBox, type SecretKey, secretKeysSchema } from './secret-box.js'
+import { UNSTORABLE_PATTERN } from './text.js'
 import { callHost } from './watchers.js'
 
 /** The options of both engines' stores. */
@@ -151,5 +153,25 @@ function warningOf(event: StoresEvent): string {
       return `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`
     case 'process-cleared':
       return `compat-router has cleared the process ${event.process}, which no longer responds: ${event.holds} holds and ${event.keys} keys are free`
+  }
+}
+
+/** The host's models, read from the database in the order in which they were first added. */
+function createSqlCatalogue(database: SqlDatabase): CatalogueStore {
+  return {
+    async list() {
+      const rows = await database.all({ text: 'select definition from {models} order by position, id' })
+      return rows.map((row) => readJson<Model>(row, 'definition'))
+    },
+    async get(id) {
+      // The id comes from a client. If a database cannot store it, no model has it.
+      if (UNSTORABLE_PATTERN.test(id)) return undefined
+      const [row] = await database.all({
+        text: 'select definition from {models} where id = ?1',
+        parameters: [id],
+      })
+      return row === undefined ? undefined : readJson<Model>(row, 'definition')
+    },
+    watch: (changed, connection) => database.watch('models', changed, connection),
   }
 }

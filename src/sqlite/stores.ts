@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { optionsSchema, readOptions } from '../rules/read-options.js'
 import { mustBe } from '../rules/schema-faults.js'
-import { createSqlCalls } from '../sql/calls.js'
+import { type CallsConnection, createSqlCalls } from '../sql/calls.js'
 import type { Statement } from '../sql/database.js'
 import { createGroupCommit } from '../sql/group-commit.js'
 import { createSqlLedger } from '../sql/ledger.js'
@@ -16,11 +16,11 @@ import {
   durableSchemas,
   KEEP_CALLS_MS,
 } from '../sql/stores.js'
-import { createCallsConnection } from './calls-connection.js'
 import { clearProcess } from './clear-process.js'
 import { createSqliteDatabase } from './database.js'
 import { isProcessGone, sqliteFault } from './faults.js'
-import { createWorkerClient } from './worker-client.js'
+import { packColumn } from './messages.js'
+import { createWorkerClient, type WorkerClient } from './worker-client.js'
 
 export interface SqliteStoresOptions extends DurableStoresOptions {
   /** On a local disk. Created with its folder if it does not exist, readable only by its owner. */
@@ -124,4 +124,23 @@ export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number):
       await Promise.all(workers.map((worker) => worker.close()))
     },
   })
+}
+
+/** Writes calls in a separate thread. */
+function createCallsConnection(worker: WorkerClient): CallsConnection {
+  return {
+    async insert({ table, types, onConflict, columns }) {
+      const names = Object.keys(types)
+      const values = names.map((_, index) => `?${index + 1}`)
+      await worker.ask({
+        kind: 'insert',
+        text: `insert into {${table}} as known (${names.join(', ')}) values (${values.join(', ')}) ${onConflict}`,
+        columns: columns.map(packColumn),
+      })
+    },
+    async run(statement) {
+      const [rows = []] = await worker.ask({ kind: 'batch', statements: [statement] })
+      return rows.length
+    },
+  }
 }

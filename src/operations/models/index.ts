@@ -7,8 +7,7 @@ import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
 import { errorResponses, success } from '../../protocol/openapi-parts.js'
 import { messages } from '../messages/index.js'
-import { messageModel, messageModelList } from './message-models.js'
-import { modelList, modelObject } from './model-object.js'
+import { type ListedModel, modelList, modelObject } from './model-object.js'
 import { ModelReplies, type ModelsBody } from './model-replies.js'
 import { modelListSchema, modelSchema } from './model-schemas.js'
 
@@ -148,4 +147,32 @@ export function modelEndpoints(
         ),
     },
   ]
+}
+
+/** Returns a model as Anthropic's API shows it. */
+function messageModel({ created, id, name }: ListedModel) {
+  return {
+    type: 'model' as const,
+    id,
+    display_name: name ?? id,
+    created_at: timeOf(created),
+  }
+}
+
+/** Returns the envelope of the model list in Anthropic's API, as a single page. */
+function messageModelList(models: readonly ListedModel[]) {
+  return {
+    data: [] as const,
+    has_more: false,
+    first_id: models[0]?.id ?? null,
+    last_id: models.at(-1)?.id ?? null,
+  }
+}
+
+/** The latest time that JavaScript can write, in Unix seconds. */
+const LATEST = 8_640_000_000_000
+
+function timeOf(seconds: number): string {
+  const isTime = Math.abs(seconds) <= LATEST
+  return new Date(isTime ? Math.floor(seconds) * 1_000 : 0).toISOString().replace('.000Z', 'Z')
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { CompatError } from '../../base/errors.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Principal } from '../../contracts/credentials.js'
@@ -12,8 +13,7 @@ import { askStore } from '../../engine/asking/stores.js'
 import { faultyStore } from '../../engine/failures/store-failures.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { modelNotFound } from '../../protocol/model-key.js'
-import { type ModelFilter, readFilter, takesParameters } from './model-filter.js'
-import type { ListedModel } from './model-object.js'
+import { type ListedModel, parametersOf } from './model-object.js'
 
 /** The number of markups that have cached bodies, and the most characters of all of them together. */
 const KEPT_MARKUPS = 100
@@ -187,4 +187,41 @@ function decodeOnce(key: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The models that a client asks for in the query of `GET /models`. */
+interface ModelFilter {
+  /** Selects models that accept all of these. Empty for any. */
+  readonly parameters: readonly string[]
+  /** Selects models that serve this operation. */
+  readonly operation: Operation | undefined
+}
+
+/**
+ * Reads `supported_parameters`, a comma-separated list, and `operation` from a query. Returns undefined if it has
+ * neither. Ignores all other fields, since model pickers send some. Throws a 400 `invalid_request` for an operation
+ * that the router does not have.
+ */
+function readFilter(query: string, operations: readonly Operation[]): ModelFilter | undefined {
+  if (query === '') return undefined
+  const fields = new URLSearchParams(query)
+  const parameters = fields.getAll('supported_parameters').flatMap((text) => text.split(',').filter(Boolean))
+  const name = fields.get('operation') ?? undefined
+  if (parameters.length === 0 && name === undefined) return undefined
+  const operation = operations.find((each) => each.name === name)
+  if (name !== undefined && operation === undefined) {
+    throw new CompatError(
+      'invalid_request',
+      `operation must be ${operations.map((each) => each.name).join(' or ')}.`,
+      { param: 'operation' },
+    )
+  }
+  return { parameters, operation }
+}
+
+/** Whether a model accepts all parameters of a filter. */
+function takesParameters(model: Model, { parameters }: ModelFilter): boolean {
+  if (parameters.length === 0) return true
+  const taken = new Set(parametersOf(model))
+  return parameters.every((name) => taken.has(name))
 }

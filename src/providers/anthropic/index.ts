@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { isProviderError } from '../../base/errors.js'
 import { createSecret } from '../../base/secret.js'
 import type { ChatAdapter, ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { writeExactly } from '../../protocol/exact-data.js'
@@ -14,7 +15,6 @@ import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import { countBody, nativeBody } from './native-body.js'
 import { createCountReader, createNativeReader } from './native-reader.js'
 import { createReader } from './reader.js'
-import { thinkingAfter } from './refusals.js'
 import { ALL_THINKING, type SentThinking, toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
@@ -154,4 +154,21 @@ function splitBetas(headers: Readonly<Record<string, string>>) {
     betas: entries.filter(isBeta).flatMap(([, value]) => value.split(',').map((beta) => beta.trim())),
     others: Object.fromEntries(entries.filter((entry) => !isBeta(entry))),
   }
+}
+
+const LONGEST_WORDS = 4_096
+/** Matches complaints about a signature of another provider or account, or about a block that a client changed. */
+const REFUSES_BLOCKS = /\bsignature\b.{0,40}\bthinking\b|\bthinking\b.{0,80}\bcannot be modified\b/
+const MISSES_BLOCKS = /\bExpected .?thinking\b.{0,60}\bfound\b/
+
+/**
+ * Returns the thinking with which to send a conversation again after the provider rejected it. Undefined if the failure
+ * is final. The text may come from the caller, so it affects only the caller's own call.
+ */
+function thinkingAfter(failure: unknown, sent: SentThinking): SentThinking | undefined {
+  if (!isProviderError(failure) || failure.reason !== 'status' || failure.status !== 400) return undefined
+  const words = failure.providerMessage?.slice(0, LONGEST_WORDS) ?? ''
+  if (sent.blocks && REFUSES_BLOCKS.test(words)) return { blocks: false, budget: sent.budget }
+  if (sent.budget && MISSES_BLOCKS.test(words)) return { blocks: sent.blocks, budget: false }
+  return undefined
 }

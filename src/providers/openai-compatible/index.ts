@@ -1,26 +1,32 @@
 import { z } from 'zod'
+import { ProviderError } from '../../base/errors.js'
 import { usesFastPath } from '../../base/fast-paths.js'
 import type {
   ChatAdapter,
   EmbeddingsAdapter,
   ProviderCall,
+  ProviderEvent,
   ProviderRequest,
 } from '../../contracts/providers.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
+import type { UsageReport } from '../../protocol/usage.js'
 import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
-import { ReplyReader } from '../reply-reader.js'
+import { parseProviderObject } from '../provider-json.js'
+import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstream.js'
+import { frameError } from '../upstream-errors.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
-import { embeddingsFormat } from './embeddings.js'
 import type { HistoryForm } from './history.js'
 import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
 import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
 import { createResponsesReader, repeatedBytes } from './responses-reply.js'
 import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
+import { readUsage } from './usage.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
   /**
@@ -208,4 +214,32 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
 
 function credential(key: string): HeaderList {
   return ['authorization', `Bearer ${key}`]
+}
+
+const embeddingsFormat: ReplyFormat = {
+  fastPaths: false,
+  onBody: readEmbeddings,
+  onEvent: () => {
+    throw new ProviderError('invalid-response', 'The provider streamed its embeddings.')
+  },
+}
+
+function readEmbeddings(json: Buffer, events: ProviderEvent[]): void {
+  const reply = parseProviderObject(json.toString())
+  const { data, id } = reply
+  if (!Array.isArray(data)) {
+    if (reply.error !== undefined && reply.error !== null) throw frameError(reply)
+    throw new ProviderError('invalid-response', 'The reply has no list of embeddings.')
+  }
+  events.push({ type: 'completion', completion: { data, id } })
+  const usage = usageOf(reply)
+  if (usage !== undefined) events.push({ type: 'usage', usage })
+}
+
+/** Some providers report only a total, which is then the input. */
+function usageOf({ usage }: JsonObject): UsageReport | undefined {
+  if (!isObject(usage)) return undefined
+  const { prompt_tokens: prompt, total_tokens: total } = usage
+  const isTotalAlone = (prompt ?? usage.input_tokens ?? undefined) === undefined && total !== undefined
+  return readUsage(isTotalAlone ? { ...usage, prompt_tokens: total } : usage, undefined)
 }
