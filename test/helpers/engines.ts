@@ -3,7 +3,7 @@ import type { PostgresPool } from '../../src/postgres/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
-import { createMigratedDatabase, type TestDatabase } from './postgres.js'
+import { createMigratedDatabase, findTemplate, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
 
 /** One of the durable engines, with a location for databases. */
@@ -48,6 +48,8 @@ export function useEngine(name: Engine['name']): Engine {
 
   beforeAll(async () => {
     if (name === 'SQLite') file = await createTestFile()
+    // A store waits less long for its pool than a busy machine may need to start a server.
+    else await findTemplate()
   })
   afterAll(async () => {
     await Promise.all(opened.map((stores) => stores.close()))

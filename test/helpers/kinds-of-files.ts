@@ -7,7 +7,7 @@ const SHARES_NO_PROCESS =
   /\bvi\.(?:mock|doMock|spyOn|stubEnv|stubGlobal|useFakeTimers)\(|\bprocess\.(?:on|once|chdir|cpuUsage|memoryUsage)\(|\bglobalThis\.\w+ =/
 
 /** Tests of pages in a browser and of whole programs. */
-const FOLDERS_ALONE = /^test\/(?:connect|console|demo|examples)\//
+const FOLDERS_ALONE = /^test\/(?:connect|console\/browser|demo|examples)\//
 
 /** Other files that need a process of their own, each with its reason. */
 const OTHERS: readonly string[] = [

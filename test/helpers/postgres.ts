@@ -27,9 +27,14 @@ export async function createTestDatabase(options?: string): Promise<TestDatabase
   }
 }
 
+/** Starts the server and migrates a database on it, unless another file has done so. Returns the name of that database. */
+export function findTemplate(): Promise<string> {
+  return askDatabases(inject('databases'), '/template')
+}
+
 /** A database that has the package's tables already. */
 export async function createMigratedDatabase(): Promise<TestDatabase> {
-  const template = await askDatabases(inject('databases'), '/template')
+  const template = await findTemplate()
   // Copying files ends in a checkpoint, which is slow on a server that waits for its disk.
   const strategy = process.env.DATABASE_URL ? '' : 'strategy file_copy'
   return createTestDatabase(`template ${template} ${strategy}`)
