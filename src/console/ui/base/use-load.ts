@@ -11,12 +11,7 @@ export interface Loaded<Reply> {
   reload(): void
 }
 
-interface State<Reply> {
-  readonly question: string
-  readonly data?: Reply
-  readonly problem?: Problem
-  readonly isLoading: boolean
-}
+type State<Reply> = Omit<Loaded<Reply>, 'reload'> & { readonly question: string }
 
 export function useLoad<Path extends ReadPath>(
   path: Path,

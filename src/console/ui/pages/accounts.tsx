@@ -6,7 +6,6 @@ import { asProblem, Problem } from '../base/problem.js'
 import { randomId } from '../base/random-id.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Badge, Button, Facts, Id, PageHead, RowButton, RowLink, Time } from '../parts/basics.js'
 import { Dialog } from '../parts/dialogs.js'
 import { Filters } from '../parts/filters.js'
@@ -16,19 +15,20 @@ import { Pager, usePages } from '../parts/pager.js'
 import { needed } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { Amount } from '../parts/values.js'
 
 const POSTED_BEFORE =
   "An earlier attempt with this form was already posted, with another amount. Close the form and check the account's calls before you post anything else."
+
+const SUSPENSION =
+  'Within a second, every key and access token of the account is refused, until you resume it. Its credits stay.'
 
 export function Accounts({ query }: { query: Place['query'] }) {
   const { viewer, open } = useSession()
   const isForOperator = isOperator(viewer)
   const account = query.account === '' ? undefined : query.account
   const pages = usePages(account ?? '')
-  const accounts = useLoad('accounts', {
-    ...(account !== undefined && { account }),
-    after: pages.after,
-  })
+  const accounts = useLoad('accounts', { account, after: pages.after })
   const actions = useActions(accounts.reload)
 
   const openAccount = (): void =>
@@ -96,28 +96,16 @@ export function Accounts({ query }: { query: Place['query'] }) {
     })
   }
 
-  const suspend = ({ id }: AccountView): void =>
+  const changeState = ({ id, suspendedAt }: AccountView): void => {
+    const isSuspended = suspendedAt !== undefined
     actions.confirm({
-      title: `Suspend ${id}?`,
-      intro: (
-        <p>
-          Within a second, every key and access token of the account is refused, until you resume it. Its
-          credits stay.
-        </p>
-      ),
-      action: 'Suspend it',
-      run: () => write('accounts/suspend', { account: id }),
-      done: () => `Suspended ${id}.`,
+      title: isSuspended ? `Resume ${id}?` : `Suspend ${id}?`,
+      intro: isSuspended ? 'Its keys and access tokens work again and spend its credits.' : SUSPENSION,
+      action: isSuspended ? 'Resume it' : 'Suspend it',
+      run: () => write(isSuspended ? 'accounts/resume' : 'accounts/suspend', { account: id }),
+      done: () => (isSuspended ? `Resumed ${id}.` : `Suspended ${id}.`),
     })
-
-  const resume = ({ id }: AccountView): void =>
-    actions.confirm({
-      title: `Resume ${id}?`,
-      intro: 'Its keys and access tokens work again and spend its credits.',
-      action: 'Resume it',
-      run: () => write('accounts/resume', { account: id }),
-      done: () => `Resumed ${id}.`,
-    })
+  }
 
   const show = (id: string): void => open((close) => <Statement account={id} onClose={close} />)
 
@@ -209,7 +197,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
                         <RowButton
                           label={row.suspendedAt === undefined ? 'Suspend' : 'Resume'}
                           of={row.id}
-                          onPress={() => (row.suspendedAt === undefined ? suspend(row) : resume(row))}
+                          onPress={() => changeState(row)}
                         />
                       </span>
                     )}

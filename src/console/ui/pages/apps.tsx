@@ -7,14 +7,14 @@ import { useLoad } from '../base/use-load.js'
 import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { AppReviews } from '../parts/app-reviews.js'
 import { Badge, Button, PageHead, RowButton, RowLink } from '../parts/basics.js'
+import { selectField } from '../parts/fields.js'
 import { Filters, PART_HINT } from '../parts/filters.js'
 import { Limits } from '../parts/limits.js'
-import { ModelList } from '../parts/model-list.js'
-import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { ModelList, NamedId } from '../parts/values.js'
 
 export function Apps({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
@@ -46,16 +46,7 @@ export function Apps({ query }: { query: Place['query'] }) {
           value: app?.owner,
           hint: 'Only operators by default.',
         },
-        {
-          name: 'state',
-          label: 'State',
-          kind: 'select',
-          options: [
-            { value: '', label: 'live' },
-            { value: 'test', label: 'in test' },
-          ],
-          value: app?.state ?? '',
-        },
+        selectField('state', 'State', app?.state ?? '', { '': 'live', test: 'in test' }),
       ],
       run: async (values) => {
         const body = readAppFields(values)
@@ -94,27 +85,18 @@ export function Apps({ query }: { query: Place['query'] }) {
       done: () => `Removed ${nameOf(app)}.`,
     })
 
-  const suspend = (app: AppView): void =>
+  const changeState = (app: AppView): void => {
+    const isSuspended = app.suspendedAt !== undefined
     actions.confirm({
-      title: `Suspend ${nameOf(app)}?`,
-      intro: (
-        <p>
-          Within a second, every access token of the app is refused for all accounts, until you resume it.
-        </p>
-      ),
-      action: 'Suspend it',
-      run: () => write('apps/suspend', { id: app.id }),
-      done: () => `Suspended ${nameOf(app)}.`,
+      title: `${isSuspended ? 'Resume' : 'Suspend'} ${nameOf(app)}?`,
+      intro: isSuspended
+        ? 'Its access tokens work again, and accounts pay for its calls.'
+        : 'Within a second, every access token of the app is refused for all accounts, until you resume it.',
+      action: isSuspended ? 'Resume it' : 'Suspend it',
+      run: () => write(isSuspended ? 'apps/resume' : 'apps/suspend', { id: app.id }),
+      done: () => `${isSuspended ? 'Resumed' : 'Suspended'} ${nameOf(app)}.`,
     })
-
-  const resume = (app: AppView): void =>
-    actions.confirm({
-      title: `Resume ${nameOf(app)}?`,
-      intro: 'Its access tokens work again, and accounts pay for its calls.',
-      action: 'Resume it',
-      run: () => write('apps/resume', { id: app.id }),
-      done: () => `Resumed ${nameOf(app)}.`,
-    })
+  }
 
   return (
     <>
@@ -197,7 +179,7 @@ export function Apps({ query }: { query: Place['query'] }) {
                           <RowButton
                             label={app.suspendedAt === undefined ? 'Suspend' : 'Resume'}
                             of={nameOf(app)}
-                            onPress={() => (app.suspendedAt === undefined ? suspend(app) : resume(app))}
+                            onPress={() => changeState(app)}
                           />
                           <RowButton label="Logo" of={`of ${nameOf(app)}`} onPress={() => setLogo(app)} />
                           <RowButton label="Remove" of={nameOf(app)} onPress={() => remove(app)} />

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import type { VerifyReply } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { asProblem, type Problem } from '../base/problem.js'
-import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
 import { Empty, Loading, Notice, ProblemNotice } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
+import { Amount } from '../parts/values.js'
 
 type State = 'idle' | 'working' | { readonly reply: VerifyReply } | { readonly problem: Problem }
 

@@ -5,7 +5,6 @@ import { changeQuery, hrefOf } from '../base/place.js'
 import { randomId } from '../base/random-id.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Badge, Button, Choice, Id, PageHead, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
@@ -13,6 +12,7 @@ import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { Amount } from '../parts/values.js'
 import { type CallsProps, callSpec, keptQuestionOf, keySpec, questionOf } from './call-filters.js'
 import { Events } from './events.js'
 import { KeptCalls } from './kept-calls.js'
@@ -47,12 +47,7 @@ export function Calls({ query }: CallsProps) {
         )}
       </PageHead>
       <div class="toolbar">
-        <Choice
-          label="Show"
-          options={VIEWS}
-          value={view}
-          onChange={(value) => changeQuery({ view: value })}
-        />
+        <Choice label="Show" options={VIEWS} value={view} onChange={(view) => changeQuery({ view })} />
       </div>
       {view === 'ledger' && <Ledger query={query} />}
       {view === 'events' && <Events query={query} />}
@@ -108,13 +103,8 @@ function Ledger({ query }: CallsProps) {
   )
 }
 
-interface EntryTableProps {
-  readonly entries: readonly EntryView[]
-  readonly call: string | undefined
-  readonly reload: () => void
-}
-
-function EntryTable({ entries, call, reload }: EntryTableProps) {
+function EntryTable(props: { entries: readonly EntryView[]; call: string | undefined; reload: () => void }) {
+  const { entries, call, reload } = props
   const isForOperator = isOperator(useSession().viewer)
   const actions = useActions(reload)
   const refund = ({ id, charge, facts }: EntryView): void => {

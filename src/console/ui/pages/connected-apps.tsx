@@ -4,18 +4,15 @@ import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Badge, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { GrantHistory } from '../parts/grant-history.js'
-import { Markup } from '../parts/markup.js'
-import { ModelList } from '../parts/model-list.js'
-import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
+import { Amount, Markup, ModelList, NamedId } from '../parts/values.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'Connected' },
@@ -111,12 +108,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
       />
       <Filters specs={specs} query={query} />
       <div class="toolbar">
-        <Choice
-          label="Show"
-          options={SHOWN}
-          value={shown}
-          onChange={(value) => changeQuery({ shown: value })}
-        />
+        <Choice label="Show" options={SHOWN} value={shown} onChange={(shown) => changeQuery({ shown })} />
       </div>
       <Listing what="connected apps" loaded={grants}>
         {({ grants: rows, next }) =>
@@ -141,10 +133,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                   { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
                   { head: 'Models', cell: ({ models }) => <ModelList ids={models} /> },
                   { head: 'Spent', cell: (grant) => <Spent of={grant} inAll={spend(grant.id)} /> },
-                  {
-                    head: 'Last used',
-                    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
-                  },
+                  { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
                   {
                     head: 'Ends',
                     cell: ({ endsAt }) => (endsAt === undefined ? 'never' : <Time at={endsAt} />),

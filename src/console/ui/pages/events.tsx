@@ -1,12 +1,12 @@
 import type { EventView } from '../../protocol.js'
 import { formatCount } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Badge, Id, Time } from '../parts/basics.js'
 import { CallDetail, EndBadge } from '../parts/call-detail.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Table } from '../parts/table.js'
+import { Amount } from '../parts/values.js'
 import { type CallsProps, callSpec } from './call-filters.js'
 
 /** Other events that this process has reported. */

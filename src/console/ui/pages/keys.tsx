@@ -7,16 +7,15 @@ import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import type { FieldSpec, Found } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
-import { appOption, useFoundAccounts, useFoundApps } from '../parts/found.js'
+import { appOption, seenTerms, useFoundAccounts, useFoundApps } from '../parts/found.js'
 import { Limits } from '../parts/limits.js'
-import { ModelList } from '../parts/model-list.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { dayEnd, needed } from '../parts/read-values.js'
-import { seenTerms } from '../parts/seen-terms.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
+import { ModelList } from '../parts/values.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },
@@ -204,15 +203,9 @@ export function Keys({ query }: { query: Place['query'] }) {
                 columns={[
                   { head: 'Key', cell: (key) => <KeyName of={key} /> },
                   { head: 'Account', cell: (key) => key.account },
-                  {
-                    head: 'Acts as',
-                    cell: (key) => <Role of={key} />,
-                  },
+                  { head: 'Acts as', cell: (key) => <Role of={key} /> },
                   { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
-                  {
-                    head: 'Last used',
-                    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
-                  },
+                  { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
                   { head: 'Spent', isNumber: true, cell: ({ credentialId }) => spend(credentialId) },
                   { head: 'State', cell: (key) => <State of={key} /> },
                   {

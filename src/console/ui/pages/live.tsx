@@ -5,10 +5,10 @@ import { read } from '../base/api.js'
 import { formatDuration } from '../base/format.js'
 import { asProblem, type Problem } from '../base/problem.js'
 import { isOperator, useSession } from '../base/session.js'
-import { Amount } from '../parts/amount.js'
 import { Badge, Id, PageHead, Time } from '../parts/basics.js'
 import { Empty, Loading, ProblemNotice } from '../parts/notice.js'
 import { type Column, Table } from '../parts/table.js'
+import { Amount } from '../parts/values.js'
 
 const EVERY_MS = 1_000
 const AFTER_PROBLEM_MS = 5_000
@@ -107,11 +107,7 @@ function InFlight({ data }: { data: LiveReply }) {
         { head: 'Account', cell: ({ account }) => account ?? '–' },
         { head: 'Model', cell: ({ model }) => <Id of={model} /> },
         { head: 'Route', cell: ({ routeId, provider }) => <Id of={routeId ?? provider} /> },
-        {
-          head: 'On hold',
-          isNumber: true,
-          cell: ({ holdAmount }) => <Amount value={holdAmount} />,
-        },
+        { head: 'On hold', isNumber: true, cell: ({ holdAmount }) => <Amount value={holdAmount} /> },
       ]}
     />
   )
@@ -136,15 +132,8 @@ function HeldElsewhere({ data }: { data: LiveReply }) {
           { head: 'Request', cell: ({ requestId }) => <code>{requestId}</code> },
           { head: 'Account', cell: ({ account }) => account ?? '–' },
           { head: 'Model', cell: ({ model }) => <Id of={model} /> },
-          {
-            head: 'On hold',
-            isNumber: true,
-            cell: ({ holdAmount }) => <Amount value={holdAmount} />,
-          },
-          {
-            head: 'Freed at',
-            cell: ({ freedAt }) => <Time at={freedAt} />,
-          },
+          { head: 'On hold', isNumber: true, cell: ({ holdAmount }) => <Amount value={holdAmount} /> },
+          { head: 'Freed at', cell: ({ freedAt }) => <Time at={freedAt} /> },
         ]}
       />
     </section>

@@ -2,18 +2,18 @@ import type { ModelView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
 import { hrefOf, type Place } from '../base/place.js'
+import { Problem } from '../base/problem.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, PageHead, RowButton, RowLink } from '../parts/basics.js'
+import { parameterFields, priceFields, readParameters, readPrices } from '../parts/catalogue-fields.js'
+import type { Values } from '../parts/dialogs.js'
 import { Filters, PART_HINT, withPart } from '../parts/filters.js'
-import { mediaTokensText, readMediaTokens } from '../parts/media-tokens.js'
-import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing } from '../parts/notice.js'
-import { parameterFields, readParameters } from '../parts/parameter-fields.js'
-import { priceFields, readPrices } from '../parts/price-fields.js'
-import { needed, wholeNumber } from '../parts/read-values.js'
+import { list, needed, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { NamedId } from '../parts/values.js'
 
 export function Models({ query }: { query: Place['query'] }) {
   const isForOperator = isOperator(useSession().viewer)
@@ -183,4 +183,27 @@ export function Models({ query }: { query: Place['query'] }) {
       </Listing>
     </>
   )
+}
+
+type MediaTokens = ModelView['mediaTokens']
+
+const NAME = 'mediaTokens'
+
+/** Returns one number, or pairs such as `image 1600, pdf 90000`. */
+function mediaTokensText(tokens: MediaTokens): string | undefined {
+  if (typeof tokens !== 'object') return tokens?.toString()
+  return Object.entries(tokens)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(', ')
+}
+
+/** Returns the tokens from the text of {@link mediaTokensText}. The server defines the kinds. */
+function readMediaTokens(values: Values): MediaTokens {
+  const pairs = list(values, NAME).map((pair) => /^([a-z]+)[\s:]+(\d{1,15})$/i.exec(pair))
+  if (pairs.length === 0 || /^\d+$/.test(values.text(NAME) ?? '')) return wholeNumber(values, NAME)
+  const found = pairs.filter((pair) => pair !== null)
+  if (found.length < pairs.length) {
+    throw new Problem('This must be a whole number, or pairs such as image 1600, pdf 90000.', { field: NAME })
+  }
+  return Object.fromEntries(found.map(([, kind, count]) => [kind!.toLowerCase(), Number(count)]))
 }

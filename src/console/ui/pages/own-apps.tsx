@@ -2,16 +2,13 @@ import type { OwnAppView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { formatCount } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { appFields, logoForm, readAppFields } from '../parts/app-fields.js'
 import { Badge, Button, PageHead, RowButton } from '../parts/basics.js'
-import { Markup } from '../parts/markup.js'
-import { ModelList } from '../parts/model-list.js'
-import { NamedId } from '../parts/named-id.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
+import { Amount, Markup, ModelList, NamedId } from '../parts/values.js'
 
 /** The apps that the viewer publishes, with their users, calls and earnings. */
 export function OwnApps() {

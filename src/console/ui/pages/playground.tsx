@@ -1,25 +1,25 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ModelView } from '../../protocol.js'
+import type { AccountView, AppView, ModelView } from '../../protocol.js'
 import { nameWithId, percentOf } from '../base/format.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { asProblem, Problem } from '../base/problem.js'
 import { isOperator, ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Button, PageHead } from '../parts/basics.js'
 import { Field, type FieldSpec, type Found, type Option } from '../parts/fields.js'
-import { appOption, useFoundApps } from '../parts/found.js'
+import { appOption, seenTerms, useFoundApps } from '../parts/found.js'
 import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
-import { seenTerms } from '../parts/seen-terms.js'
+import { Amount } from '../parts/values.js'
 import { callBody, type Message } from '../playground/call-body.js'
 import { sampleMessages } from '../playground/messages.js'
-import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
 import { namedIn, usePlayground } from '../playground/playground-state.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
 
 /** The characters that a header can carry. A token copied from a list contains an ellipsis. */
 const VISIBLE_ASCII = /^[!-~]+$/
+
+const TOKEN_HINT = 'Stays in this page.'
 
 const NO_PAYER =
   'The account that pays is not known yet. Send the message again when its balance appears above.'
@@ -129,9 +129,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
       if (isOwn && !VISIBLE_ASCII.test(ownToken.trim())) {
         throw new Problem(
           'This is not a complete token. A token is a single word of visible ASCII characters. Paste it as it was shown when it was made.',
-          {
-            field: 'token',
-          },
+          { field: 'token' },
         )
       }
       const role = isOwn
@@ -171,13 +169,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
           ))}
           {isOwn && (
             <Field
-              spec={{
-                name: 'token',
-                label: 'Token',
-                kind: 'secret',
-                value: ownToken,
-                hint: 'Stays in this page.',
-              }}
+              spec={{ name: 'token', label: 'Token', kind: 'secret', value: ownToken, hint: TOKEN_HINT }}
               formId="role"
               onInput={setOwnToken}
             />
@@ -306,4 +298,26 @@ function PriceLine({ model }: { model: ModelView }) {
       {prices.tiers !== undefined && ' · more for long prompts'}.
     </span>
   )
+}
+
+/** Describes the key that the samples need. */
+function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {
+  if (isOwn) return 'the token that you pasted'
+  return app === undefined ? 'an API key of the account' : `an access token for the app ${app.name ?? app.id}`
+}
+
+/** Returns the first account in use that is not the one that earns. */
+function likelyPayer(accounts: readonly AccountView[]): string | undefined {
+  const inUse = accounts.filter(({ suspendedAt }) => suspendedAt === undefined)
+  return (inUse.find(({ id }) => id !== 'platform') ?? inUse[0] ?? accounts[0])?.id
+}
+
+/** Returns the accounts to choose from, which always include the chosen one. */
+function payerOptions(accounts: readonly AccountView[], chosen: string | undefined) {
+  const options = accounts.map(({ id, suspendedAt }) => ({
+    value: id,
+    label: suspendedAt === undefined ? id : `${id} (suspended)`,
+  }))
+  if (chosen === undefined || accounts.some(({ id }) => id === chosen)) return options
+  return [{ value: chosen, label: chosen }, ...options]
 }

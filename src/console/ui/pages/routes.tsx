@@ -4,11 +4,10 @@ import type { Place } from '../base/place.js'
 import { Problem } from '../base/problem.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Id, PageHead, RowButton } from '../parts/basics.js'
-import type { FieldSpec } from '../parts/fields.js'
+import { parameterFields, priceFields, readParameters, readPrices } from '../parts/catalogue-fields.js'
+import { type FieldSpec, selectField } from '../parts/fields.js'
 import { Filters } from '../parts/filters.js'
 import { Empty, Listing } from '../parts/notice.js'
-import { parameterFields, readParameters } from '../parts/parameter-fields.js'
-import { priceFields, readPrices } from '../parts/price-fields.js'
 import { json, needed, wholeNumber } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
@@ -171,18 +170,6 @@ function fieldsOf(
   ids: readonly string[],
   adapters: readonly string[],
 ): readonly FieldSpec[] {
-  const select = (
-    name: string,
-    label: string,
-    value: string,
-    options: Readonly<Record<string, string>>,
-  ): FieldSpec => ({
-    name,
-    label,
-    kind: 'select',
-    value,
-    options: Object.entries(options).map(([key, text]) => ({ value: key, label: text })),
-  })
   const hasSecret = route?.secretKeyId !== undefined
   return [
     {
@@ -230,21 +217,21 @@ function fieldsOf(
       hint: hasSecret ? 'If empty, the stored key stays.' : 'Kept sealed, and never shown.',
     },
     ...(hasSecret
-      ? [select('secretState', 'The stored key', 'keep', { keep: 'stays', remove: 'is removed' })]
+      ? [selectField('secretState', 'The stored key', 'keep', { keep: 'stays', remove: 'is removed' })]
       : []),
-    select('enabled', 'Use', route?.enabled === false ? 'no' : 'yes', { yes: 'on', no: 'off' }),
-    select('byok', "Callers' own keys", route?.byok ?? '', {
+    selectField('enabled', 'Use', route?.enabled === false ? 'no' : 'yes', { yes: 'on', no: 'off' }),
+    selectField('byok', "Callers' own keys", route?.byok ?? '', {
       '': 'may not be used, by default',
       no: 'may not be used',
       yes: "may be used in place of the host's",
       only: 'are required; the provider checks them',
     }),
-    select('onDisconnect', 'When a client leaves', route?.onDisconnect ?? '', {
+    selectField('onDisconnect', 'When a client leaves', route?.onDisconnect ?? '', {
       '': 'by default',
       drain: 'read the reply to its end',
       abort: 'close the connection',
     }),
-    select('promptEscapes', 'Escapes in the prompt', route?.promptEscapes ?? '', {
+    selectField('promptEscapes', 'Escapes in the prompt', route?.promptEscapes ?? '', {
       '': 'none, by default',
       html: 'of < > & and quotes, as by Ollama and TGI',
       ascii: 'of everything but ASCII',

@@ -3,13 +3,13 @@ import { pathOf } from '../base/api.js'
 import { DAY_MS, dayOf, dayStart, formatCount, formatShare, rangeOf } from '../base/format.js'
 import { changeQuery, hrefOf, type Place } from '../base/place.js'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from '../parts/amount.js'
 import { Choice, Figure, Id, PageHead } from '../parts/basics.js'
 import { Chart, type ChartPoint } from '../parts/chart.js'
 import { daySpecs, Filters, useSubjectSpecs } from '../parts/filters.js'
 import { Empty, Listing, Notice } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { type Column, Table } from '../parts/table.js'
+import { Amount } from '../parts/values.js'
 
 const BY: readonly { readonly value: SpendBy; readonly label: string }[] = [
   { value: 'day', label: 'Day' },

@@ -3,15 +3,8 @@ import { useState } from 'preact/hooks'
 import { formatTime } from '../base/format.js'
 import { useSession } from '../base/session.js'
 
-export function PageHead({
-  title,
-  lead,
-  children,
-}: {
-  title: string
-  lead?: string
-  children?: ComponentChildren
-}) {
+export function PageHead(props: { title: string; lead?: string; children?: ComponentChildren }) {
+  const { title, lead, children } = props
   return (
     <header class="page-head">
       <div>
@@ -43,17 +36,8 @@ export function Button({ onPress, children, of, tone, isDisabled }: ButtonProps)
   )
 }
 
-interface RowActionProps {
-  readonly label: string
-  /** The row, for people who only hear the action. */
-  readonly of: string
-}
-
-/** An action on one row of a table. */
-export function RowButton({
-  label,
-  ...rest
-}: RowActionProps & { readonly onPress: () => void; readonly isDisabled?: boolean }) {
+/** An action on one row of a table, which `of` names. */
+export function RowButton({ label, ...rest }: Omit<ButtonProps, 'children'> & { readonly label: string }) {
   return (
     <Button tone="quiet" {...rest}>
       {label}
@@ -61,8 +45,8 @@ export function RowButton({
   )
 }
 
-/** A page about one row of a table. */
-export function RowLink({ label, of, href }: RowActionProps & { readonly href: string }) {
+/** A link to a page about one row of a table, which `of` names. */
+export function RowLink({ label, of, href }: { label: string; of: string; href: string }) {
   return (
     <a class="button quiet" href={href}>
       {label}
@@ -179,15 +163,8 @@ export function Facts({ of }: { of: readonly (readonly [string, ComponentChildre
 }
 
 /** A figure with its name, larger than in tables. */
-export function Figure({
-  name,
-  children,
-  note,
-}: {
-  name: string
-  children: ComponentChildren
-  note?: ComponentChildren
-}) {
+export function Figure(props: { name: string; children: ComponentChildren; note?: ComponentChildren }) {
+  const { name, children, note } = props
   return (
     <div class="figure">
       <dt>{name}</dt>

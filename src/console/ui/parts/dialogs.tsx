@@ -152,12 +152,7 @@ export function ConfirmDialog(props: Omit<FormDialogProps, 'fields' | 'isDestruc
 }
 
 /** Shows a token, once. */
-export function SecretDialog(props: {
-  title: string
-  token: string
-  children?: ComponentChildren
-  onClose: () => void
-}) {
+export function SecretDialog(props: Omit<DialogProps, 'isSticky'> & { token: string }) {
   return (
     <Dialog title={props.title} onClose={props.onClose} isSticky>
       <Notice title="Copy it now: it is not shown again." tone="warn">

@@ -36,6 +36,17 @@ export interface Found {
   readonly isMore: boolean
 }
 
+/** A choice between values with their labels. */
+export function selectField(
+  name: string,
+  label: string,
+  value: string,
+  options: Readonly<Record<string, string>>,
+): FieldSpec {
+  const listed = Object.entries(options).map(([key, text]) => ({ value: key, label: text }))
+  return { name, label, kind: 'select', value, options: listed }
+}
+
 interface FieldProps {
   readonly spec: FieldSpec
   /** Distinguishes the fields of one form from those of another. */
@@ -156,12 +167,8 @@ function SearchedInput({ typed, id, useFound, onInput }: SearchProps & { typed: 
 }
 
 /** A choice among matches. The part to search for can be typed if there are too many options. */
-function SearchedSelect({
-  shared,
-  spec,
-  useFound,
-  onInput,
-}: SearchProps & { shared: object; spec: FieldSpec }) {
+function SearchedSelect(props: SearchProps & { shared: object; spec: FieldSpec }) {
+  const { shared, spec, useFound, onInput } = props
   const [part, setPart] = useState('')
   const [chosen, setChosen] = useState<Option>()
   const { options, isMore } = useFound(part)

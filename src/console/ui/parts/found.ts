@@ -1,4 +1,4 @@
-import type { AppView } from '../../protocol.js'
+import type { AppView, SeenTerms } from '../../protocol.js'
 import { nameWithId } from '../base/format.js'
 import { useLoad } from '../base/use-load.js'
 import type { Found, Option } from './fields.js'
@@ -19,4 +19,9 @@ export function useFoundAccounts(part: string): Found {
   const { data } = useLoad('accounts', { after: part.trim(), limit: 100 })
   const options = data?.accounts.map(({ id }) => ({ value: id, label: id })) ?? []
   return { options, isMore: data?.next !== undefined }
+}
+
+/** Returns the terms of an app as the page shows them, so that no token is made on worse ones. */
+export function seenTerms({ allowedModels, markup }: AppView): SeenTerms {
+  return { models: allowedModels, markup }
 }

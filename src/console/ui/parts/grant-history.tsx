@@ -1,8 +1,8 @@
 import type { GrantEventView, GrantView } from '../../protocol.js'
 import { useLoad } from '../base/use-load.js'
 import { Time } from './basics.js'
-import { Markup } from './markup.js'
 import { Listing } from './notice.js'
+import { Markup } from './values.js'
 
 /** The terms of an event. Which of them it has depends on its kind. */
 interface Terms {

@@ -15,15 +15,8 @@ type Owner = Pick<LimitView, 'of' | 'ownerId'> & {
 }
 
 /** The limits of one owner, with their use. An operator can set, change and remove them. */
-export function Limits({
-  owner,
-  limits,
-  reload,
-}: {
-  owner: Owner
-  limits: readonly LimitView[]
-  reload: () => void
-}) {
+export function Limits(props: { owner: Owner; limits: readonly LimitView[]; reload: () => void }) {
+  const { owner, limits, reload } = props
   const isForOperator = isOperator(useSession().viewer)
   const actions = useActions(reload)
   const own = limits.filter(({ ownerId }) => ownerId === owner.ownerId)

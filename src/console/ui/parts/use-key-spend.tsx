@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLoad } from '../base/use-load.js'
-import { Amount } from './amount.js'
+import { Amount } from './values.js'
 
 /**
  * Returns a function that shows the total cost of the calls with a credential. The sums take longer than a list and

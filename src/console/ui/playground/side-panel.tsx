@@ -60,22 +60,12 @@ export function SidePanel(props: SidePanelProps) {
   const [api, setApi] = useState<SampleApi>('chat')
   return (
     <section class="side-panel" aria-label="Parameters and code">
-      <Choice
-        label="Show beside the conversation"
-        options={VIEWS}
-        value={view}
-        onChange={(chosen) => setView(chosen)}
-      />
+      <Choice<View> label="Show beside the conversation" options={VIEWS} value={view} onChange={setView} />
       {view === 'parameters' && <ParameterFields {...props} />}
       {view === 'frames' && <Frames frames={props.frames} />}
       {view !== 'parameters' && view !== 'frames' && (
         <>
-          <Choice
-            label="The API of the code"
-            options={APIS}
-            value={api}
-            onChange={(chosen) => setApi(chosen)}
-          />
+          <Choice<SampleApi> label="The API of the code" options={APIS} value={api} onChange={setApi} />
           <Sample kind={view} api={api} {...props} />
         </>
       )}

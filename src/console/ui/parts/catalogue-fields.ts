@@ -4,8 +4,34 @@ import type { ModelView } from '../../protocol.js'
 import { capitalized } from '../base/format.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
-import type { FieldSpec } from './fields.js'
-import { json } from './read-values.js'
+import { type FieldSpec, selectField } from './fields.js'
+import { json, list } from './read-values.js'
+
+/** The parameters that a model or a route accepts: those in a list, or all or none if the list is empty. */
+export function parameterFields(
+  supported: readonly string[] | undefined,
+  hint: string,
+): readonly FieldSpec[] {
+  return [
+    {
+      name: 'supportedParameters',
+      label: 'Supported parameters',
+      kind: 'area',
+      value: supported?.join(', '),
+      hint,
+    },
+    selectField('takesWithoutList', 'If none is listed', supported?.length === 0 ? 'none' : 'all', {
+      all: 'it accepts all',
+      none: 'it accepts none',
+    }),
+  ]
+}
+
+/** Returns undefined if all are accepted. */
+export function readParameters(values: Values): readonly string[] | undefined {
+  const listed = list(values, 'supportedParameters')
+  return listed.length > 0 || values.text('takesWithoutList') === 'none' ? listed : undefined
+}
 
 type Prices = NonNullable<ModelView['prices']>
 

@@ -1,0 +1,67 @@
+import { Fragment } from 'preact'
+import type { AppView } from '../../protocol.js'
+import { percentOf } from '../base/format.js'
+import { Badge, Id } from './basics.js'
+
+/**
+ * An exact decimal as the server sent it: no digit is dropped or rounded. Leading zeros are dimmed, so that small amounts
+ * can be compared. The commas between thousands are drawn by CSS, so copied text has none.
+ */
+export function Amount({ value, unit }: { value: string | undefined; unit?: boolean }) {
+  if (value === undefined) return <>–</>
+  const idle = /^-?0\.0*(?=\d)/.exec(value)?.[0] ?? ''
+  const [first = '', ...thousands] = idle === '' ? value.split(THOUSANDS) : [value.slice(idle.length)]
+  return (
+    <span class="amount">
+      {idle !== '' && <span class="amount-idle">{idle}</span>}
+      {first}
+      {thousands.map((digits, at) => (
+        <span key={at} class="amount-thousand">
+          {digits}
+        </span>
+      ))}
+      {unit && <span class="amount-unit"> credits</span>}
+    </span>
+  )
+}
+
+/** Matches each position of a comma: before the last three, six, … digits of the whole part. */
+const THOUSANDS = /(?<=^-?\d+)(?=(?:\d{3})+(?:\.|$))/
+
+/** The id of an app or a model, after its name if it has one. */
+export function NamedId({ of: { id, name } }: { of: { id: string; name?: string | undefined } }) {
+  return (
+    <>
+      {name !== undefined && <span>{name} </span>}
+      <code>{id}</code>
+    </>
+  )
+}
+
+const SHOWN_MODELS = 3
+
+/** The first ids of a list of models. Its title contains all of them. */
+export function ModelList({ ids }: { ids: readonly string[] }) {
+  if (ids.length === 0) return <Badge tone="warn">none</Badge>
+  const rest = ids.length - SHOWN_MODELS
+  return (
+    <span title={ids.join(', ')}>
+      {ids.slice(0, SHOWN_MODELS).map((id, at) => (
+        <Fragment key={id}>
+          {at > 0 && ', '}
+          <Id of={id} />
+        </Fragment>
+      ))}
+      {rest > 0 && ` and ${rest} more`}
+    </span>
+  )
+}
+
+/** The part of the price that an app adds. */
+export function Markup({ of: { basisPoints, flat } }: { of: AppView['markup'] }) {
+  return (
+    <>
+      {percentOf(basisPoints)} %{flat !== undefined && ` and ${flat} per call`}
+    </>
+  )
+}
