@@ -1,6 +1,6 @@
 import { formatCredits } from './base/money.js'
 import type { RequestEnd, RouterEvent } from './contracts/events.js'
-import { requireMethods } from './rules/option-checks.js'
+import { readOptions, withMethods } from './rules/read-options.js'
 
 /** The methods of a logger that are called. Loggers of pino and of the same shape have them. */
 export interface EventLogger {
@@ -38,6 +38,8 @@ export function incidentOf(
   return event.type === 'request-start' || event.type === 'request-end' ? undefined : INCIDENTS[event.type]
 }
 
+const loggerSchema = withMethods<EventLogger>('info', 'warn', 'error')
+
 /**
  * Returns an `onEvent` that writes one line for each request and for each other event.
  *
@@ -48,7 +50,7 @@ export function incidentOf(
  * value is not a logger.
  */
 export function logEvents(logger: EventLogger): (event: RouterEvent) => void {
-  requireMethods('logEvents: logger', logger, ['info', 'warn', 'error'])
+  readOptions(loggerSchema, logger, 'logEvents', { field: 'logger' })
   let failed = false
   const fail = (error: unknown): void => {
     if (failed) return

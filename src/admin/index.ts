@@ -1,5 +1,7 @@
+import { z } from 'zod'
 import { createOrderedIdSource } from '../base/ids.js'
-import { refuseUnknown } from '../rules/option-checks.js'
+import { optionsSchema, readOptions } from '../rules/read-options.js'
+import { markupSchema, nameSchema } from '../rules/schemas.js'
 import type { DurableStores } from '../sql/stores.js'
 import { type AccountsAdmin, createAccountsAdmin } from './accounts.js'
 import type { AppRules } from './app-input.js'
@@ -117,21 +119,24 @@ export interface AdminOptions {
 
 const KEYS_PER_ACCOUNT = 100
 
+const adminSchema = optionsSchema<AdminOptions>({
+  keysPerAccount: z.int().min(1).optional(),
+  apps: optionsSchema<AppRules>({
+    reservedNames: z.array(nameSchema).optional(),
+    maxMarkup: markupSchema.optional(),
+  }).optional(),
+})
+
+const STORES = 'the stores of sqliteStores({ file }) or postgresStores(pool)'
+const storesSchema = z.custom((given) => typeof Object(given).database === 'object', `must be ${STORES}`)
+
 /** Administers the stores of one database, as created by `sqliteStores` or `postgresStores`. */
 export function createAdmin(
   stores: Pick<DurableStores, 'database' | 'secrets' | 'ledger' | 'adapters'>,
   options: AdminOptions = {},
 ): Admin {
-  if (typeof stores?.database !== 'object') {
-    throw new TypeError('createAdmin needs the stores of sqliteStores({ file }) or postgresStores(pool)')
-  }
-  refuseUnknown(options, ['keysPerAccount', 'apps'], 'createAdmin')
-  const { keysPerAccount = KEYS_PER_ACCOUNT, apps = {} } = options
-  if (!Number.isSafeInteger(keysPerAccount) || keysPerAccount < 1) {
-    throw new TypeError(
-      `createAdmin: keysPerAccount must be a positive integer; got ${String(keysPerAccount)}`,
-    )
-  }
+  readOptions(storesSchema, stores, 'createAdmin', { field: 'stores' })
+  const { keysPerAccount = KEYS_PER_ACCOUNT, apps = {} } = readOptions(adminSchema, options, 'createAdmin')
   const { database, secrets, ledger, adapters } = stores
   const newHistoryId = createOrderedIdSource()
   const context = { requestId: 'admin', signal: new AbortController().signal }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { z } from 'zod'
 import { CompatError } from '../base/errors.js'
 import type { Awaitable } from '../contracts/index.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
-import { refuseUnknown, requireMethods } from '../rules/option-checks.js'
+import { functionSchema, optionsSchema, readOptions } from '../rules/read-options.js'
 import { checkSession, type SessionRequest, type SessionsAdmin } from './sessions.js'
 
 /** The signed-in user behind a request. */
@@ -30,7 +31,19 @@ export type SessionHandler = (
   next?: (error?: unknown) => void,
 ) => void
 
-const NAMES = ['admin', 'authenticate', 'origins', 'app', 'models', 'budget', 'ttlMs']
+/** The members of the sessions themselves are checked as those of each request are. */
+const handlerSchema = optionsSchema<SessionHandlerOptions>({
+  admin: z.custom<SessionHandlerOptions['admin']>(
+    (given) => typeof Object(Object(given).sessions).resume === 'function',
+    'must be createAdmin(stores)',
+  ),
+  authenticate: functionSchema<SessionHandlerOptions['authenticate']>(),
+  origins: z.custom<SessionHandlerOptions['origins']>(() => true),
+  app: z.custom<SessionHandlerOptions['app']>(() => true).optional(),
+  models: z.custom<SessionHandlerOptions['models']>(() => true).optional(),
+  budget: z.custom<SessionHandlerOptions['budget']>(() => true).optional(),
+  ttlMs: z.custom<SessionHandlerOptions['ttlMs']>(() => true).optional(),
+})
 const JSON_BODY = /^application\/json(?:\s*;|$)/i
 const SECOND_MS = 1_000
 
@@ -43,10 +56,8 @@ const SECOND_MS = 1_000
  * answered with a 500.
  */
 export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
-  refuseUnknown(options, NAMES, 'sessionHandler')
+  readOptions(handlerSchema, options, 'sessionHandler')
   const { admin, authenticate, ...terms } = options
-  requireMethods('sessionHandler: admin.sessions', admin?.sessions, ['resume'])
-  requireMethods('sessionHandler', options, ['authenticate'])
   checkSession({ ...terms, account: 'anybody' }, 'sessionHandler')
 
   async function answer(req: IncomingMessage): Promise<object> {

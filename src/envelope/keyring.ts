@@ -8,8 +8,9 @@ import {
 import { exportJWK, generateKeyPair } from 'jose'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
+import { OptionsError } from '../base/options-error.js'
 import type { Envelopes } from '../contracts/index.js'
-import { refuseMisspelt, requireClock } from '../rules/option-checks.js'
+import { optionsSchema, readOptions, resembles, withMethods } from '../rules/read-options.js'
 import {
   COORDINATE_PATTERN,
   type EnvelopeCurve,
@@ -45,12 +46,10 @@ export async function generateEnvelopeKey(
   kid: string,
   options: { readonly curve?: EnvelopeCurve } = {},
 ): Promise<EnvelopeKey> {
-  refuseMisspelt(options, ['curve'], 'generateEnvelopeKey')
-  const { curve = 'P-256' } = options
+  const { curve = 'P-256' } = readOptions(generateSchema, options, 'generateEnvelopeKey')
   if (typeof kid !== 'string' || !KEY_ID_PATTERN.test(kid)) {
-    throw new TypeError('kid must be 1 to 256 visible ASCII characters')
+    throw invalid('generateEnvelopeKey', 'kid', 'must be 1 to 256 visible ASCII characters')
   }
-  if (curve !== 'P-256' && curve !== 'X25519') throw new TypeError("curve must be 'P-256' or 'X25519'")
   const { privateKey } = await generateKeyPair(KEY_AGREEMENT, { crv: curve, extractable: true })
   const { x = '', y, d = '' } = await exportJWK(privateKey)
   return {
@@ -76,19 +75,17 @@ export function keyring(
   keys: readonly KeyringKey[],
   options: { readonly clock?: Pick<Clock, 'now'> } = {},
 ): Keyring {
-  refuseMisspelt(options, ['clock'], 'keyring')
-  const { clock = systemClock } = options
-  requireClock('keyring', clock, ['now'])
+  const { clock = systemClock } = readOptions(keyringSchema, options, 'keyring')
   if (!Array.isArray(keys) || keys.length === 0) {
-    throw new TypeError('keyring needs an array of at least one key: see generateEnvelopeKey')
+    throw invalid('keyring', 'keys', 'must be an array of at least one key: see generateEnvelopeKey')
   }
   const opening = new Map<string, KeyObject>()
   const published: EnvelopePublicKey[] = []
   for (const [position, candidate] of keys.entries()) {
-    const where = `keys[${position}]`
+    const where = `keys.${position}`
     const key = readKey(candidate, where)
     if (opening.has(key.kid))
-      throw new TypeError(`${where}.kid is also the id of another key; give each key its own`)
+      throw invalid('keyring', `${where}.kid`, 'is also the id of another key; give each key its own')
     opening.set(key.kid, importPrivateKey(key, where))
     if (key.retired !== true) published.push(publicHalf(key))
   }
@@ -97,6 +94,17 @@ export function keyring(
     publicKeys: () => ({ keys: published.map((key) => ({ ...key })) }),
   } satisfies Keyring)
 }
+
+function invalid(where: string, field: string, problem: string): OptionsError {
+  return new OptionsError({ code: 'invalid_option', where, field, problem })
+}
+
+const generateSchema = optionsSchema<{ readonly curve?: EnvelopeCurve }>({
+  curve: z.enum(['P-256', 'X25519']).optional(),
+})
+const keyringSchema = optionsSchema<{ readonly clock?: Pick<Clock, 'now'> }>({
+  clock: withMethods<Pick<Clock, 'now'>>('now').optional(),
+})
 
 const coordinate = z.string().regex(COORDINATE_PATTERN, 'must be 32 bytes in base64url')
 
@@ -118,16 +126,27 @@ type ParsedKey = z.infer<typeof keySchema>
 
 function readKey(candidate: unknown, where: string): ParsedKey {
   if (candidate instanceof Promise) {
-    throw new TypeError(`${where} is a promise, such as generateEnvelopeKey returns; await it first`)
+    throw invalid('keyring', where, 'is a promise, such as generateEnvelopeKey returns; await it first')
   }
   const parsed = keySchema.safeParse(candidate)
   if (parsed.success) {
-    refuseMisspelt(candidate, ['retired'], where)
-    return parsed.data
+    // A JWK may have other members, but a misspelt one of these would publish a retired key.
+    const misspelt = Object.keys(Object(candidate)).find(
+      (name) => name !== 'retired' && resembles(name, 'retired'),
+    )
+    if (misspelt === undefined) return parsed.data
+    throw new OptionsError({
+      code: 'unknown_option',
+      where: 'keyring',
+      field: `${where}.${misspelt}`,
+      problem: `is not an option of keyring; did you mean ${where}.retired?`,
+    })
   }
   const { path, message } = parsed.error.issues[0]!
-  throw new TypeError(
-    `${[where, ...path].join('.')} is not valid in a private JWK on P-256 or X25519: ${message}`,
+  throw invalid(
+    'keyring',
+    [where, ...path].join('.'),
+    `is not valid in a private JWK on P-256 or X25519: ${message}`,
   )
 }
 
@@ -146,7 +165,7 @@ function importPrivateKey(key: ParsedKey, where: string): KeyObject {
   } catch {
     // Thrown below without the reason, which may quote the key.
   }
-  throw new TypeError(`${where} is not a valid ${crv} key, or its x does not match its d`)
+  throw invalid('keyring', where, `is not a valid ${crv} key, or its x does not match its d`)
 }
 
 /** Whether the keys are a pair. Node accepts a private key on P-256 whose public part does not match. */

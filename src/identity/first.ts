@@ -1,23 +1,29 @@
+import { z } from 'zod'
 import type { CredentialStore, Watch } from '../contracts/index.js'
-import { requireMethods } from '../rules/option-checks.js'
+import { readOptions, withMethods } from '../rules/read-options.js'
+import { mustBe } from '../rules/schema-faults.js'
 import { UNKNOWN } from './claims.js'
+
+const LIST = 'a list of credential stores'
+const storesSchema = z
+  .array(
+    z.custom<CredentialStore>(() => true),
+    mustBe(LIST),
+  )
+  .min(1, `must be ${LIST}`)
 
 /**
  * Joins credential stores. The first store that recognises a token by its shape decides alone, so a store without
  * `recognises` must be the last. Throws a `TypeError` for any other order.
  */
 export function firstCredentials(stores: readonly CredentialStore[]): CredentialStore {
-  if (!Array.isArray(stores) || stores.length === 0) {
-    throw new TypeError('firstCredentials takes a list of credential stores.')
-  }
-  const given: readonly CredentialStore[] = [...stores]
+  const given = [...readOptions(storesSchema, stores, 'firstCredentials', { field: 'stores' })]
   for (const [index, store] of given.entries()) {
-    const isLast = index === given.length - 1
-    requireMethods(
-      `firstCredentials: store ${index}`,
-      store,
-      isLast ? ['resolve'] : ['resolve', 'recognises'],
-    )
+    const schema =
+      index === given.length - 1
+        ? withMethods<CredentialStore>('resolve')
+        : withMethods<CredentialStore>('resolve', 'recognises')
+    readOptions(schema, store, 'firstCredentials', { field: `stores.${index}` })
   }
   const watching = given.filter((store) => store.watch !== undefined)
   return {

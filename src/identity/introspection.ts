@@ -5,9 +5,9 @@ import { type Clock, systemClock } from '../base/clock.js'
 import type { Secret } from '../base/secret.js'
 import { type CachedCredentials, cachedCredentials } from '../cache/index.js'
 import type { CallContext, CredentialResult, CredentialStore } from '../contracts/index.js'
-import { requireClock, requireFunction, requireMethods } from '../rules/option-checks.js'
-import { nameSchema, parseInput } from '../rules/schemas.js'
-import { readAddress } from './address.js'
+import { functionSchema, optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
+import { nameSchema } from '../rules/schemas.js'
+import { addressSchema } from './address.js'
 import { areUsable, EXPIRED, identify, type PrincipalOf, type TokenClaims, UNKNOWN } from './claims.js'
 import { readText } from './read-text.js'
 
@@ -54,21 +54,30 @@ const ASSERTION_SECONDS = 60
 const SECOND_MS = 1_000
 const JSON_BODY = /^application\/(?:[^\s;]+\+)?json(?:\s*;|$)/i
 
-const optionsSchema = z.strictObject({
-  endpoint: z.unknown().optional(),
+/** The options before it is known which of the two says that a token is for this service. */
+interface GivenOptions extends Omit<IntrospectionCredentialsOptions, 'audience' | 'accept'> {
+  readonly audience?: string
+  readonly accept?: (claims: TokenClaims) => boolean
+}
+
+const introspectionSchema = optionsSchema<GivenOptions>({
+  endpoint: addressSchema,
   auth: z.union([
-    z.strictObject({ clientId: nameSchema, clientSecret: z.unknown().refine(Boolean) }),
+    z.strictObject({ clientId: nameSchema, clientSecret: z.custom<string | Secret>(Boolean) }),
     z.strictObject({
       clientId: nameSchema,
       privateKey: z.looseObject({ kty: z.string(), alg: z.string() }),
     }),
   ]),
-  principal: z.unknown().optional(),
+  principal: functionSchema<GivenOptions['principal']>(),
   audience: nameSchema.optional(),
-  accept: z.unknown().optional(),
-  ttlMs: z.unknown().optional(),
-  clock: z.unknown().optional(),
-})
+  accept: functionSchema<NonNullable<GivenOptions['accept']>>().optional(),
+  ttlMs: z.int().positive().optional(),
+  clock: withMethods<Clock>('now', 'after').optional(),
+}).refine(
+  ({ accept, audience }) => (audience === undefined) !== (accept === undefined),
+  'takes either audience or accept, since a token for another service must not pass',
+)
 
 /**
  * Admits the holders of tokens that an identity server vouches for (RFC 7662).
@@ -79,19 +88,10 @@ const optionsSchema = z.strictObject({
  * `TypeError` if an option is invalid.
  */
 export function introspectionCredentials(options: IntrospectionCredentialsOptions): IntrospectionCredentials {
-  const what = 'introspectionCredentials'
-  const { audience } = parseInput(optionsSchema, options, what)
-  const { accept, clock = systemClock, principal, ttlMs } = options
-  requireMethods(what, options, ['principal'])
-  requireFunction(`${what}: accept`, accept)
-  requireClock(what, clock, ['now', 'after'])
-  if ((audience === undefined) === (accept === undefined)) {
-    throw new TypeError(
-      `${what} takes either audience or accept, since a token for another service must not pass`,
-    )
-  }
-  const endpoint = readAddress(options.endpoint, `${what}: endpoint`)
-  const authenticate = authOf(options.auth, endpoint, clock)
+  const read = readOptions(introspectionSchema, options, 'introspectionCredentials')
+  const { accept, audience, auth, clock = systemClock, principal, ttlMs } = read
+  const endpoint = new URL(read.endpoint)
+  const authenticate = authOf(auth, endpoint, clock)
   const isForUs = (claims: TokenClaims): boolean =>
     accept === undefined ? hasAudience(claims.aud, audience!) : accept(claims) === true
   let asking = 0

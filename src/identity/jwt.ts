@@ -8,9 +8,9 @@ import type {
   CredentialStore,
   Principal,
 } from '../contracts/index.js'
-import { requireClock, requireFunction, requireMethods } from '../rules/option-checks.js'
-import { nameSchema, parseInput } from '../rules/schemas.js'
-import { readAddress } from './address.js'
+import { functionSchema, optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
+import { nameSchema } from '../rules/schemas.js'
+import { addressSchema } from './address.js'
 import { areUsable, EXPIRED, identify, type PrincipalOf, type TokenClaims, UNKNOWN } from './claims.js'
 import { remoteKeySet } from './key-set.js'
 
@@ -67,19 +67,19 @@ const FAULTS_OF_TOKEN: readonly string[] = [
   errors.JWKSMultipleMatchingKeys.code,
 ]
 
-const optionsSchema = z.strictObject({
+const jwtSchema = optionsSchema<JwtCredentialsOptions>({
   issuer: nameSchema,
   audience: nameSchema,
-  jwks: z.unknown().optional(),
-  principal: z.unknown().optional(),
-  isRevoked: z.unknown().optional(),
+  jwks: addressSchema,
+  principal: functionSchema<JwtCredentialsOptions['principal']>(),
+  isRevoked: functionSchema<NonNullable<JwtCredentialsOptions['isRevoked']>>().optional(),
   algorithms: z
     .array(z.string().regex(ASYMMETRIC, 'must be an asymmetric algorithm, such as RS256 or EdDSA'))
     .min(1)
-    .default(ALGORITHMS),
-  typ: nameSchema.default('at+jwt'),
-  maxLifetimeMs: z.int().min(SECOND_MS).default(HOUR_MS),
-  clock: z.unknown().optional(),
+    .optional(),
+  typ: nameSchema.optional(),
+  maxLifetimeMs: z.int().min(SECOND_MS).optional(),
+  clock: withMethods<Clock>('now').optional(),
 })
 
 /**
@@ -91,19 +91,24 @@ const optionsSchema = z.strictObject({
  * throws a `TypeError` if an option is invalid.
  */
 export function jwtCredentials(options: JwtCredentialsOptions): ShapedCredentials {
-  const what = 'jwtCredentials'
-  const { algorithms, audience, issuer, maxLifetimeMs, typ } = parseInput(optionsSchema, options, what)
-  const { clock = systemClock, isRevoked, principal } = options
-  requireMethods(what, options, ['principal'])
-  requireFunction(`${what}: isRevoked`, isRevoked)
-  requireClock(what, clock, ['now'])
-  const keys = remoteKeySet(readAddress(options.jwks, `${what}: jwks`))
+  const {
+    algorithms = ALGORITHMS,
+    audience,
+    clock = systemClock,
+    isRevoked,
+    issuer,
+    jwks,
+    maxLifetimeMs = HOUR_MS,
+    principal,
+    typ = 'at+jwt',
+  } = readOptions(jwtSchema, options, 'jwtCredentials')
+  const keys = remoteKeySet(new URL(jwks))
 
   /** Returns the claims, or the refusal. Two members, because a claim may have any name. */
   async function verify(token: string): Promise<{ claims: JWTPayload } | { refusal: CredentialResult }> {
     try {
       const { payload } = await jwtVerify(token, keys, {
-        algorithms,
+        algorithms: [...algorithms],
         issuer,
         audience,
         typ,

@@ -1,7 +1,8 @@
 import { type Meter, metrics, type Tracer, trace } from '@opentelemetry/api'
+import { z } from 'zod'
 import { version } from '../base/version.js'
 import type { RouterEvent } from '../contracts/events.js'
-import { refuseMisspelt, requireMethods } from '../rules/option-checks.js'
+import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import { CallMetrics } from './call-metrics.js'
 import { CallSpans } from './call-spans.js'
 import { LabelBook } from './labels.js'
@@ -14,6 +15,23 @@ export interface TelemetryOptions {
   /** By default a tracer of the global provider. `false` for no spans. */
   readonly tracer?: Tracer | false
 }
+
+const telemetrySchema = optionsSchema<TelemetryOptions>({
+  meter: z
+    .union(
+      [z.literal(false), withMethods<Meter>('createHistogram')],
+      'must be false, or a meter with createHistogram',
+    )
+    .optional(),
+  tracer: z
+    .union([z.literal(false), withMethods<Tracer>('startSpan')], 'must be false, or a tracer with startSpan')
+    .optional(),
+})
+
+const routerSchema = withMethods<ObservedRouter>('routes').refine(
+  ({ openHolds }) => typeof openHolds === 'number',
+  'has no openHolds',
+)
 
 export interface Telemetry {
   /** For the option `onEvent` of one or more routers. */
@@ -33,11 +51,11 @@ export interface Telemetry {
  * Throws a `TypeError` that names an unusable option.
  */
 export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
-  refuseMisspelt(options, ['meter', 'tracer'], 'createTelemetry')
-  const meter = options.meter ?? metrics.getMeter(SCOPE, version)
-  const tracer = options.tracer ?? trace.getTracer(SCOPE, version)
-  if (meter !== false) requireMethods('createTelemetry: meter', meter, ['createHistogram'])
-  if (tracer !== false) requireMethods('createTelemetry: tracer', tracer, ['startSpan'])
+  const { meter = metrics.getMeter(SCOPE, version), tracer = trace.getTracer(SCOPE, version) } = readOptions(
+    telemetrySchema,
+    options,
+    'createTelemetry',
+  )
   const labels = new LabelBook()
   const calls = meter === false ? undefined : new CallMetrics(meter, labels)
   const gauges = meter === false ? undefined : new RouterGauges(meter, labels)
@@ -51,8 +69,7 @@ export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
       }
     },
     observe(router) {
-      requireMethods('observe: router', router, ['routes'])
-      if (typeof router.openHolds !== 'number') throw new TypeError('observe: router has no openHolds.')
+      readOptions(routerSchema, router, 'observe', { field: 'router' })
       return gauges?.observe(router) ?? (() => {})
     },
   }

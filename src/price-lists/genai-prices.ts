@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import type { Model } from '../contracts/index.js'
-import { momentSchema, parseInput } from '../rules/schemas.js'
+import { functionSchema, optionsSchema, readOptions } from '../rules/read-options.js'
+import { momentSchema } from '../rules/schemas.js'
 import { Unreadable } from './amount.js'
 import { type GenaiModel, readModel } from './genai-model.js'
 
@@ -26,10 +26,9 @@ export interface PriceListOptions {
   readonly at?: number
 }
 
-const isFunction = (value: unknown): boolean => typeof value === 'function'
-const optionsSchema = z.strictObject({
-  filter: z.custom<NonNullable<PriceListOptions['filter']>>(isFunction, 'must be a function').optional(),
-  id: z.custom<NonNullable<PriceListOptions['id']>>(isFunction, 'must be a function').optional(),
+const listOptions = optionsSchema<PriceListOptions>({
+  filter: functionSchema<NonNullable<PriceListOptions['filter']>>().optional(),
+  id: functionSchema<NonNullable<PriceListOptions['id']>>().optional(),
   at: momentSchema.optional(),
 })
 
@@ -61,7 +60,7 @@ export function catalogueFromGenaiPrices(
     filter = () => true,
     id: nameOf = ({ provider, model }: PriceListEntry) => `${provider}/${model}`,
     at = Date.now(),
-  } = parseInput(optionsSchema, options, 'catalogueFromGenaiPrices')
+  } = readOptions(listOptions, options, 'catalogueFromGenaiPrices')
   const models = new Map<string, Model>()
   const problems: PriceListProblem[] = []
   for (const provider of readProviders(list)) {

@@ -158,7 +158,9 @@ describe('the command line', () => {
     expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
     const more = await run('tokens issue alice writer --keys-per-account 1')
     expect(more.said).toContain('has 1 keys and tokens in use, the most that are allowed')
-    expect((await run('keys issue alice --keys-per-account 0')).said).toContain('must be a positive integer')
+    expect((await run('keys issue alice --keys-per-account 0')).said).toContain(
+      'keysPerAccount must be at least 1; got 0',
+    )
     for (const command of [
       'apps suspend writer',
       'apps resume writer',

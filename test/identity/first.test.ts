@@ -73,8 +73,8 @@ describe('firstCredentials', () => {
   test.each([
     [[], 'a list of credential stores'],
     [undefined, 'a list of credential stores'],
-    [[{}], 'store 0 has no method resolve'],
-    [[memoryCredentials(), memoryCredentials()], 'store 0 has no method recognises'],
+    [[{}], 'stores.0 has no method resolve'],
+    [[memoryCredentials(), memoryCredentials()], 'stores.0 has no method recognises'],
   ])('refuses the options %o', (stores, says) => {
     expect(() => firstCredentials(stores as never)).toThrow(says)
   })

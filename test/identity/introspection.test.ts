@@ -276,7 +276,7 @@ describe('an invalid introspection option', () => {
     [{ audience: undefined }, 'either audience or accept'],
     [{ accept: () => true }, 'either audience or accept'],
     [{ audience: undefined, accept: 'all' }, 'accept must be a function'],
-    [{ principal: undefined }, 'no method principal'],
+    [{ principal: undefined }, 'principal is missing'],
     [{ ttlMs: 0 }, 'ttlMs'],
     [{ clock: {} }, 'clock'],
     [{ cache: true }, 'cache'],

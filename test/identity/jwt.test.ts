@@ -362,15 +362,15 @@ describe('an invalid JWT option', () => {
   const good = { issuer: ISSUER, audience: AUDIENCE, jwks: 'https://id.example/keys', principal }
 
   test.each([
-    [{ issuer: undefined }, 'jwtCredentials.issuer'],
-    [{ audience: undefined }, 'jwtCredentials.audience'],
-    [{ audience: [] }, 'jwtCredentials.audience'],
+    [{ issuer: undefined }, 'jwtCredentials: issuer'],
+    [{ audience: undefined }, 'jwtCredentials: audience'],
+    [{ audience: [] }, 'jwtCredentials: audience'],
     [{ jwks: undefined }, 'jwks must be a URL'],
     [{ jwks: 'keys.json' }, 'jwks must be a URL'],
     [{ jwks: 'http://id.example/keys' }, 'jwks must begin with https://'],
     [{ jwks: 'http://127.0.0.1.evil.example/' }, 'jwks must begin with https://'],
     [{ jwks: 'https://user:pass@id.example/keys' }, 'no user, password or fragment'],
-    [{ principal: undefined }, 'no method principal'],
+    [{ principal: undefined }, 'principal is missing'],
     [{ isRevoked: true }, 'isRevoked must be a function'],
     [{ algorithms: [] }, 'algorithms'],
     [{ algorithms: ['RS256', 'HS256'] }, 'asymmetric'],

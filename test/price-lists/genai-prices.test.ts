@@ -26,13 +26,13 @@ function reasonOf(prices: unknown, at = TODAY): string | undefined {
 
 describe('an option of the price list', () => {
   it.each([
-    [{ at: Number.NaN }, 'at: '],
-    [{ at: null }, 'at: '],
-    [{ at: '2026-11-21' }, 'at: '],
+    [{ at: Number.NaN }, 'at must'],
+    [{ at: null }, 'at must'],
+    [{ at: '2026-11-21' }, 'at must'],
     [{ at: TODAY / 1_000 }, 'multiply seconds by 1,000'],
-    [{ filter: 'gpt' }, 'filter: must be a function'],
-    [{ id: null }, 'id: must be a function'],
-    [{ filtr: () => false }, '"filtr"'],
+    [{ filter: 'gpt' }, 'filter must be a function'],
+    [{ id: null }, 'id must be a function'],
+    [{ filtr: () => false }, 'filtr is not an option'],
     [null, 'catalogueFromGenaiPrices'],
   ])('is refused if invalid: %j', (options, words) => {
     const prices = { input_mtok: 1, output_mtok: 2 }

@@ -1,6 +1,6 @@
 import { Observed } from '../../base/observed.js'
 import type { CallInFlight, RouteHealth } from '../../contracts/index.js'
-import { requireMethods } from '../../rules/option-checks.js'
+import { readOptions, withMethods } from '../../rules/read-options.js'
 import { isWorse } from '../../rules/route-states.js'
 
 /** The part of a router that the console shows. */
@@ -15,7 +15,7 @@ export class ObservedRouters {
 
   /** Returns a function that stops it. Throws a `TypeError` if the value is not a router. */
   observe(router: ObservedRouter): () => void {
-    requireMethods('observe: router', router, ['calls', 'routes'])
+    readOptions(withMethods<ObservedRouter>('calls', 'routes'), router, 'observe', { field: 'router' })
     return this.routers.add(router)
   }
 
