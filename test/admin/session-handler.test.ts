@@ -205,8 +205,8 @@ describe('the session handler', () => {
   })
 
   it.each([
-    [{ admin: undefined }, 'sessionHandler: admin is missing'],
-    [{ authenticate: undefined }, 'no method authenticate'],
+    [{ admin: undefined }, 'sessionHandler: admin must be createAdmin(stores)'],
+    [{ authenticate: undefined }, 'sessionHandler: authenticate is missing'],
     [{ origins: ['*'] }, 'sessionHandler.origins.0'],
     [{ budget: { amount: '-1' } }, 'budget.amount'],
     [{ account: 'alice' }, 'account is not an option'],
