@@ -4,9 +4,11 @@ import { type Connect, createConnect } from 'compat-router/connect'
 import type { DurableStores } from 'compat-router/sqlite'
 import express, { type RequestHandler } from 'express'
 import { demoAccounts } from './demo-accounts.js'
+import { refuseOtherSites } from './same-origin.js'
 
 const COOKIE = 'example_session'
 const CONNECT_PATH = '/connect'
+const MAX_SESSIONS = 100
 /** A path of Connect with its query. Without dots, the path cannot leave `/connect/`. */
 const TARGET_PATTERN = /^\/connect\/[\w/-]+(?:\?|$)/
 
@@ -43,9 +45,12 @@ export function exampleConnect(
       .set({ 'content-security-policy': "default-src 'none'; form-action 'self'; frame-ancestors 'none'" })
       .send(loginPage(account))
   })
-  login.post('/login', (req, res) => {
+  // Otherwise another site could sign a visitor in.
+  login.post('/login', refuseOtherSites, (req, res) => {
     const session = randomBytes(32).toString('hex')
     sessions.add(session)
+    const [oldest] = sessions
+    if (sessions.size > MAX_SESSIONS) sessions.delete(oldest!)
     res.cookie(COOKIE, session, { httpOnly: true, sameSite: 'lax' }).redirect(303, targetOf(req.query.to))
   })
   return { connect, login }

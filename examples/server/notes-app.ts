@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Admin } from 'compat-router/admin'
 import express, { type Express, type Request, type Response } from 'express'
 import * as oauth from 'openid-client'
+import { refuseOtherSites } from './same-origin.js'
 
 /** The app's id at the host. */
 const APP_ID = 'notes'
@@ -49,7 +50,7 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
 
   const app = express()
   app.disable('x-powered-by')
-  app.use(express.urlencoded({ extended: false }))
+  app.use(refuseOtherSites, express.urlencoded({ extended: false }))
 
   app.get('/', (req, res) => {
     res.send(page(visitorOf(req)))

@@ -73,6 +73,45 @@ it("in the Connect example, a user connects the demo app, asks it, sees the cost
   }
 })
 
+it.each([
+  [403, { origin: 'https://evil.example' }],
+  [403, { origin: 'null' }],
+  [403, { 'sec-fetch-site': 'cross-site' }],
+  [403, { 'sec-fetch-site': 'same-site' }],
+  [303, { 'sec-fetch-site': 'same-origin' }],
+  [303, {}],
+])(
+  'the forms of the Connect example and of Notes answer %i to a request with %j',
+  async (status, headers) => {
+    const { file, remove } = await createTestFile()
+    const [host, app] = [createServer(), createServer()]
+    const [origin, appOrigin] = [await originOf(host), await originOf(app)]
+    const example = await createApp({ database: { kind: 'sqlite', file }, tokenDelayMs: 0, origin })
+    host.on('request', example.app)
+    app.on('request', example.notes!)
+    try {
+      for (const address of [`${origin}/login?to=/`, `${appOrigin}/disconnect`]) {
+        const response = await fetch(address, {
+          method: 'POST',
+          redirect: 'manual',
+          headers: new Headers(headers),
+        })
+        expect(response.status).toBe(status)
+        expect(response.headers.get('set-cookie') === null).toBe(
+          status === 403 || address.endsWith('/disconnect'),
+        )
+      }
+    } finally {
+      await example.close()
+      for (const server of [host, app]) {
+        server.close()
+        server.closeAllConnections()
+      }
+      remove()
+    }
+  },
+)
+
 it('the login of the Connect example redirects only to Connect', async () => {
   const { file, remove } = await createTestFile()
   const host = createServer()
