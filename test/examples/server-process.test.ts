@@ -88,10 +88,13 @@ describe('npm start', { timeout: 120_000 }, () => {
       ],
     })
     await paste(curlsOf(text)[0]!)
-    expect(await ask('calls?account=alice&limit=1')).toMatchObject({
+    expect(await ask('entries?account=alice&limit=1')).toMatchObject({
       entries: [{ kind: 'charge', explanation: { outcome: 'completed' } }],
     })
-    expect(await ask('spend?by=model')).toMatchObject({ total: { calls: 1 }, books: { isEqual: true } })
+    expect(await ask('reports/spend?by=model')).toMatchObject({
+      total: { calls: 1 },
+      books: { isEqual: true },
+    })
     await stopped(server, 'SIGTERM')
     expect(server.said.stdout.split(hash.slice(1))).toHaveLength(2)
     expect(server.said.stderr).toBe('')
