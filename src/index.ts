@@ -36,7 +36,7 @@ export { type EventLogger, logEvents } from './log-events.js'
 export * from './memory/index.js'
 export {
   type ByokFeeOptions,
-  DEFAULT_LIMITS,
+  DEFAULTS,
   type IdempotencyOptions,
   type RecallOptions,
   type ResponsesOptions,

@@ -14,11 +14,11 @@ import type {
   IdempotencyStore,
   LedgerLookUps,
   LedgerStore,
-  Limits,
   ProviderRegistry,
   ReasoningName,
   ReasoningNaming,
   RouterEvent,
+  RouterSettings,
 } from './contracts/index.js'
 import type { TokenCounter } from './contracts/token-counter.js'
 import {
@@ -70,7 +70,11 @@ export interface RouterOptions {
   readonly openapi?: boolean
   /** Whether `GET /models` and `GET /models/{model_key}` also answer requests without a credential. Off by default. */
   readonly publicModels?: boolean
-  readonly limits?: Partial<Limits>
+  readonly timeouts?: Partial<RouterSettings['timeouts']>
+  readonly sizes?: Partial<RouterSettings['sizes']>
+  readonly concurrency?: Partial<RouterSettings['concurrency']>
+  readonly routing?: Partial<RouterSettings['routing']>
+  readonly charging?: Partial<RouterSettings['charging']>
   /** Which parts of the replies of `POST /responses` are kept. */
   readonly responses?: ResponsesOptions
   /** The host's own limiter. A throw refuses with 503 `overloaded`. */
@@ -161,28 +165,38 @@ const DAY_MS = 24 * HOUR_MS
 const MIN_RECALL_BYTES = 65_536
 const MAX_BYOK_BASIS_POINTS = 10_000
 
-/** The defaults of `limits`. The calls in flight of an account or a credential have no limit by default. */
-export const DEFAULT_LIMITS: Limits = Object.freeze({
-  bodyBytes: 32 * MEBIBYTE,
-  bodyBytesInFlight: 512 * MEBIBYTE,
-  memoryBytes: 256 * MEBIBYTE,
-  bodyIdleMs: 15_000,
-  bodyMs: 120_000,
-  lookUps: 1_000,
-  storeMs: 5_000,
-  connectMs: 5_000,
-  idleMs: 120_000,
-  tokenMs: 300_000,
-  totalMs: 900_000,
-  clientStallMs: 60_000,
-  eventBytes: 16 * MEBIBYTE,
-  replyBytes: 64 * MEBIBYTE,
-  settleWaitMs: 2_000,
-  settleMs: 60_000,
-  openStreamAfterMs: 15_000,
-  holdOutputTokens: 4_096,
-  attempts: 3,
-  inFlight: 10_000,
+/** The defaults of {@link RouterSettings}. The calls in flight of an account or a credential have no bound by default. */
+export const DEFAULTS: RouterSettings = Object.freeze({
+  timeouts: Object.freeze({
+    bodyIdleMs: 15_000,
+    bodyMs: 120_000,
+    storeMs: 5_000,
+    connectMs: 5_000,
+    idleMs: 120_000,
+    tokenMs: 300_000,
+    totalMs: 900_000,
+    clientStallMs: 60_000,
+    settleWaitMs: 2_000,
+    settleMs: 60_000,
+    openStreamAfterMs: 15_000,
+  }),
+  sizes: Object.freeze({
+    bodyBytes: 32 * MEBIBYTE,
+    bodyBytesInFlight: 512 * MEBIBYTE,
+    memoryBytes: 256 * MEBIBYTE,
+    eventBytes: 16 * MEBIBYTE,
+    replyBytes: 64 * MEBIBYTE,
+  }),
+  concurrency: Object.freeze({
+    lookUps: 1_000,
+    inFlight: 10_000,
+  }),
+  routing: Object.freeze({
+    attempts: 3,
+  }),
+  charging: Object.freeze({
+    holdOutputTokens: 4_096,
+  }),
 })
 
 const wholeSchema = z.int().min(1).optional()
@@ -194,30 +208,40 @@ const waitSchema = z
   })
   .optional()
 
-const limitsSchema = optionsSchema<Partial<Limits>>({
-  bodyBytes: wholeSchema,
-  bodyBytesInFlight: wholeSchema,
-  memoryBytes: wholeSchema,
-  bodyIdleMs: waitSchema,
-  bodyMs: waitSchema,
-  lookUps: wholeSchema,
-  storeMs: waitSchema,
-  connectMs: waitSchema,
-  idleMs: waitSchema,
-  tokenMs: waitSchema,
-  totalMs: waitSchema,
-  clientStallMs: waitSchema,
-  eventBytes: wholeSchema,
-  replyBytes: wholeSchema,
-  settleWaitMs: waitSchema,
-  settleMs: waitSchema,
-  openStreamAfterMs: waitSchema,
-  holdOutputTokens: wholeSchema,
-  attempts: wholeSchema,
-  inFlight: wholeSchema,
-  inFlightPerAccount: wholeSchema,
-  inFlightPerCredential: wholeSchema,
-})
+const settingsSchemas = {
+  timeouts: optionsSchema<Partial<RouterSettings['timeouts']>>({
+    bodyIdleMs: waitSchema,
+    bodyMs: waitSchema,
+    storeMs: waitSchema,
+    connectMs: waitSchema,
+    idleMs: waitSchema,
+    tokenMs: waitSchema,
+    totalMs: waitSchema,
+    clientStallMs: waitSchema,
+    settleWaitMs: waitSchema,
+    settleMs: waitSchema,
+    openStreamAfterMs: waitSchema,
+  }).optional(),
+  sizes: optionsSchema<Partial<RouterSettings['sizes']>>({
+    bodyBytes: wholeSchema,
+    bodyBytesInFlight: wholeSchema,
+    memoryBytes: wholeSchema,
+    eventBytes: wholeSchema,
+    replyBytes: wholeSchema,
+  }).optional(),
+  concurrency: optionsSchema<Partial<RouterSettings['concurrency']>>({
+    lookUps: wholeSchema,
+    inFlight: wholeSchema,
+    inFlightPerAccount: wholeSchema,
+    inFlightPerCredential: wholeSchema,
+  }).optional(),
+  routing: optionsSchema<Partial<RouterSettings['routing']>>({
+    attempts: wholeSchema,
+  }).optional(),
+  charging: optionsSchema<Partial<RouterSettings['charging']>>({
+    holdOutputTokens: wholeSchema,
+  }).optional(),
+}
 
 const byokFeeSchema = optionsSchema<ByokFeeOptions>({
   flat: creditsSchema.optional(),
@@ -270,7 +294,7 @@ const routerSchema = optionsSchema<PlacedOptions>({
   resourceMetadata: z.string(mustBe(METADATA)).refine(isAddress, `must be ${METADATA}`).optional(),
   openapi: z.boolean().optional(),
   publicModels: z.boolean().optional(),
-  limits: limitsSchema.optional(),
+  ...settingsSchemas,
   responses: responsesSchema.optional(),
   admit: functionSchema<Admit>().optional(),
   reasoningName: z
@@ -314,7 +338,7 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
     neverOverdraw,
     byokFee: byokFee(options.byokFee),
     creditHelp: options.creditHelp,
-    limits: limits(options.limits),
+    ...settings(options),
     admit: options.admit,
     reasoningName: options.reasoningName,
     ...listener(options.onEvent, options.clock ?? monotonicClock),
@@ -387,9 +411,21 @@ function counters(
   }
 }
 
-function limits(given: Partial<Limits> = {}): Limits {
+function settings(
+  given: Partial<{ readonly [Name in keyof RouterSettings]: Partial<RouterSettings[Name]> }>,
+): RouterSettings {
+  return {
+    timeouts: withDefaults(DEFAULTS.timeouts, given.timeouts),
+    sizes: withDefaults(DEFAULTS.sizes, given.sizes),
+    concurrency: withDefaults(DEFAULTS.concurrency, given.concurrency),
+    routing: withDefaults(DEFAULTS.routing, given.routing),
+    charging: withDefaults(DEFAULTS.charging, given.charging),
+  }
+}
+
+function withDefaults<Group extends object>(defaults: Group, given: Partial<Group> = {}): Group {
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
-  return Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(set) })
+  return Object.freeze({ ...defaults, ...Object.fromEntries(set) })
 }
 
 /** Returns how much of recent replies is kept. Undefined if nothing is. */

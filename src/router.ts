@@ -52,7 +52,7 @@ export interface CompatRouter {
  */
 export function createCompatRouter(options: RouterOptions | StoredRouterOptions): CompatRouter {
   const checked = engineOptions(options)
-  const { clock, emit, limits, newId } = checked
+  const { clock, emit, newId, sizes, timeouts } = checked
   const recall = recallBounds(options.responses)
   const engine = createEngine(checked)
   const recent = recall && new RecentItems(recall, clock, engine.memory)
@@ -63,7 +63,8 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
   })
   const hasWarned = { stripped: false, unstripped: false }
   const handler = createHttpHandler(endpoints, {
-    limits,
+    timeouts,
+    sizes,
     memory: engine.memory,
     clock,
     newId,

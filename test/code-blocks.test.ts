@@ -574,7 +574,7 @@ describe('a code block of the documents', () => {
       const { account, token } = (await signUp()) as { account: string; token: string }
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       expect(await signUp()).toEqual({ error: 'no address, or one that is taken' })
-      expect((await admin.accounts.statement(account))!.granted).toBe(parseCredits('1'))
+      expect((await admin.accounts.statement(account))!.credited).toBe(parseCredits('1'))
     })
 
     it.each([undefined, 5, ['bea@acme.example'], 'bea', 'b\0a@acme.example', 'ANN@acme.example'])(
@@ -805,7 +805,7 @@ describe('a code block of the documents', () => {
           headers: { 'x-user': user, 'content-type': 'application/json' },
           ...(body && { body: JSON.stringify(body) }),
         })
-      const id = connected!.grantId
+      const id = connected!.connectedAppId
       expect((await ask(`/${id}/cap`, 'ben', 'PUT', { amount: '5' })).status).toBe(204)
       expect((await ask(`/${id}/cap`, 'cleo', 'PUT', { amount: '500' })).status).toBe(404)
       expect(await (await ask('', 'ben')).json()).toEqual([

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { GROUPS } from '../docs/.vitepress/sidebar.js'
 import packageJson from '../package.json' with { type: 'json' }
 import { createAdmin } from '../src/admin/index.js'
-import { DEFAULT_LIMITS, errorCodes } from '../src/index.js'
+import { DEFAULTS, errorCodes } from '../src/index.js'
 import { KNOWN_FIELDS } from '../src/protocol/request-fields/known-fields.js'
 import { REFUSED_FIELDS } from '../src/protocol/request-fields/refused-fields.js'
 import type { DurableStores } from '../src/sqlite/index.js'
@@ -34,12 +34,16 @@ describe('the tables of the documents', () => {
   })
 
   it('have every limit, with its default', () => {
-    const rows = tableUnder(read('docs/options.md'), 'Limits').map(([name, value]) => [
-      codeSpans(name!)[0],
-      value!.split(' ')[0],
+    const rows = tableUnder(read('docs/options.md'), 'Timeouts, sizes and concurrency').map(
+      ([name, value]) => [codeSpans(name!)[0], value!.split(' ')[0]],
+    )
+    const defaults = Object.entries(DEFAULTS).flatMap(([group, bounds]) =>
+      Object.entries(bounds).map(([name, value]) => [`${group}.${name}`, String(value)]),
+    )
+    const none = ['inFlightPerAccount', 'inFlightPerCredential'].map((name) => [
+      `concurrency.${name}`,
+      'none',
     ])
-    const defaults = Object.entries(DEFAULT_LIMITS).map(([name, value]) => [name, String(value)])
-    const none = ['inFlightPerAccount', 'inFlightPerCredential'].map((name) => [name, 'none'])
     expect(Object.fromEntries(rows)).toEqual(Object.fromEntries([...defaults, ...none]))
   })
 

@@ -47,10 +47,10 @@ const pages = { admin: { entries: { list() {} } }, authorise: () => undefined }
 const TABLE: readonly [name: string, make: (more: object) => unknown, wrong: object, field: string][] = [
   ['createCompatRouter', (more) => createCompatRouter({ ...parts(), ...more }), { openapi: 1 }, 'openapi'],
   [
-    'limits of createCompatRouter',
-    (more) => createCompatRouter({ ...parts(), limits: more }),
+    'timeouts of createCompatRouter',
+    (more) => createCompatRouter({ ...parts(), timeouts: more }),
     { totalMs: '1' },
-    'limits.totalMs',
+    'timeouts.totalMs',
   ],
   ['memoryCalls', (more) => memoryCalls(more), { max: '1' }, 'max'],
   ['memoryCredentials', (more) => memoryCredentials({}, more), { clock: 1 }, 'clock'],

@@ -39,22 +39,22 @@ describe('the options of a router', () => {
       /neverOverdraw must be true or false; got "yes"$/,
     ],
     [
-      'an unknown limit',
-      { limits: { bodybytes: 1 } },
-      /^limits\.bodybytes is not an option of createCompatRouter; did you mean limits\.bodyBytes\?$/,
+      'an unknown size',
+      { sizes: { bodybytes: 1 } },
+      /^sizes\.bodybytes is not an option of createCompatRouter; did you mean sizes\.bodyBytes\?$/,
     ],
-    ['a limit of zero', { limits: { totalMs: 0 } }, /limits\.totalMs must be at least 1; got 0$/],
+    ['a timeout of zero', { timeouts: { totalMs: 0 } }, /timeouts\.totalMs must be at least 1; got 0$/],
     [
-      'an infinite limit',
-      { limits: { totalMs: Number.POSITIVE_INFINITY } },
-      /limits\.totalMs must be a whole number; got Infinity$/,
+      'an infinite timeout',
+      { timeouts: { totalMs: Number.POSITIVE_INFINITY } },
+      /timeouts\.totalMs must be a whole number; got Infinity$/,
     ],
     [
       'a time beyond the maximum of timers',
-      { limits: { storeMs: 2 ** 31 } },
-      /limits\.storeMs must be at most 2147483647: no timer waits longer than 24\.8 days; got 2147483648$/,
+      { timeouts: { storeMs: 2 ** 31 } },
+      /timeouts\.storeMs must be at most 2147483647: no timer waits longer than 24\.8 days; got 2147483648$/,
     ],
-    ['limits that are null', { limits: null }, /limits must be an object; got null$/],
+    ['timeouts that are null', { timeouts: null }, /timeouts must be an object; got null$/],
     [
       'a fee that is not a decimal',
       { byokFee: { flat: 1 } },
@@ -127,12 +127,8 @@ describe('the options of a router', () => {
       { platformAccount: 'plat\nform' },
       /platformAccount .* without control/,
     ],
-    ['a Map of limits', { limits: new Map([['totalMs', 1]]) }, /limits must be an object; got a Map/],
-    [
-      'a promise of limits',
-      { limits: Promise.resolve({}) },
-      /limits must be an object; got a promise: await/,
-    ],
+    ['a Map of timeouts', { timeouts: new Map([['totalMs', 1]]) }, /timeouts must be an object; got a Map/],
+    ['a promise of sizes', { sizes: Promise.resolve({}) }, /sizes must be an object; got a promise: await/],
     ['a promise of a ledger', { ledger: Promise.resolve(memoryLedger()) }, /ledger is a promise: await it/],
     ['a base path that is a pattern', { basePath: /^\/v1/ }, /basePath must be a string; got an object/],
     ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee must be an object; got a Map/],
@@ -179,9 +175,10 @@ describe('the options of a router', () => {
     expect(make).toThrow('createCompatRouter takes an object of options; got a promise: await it first')
   })
 
-  it('may have undefined limits, and any number for limits that are not times', async () => {
+  it('may have undefined timeouts, and any number for sizes', async () => {
     await make({
-      limits: { totalMs: undefined, bodyBytes: Number.MAX_SAFE_INTEGER, storeMs: 2 ** 31 - 1 },
+      timeouts: { totalMs: undefined, storeMs: 2 ** 31 - 1 },
+      sizes: { bodyBytes: Number.MAX_SAFE_INTEGER },
     }).close()
   })
 

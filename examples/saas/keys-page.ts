@@ -80,7 +80,7 @@ export function createKeysPage(admin: Admin): express.Router {
   page.post('/apps/:id/cap', async (req, res) => {
     const account = res.locals.account as string
     const { cap } = (req.body ?? {}) as Record<string, string>
-    const [grant] = await admin.connectedApps.list({ account, grantIds: [req.params.id], inUse: true })
+    const [grant] = await admin.connectedApps.list({ account, connectedAppIds: [req.params.id], inUse: true })
     if (grant === undefined) res.status(404).send('You have no such app.')
     else if (!cap || !BUDGET_PATTERN.test(cap)) res.status(400).send('A cap is in whole dollars.')
     else {

@@ -124,7 +124,7 @@ async function assemble(
   const router = createCompatRouter({
     stores: database.stores,
     ...(connecting && { resourceMetadata: connecting.connect.resourceMetadata }),
-    limits: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
+    concurrency: { inFlightPerAccount: 64, inFlightPerCredential: 16 },
     onEvent,
   })
   pages.observe(router)

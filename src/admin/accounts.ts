@@ -6,13 +6,13 @@ import type { Balance, CallContext, LedgerStore } from '../contracts/index.js'
 import { idSchema, labelSchema, nameSchema, parseInput, signedCreditsSchema } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
+import { type PostedEntry, post } from '../sql/credits.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
-import { type PostedEntry, post } from '../sql/grants.js'
 import { checkHoldable } from './amounts.js'
 import { checkLimit } from './limit.js'
 import { type AccountStatement, readStatement } from './statement.js'
 
-export interface GrantRequest {
+export interface CreditRequest {
   readonly account: string
   /** A decimal string of at most nine places, such as `'5.00'`. */
   readonly amount: string
@@ -25,7 +25,7 @@ export interface GrantRequest {
 }
 
 /** Like a grant, but the amount may be negative. It must not be 0. */
-export type CorrectionRequest = GrantRequest
+export type CorrectionRequest = CreditRequest
 
 export interface AccountRow {
   readonly id: string
@@ -40,7 +40,7 @@ export interface AccountsAdmin {
   /** Creates an account without credits. Does nothing if it exists. */
   open(account: string): Promise<void>
   /** Adds credits in one posting. The amount must be above 0. Creates the account if it does not exist. */
-  credit(request: GrantRequest): Promise<PostedEntry>
+  credit(request: CreditRequest): Promise<PostedEntry>
   /** Adds or removes credits, to correct a wrong charge or grant. */
   correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
@@ -60,7 +60,7 @@ export interface AccountsAdmin {
   statement(account: string): Promise<AccountStatement | undefined>
 }
 
-const grantSchema = z.strictObject({
+const creditSchema = z.strictObject({
   account: nameSchema,
   amount: signedCreditsSchema,
   reference: nameSchema.optional(),
@@ -76,14 +76,14 @@ export function createAccountsAdmin(
 ): AccountsAdmin {
   const newId = createIdSource()
 
-  async function add(kind: 'grant' | 'correction', request: GrantRequest): Promise<PostedEntry> {
-    const { account, amount: text, reference = newId(), memo } = parseInput(grantSchema, request, kind)
+  async function add(kind: 'credit' | 'correction', request: CreditRequest): Promise<PostedEntry> {
+    const { account, amount: text, reference = newId(), memo } = parseInput(creditSchema, request, kind)
     const amount = parseSigned(text)
-    if (kind === 'grant' && amount < 0n) {
-      throw outOfRange('grant.amount: must be above 0. To take credits away, make a correction.')
+    if (kind === 'credit' && amount < 0n) {
+      throw outOfRange('credit.amount: must be above 0. To take credits away, make a correction.')
     }
-    if (kind === 'grant' && amount === 0n) {
-      throw outOfRange('grant.amount: must be above 0: a grant adds credits.')
+    if (kind === 'credit' && amount === 0n) {
+      throw outOfRange('credit.amount: must be above 0: a credit adds to the balance.')
     }
     if (amount === 0n) {
       throw outOfRange('correction.amount: must not be 0: a correction adds credits or takes them.')
@@ -137,7 +137,7 @@ export function createAccountsAdmin(
         },
       ])
     },
-    credit: (request) => add('grant', request),
+    credit: (request) => add('credit', request),
     correct: (request) => add('correction', request),
     suspend: (account) => setSuspended(account, true),
     resume: (account) => setSuspended(account, false),

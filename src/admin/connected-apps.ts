@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
-import type { Actor, Cap, CapPeriod, CapRule, ConnectGrant } from '../contracts/index.js'
+import type { Actor, Cap, CapPeriod, CapRule, ConnectedApp } from '../contracts/index.js'
 import {
   creditsSchema,
   idSchema,
@@ -15,8 +15,8 @@ import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, rea
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
 import { capId, readCap, readSpent, toLimit } from '../sql/connect-caps.js'
-import { readGrant, revokeCredential, withSessions } from '../sql/connect-grants.js'
 import { actorOf, appendHistory, type HistoryKind } from '../sql/connect-history.js'
+import { readConnectedApp, revokeCredential, withSessions } from '../sql/connected-apps.js'
 import { createSqlConnections } from '../sql/connections.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { cutPage } from '../sql/large-pages.js'
@@ -25,19 +25,19 @@ import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
 import { checkLimit } from './limit.js'
 
-/** The grant of a user to an app, with its devices. Its `credentialId` in calls and entries is `id`. */
-export interface GrantRow extends ConnectGrant {
+/** The connected app of a user, with its devices. Its `credentialId` in calls and entries is `id`. */
+export interface ConnectedAppRow extends ConnectedApp {
   readonly appName?: string
   /** The credits used and held in the cap's current period. Absent without a cap. */
   readonly spent?: bigint
-  /** The minute of the grant's last recorded call. Absent if there is none. */
+  /** The minute of the connected app's last recorded call. Absent if there is none. */
   readonly lastUsedAt?: number
   readonly revokedAt?: number
-  /** Empty if the grant is revoked or has ended. */
+  /** Empty if the connected app is revoked or has ended. */
   readonly devices: readonly DeviceRow[]
 }
 
-/** A connection of a grant that has received a token and has not ended. */
+/** A connection of a connected app that has received a token and has not ended. */
 export interface DeviceRow {
   readonly connectionId: string
   readonly label?: string
@@ -46,11 +46,11 @@ export interface DeviceRow {
   readonly usedAt: number
 }
 
-export interface GrantsQuery {
+export interface ConnectedAppsQuery {
   readonly account?: string
   readonly appId?: string
-  readonly grantIds?: readonly string[]
-  /** Set to true to omit grants that are revoked or have ended. */
+  readonly connectedAppIds?: readonly string[]
+  /** Set to true to omit connected apps that are revoked or have ended. */
   readonly inUse?: boolean
   readonly after?: string
   /** From 1 to 1,000; 100 by default. */
@@ -64,17 +64,17 @@ export interface CapRequest extends CapPeriod {
   readonly zone?: string
 }
 
-/** Identifies who changes a grant. */
-export interface GrantChange {
+/** Identifies who changes a connected app. */
+export interface ConnectedAppChange {
   /**
-   * The account that makes the change. It must be the grant's own, or the grant counts as missing. By default, the
-   * operator makes the change.
+   * The account that makes the change. It must be the connected app's own, or the connected app counts as missing. By
+   * default, the operator makes the change.
    */
   readonly account?: string
 }
 
-/** One row of the history of a grant. */
-export interface GrantEvent {
+/** One row of the history of a connected app. */
+export interface ConnectedAppEvent {
   readonly id: string
   readonly at: number
   /** The account that made the change, `operator`, or `app` if the app returned a token or replayed one. */
@@ -91,29 +91,29 @@ export interface GrantEvent {
 
 export interface ConnectedAppsAdmin {
   /**
-   * Lists users' grants to apps, newest first. For the next page, pass the last id as `after`. A page may have fewer
-   * rows than `limit` if these are large. Only an empty page is the end.
+   * Lists the apps that users have connected, newest first. For the next page, pass the last id as `after`. A page may
+   * have fewer rows than `limit` if these are large. Only an empty page is the end.
    */
-  list(query?: GrantsQuery): Promise<readonly GrantRow[]>
+  list(query?: ConnectedAppsQuery): Promise<readonly ConnectedAppRow[]>
   /**
-   * Sets the cap of a grant, or removes it with `null`. It applies to the next call, in every process within a second.
-   * Calls in flight are settled. The use so far stays, unless the period or its zone changes. Rejects if the grant is
-   * missing or revoked. Also rejects if an account breaks the host's rule that it agreed to, with no cap or one above
-   * the maximum.
+   * Sets the cap of a connected app, or removes it with `null`. It applies to the next call, in every process within a
+   * second. Calls in flight are settled. The use so far stays, unless the period or its zone changes. Rejects if the
+   * connected app is missing or revoked. Also rejects if an account breaks the host's rule that it agreed to, with no cap
+   * or one above the maximum.
    */
-  setCap(grantId: string, cap: CapRequest | null, change?: GrantChange): Promise<void>
+  setCap(connectedAppId: string, cap: CapRequest | null, change?: ConnectedAppChange): Promise<void>
   /**
-   * Revokes a grant with all its devices, in every process within a second. Calls in flight are settled. Returns whether it
-   * was live.
+   * Revokes a connected app with all its devices, in every process within a second. Calls in flight are settled. Returns
+   * whether it was live.
    */
-  revoke(grantId: string, change?: GrantChange): Promise<boolean>
-  /** Ends one device of a grant. Returns whether it was connected. */
-  removeDevice(grantId: string, connectionId: string, change?: GrantChange): Promise<boolean>
-  /** Lists the history of a grant, newest first, even if it is revoked. 100 rows by default. */
+  revoke(connectedAppId: string, change?: ConnectedAppChange): Promise<boolean>
+  /** Ends one device of a connected app. Returns whether it was connected. */
+  removeDevice(connectedAppId: string, connectionId: string, change?: ConnectedAppChange): Promise<boolean>
+  /** Lists the history of a connected app, newest first, even if it is revoked. 100 rows by default. */
   listHistory(
-    grantId: string,
-    query?: GrantChange & { readonly limit?: number },
-  ): Promise<readonly GrantEvent[]>
+    connectedAppId: string,
+    query?: ConnectedAppChange & { readonly limit?: number },
+  ): Promise<readonly ConnectedAppEvent[]>
 }
 
 const DEFAULT_ROWS = 100
@@ -129,7 +129,7 @@ const historySchema = changeSchema.extend({ limit: z.number().optional() })
 const querySchema = z.strictObject({
   account: whose(nameSchema),
   appId: whose(nameSchema),
-  grantIds: whose(idsSchema),
+  connectedAppIds: whose(idsSchema),
   inUse: z.boolean().optional(),
   after: idSchema.optional(),
   limit: z.int().min(1).max(MAX_ROWS).optional(),
@@ -139,18 +139,18 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
   const connections = createSqlConnections(database, newId)
   const isInUse = `c.revoked_at is null and (c.ends_at is null or c.ends_at > ${database.now})`
 
-  /** Returns the grant's account and app if the one who makes the change may see it. */
-  async function find(grantId: string, change: GrantChange) {
+  /** Returns the connected app's account and app if the one who makes the change may see it. */
+  async function find(connectedAppId: string, change: ConnectedAppChange) {
     const { account } = parseInput(changeSchema, change, 'change')
     const [row] = await database.all({
       text: `select * from {credentials} where id = ?1 and source = 'connect'`,
-      parameters: [parseInput(idSchema, grantId, 'grant id')],
+      parameters: [parseInput(idSchema, connectedAppId, 'id of a connected app')],
     })
     if (row === undefined || (account !== undefined && row.account !== account)) return undefined
     return {
       account: readText(row, 'account'),
       appId: readText(row, 'app_id'),
-      capRule: readGrant(row).capRule,
+      capRule: readConnectedApp(row).capRule,
       by: actorOf(account),
     }
   }
@@ -163,12 +163,15 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
     return row === undefined ? undefined : readCap(row, 'definition')
   }
 
-  /** Returns the definitions of the caps' limits, by grant. An earlier grant has passed its cap to the current one. */
-  async function capsOf(grants: readonly Row[]): Promise<ReadonlyMap<string, string>> {
+  /**
+   * Returns the definitions of the caps' limits, by connected app. An earlier connected app has passed its cap to the
+   * current one.
+   */
+  async function capsOf(connectedApps: readonly Row[]): Promise<ReadonlyMap<string, string>> {
     const { parameters, addOneOf, where } = createConditions()
     addOneOf(
       'id',
-      grants.map((row) => capId(readText(row, 'account'), readText(row, 'app_id'))),
+      connectedApps.map((row) => capId(readText(row, 'account'), readText(row, 'app_id'))),
     )
     const rows = await database.all({
       text: `select owner_id, definition from {limits} ${where()}`,
@@ -177,9 +180,11 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
     return new Map(rows.map((row) => [readText(row, 'owner_id'), readText(row, 'definition')]))
   }
 
-  async function devicesOf(grantIds: readonly string[]): Promise<ReadonlyMap<string, readonly DeviceRow[]>> {
+  async function devicesOf(
+    connectedAppIds: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly DeviceRow[]>> {
     const { conditions, parameters, addOneOf, where } = createConditions()
-    addOneOf('n.credential_id', grantIds)
+    addOneOf('n.credential_id', connectedAppIds)
     conditions.push('n.ended_at is null', 'n.used_at is not null', isInUse)
     const rows = await database.all({
       text: `select n.* from {connections} n join {credentials} c on c.id = n.credential_id
@@ -194,7 +199,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       const {
         account,
         appId,
-        grantIds,
+        connectedAppIds,
         inUse,
         after,
         limit = DEFAULT_ROWS,
@@ -203,7 +208,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       conditions.push("c.source = 'connect'")
       if (account !== undefined) add((value) => `c.account = ${value}`, account)
       if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
-      if (grantIds !== undefined) addOneOf('c.id', grantIds)
+      if (connectedAppIds !== undefined) addOneOf('c.id', connectedAppIds)
       if (inUse === true) conditions.push(isInUse)
       if (after !== undefined) add((value) => `c.id < ${value}`, after)
       parameters.push(BigInt(limit))
@@ -217,46 +222,57 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
         parameters,
       })
       const caps = await capsOf(rows)
-      const grants = rows.map((row) => readGrant({ ...row, cap: caps.get(readText(row, 'id')) ?? null }))
-      const devices = await devicesOf(grants.map(({ id }) => id))
-      const capped = grants.filter(hasCap)
+      const connectedApps = rows.map((row) =>
+        readConnectedApp({ ...row, cap: caps.get(readText(row, 'id')) ?? null }),
+      )
+      const devices = await devicesOf(connectedApps.map(({ id }) => id))
+      const capped = connectedApps.filter(hasCap)
       const spent = await readSpent(
         database,
-        capped.map((grant) => ({ account: grant.account, appId: grant.appId, period: grant.cap })),
+        capped.map((connectedApp) => ({
+          account: connectedApp.account,
+          appId: connectedApp.appId,
+          period: connectedApp.cap,
+        })),
       )
       const spentOf = new Map(capped.map(({ id }, index) => [id, spent[index]!]))
-      return grants.map((grant, index) =>
-        toGrantRow(grant, rows[index]!, spentOf.get(grant.id), devices.get(grant.id) ?? []),
+      return connectedApps.map((connectedApp, index) =>
+        toConnectedAppRow(
+          connectedApp,
+          rows[index]!,
+          spentOf.get(connectedApp.id),
+          devices.get(connectedApp.id) ?? [],
+        ),
       )
     },
 
-    async setCap(grantId, request, change = {}) {
+    async setCap(connectedAppId, request, change = {}) {
       const asked = request === null ? undefined : readCapRequest(request)
-      const grant = await find(grantId, change)
-      if (grant === undefined) throw missing(grantId)
-      const { account, appId, by, capRule } = grant
+      const connectedApp = await find(connectedAppId, change)
+      if (connectedApp === undefined) throw missing(connectedAppId)
+      const { account, appId, by, capRule } = connectedApp
       if (change.account !== undefined) checkCap(asked, capRule)
       const zone = asked?.zone ?? (await presentCap(account, appId))?.zone ?? capRule?.zone
       const cap = asked === undefined || zone === undefined ? asked : { ...asked, zone }
       const live = {
         text: 'select id from {credentials} where id = ?1 and revoked_at is null',
-        parameters: [grantId],
+        parameters: [connectedAppId],
       }
       const [locked] = await database.batch([
         {
           text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
-          parameters: [grantId],
+          parameters: [connectedAppId],
         },
         cap === undefined
           ? {
               text: `delete from {limits} where id = ?2 and exists (${live.text})`,
-              parameters: [grantId, capId(account, appId)],
+              parameters: [connectedAppId, capId(account, appId)],
             }
           : {
               text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
                 select ?2, 'credential', id, ?3, ${database.now} from (${live.text}) granted where true
                 on conflict (id) do update set owner_id = excluded.owner_id, definition = excluded.definition`,
-              parameters: [grantId, capId(account, appId), toLimitCell(toLimit(account, appId, cap))],
+              parameters: [connectedAppId, capId(account, appId), toLimitCell(toLimit(account, appId, cap))],
             },
         appendHistory(
           database,
@@ -271,41 +287,41 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
         database.changeEach('credentials', withSessions(live)),
       ])
       if (locked!.length === 0) {
-        throw new Refusal('conflict', `The grant ${JSON.stringify(grantId)} is revoked`)
+        throw new Refusal('conflict', `The connected app ${JSON.stringify(connectedAppId)} is revoked`)
       }
     },
 
-    async revoke(grantId, change = {}) {
-      const grant = await find(grantId, change)
-      if (grant === undefined) return false
-      return (await revokeCredential(database, newId(), grantId, grant.by))?.wasLive === true
+    async revoke(connectedAppId, change = {}) {
+      const connectedApp = await find(connectedAppId, change)
+      if (connectedApp === undefined) return false
+      return (await revokeCredential(database, newId(), connectedAppId, connectedApp.by))?.wasLive === true
     },
 
-    async removeDevice(grantId, connectionId, change = {}) {
-      const grant = await find(grantId, change)
-      if (grant === undefined) return false
+    async removeDevice(connectedAppId, connectionId, change = {}) {
+      const connectedApp = await find(connectedAppId, change)
+      if (connectedApp === undefined) return false
       const rows = await database.all({
         text: 'select id from {connections} where id = ?1 and credential_id = ?2',
-        parameters: [parseInput(idSchema, connectionId, 'connection id'), grantId],
+        parameters: [parseInput(idSchema, connectionId, 'connection id'), connectedAppId],
       })
-      return rows.length > 0 && connections.endConnection(connectionId, 'removed', grant.by)
+      return rows.length > 0 && connections.endConnection(connectionId, 'removed', connectedApp.by)
     },
 
-    async listHistory(grantId, query = {}) {
+    async listHistory(connectedAppId, query = {}) {
       const { limit = DEFAULT_ROWS, ...change } = parseInput(historySchema, query, 'history')
       checkLimit(limit)
-      if ((await find(grantId, change)) === undefined) return []
+      if ((await find(connectedAppId, change)) === undefined) return []
       const rows = await database.all({
         text: 'select * from {consents} where credential_id = ?1 order by at desc, id desc limit ?2',
-        parameters: [grantId, BigInt(limit)],
+        parameters: [connectedAppId, BigInt(limit)],
       })
       return rows.map(readEvent)
     },
   }
 }
 
-function hasCap(grant: ConnectGrant): grant is ConnectGrant & { readonly cap: Cap } {
-  return grant.cap !== undefined
+function hasCap(connectedApp: ConnectedApp): connectedApp is ConnectedApp & { readonly cap: Cap } {
+  return connectedApp.cap !== undefined
 }
 
 function readCapRequest(request: CapRequest): Cap {
@@ -331,17 +347,17 @@ function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
 
 const LONGEST_MONTH_DAYS = 31n
 
-function toGrantRow(
-  grant: ConnectGrant,
+function toConnectedAppRow(
+  connectedApp: ConnectedApp,
   row: Row,
   spent: bigint | undefined,
   devices: readonly DeviceRow[],
-): GrantRow {
+): ConnectedAppRow {
   const appName = readOptionalJson<AppDefinition>(row, 'app')?.name
   const lastUsedAt = readOptionalNumber(row, 'last_used_at')
   const revokedAt = readOptionalNumber(row, 'revoked_at')
   return {
-    ...grant,
+    ...connectedApp,
     ...(appName !== undefined && { appName }),
     ...(spent !== undefined && { spent }),
     ...(lastUsedAt !== undefined && { lastUsedAt }),
@@ -353,7 +369,7 @@ function toGrantRow(
 function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly DeviceRow[]> {
   const devices = new Map<string, DeviceRow[]>()
   for (const row of rows) {
-    const grantId = readText(row, 'credential_id')
+    const connectedAppId = readText(row, 'credential_id')
     const label = readOptionalText(row, 'label')
     const device: DeviceRow = {
       connectionId: readText(row, 'id'),
@@ -361,14 +377,14 @@ function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly Device
       createdAt: readNumber(row, 'created_at'),
       usedAt: readNumber(row, 'used_at'),
     }
-    const known = devices.get(grantId)
-    if (known === undefined) devices.set(grantId, [device])
+    const known = devices.get(connectedAppId)
+    if (known === undefined) devices.set(connectedAppId, [device])
     else known.push(device)
   }
   return devices
 }
 
-function readEvent(row: Row): GrantEvent {
+function readEvent(row: Row): ConnectedAppEvent {
   const terms = readOptionalJson<Record<string, unknown>>(row, 'terms')
   return {
     id: readText(row, 'id'),
@@ -380,6 +396,6 @@ function readEvent(row: Row): GrantEvent {
   }
 }
 
-function missing(grantId: string): Refusal {
-  return new Refusal('not-found', `There is no grant ${JSON.stringify(grantId)}`)
+function missing(connectedAppId: string): Refusal {
+  return new Refusal('not-found', `There is no connected app ${JSON.stringify(connectedAppId)}`)
 }

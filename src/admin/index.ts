@@ -20,11 +20,11 @@ import { createLimitsAdmin, type LimitsAdmin } from './usage-limits.js'
 import { createUserAppsAdmin, type UserAppsAdmin } from './user-apps.js'
 
 export type { HistoryKind } from '../sql/connect-history.js'
+export type { PostedEntry } from '../sql/credits.js'
 export type { PayerQuery } from '../sql/entries.js'
-export type { PostedEntry } from '../sql/grants.js'
 export type { KeptCallsQuery } from '../sql/read-calls.js'
 export type { RouteDefinition } from '../sql/route-rows.js'
-export type { AccountRow, AccountsAdmin, CorrectionRequest, GrantRequest } from './accounts.js'
+export type { AccountRow, AccountsAdmin, CorrectionRequest, CreditRequest } from './accounts.js'
 export type { AppFigures, AppFiguresQuery } from './app-figures.js'
 export type { AppRequest, AppRules, OwnAppRequest } from './app-input.js'
 export type {
@@ -40,12 +40,12 @@ export type { CallsAdmin } from './calls.js'
 export type { PutOptions } from './compare-and-put.js'
 export type {
   CapRequest,
+  ConnectedAppChange,
+  ConnectedAppEvent,
+  ConnectedAppRow,
   ConnectedAppsAdmin,
+  ConnectedAppsQuery,
   DeviceRow,
-  GrantChange,
-  GrantEvent,
-  GrantRow,
-  GrantsQuery,
 } from './connected-apps.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type { EntriesAdmin, RefundOptions } from './entries.js'
@@ -53,7 +53,7 @@ export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type {
   AccessTokenRequest,
   AppTerms,
-  BearerRequest,
+  CredentialRequest,
   IssuedCredential,
   KeyRequest,
   KeysAdmin,

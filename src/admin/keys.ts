@@ -16,13 +16,13 @@ import {
   timeSchema,
 } from '../rules/schemas.js'
 import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
-import { revokeCredential } from '../sql/connect-grants.js'
 import { actorOf } from '../sql/connect-history.js'
+import { revokeCredential } from '../sql/connected-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
 import { listAppRows, mayUse, readAppRow } from './app-rows.js'
-import { changeSchema, type GrantChange } from './connected-apps.js'
+import { type ConnectedAppChange, changeSchema } from './connected-apps.js'
 import {
   type CredentialRow,
   type CredentialsQuery,
@@ -32,7 +32,7 @@ import {
 } from './credential-rows.js'
 
 /** The terms that API keys and access tokens have in common. */
-export interface BearerRequest {
+export interface CredentialRequest {
   /** The account that pays. */
   readonly account: string
   /** A name for people, to distinguish keys. */
@@ -43,12 +43,12 @@ export interface BearerRequest {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
-export interface KeyRequest extends BearerRequest {
+export interface KeyRequest extends CredentialRequest {
   /** Model ids, compared as whole strings. All models by default. An empty list allows nothing. */
   readonly allowedModels?: readonly string[]
 }
 
-export interface AccessTokenRequest extends BearerRequest {
+export interface AccessTokenRequest extends CredentialRequest {
   /** A registered app. */
   readonly appId: string
   /** Compared as whole strings. Chat completions need `models.run`. */
@@ -100,7 +100,7 @@ export interface KeysAdmin {
    * whether it existed. With an account, finds only that account's credentials, and the history of a grant names the
    * account.
    */
-  revoke(credentialId: string, change?: GrantChange): Promise<boolean>
+  revoke(credentialId: string, change?: ConnectedAppChange): Promise<boolean>
   /**
    * Lists credentials, newest first, to the millisecond. For the next page, pass the last id as `after`. Without a
    * `limit`, returns all. With one, a page may have fewer rows if these are large. Only an empty page is the end.
@@ -258,7 +258,7 @@ function checkScopes(row: Row, scopes: readonly string[] | undefined): void {
   const granted = new Set(readOptionalJson<string[]>(row, 'scopes'))
   const beyond = scopes?.find((scope) => !granted.has(scope))
   if (beyond !== undefined) {
-    throw invalidInput(`reissue.scopes: the grant has no scope ${JSON.stringify(beyond)}`)
+    throw invalidInput(`reissue.scopes: the credential has no scope ${JSON.stringify(beyond)}`)
   }
 }
 

@@ -1,4 +1,4 @@
-/** SQL that joins a charge `e` with the posting `p` of its payer, or a grant or correction with its own posting. */
+/** SQL that joins a charge `e` with the posting `p` of its payer, or a credit or correction with its own posting. */
 export const PAYER_POSTING = `left join {postings} p
         on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 

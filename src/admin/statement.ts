@@ -5,9 +5,9 @@ import type { SqlDatabase } from '../sql/database.js'
 import { KEPT } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
 
-/** How an account's balance came about. In correct books, `granted + corrected + refunded + earned - spent = posted`. */
+/** How an account's balance came about. In correct books, `credited + corrected + refunded + earned - spent = posted`. */
 export interface AccountStatement {
-  readonly granted: Credits
+  readonly credited: Credits
   readonly corrected: Credits
   /** From refunds of its own calls, minus refunds of calls that it earned from. */
   readonly refunded: Credits
@@ -27,7 +27,7 @@ export async function readStatement(
   const [row] = await database.all({
     isReport: true,
     text: `select ${postedOf(database)} as posted, ${heldOf(database)} as held,
-        ${sumOf("case when e.kind = 'grant' then p.amount else 0 end", 'granted')},
+        ${sumOf("case when e.kind = 'credit' then p.amount else 0 end", 'credited')},
         ${sumOf("case when e.kind = 'correction' then p.amount else 0 end", 'corrected')},
         ${sumOf("case when e.kind = 'refund' then p.amount else 0 end", 'refunded')},
         ${sumOf(`case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end`, 'earned')},
@@ -41,7 +41,7 @@ export async function readStatement(
   if (row === undefined) return undefined
   const { posted, held } = readBalance(row)
   return {
-    granted: readSum(row, 'granted'),
+    credited: readSum(row, 'credited'),
     corrected: readSum(row, 'corrected'),
     refunded: readSum(row, 'refunded'),
     earned: readSum(row, 'earned'),

@@ -19,7 +19,7 @@ export interface Discrepancy {
    * - `parts`: the base plus the markup of a charge; its cost
    * - `share`: the most that a charge posted to one account; its cost, or the larger of its base and its markup if
    *   different accounts earn them
-   * - `missing-posting`: the posting of a grant or a correction, or of the payer of a refund; the amount in its entry
+   * - `missing-posting`: the posting of a credit or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
    * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
@@ -52,7 +52,7 @@ const POSTED = `select account, ${sumOf('amount', 'sum')} from {postings} group 
 const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state = ${HOLD_STATE.open} group by account`
 
 /**
- * SQL that is true if the posting of a grant or a correction, or the posting of a refund's payer, differs from the last
+ * SQL that is true if the posting of a credit or a correction, or the posting of a refund's payer, differs from the last
  * amount in its entry.
  */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`

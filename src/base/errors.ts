@@ -198,13 +198,13 @@ class ReplyTooLong extends Error {
   readonly [TOO_LONG_BRAND] = true
 }
 
-/** Returns the error for a reply of more bytes than `limits.replyBytes`. */
+/** Returns the error for a reply of more bytes than `sizes.replyBytes`. */
 export function replyTooLong(replyBytes: number): ProviderError {
   const message = `The reply is longer than ${replyBytes} bytes.`
   return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })
 }
 
-/** Returns the error for an event of more bytes than `limits.eventBytes`. It ends a reply as {@link replyTooLong} does. */
+/** Returns the error for an event of more bytes than `sizes.eventBytes`. It ends a reply as {@link replyTooLong} does. */
 export function eventTooLong(eventBytes: number): ProviderError {
   const message = `An event of the stream is longer than ${eventBytes} bytes.`
   return new ProviderError('invalid-response', message, { cause: new ReplyTooLong(message) })

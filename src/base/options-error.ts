@@ -8,7 +8,7 @@ export interface OptionsErrorFields {
   readonly code: OptionsErrorCode
   /** The function that was called, such as `createCompatRouter`. */
   readonly where: string
-  /** The path of the option, such as `limits.totalMs`. Empty for the options as a whole. */
+  /** The path of the option, such as `timeouts.totalMs`. Empty for the options as a whole. */
   readonly field: string
   /** The fault, as words that follow the name of the option. It never shows a secret. */
   readonly problem: string

@@ -3,10 +3,10 @@ import { version } from '../base/version.js'
 import { addAccountCommands } from './commands/accounts.js'
 import { addAppCommands } from './commands/apps.js'
 import { addCallCommands } from './commands/calls.js'
+import { addConnectedAppCommands } from './commands/connected-apps.js'
 import { addCredentialCommands } from './commands/credentials.js'
 import { addDatabaseCommands } from './commands/database.js'
 import { addDemoCommand } from './commands/demo.js'
-import { addGrantCommands } from './commands/grants.js'
 import { addHoldCommands } from './commands/holds.js'
 import { addLimitCommands } from './commands/limits.js'
 import { addModelCommands } from './commands/models.js'
@@ -43,7 +43,7 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     addAccountCommands,
     addCredentialCommands,
     addAppCommands,
-    addGrantCommands,
+    addConnectedAppCommands,
     addLimitCommands,
     addHoldCommands,
     addModelCommands,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { formatCredits, parseCredits } from '../base/money.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
-import type { Cap, CapRule, ConnectApp, ConnectGrant } from '../contracts/connect.js'
+import type { Cap, CapRule, ConnectedApp, RegisteredApp } from '../contracts/connect.js'
 import { findConnectable, restartIfOther } from './authorize.js'
 import { endChoices, preselectedEnd } from './model/ends.js'
 import type { ConnectUser, Settings } from './model/options.js'
@@ -20,9 +20,9 @@ const TERMS_CHANGED = 'The terms of this app have just changed. Read them again 
 interface Asked {
   readonly request: Interaction
   readonly user: ConnectUser
-  readonly app: ConnectApp
+  readonly app: RegisteredApp
   readonly redirectUri: string
-  readonly grant: ConnectGrant | undefined
+  readonly connectedApp: ConnectedApp | undefined
   readonly terms: Terms
 }
 
@@ -31,12 +31,12 @@ export async function ask(services: Services, visit: Visit, id: string): Promise
   const asked = await findAsked(services, visit, id)
   if (asked === undefined) return
   const { settings } = services
-  const { grant, redirectUri, request, terms } = asked
+  const { connectedApp, redirectUri, request, terms } = asked
   const mustAsk =
     // Any program on the user's machine can present this app's id (RFC 8252, 8.6).
     isLoopbackRedirect(redirectUri) ||
     (request.params.prompt ?? '').split(' ').includes('consent') ||
-    !isCovered(terms, grant, settings)
+    !isCovered(terms, connectedApp, settings)
   if (mustAsk) await showPage(services, visit, asked)
   else if (await isFirstAnswer(services, visit, asked)) await connect(services, visit, asked, false)
 }
@@ -74,10 +74,10 @@ async function findAsked(services: Services, visit: Visit, id: string): Promise<
   const { client_id: appId = '', redirect_uri: redirectUri = '', scope = '' } = request.params
   const app = await findConnectable(services, visit, request, user)
   if (app === undefined) return undefined
-  const grant = await settings.store.findGrant(user.account, appId)
-  // The terms of a grant apply to all its devices, so this device must not remove scopes from the others.
-  const scopes = new Set([...scope.split(' '), ...(grant?.scopes ?? [])])
-  return { request, user, app, redirectUri, grant, terms: termsOf(app, [...scopes], settings) }
+  const connectedApp = await settings.store.findConnectedApp(user.account, appId)
+  // The terms of a connected app apply to all its devices, so this device must not remove scopes from the others.
+  const scopes = new Set([...scope.split(' '), ...(connectedApp?.scopes ?? [])])
+  return { request, user, app, redirectUri, connectedApp, terms: termsOf(app, [...scopes], settings) }
 }
 
 /** Returns everything that the answer refers to. */
@@ -93,7 +93,7 @@ async function showPage(
   again: Partial<Pick<Question, 'notice' | 'capFault' | 'cap' | 'end'>> = {},
 ): Promise<void> {
   const { frame, settings } = services
-  const { app, grant, redirectUri, terms, user } = asked
+  const { app, connectedApp, redirectUri, terms, user } = asked
   const { period: per, zone } = settings.cap
   const models = await modelsOf(settings.catalogue, terms.models)
   const now = Date.now()
@@ -104,14 +104,14 @@ async function showPage(
     terms,
     models,
     example: exampleOf(models, terms.markup),
-    grant,
+    connectedApp,
     spent: await settings.store.spentInPeriod(user.account, app.id, {
       per,
       ...(zone !== undefined && { zone }),
     }),
-    cap: again.cap ?? suggestedCap(app, grant, settings),
-    ends: endChoices(settings, grant, now),
-    end: again.end ?? preselectedEnd(settings, grant, now),
+    cap: again.cap ?? suggestedCap(app, connectedApp, settings),
+    ends: endChoices(settings, connectedApp, now),
+    end: again.end ?? preselectedEnd(settings, connectedApp, now),
     capFault: again.capFault,
     notice: again.notice,
     seal: seal(settings.secrets, SEAL, shownBy(asked)),
@@ -127,9 +127,9 @@ async function showPage(
 
 async function allow(services: Services, visit: Visit, asked: Asked, form: URLSearchParams): Promise<void> {
   const { settings } = services
-  const { app, grant, redirectUri, terms, user } = asked
+  const { app, connectedApp, redirectUri, terms, user } = asked
   const cap = readCap(form.get('cap') ?? '', settings)
-  const end = endChoices(settings, grant, Date.now()).find(({ value }) => value === form.get('days'))
+  const end = endChoices(settings, connectedApp, Date.now()).find(({ value }) => value === form.get('days'))
   if ('fault' in cap || end === undefined) {
     const answers = { cap: form.get('cap') ?? '', ...(end !== undefined && { end: end.value }) }
     const capFault = 'fault' in cap ? cap.fault : undefined
@@ -166,7 +166,7 @@ async function isFirstAnswer(services: Services, visit: Visit, { request }: Aske
   return false
 }
 
-/** Adds a connection to the user's grant, and redirects the browser to receive the code. */
+/** Adds a connection to the user's connected app, and redirects the browser to receive the code. */
 async function connect(services: Services, visit: Visit, asked: Asked, wasAsked: boolean): Promise<void> {
   const { library, settings } = services
   const { app, user } = asked
@@ -178,8 +178,8 @@ async function connect(services: Services, visit: Visit, asked: Asked, wasAsked:
     appId: app.id,
     ...(label !== undefined && { label }),
   })
-  const grant = added ? await settings.store.findGrant(user.account, app.id) : undefined
-  if (grant === undefined) {
+  const connectedApp = added ? await settings.store.findConnectedApp(user.account, app.id) : undefined
+  if (connectedApp === undefined) {
     showSuspended(services, visit)
     return
   }
@@ -188,7 +188,7 @@ async function connect(services: Services, visit: Visit, asked: Asked, wasAsked:
     type: 'app-connected',
     account: user.account,
     appId: app.id,
-    credentialId: grant.id,
+    credentialId: connectedApp.id,
     connectionId,
     asked: wasAsked,
   })
@@ -217,7 +217,7 @@ function showSuspended(services: Services, visit: Visit): void {
   )
 }
 
-/** Stored with the grant, so that it also binds its user on the host's other pages. */
+/** Stored with the connected app, so that it also binds its user on the host's other pages. */
 function ruleOf({ cap: { max, period: per, required, zone } }: Settings): CapRule {
   return {
     required,

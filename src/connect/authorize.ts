@@ -1,5 +1,5 @@
 import { isLoopbackRedirect, matchesRedirectUri } from '../base/redirect-uris.js'
-import type { ConnectApp } from '../contracts/connect.js'
+import type { RegisteredApp } from '../contracts/connect.js'
 import { cleanLabel } from '../protocol/text.js'
 import { mayConnect } from '../rules/connect-apps.js'
 import { mayBeAppId } from './adapter.js'
@@ -120,7 +120,7 @@ export async function findConnectable(
   visit: Visit,
   { params, uid }: Interaction,
   user: ConnectUser,
-): Promise<ConnectApp | undefined> {
+): Promise<RegisteredApp | undefined> {
   const { library, settings } = services
   const app = await settings.store.findApp(params.client_id ?? '')
   const isAllowed = app !== undefined && mayConnect(app, user.account)
@@ -157,7 +157,7 @@ async function findApp(
   services: Services,
   visit: Visit,
   query: URLSearchParams,
-): Promise<ConnectApp | undefined> {
+): Promise<RegisteredApp | undefined> {
   const { settings } = services
   const doubled = ['client_id', 'redirect_uri'].find((name) => query.getAll(name).length > 1)
   if (doubled !== undefined) {
@@ -202,11 +202,11 @@ function goBack(
   redirect(req, res, `${to}${to.includes('?') ? '&' : '?'}${answer}`)
 }
 
-export function isRegistered(app: ConnectApp, redirectUri: string): boolean {
+export function isRegistered(app: RegisteredApp, redirectUri: string): boolean {
   return app.redirectUris.some((registered) => matchesRedirectUri(registered, redirectUri))
 }
 
-export function refuseRedirect(services: Services, visit: Visit, app: ConnectApp): void {
+export function refuseRedirect(services: Services, visit: Visit, app: RegisteredApp): void {
   const { settings } = services
   settings.emit({ type: 'connect-refused', where: 'authorize', error: 'invalid_redirect_uri', appId: app.id })
   showError(
@@ -238,12 +238,12 @@ function passedParameters(query: URLSearchParams): URLSearchParams {
 
 async function isSilentlyCovered(
   { settings }: Services,
-  app: ConnectApp,
+  app: RegisteredApp,
   { account }: ConnectUser,
   passed: URLSearchParams,
 ): Promise<boolean> {
   if (isLoopbackRedirect(passed.get('redirect_uri') ?? '')) return false
   const scopes = (passed.get('scope') ?? '').split(' ')
-  const grant = await settings.store.findGrant(account, app.id)
-  return isCovered(termsOf(app, scopes, settings), grant, settings)
+  const connectedApp = await settings.store.findConnectedApp(account, app.id)
+  return isCovered(termsOf(app, scopes, settings), connectedApp, settings)
 }

@@ -30,7 +30,7 @@ export interface Model {
   /**
    * The output limit of a call that sets none, if the router must send one because its caller has a budget, the host
    * set `neverOverdraw`, or the provider's API requires one. A hold covers this limit too. Defaults to
-   * `limits.holdOutputTokens`, and up to `maxOutputTokens` as far as a quarter of the credit covers. A call with less
+   * `charging.holdOutputTokens`, and up to `maxOutputTokens` as far as a quarter of the credit covers. A call with less
    * credit gets less, at least 256.
    */
   readonly defaultOutputTokens?: number

@@ -1,13 +1,13 @@
 import type { Markup } from './credentials.js'
 
 /**
- * The rows behind Connect, the authorization server for users' apps: apps, grants, connections (devices), and the
+ * The rows behind Connect, the authorization server for users' apps: apps, connected apps, connections (devices), and the
  * server's own requests, codes and tokens. The durable stores have it as `connect`.
  *
  * Methods take tokens, codes and request ids in plain text, and store only their SHA-256. A rejection means that the
  * database cannot answer. Times are milliseconds since the Unix epoch, by the database's clock.
  */
-export interface ConnectStore extends ConnectApps, ConnectGrants, Connections, ConnectTokens, OauthRows {
+export interface ConnectStore extends RegisteredApps, ConnectedApps, Connections, ConnectTokens, OauthRows {
   /**
    * Deletes at most `limit` rows of each kind: OAuth rows that have expired, access tokens of connections that expired
    * 12 hours ago, connections that ended 30 days ago, and connections that are an hour old and never had a token. Ends
@@ -17,15 +17,15 @@ export interface ConnectStore extends ConnectApps, ConnectGrants, Connections, C
 }
 
 /** The apps that Connect knows. The admin functions write them. */
-export interface ConnectApps {
+export interface RegisteredApps {
   /** Returns an app in its current state, even if it is suspended. Undefined if it is not registered. */
-  findApp(id: string): Promise<ConnectApp | undefined>
+  findApp(id: string): Promise<RegisteredApp | undefined>
   /** Returns the logo with this hash if it is the app's current one. */
   findLogo(appId: string, hash: string): Promise<AppLogo | undefined>
 }
 
 /** An app that users can connect. */
-export interface ConnectApp {
+export interface RegisteredApp {
   readonly id: string
   readonly name?: string
   /**
@@ -65,33 +65,33 @@ export interface Actor {
   readonly name: string
 }
 
-/** Users' grants to apps. A grant is the credential of its tokens: its id is their `credentialId`. */
-export interface ConnectGrants {
+/** Apps that users have connected. A connected app is the credential of its tokens: its id is their `credentialId`. */
+export interface ConnectedApps {
   /**
-   * Returns the live grant of an account to an app, which is the one that is not revoked. There is at most one. It may
+   * Returns the live connected app of an account, which is the one that is not revoked. There is at most one. It may
    * have expired, and its app or account may be suspended. A new consent renews it.
    */
-  findGrant(account: string, appId: string): Promise<ConnectGrant | undefined>
+  findConnectedApp(account: string, appId: string): Promise<ConnectedApp | undefined>
   /**
-   * Stores a user's consent in one transaction. Creates the live grant, or replaces the scopes, models, markup, expiry,
-   * cap and cap rule of the existing one, which keeps its id. Appends the terms to the history. If the existing grant
-   * had expired, its connections and sessions stay ended. Otherwise they continue. Returns undefined, and changes
-   * nothing, if the app does not exist or is suspended, or if the account is suspended.
+   * Stores a user's consent in one transaction. Creates the live connected app, or replaces the scopes, models, markup,
+   * expiry, cap and cap rule of the existing one, which keeps its id. Appends the terms to the history. If the existing
+   * connected app had expired, its connections and sessions stay ended. Otherwise they continue. Returns undefined, and
+   * changes nothing, if the app does not exist or is suspended, or if the account is suspended.
    */
-  consent(consent: Consent): Promise<{ readonly grantId: string } | undefined>
+  consent(consent: Consent): Promise<{ readonly connectedAppId: string } | undefined>
   /**
-   * Revokes the live grant of an account to an app, with everything that depends on it, and records in the history who
+   * Revokes the live connected app of an account, with everything that depends on it, and records in the history who
    * did it. Every process knows within a second. Returns whether there was one.
    */
-  revokeGrant(account: string, appId: string, by: Actor): Promise<boolean>
+  disconnectApp(account: string, appId: string, by: Actor): Promise<boolean>
   /**
-   * Returns what an account has spent with an app in the current period, even without a cap, and even if the grant was
-   * revoked in between: reconnecting does not start a new period. Includes the credits on hold under a cap.
+   * Returns what an account has spent with an app in the current period, even without a cap, and even if the connected
+   * app was revoked in between: reconnecting does not start a new period. Includes the credits on hold under a cap.
    */
   spentInPeriod(account: string, appId: string, period: CapPeriod): Promise<bigint>
 }
 
-export interface ConnectGrant {
+export interface ConnectedApp {
   /** The `credentialId` of its tokens. */
   readonly id: string
   readonly account: string
@@ -104,7 +104,7 @@ export interface ConnectGrant {
   readonly cap?: Cap
   /** The host's rule for the cap. Absent if there is none. */
   readonly capRule?: CapRule
-  /** Absent if the grant does not expire. */
+  /** Absent if the connected app does not expire. */
   readonly endsAt?: number
   readonly createdAt: number
 }
@@ -144,24 +144,27 @@ export interface Consent {
   readonly redirectHost: string
 }
 
-/** The connections of grants: one for each authorization and so for each device. They share the grant's cap and terms. */
+/**
+ * The connections of connected apps: one for each authorization and so for each device. They share the connected app's
+ * cap and terms.
+ */
 export interface Connections {
   /**
-   * Adds a connection to the live grant of an account to an app. It appears as a device, in lists and in the history,
-   * once it has an access token, since the browser may stop before the app gets its code. Returns false, and changes
-   * nothing, if the grant is revoked or has expired, or if its app or account is suspended. The id is the library's id
-   * of its `Grant`. A repeat with the same id returns true and adds nothing.
+   * Adds a connection to the live connected app of an account. It appears as a device, in lists and in the history, once
+   * it has an access token, since the browser may stop before the app gets its code. Returns false, and changes nothing,
+   * if the connected app is revoked or has expired, or if its app or account is suspended. The id is the library's id of
+   * its `Grant`. A repeat with the same id returns true and adds nothing.
    */
   addConnection(connection: NewConnection): Promise<boolean>
   /**
-   * Returns a connection with the current terms of its grant. Undefined if it cannot be used now because it has ended,
-   * its grant is revoked or has expired, or the app or the account is suspended.
+   * Returns a connection with the current terms of its connected app. Undefined if it cannot be used now because it has
+   * ended, its connected app is revoked or has expired, or the app or the account is suspended.
    */
   findConnection(id: string): Promise<Connection | undefined>
   /**
    * Ends a connection. Every token, code and refresh token of it is refused, in every process within a second, even one
-   * that is saved later. Its grant and the other connections stay. Records in the history who did it, by default the
-   * app. Returns whether it changed anything.
+   * that is saved later. Its connected app and the other connections stay. Records in the history who did it, by default
+   * the app. Returns whether it changed anything.
    */
   endConnection(id: string, reason: ConnectionEndReason, by?: Actor): Promise<boolean>
 }
@@ -186,10 +189,10 @@ export interface Connection {
   readonly id: string
   readonly account: string
   readonly appId: string
-  /** The scopes of the grant. */
+  /** The scopes of the connected app. */
   readonly scopes: readonly string[]
   readonly createdAt: number
-  /** The expiry of the grant. Absent if it has none. */
+  /** The expiry of the connected app. Absent if it has none. */
   readonly endsAt?: number
 }
 
@@ -211,7 +214,7 @@ export interface NewConnectToken {
   /** Must be created by `createToken('access-token')`, or the router refuses it without a look-up. */
   readonly token: string
   readonly connectionId: string
-  /** Some of the grant's scopes. Scopes that the grant loses later no longer apply. */
+  /** Some of the connected app's scopes. Scopes that the connected app loses later no longer apply. */
   readonly scopes: readonly string[]
   readonly expiresAt: number
 }
@@ -222,7 +225,7 @@ export interface ConnectToken {
   readonly appId: string
   readonly scopes: readonly string[]
   readonly createdAt: number
-  /** The earlier of the token's and the grant's expiry. */
+  /** The earlier of the token's and the connected app's expiry. */
   readonly expiresAt: number
 }
 

@@ -36,7 +36,7 @@ export interface CredentialOwner {
 }
 
 /** The holder of an API key pays for itself. An access token lets an app act for the user who pays. */
-export type Principal = Bearer & (ApiKey | AccessToken)
+export type Principal = Credential & (ApiKey | AccessToken)
 
 export interface ApiKey {
   readonly kind: 'api-key'
@@ -51,8 +51,11 @@ export interface AccessToken {
   readonly scopes: readonly string[]
 }
 
-export interface Bearer {
-  /** Identifies the credential without revealing it. For an access token, identify the grant, which survives a refresh. */
+export interface Credential {
+  /**
+   * Identifies the credential without revealing it. For an access token, identify the connected app, which survives a
+   * refresh.
+   */
   readonly credentialId: string
   /** The ledger account that pays. */
   readonly account: string
@@ -63,7 +66,7 @@ export interface Bearer {
    * own id.
    */
   readonly limits?: readonly Limit[]
-  /** The name of the key or of the grant, for its holder: `GET /key` shows it. */
+  /** The name of the key or of the connected app, for its holder: `GET /key` shows it. */
   readonly label?: string
   /**
    * The web origins whose pages may use the credential, such as `https://notes.example`. A request that names another

@@ -8,14 +8,14 @@ import type { Envelopes } from './envelope.js'
 import type { RouterEvent } from './events.js'
 import type { IdempotencyStore } from './idempotency.js'
 import type { LedgerStore } from './ledger.js'
-import type { Limits } from './limits.js'
+import type { RouterSettings } from './limits.js'
 import type { LedgerLookUps } from './look-ups.js'
 import type { ProviderRegistry } from './providers.js'
 import type { ReasoningName, ReasoningNaming } from './reasoning-name.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** All options and parts of the engine, with every default filled in. */
-export interface EngineOptions {
+export interface EngineOptions extends RouterSettings {
   readonly credentials: CredentialStore
   readonly catalogue: CatalogueStore
   readonly ledger: LedgerStore & Partial<LedgerLookUps>
@@ -33,7 +33,6 @@ export interface EngineOptions {
   readonly byokFee: ByokFee
   /** The last sentence of the router's 402 messages. */
   readonly creditHelp: string | undefined
-  readonly limits: Limits
   readonly admit: Admit | undefined
   readonly reasoningName: ReasoningName | ReasoningNaming | undefined
   /** Never throws. */

@@ -323,7 +323,7 @@ export interface Entry {
   readonly id: string
   /** Milliseconds since the Unix epoch. */
   readonly at: number
-  readonly kind: 'grant' | 'charge' | 'correction' | 'refund'
+  readonly kind: 'credit' | 'charge' | 'correction' | 'refund'
   readonly postings: readonly Posting[]
   readonly holdId?: string
   readonly charge?: Charge

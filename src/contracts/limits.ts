@@ -1,5 +1,40 @@
-/** Every limit of the router. Times are in milliseconds, sizes in bytes. */
-export interface Limits {
+/** The bounds of a router. */
+export interface RouterSettings {
+  readonly timeouts: Timeouts
+  readonly sizes: Sizes
+  readonly concurrency: Concurrency
+  readonly routing: RoutingSettings
+  readonly charging: ChargingSettings
+}
+
+/** How long things may take, in milliseconds. */
+export interface Timeouts {
+  /** Silence while a body is read. Beyond it: 408. */
+  readonly bodyIdleMs: number
+  /** The time to read a whole body. Beyond it: 408. */
+  readonly bodyMs: number
+  /** The time for a store to answer, and for each attempt at a settlement. */
+  readonly storeMs: number
+  /** The time to connect to a provider. */
+  readonly connectMs: number
+  /** Time without a byte from the provider. For a JSON reply it starts with the first byte. */
+  readonly idleMs: number
+  /** Time without a token from the provider. Comments and empty deltas do not count. Starts as `idleMs` does. */
+  readonly tokenMs: number
+  /** The time from dispatch to the last byte. */
+  readonly totalMs: number
+  /** The time that a client's socket may stay full. Beyond it, the client counts as left. */
+  readonly clientStallMs: number
+  /** How long a reply waits for its settlement. */
+  readonly settleWaitMs: number
+  /** How long a failed settlement is retried. */
+  readonly settleMs: number
+  /** A stream opens after this much silence even without a token, so that no proxy closes the connection. */
+  readonly openStreamAfterMs: number
+}
+
+/** How large things may be, in bytes. */
+export interface Sizes {
   /** The size of a request body. Beyond it: 413. */
   readonly bodyBytes: number
   /**
@@ -14,38 +49,16 @@ export interface Limits {
    * The requests of one account may use a quarter of it. Beyond that: 429.
    */
   readonly memoryBytes: number
-  /** Silence while a body is read. Beyond it: 408. */
-  readonly bodyIdleMs: number
-  /** The time to read a whole body. Beyond it: 408. */
-  readonly bodyMs: number
-  /** Concurrent look-ups of credentials. Beyond it: 503. Tokens that were valid before may use twice as many. */
-  readonly lookUps: number
-  /** The time for a store to answer, and for each attempt at a settlement. */
-  readonly storeMs: number
-  /** The time to connect to a provider. */
-  readonly connectMs: number
-  /** Time without a byte from the provider. For a JSON reply it starts with the first byte. */
-  readonly idleMs: number
-  /** Time without a token from the provider. Comments and empty deltas do not count. Starts as `idleMs` does. */
-  readonly tokenMs: number
-  /** The time from dispatch to the last byte. */
-  readonly totalMs: number
-  /** The time that a client's socket may stay full. Beyond it, the client counts as left. */
-  readonly clientStallMs: number
   /** The size of one event in a provider's stream. */
   readonly eventBytes: number
   /** The size of a provider's whole reply. */
   readonly replyBytes: number
-  /** How long a reply waits for its settlement. */
-  readonly settleWaitMs: number
-  /** How long a failed settlement is retried. */
-  readonly settleMs: number
-  /** A stream opens after this much silence even without a token, so that no proxy closes the connection. */
-  readonly openStreamAfterMs: number
-  /** The output tokens that a hold covers if the request has no output limit. */
-  readonly holdOutputTokens: number
-  /** The most routes to try for one call. */
-  readonly attempts: number
+}
+
+/** How much may go on at once in one process. */
+export interface Concurrency {
+  /** Concurrent look-ups of credentials. Beyond it: 503. Tokens that were valid before may use twice as many. */
+  readonly lookUps: number
   /** Concurrent calls in this process, including those whose client has left. Beyond it: 503, before the body is read. */
   readonly inFlight: number
   /**
@@ -54,4 +67,16 @@ export interface Limits {
    */
   readonly inFlightPerAccount?: number
   readonly inFlightPerCredential?: number
+}
+
+/** How routes are tried. */
+export interface RoutingSettings {
+  /** The most routes to try for one call. */
+  readonly attempts: number
+}
+
+/** How calls are held and charged. */
+export interface ChargingSettings {
+  /** The output tokens that a hold covers if the request has no output limit. */
+  readonly holdOutputTokens: number
 }

@@ -22,7 +22,7 @@ import type { IncomingCall, ReplyBytes } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** How the clients of an API send their credential and read errors. Every refusal has this shape, whoever refuses. */
-export interface Door {
+export interface Api {
   /** OpenAI's shape if absent. */
   readonly errors?: ErrorStyle
   /** The header, in lower case, that may contain the token if there is no `Authorization`. If absent, none. */
@@ -30,7 +30,7 @@ export interface Door {
 }
 
 /** A charged POST. The engine runs any operation without knowing which one it is. */
-export interface Operation<A extends Asked = Asked> extends Door {
+export interface Operation<A extends Asked = Asked> extends Api {
   /** Its name in events, metrics and catalogues, such as `chat`. */
   readonly name: string
   /** Its path below the mount. */
@@ -89,7 +89,10 @@ export interface Asked {
 }
 
 export interface PlanOptions
-  extends Pick<EngineOptions, 'counter' | 'upperCounter' | 'neverOverdraw' | 'limits' | 'reasoningName'> {
+  extends Pick<
+    EngineOptions,
+    'counter' | 'upperCounter' | 'neverOverdraw' | 'sizes' | 'charging' | 'reasoningName'
+  > {
   /** Estimates how much of the model's context a prompt takes. `counter` by default. */
   readonly contextCounter?: TokenCounter
 }
@@ -131,7 +134,7 @@ export interface Plan {
    * none.
    */
   readonly namedBytes?: number
-  /** The most bytes of a provider's reply, if that may be more than `limits.replyBytes`. */
+  /** The most bytes of a provider's reply, if that may be more than `sizes.replyBytes`. */
   readonly replyBytes?: number
   /** Returns why an adapter cannot serve the request although it serves the operation. Absent if no request is refused. */
   refusalOf?(adapter: ProviderAdapter): CompatError | undefined

@@ -8,7 +8,7 @@ import type { ResponsesRequest } from '../protocol/responses-request.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { Model, Prices } from './catalogue.js'
 import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
-import type { Limits } from './limits.js'
+import type { Sizes, Timeouts } from './limits.js'
 
 /** The routes of each model. */
 export interface ProviderRegistry {
@@ -164,11 +164,13 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
   readonly auth:
     | { readonly kind: 'host'; readonly secret?: Secret | undefined }
     | { readonly kind: 'byok'; readonly secret: Secret }
+  /** The time that the adapter enforces; the router enforces the others. */
+  readonly timeouts: Pick<Timeouts, 'connectMs'>
   /**
-   * The limits that the adapter enforces. The router enforces the others. A reply beyond one of them counts as cut
-   * short by the provider. The part before `replyBytes` is charged only for this package's own adapters.
+   * The sizes that the adapter enforces. A reply beyond one of them counts as cut short by the provider. The part before
+   * `replyBytes` is charged only for this package's own adapters.
    */
-  readonly limits: Pick<Limits, 'connectMs' | 'eventBytes' | 'replyBytes'>
+  readonly sizes: Pick<Sizes, 'eventBytes' | 'replyBytes'>
   /** Aborts with the attempt, not with the client: a reply may be read on after its client has left. */
   readonly signal: AbortSignal
   readonly requestId: string

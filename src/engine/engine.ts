@@ -4,7 +4,7 @@ import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
 import type { LedgerLookUps } from '../contracts/look-ups.js'
-import type { Door, Operation } from '../contracts/operation.js'
+import type { Api, Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
@@ -46,9 +46,9 @@ export interface Engine {
   /** Runs a charged operation, between two events. */
   run(operation: Operation, call: IncomingCall, writer: ReplyWriter): Promise<void>
   /** Answers a free request of a known caller with a JSON body, between two events. */
-  answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, door?: Door): Promise<void>
+  answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, api?: Api): Promise<void>
   /** Answers anybody's request with a JSON body, without events. */
-  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, door?: Door): Promise<void>
+  answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, api?: Api): Promise<void>
   /** Returns a call by its id, as this process or the ledger knows it, or undefined if the account has none. */
   findCall(
     callId: string,
@@ -78,8 +78,8 @@ const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
 
 export function createEngine(given: EngineOptions): Engine {
   const options = withOwnMembers(given)
-  const inFlight = new InFlight(options.limits)
-  const memory = new MemoryBudget(options.limits.memoryBytes)
+  const inFlight = new InFlight(options.concurrency)
+  const memory = new MemoryBudget(options.sizes.memoryBytes)
   const parts: EngineParts = {
     options,
     // A cheap counter is enough for the replies, since another one counts the hold.
@@ -116,7 +116,7 @@ export function createEngine(given: EngineOptions): Engine {
     name: string,
     isCharged: boolean,
     writer: ReplyWriter,
-    { errors }: Door,
+    { errors }: Api,
     run: (context: LazyContext, log: CallLog) => Promise<void>,
   ): Promise<void> {
     const { requestId } = call
@@ -178,15 +178,15 @@ export function createEngine(given: EngineOptions): Engine {
         runOperation(operation, parts, call, writer, context, log),
       ),
 
-    answer: (name, call, writer, body, door = {}) =>
-      between(call, name, false, writer, door, (context, log) =>
+    answer: (name, call, writer, body, api = {}) =>
+      between(call, name, false, writer, api, (context, log) =>
         letIn(
           parts,
           call,
           context,
           log,
           async (caller) => writer.send(200, JSON_HEADERS, await body(context, caller)),
-          door,
+          api,
         ),
       ),
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../base/clock.js'
 import { CompatError } from '../base/errors.js'
 import type { Awaitable } from '../contracts/context.js'
-import type { Limits } from '../contracts/limits.js'
+import type { Sizes, Timeouts } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
@@ -24,7 +24,8 @@ export type HostRequest = IncomingMessage & {
 
 /** The parts that all calls of one handler share. */
 export interface CallTools {
-  readonly limits: Limits
+  readonly timeouts: Timeouts
+  readonly sizes: Sizes
   readonly clock: Clock
   readonly budget: BodyBudget
   readonly onBodyConsumed: (requestId: string) => void
@@ -88,9 +89,9 @@ export class HttpCall implements IncomingCall {
     checkBodyType(req.headers, !isUnread)
     if (!isUnread) return this.takeParsed()
 
-    const { limits, budget } = this.tools
+    const { budget, sizes, timeouts } = this.tools
     const declared = declaredBytes(req)
-    if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes)
+    if (declared !== undefined && declared > sizes.bodyBytes) throw tooLarge(sizes.bodyBytes)
     const arrived = declared === undefined ? undefined : this.readArrived(declared)
     if (arrived !== undefined) {
       budget.checkRoomFor(arrived.length, account)
@@ -99,7 +100,7 @@ export class HttpCall implements IncomingCall {
     // Only received bytes count. A declared length uses no memory and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
-    this.collector = new BodyCollector(req, declared, limits, this.tools.clock, share)
+    this.collector = new BodyCollector(req, declared, timeouts, sizes.bodyBytes, this.tools.clock, share)
     return this.collect(this.collector, share)
   }
 
@@ -166,7 +167,7 @@ export class HttpCall implements IncomingCall {
     const body = isHalfRead ? undefined : req.body
     if (typeof body === 'string' || body instanceof Uint8Array) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      if (bytes.length > tools.limits.bodyBytes) throw tooLarge(tools.limits.bodyBytes)
+      if (bytes.length > tools.sizes.bodyBytes) throw tooLarge(tools.sizes.bodyBytes)
       return parseBytes(bytes)
     }
     if (body === undefined || (body === null && !mayBeNull(req))) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../base/clock.js'
 import { CompatError } from '../base/errors.js'
-import type { Limits } from '../contracts/limits.js'
+import type { Timeouts } from '../contracts/limits.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
 import type { BodyShare } from './body-budget.js'
 
@@ -28,11 +28,12 @@ export class BodyCollector {
   private resolve!: (bytes: Buffer) => void
   private reject!: (error: unknown) => void
 
-  /** The caller has checked `declaredBytes` against the limits. */
+  /** The caller has checked `declaredBytes` against `maxBytes`. */
   constructor(
     private readonly req: IncomingMessage,
     private readonly declaredBytes: number | undefined,
-    private readonly limits: Limits,
+    private readonly timeouts: Timeouts,
+    private readonly maxBytes: number,
     private readonly clock: Clock,
     private readonly share: BodyShare,
   ) {
@@ -42,7 +43,7 @@ export class BodyCollector {
     })
     this.startedAt = clock.now()
     this.lastAt = this.startedAt
-    this.cancelTimer = clock.after(Math.min(limits.bodyIdleMs, limits.bodyMs), this.onTimer)
+    this.cancelTimer = clock.after(Math.min(timeouts.bodyIdleMs, timeouts.bodyMs), this.onTimer)
     req.on('end', this.onEnd)
     req.on('data', this.onData)
     // If the host has paused the request, a listener alone does not make it flow.
@@ -83,7 +84,7 @@ export class BodyCollector {
 
   /** Returns the reason to read no further. Otherwise counts the bytes and returns undefined. */
   private refusal(bytes: number): CompatError | undefined {
-    if (this.receivedBytes > this.limits.bodyBytes) return tooLarge(this.limits.bodyBytes)
+    if (this.receivedBytes > this.maxBytes) return tooLarge(this.maxBytes)
     return this.share.take(bytes)
   }
 
@@ -98,16 +99,16 @@ export class BodyCollector {
   // One timer serves both limits. It is set again only when it fires, because chunks arrive far more often.
   private readonly onTimer = (): void => {
     const now = this.clock.now()
-    const idleAt = this.lastAt + this.limits.bodyIdleMs
-    const endAt = this.startedAt + this.limits.bodyMs
+    const idleAt = this.lastAt + this.timeouts.bodyIdleMs
+    const endAt = this.startedAt + this.timeouts.bodyMs
     if (now < idleAt && now < endAt) {
       this.cancelTimer = this.clock.after(Math.min(idleAt, endAt) - now, this.onTimer)
       return
     }
     const what =
       now >= endAt
-        ? `did not arrive within ${this.limits.bodyMs} ms`
-        : `stopped arriving for ${this.limits.bodyIdleMs} ms`
+        ? `did not arrive within ${this.timeouts.bodyMs} ms`
+        : `stopped arriving for ${this.timeouts.bodyIdleMs} ms`
     this.stop(new CompatError('request_timeout', `The request body ${what}; send it again.`))
   }
 }

@@ -4,7 +4,7 @@ import { CompatError } from '../base/errors.js'
 import type { MemoryBudget } from '../base/memory-budget.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { Endpoint } from '../contracts/endpoint.js'
-import type { Limits } from '../contracts/limits.js'
+import type { Sizes, Timeouts } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { BodyBudget } from './body-budget.js'
 import { type CallTools, type HostRequest, HttpCall } from './call.js'
@@ -15,7 +15,8 @@ import { requestIdOf } from './request-id.js'
 import { SocketWatch } from './socket-watch.js'
 
 export interface HttpHandlerOptions {
-  readonly limits: Limits
+  readonly timeouts: Timeouts
+  readonly sizes: Sizes
   readonly memory: Pick<MemoryBudget, 'give' | 'take'>
   readonly clock: Clock
   readonly newId: () => string
@@ -59,13 +60,13 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
       // The error cannot be reported any more, and a throw from here would end the host's process.
     }
   }
-  const { limits, memory, turns } = options
+  const { sizes, memory, turns } = options
   const tools: CallTools & ReplyTools = {
     ...options,
     onFault,
     resourceMetadata: options.resourceMetadata,
     sockets: new SocketWatch(),
-    budget: new BodyBudget(Math.min(limits.bodyBytesInFlight, limits.memoryBytes), memory),
+    budget: new BodyBudget(Math.min(sizes.bodyBytesInFlight, sizes.memoryBytes), memory),
   }
   const paths = new PathTable(endpoints)
 

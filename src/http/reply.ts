@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
-import type { Limits } from '../contracts/limits.js'
+import type { Timeouts } from '../contracts/limits.js'
 import type { ReplyBytes, ReplyWriter } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
@@ -24,7 +24,7 @@ const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
 /** The parts that all replies of one handler share. */
 export interface ReplyTools {
-  readonly limits: Limits
+  readonly timeouts: Timeouts
   readonly sockets: SocketWatch
   /** Whether a chunk may bypass `res.write`. */
   readonly fastPaths: boolean
@@ -225,7 +225,7 @@ export class HttpReply implements ReplyWriter {
       if (sent === undefined) this.closeStream()
       else void sent.then(() => this.closeStream())
     }
-    dropIfStalled(res, this.tools.limits.clientStallMs, this.isHttp2)
+    dropIfStalled(res, this.tools.timeouts.clientStallMs, this.isHttp2)
     // Until this reply is sent, the replies before it must not end the connection.
     if (this.watched !== undefined) res.once('finish', () => this.release())
     return sent

@@ -5,7 +5,7 @@ import { OptionsError } from '../base/options-error.js'
 import type {
   AccessToken,
   ApiKey,
-  Bearer,
+  Credential,
   CredentialRefusal,
   CredentialResult,
   CredentialStore,
@@ -27,7 +27,7 @@ import {
 import { createWatchers } from './watchers.js'
 
 /** A {@link Principal}. By default its `credentialId` is the first 16 hex digits of the token's digest. */
-export type MemoryCredential = Omit<Bearer, 'credentialId'> & { readonly credentialId?: string } & (
+export type MemoryCredential = Omit<Credential, 'credentialId'> & { readonly credentialId?: string } & (
     | ApiKey
     | AccessToken
   )

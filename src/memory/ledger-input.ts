@@ -58,7 +58,7 @@ export function addUse(bucket: string, used: bigint, more: bigint): bigint {
   throw new RangeError(`The use of ${bucket} would exceed ${MAX_CREDITS}`)
 }
 
-export function readGrant(amount: string, what: string): Credits {
+export function readCredit(amount: string, what: string): Credits {
   const credits = parseCredits(amount, what)
   if (credits > MAX_CREDITS) throw new RangeError(`${what} must be at most ${MAX_CREDITS} nanocredits`)
   return credits

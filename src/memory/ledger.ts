@@ -39,7 +39,7 @@ import { functionSchema, optionsSchema, readOptions, withMethods } from '../rule
 import { mustBe } from '../rules/schema-faults.js'
 import { EntryLog } from './entry-log.js'
 import { HoldBook, type OpenHold, openHold } from './hold-book.js'
-import { addCredits, addUse, checkHold, checkSettlement, copyCharge, readGrant } from './ledger-input.js'
+import { addCredits, addUse, checkHold, checkSettlement, copyCharge, readCredit } from './ledger-input.js'
 import { RecentMap } from './recent-map.js'
 import { SpentBook } from './spent-book.js'
 
@@ -54,7 +54,7 @@ export interface MemoryLedgerOptions {
 
 export interface MemoryLedger extends LedgerStore, LedgerReader, LedgerLookUps {
   /** Adds credits, a decimal string such as `'5.00'`, to an account, which is created if it does not exist. */
-  grant(account: string, amount: string, memo?: string): void
+  credit(account: string, amount: string, memo?: string): void
 }
 
 interface Account {
@@ -138,15 +138,15 @@ export function memoryLedger(
     ended.add(hold.holdId, { facts: hold.facts, at })
   }
 
-  function grant(name: string, amount: string, memo?: string, what = 'amount'): void {
+  function credit(name: string, amount: string, memo?: string, what = 'amount'): void {
     if (typeof name !== 'string') throw new TypeError(`account must be a string; got ${typeof name}`)
     if (memo !== undefined && typeof memo !== 'string')
       throw new TypeError(`memo must be a string; got ${typeof memo}`)
-    const credits = readGrant(amount, what)
+    const credits = readCredit(amount, what)
     const account = accountOf(name)
     account.posted = addCredits(account.posted, credits, name)
     const postings = [{ account: name, amount: credits }]
-    log.add({ at: clock.now(), kind: 'grant', postings, ...(memo !== undefined && { memo }) })
+    log.add({ at: clock.now(), kind: 'credit', postings, ...(memo !== undefined && { memo }) })
   }
 
   function hold(request: HoldRequest): HoldResult {
@@ -328,12 +328,12 @@ export function memoryLedger(
   }
 
   for (const [name, amount] of Object.entries(accounts)) {
-    grant(name, amount, 'opening balance', `accounts.${name}`)
+    credit(name, amount, 'opening balance', `accounts.${name}`)
   }
 
   // A bad request is a rejection and never a throw. The operations of every call answer without a promise.
   return {
-    grant: (account, amount, memo) => grant(account, amount, memo),
+    credit: (account, amount, memo) => credit(account, amount, memo),
     hold: (request) => atOnce(hold, request),
     settle: (request) => atOnce(settle, request),
     release: (request) => atOnce(release, request),

@@ -10,9 +10,9 @@ import {
   type ReleaseCommand,
   type SettleCommand,
 } from '../sql/ledger-commands.js'
-import type { Busy } from './lanes.js'
 import { PLACEHOLDERS, toLedgerParameters } from './ledger-parameters.js'
 import { readCounts, toLimitArrays } from './limit-arrays.js'
+import type { Busy } from './row-queues.js'
 
 /** A batch, split into the three parts of its statement. */
 interface Parts {

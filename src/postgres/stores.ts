@@ -20,12 +20,12 @@ import { fromLines, toArray, toLines } from './arrays.js'
 import { createPostgresDatabase } from './database.js'
 import { isProcessGone, postgresFault } from './faults.js'
 import { createGate, type Gate } from './gate.js'
-import { createLanes } from './lanes.js'
 import { rowsOf, toLedgerBatch } from './ledger-batch.js'
 import { createListener } from './listener.js'
 import { migrate } from './migrations.js'
 import { hearNewConnections, type PostgresPool } from './pool.js'
 import { createQueries, type Queries } from './query.js'
+import { createRowQueues } from './row-queues.js'
 
 export interface PostgresStoresOptions extends DurableStoresOptions {
   /** The schema of all tables and functions, `compat_router` by default. Created if it does not exist. */
@@ -106,7 +106,7 @@ export function createPostgresStores(
     onCleared: clearReporter(options),
     pollMs,
   })
-  const groupCommit = createLanes<LedgerCommand, LedgerOutcome>({
+  const groupCommit = createRowQueues<LedgerCommand, LedgerOutcome>({
     async apply(commands, awaited) {
       await ready()
       const process = await processes.current()

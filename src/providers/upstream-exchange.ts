@@ -188,8 +188,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       return
     }
     const { call, reader, repeatedBytes = 0 } = this.request
-    if (this.bytes > call.limits.replyBytes + repeatedBytes) {
-      this.fail(replyTooLong(call.limits.replyBytes))
+    if (this.bytes > call.sizes.replyBytes + repeatedBytes) {
+      this.fail(replyTooLong(call.sizes.replyBytes))
       return
     }
     try {

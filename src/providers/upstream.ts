@@ -60,7 +60,7 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
   }
 
   const send = (request: UpstreamRequest, resolve: Resolve, reject: (error: unknown) => void): void => {
-    const { auth, limits, signal, stream, trace } = request.call
+    const { auth, timeouts, signal, stream, trace } = request.call
     if (closing !== undefined) {
       reject(new ProviderError('unreachable', 'The adapter has been closed.'))
       return
@@ -81,7 +81,7 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
       if (other === undefined) reject(describeFailure(failure, base.origin + path, credentialsIn(headers)))
       else send(other, resolve, reject)
     })
-    if (ofHost === undefined) pool ??= openPool(limits.connectMs)
+    if (ofHost === undefined) pool ??= openPool(timeouts.connectMs)
     exchange.start(ofHost ?? pool!, path, headers)
   }
 

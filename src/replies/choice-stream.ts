@@ -69,10 +69,10 @@ export class ChoiceStream {
   }
 
   /**
-   * @param lane the provider's choice, if several of its choices are parts of this one
+   * @param providerChoice the provider's choice, if several of its choices are parts of this one
    * @returns the choices to send, in order, and whether they carry a token
    */
-  take(choice: JsonObject, lane = 0): { sent: JsonObject[]; token: boolean } {
+  take(choice: JsonObject, providerChoice = 0): { sent: JsonObject[]; token: boolean } {
     const reason = readEnd(choice)
     const {
       delta: rawDelta,
@@ -96,7 +96,8 @@ export class ChoiceStream {
     if (calls !== undefined) delete delta.tool_calls
     let isSpoken = hasToken(delta)
     if (isSpoken) eachText(delta, (text) => this.tally.add(text))
-    if (calls !== undefined && calls !== null) isSpoken = this.takeToolCalls(calls, lane, delta) || isSpoken
+    if (calls !== undefined && calls !== null)
+      isSpoken = this.takeToolCalls(calls, providerChoice, delta) || isSpoken
     const token = isSpoken || this.losses.count > lostBefore
     if (token) this.cancelEnd()
 
@@ -145,10 +146,10 @@ export class ChoiceStream {
   }
 
   /** Puts the calls to send into `delta`. Returns whether they carry a token, withheld or not. */
-  private takeToolCalls(calls: unknown, lane: number, delta: JsonObject): boolean {
+  private takeToolCalls(calls: unknown, providerChoice: number, delta: JsonObject): boolean {
     this.toolCalls ??= new ToolCallStream(this.newToolCallId, this.losses, this.tally)
     const sent: JsonObject[] = []
-    const token = this.toolCalls.take(calls, lane, sent)
+    const token = this.toolCalls.take(calls, providerChoice, sent)
     if (sent.length > 0) delta.tool_calls = sent
     return token
   }

@@ -12,7 +12,7 @@ interface ToolCallState {
   /** The provider's own index. Several calls may share one. */
   readonly providerIndex: number
   /** The provider's choice. Each of its choices may number its own calls. */
-  readonly lane: number
+  readonly providerChoice: number
   /** Assigned when its first delta is sent. */
   index: number | undefined
   /** The provider's own id. Several calls may share one. */
@@ -36,7 +36,7 @@ interface CallDelta {
   /** Undefined if they cannot be read. */
   readonly args: string | undefined
   readonly providerIndex: number | undefined
-  readonly lane: number
+  readonly providerChoice: number
 }
 
 /**
@@ -72,10 +72,10 @@ export class ToolCallStream {
   /**
    * Adds the deltas to send to `sent`, possibly none.
    *
-   * @param lane the provider's choice, if several of its choices are parts of one
+   * @param providerChoice the provider's choice, if several of its choices are parts of one
    * @returns whether they carry a token, withheld or not
    */
-  take(given: unknown, lane: number, sent: JsonObject[]): boolean {
+  take(given: unknown, providerChoice: number, sent: JsonObject[]): boolean {
     const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
     if (isSingle) this.losses.mend('tool-call-mapped')
     const deltas = isSingle ? [given] : given
@@ -86,7 +86,7 @@ export class ToolCallStream {
     }
     let token = false
     for (const delta of deltas) {
-      if (isObject(delta)) token = this.takeOne(delta, lane, sent) || token
+      if (isObject(delta)) token = this.takeOne(delta, providerChoice, sent) || token
       else if (saysNothing(delta)) this.losses.mend('tool-call-skipped')
       else this.losses.add('a tool call is not an object', delta)
     }
@@ -116,7 +116,7 @@ export class ToolCallStream {
     if (call.index === undefined) sent.push(this.begin(call, rest))
     else if (rest !== '') sent.push(more(call, rest))
     for (const text of args.further()) {
-      const another = this.add(kind, call.providerIndex, call.lane)
+      const another = this.add(kind, call.providerIndex, call.providerChoice)
       if (another === undefined) {
         this.losses.add(TOO_MANY, text)
         return
@@ -129,8 +129,8 @@ export class ToolCallStream {
   }
 
   /** Returns whether the delta carries a token. */
-  private takeOne(given: JsonObject, lane: number, sent: JsonObject[]): boolean {
-    const delta = this.read(given, lane)
+  private takeOne(given: JsonObject, providerChoice: number, sent: JsonObject[]): boolean {
+    const delta = this.read(given, providerChoice)
     if (delta === undefined) return false
     const known = this.find(delta)
     const isKnown = known !== undefined && !this.beginsAnother(known, delta)
@@ -139,7 +139,7 @@ export class ToolCallStream {
       this.losses.mend('tool-call-skipped')
       return false
     }
-    const call = isKnown ? known : this.add(delta.kind, delta.providerIndex, lane)
+    const call = isKnown ? known : this.add(delta.kind, delta.providerIndex, providerChoice)
     if (!isKnown) this.showNames(sent, call)
     this.last = call
     if (call === undefined) {
@@ -177,7 +177,7 @@ export class ToolCallStream {
   }
 
   /** Returns undefined if nothing shows which call a delta belongs to. */
-  private read(given: JsonObject, lane: number): CallDelta | undefined {
+  private read(given: JsonObject, providerChoice: number): CallDelta | undefined {
     const kind = isObject(given.custom) || given.type === 'custom' ? 'custom' : 'function'
     const details = this.detailsOf(given, kind)
     const index = readIndex(given.index)
@@ -194,7 +194,7 @@ export class ToolCallStream {
       providerIndex = undefined
     }
     const args = argumentText(kind === 'custom' ? details.input : details.arguments)
-    return { kind, details, id, name, args, providerIndex, lane }
+    return { kind, details, id, name, args, providerIndex, providerChoice }
   }
 
   private detailsOf(given: JsonObject, kind: ToolCallState['kind']): JsonObject {
@@ -255,17 +255,21 @@ export class ToolCallStream {
     this.losses.add(why, piece)
   }
 
-  private find({ id, lane, name, providerIndex: index }: CallDelta): ToolCallState | undefined {
+  private find({ id, providerChoice, name, providerIndex: index }: CallDelta): ToolCallState | undefined {
     if (index === undefined && id === undefined) {
-      return name === undefined || this.last?.lane === lane ? this.last : undefined
+      return name === undefined || this.last?.providerChoice === providerChoice ? this.last : undefined
     }
     const hasIndex = (call: ToolCallState) =>
-      call.lane === lane && (index === undefined || call.providerIndex === index)
+      call.providerChoice === providerChoice && (index === undefined || call.providerIndex === index)
     const same =
       id === undefined ? undefined : this.calls.findLast((call) => call.id === id && hasIndex(call))
-    const found = same ?? this.calls.findLast((call) => call.lane === lane && call.providerIndex === index)
+    const found =
+      same ??
+      this.calls.findLast((call) => call.providerChoice === providerChoice && call.providerIndex === index)
     // The number of a choice may change within one call.
-    return found ?? (name === undefined && this.last?.lane !== lane ? this.last : undefined)
+    return (
+      found ?? (name === undefined && this.last?.providerChoice !== providerChoice ? this.last : undefined)
+    )
   }
 
   /**
@@ -298,13 +302,13 @@ export class ToolCallStream {
   private add(
     kind: ToolCallState['kind'],
     providerIndex = this.calls.length,
-    lane = 0,
+    providerChoice = 0,
   ): ToolCallState | undefined {
     if (this.calls.length >= MAX_TOOL_CALLS) return undefined
     const call: ToolCallState = {
       kind,
       providerIndex,
-      lane,
+      providerChoice,
       index: undefined,
       id: undefined,
       name: undefined,

@@ -1,4 +1,4 @@
-import type { App, AppLogo, AppLogoReference, ConnectApp, ConnectApps } from '../contracts/index.js'
+import type { App, AppLogo, AppLogoReference, RegisteredApp, RegisteredApps } from '../contracts/index.js'
 import { readJson, readOptionalText, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
 
@@ -11,7 +11,7 @@ export interface AppDefinition extends App {
   readonly testers?: readonly string[]
 }
 
-export function createSqlConnectApps(database: SqlDatabase): ConnectApps {
+export function createSqlConnectApps(database: SqlDatabase): RegisteredApps {
   return {
     async findApp(id) {
       const [row] = await database.all({
@@ -47,7 +47,7 @@ export function readLogoReference(row: Row): AppLogoReference | undefined {
   return hash === undefined || type === undefined ? undefined : { hash, type: type as AppLogo['type'] }
 }
 
-function readConnectApp(row: Row): ConnectApp {
+function readConnectApp(row: Row): RegisteredApp {
   const app = readJson<AppDefinition>(row, 'definition')
   const logo = readLogoReference(row)
   const owner = readOptionalText(row, 'owner')
@@ -61,7 +61,7 @@ function readConnectApp(row: Row): ConnectApp {
     ...(logo !== undefined && { logo }),
     ...(app.suggestedCap !== undefined && { suggestedCap: app.suggestedCap }),
     ...(owner !== undefined && { owner }),
-    state: readText(row, 'state') as ConnectApp['state'],
+    state: readText(row, 'state') as RegisteredApp['state'],
     testers: app.testers ?? [],
     suspended: row.suspended_at !== null,
   }

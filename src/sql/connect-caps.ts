@@ -8,14 +8,14 @@ import { spentOf } from './entry-rows.js'
 import { readLimits } from './limit-rows.js'
 
 /**
- * Returns the id of the limit that is an account's cap for an app. It does not depend on the grant, so a new grant
- * continues to count in the same bucket.
+ * Returns the id of the limit that is an account's cap for an app. It does not depend on the connected app, so a new
+ * connected app continues to count in the same bucket.
  */
 export function capId(account: string, appId: string): string {
   return `cap-${hash('sha256', JSON.stringify([account, appId]))}`
 }
 
-/** Returns a cap as a limit of its grant, which is a credential. */
+/** Returns a cap as a limit of its connected app, which is a credential. */
 export function toLimit(account: string, appId: string, { amount, per, zone }: Cap): Limit {
   return {
     id: capId(account, appId),

@@ -71,7 +71,7 @@ export function createSqlConnectTokens(database: SqlDatabase): ConnectTokens {
   }
 }
 
-/** Adds a connection to the history of its grant, once. */
+/** Adds a connection to the history of its connected app, once. */
 function addDevice(database: SqlDatabase, connectionId: string, row: Row): Statement {
   const label = readOptionalText(row, 'label')
   return appendHistory(

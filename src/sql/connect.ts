@@ -1,9 +1,9 @@
 import { createOrderedIdSource } from '../base/ids.js'
 import type { ConnectStore } from '../contracts/index.js'
 import { createSqlConnectApps } from './connect-apps.js'
-import { createSqlGrants } from './connect-grants.js'
 import { sweep } from './connect-sweep.js'
 import { createSqlConnectTokens } from './connect-tokens.js'
+import { createSqlConnectedApps } from './connected-apps.js'
 import { createSqlConnections } from './connections.js'
 import type { SqlDatabase } from './database.js'
 import { createSqlOauth } from './oauth.js'
@@ -12,7 +12,7 @@ export function createSqlConnect(database: SqlDatabase): ConnectStore {
   const newId = createOrderedIdSource()
   return {
     ...createSqlConnectApps(database),
-    ...createSqlGrants(database, newId),
+    ...createSqlConnectedApps(database, newId),
     ...createSqlConnections(database, newId),
     ...createSqlConnectTokens(database),
     ...createSqlOauth(database),

@@ -4,7 +4,7 @@ import { APP, appendHistory } from './connect-history.js'
 import type { Row, SqlDatabase } from './database.js'
 
 export function createSqlConnections(database: SqlDatabase, newId: () => string): Connections {
-  /** SQL that is true if the grant `c` can be used now. */
+  /** SQL that is true if the connected app `c` can be used now. */
   const isUsable = `c.source = 'connect' and c.revoked_at is null
     and (c.ends_at is null or c.ends_at > ${database.now})
     and exists (select 1 from {apps} p where p.id = c.app_id and p.suspended_at is null)

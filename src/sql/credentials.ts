@@ -17,7 +17,7 @@ import {
   readText,
 } from './cells.js'
 import { type AppDefinition, originsOf } from './connect-apps.js'
-import type { Terms } from './connect-grants.js'
+import type { Terms } from './connected-apps.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { createGroupCommit } from './group-commit.js'
 import { limitsOf, readLimits } from './limit-rows.js'
@@ -98,7 +98,9 @@ export function findRefusal(row: Row): CredentialRefusal | undefined {
   return row.account_suspended_at !== null || row.app_suspended_at !== null ? 'suspended' : undefined
 }
 
-/** Returns the earliest end of a token, of its credential, and of the grant that the credential is a session of. */
+/**
+ * Returns the earliest end of a token, of its credential, and of the connected app that the credential is a session of.
+ */
 export function readExpiry(row: Row): number | undefined {
   const ends = ENDS.map((column) => readOptionalNumber(row, column)).filter((end) => end !== undefined)
   return ends.length === 0 ? undefined : Math.min(...ends)
@@ -166,7 +168,7 @@ function readApp(row: Row): App {
 }
 
 /**
- * An operator's tokens are bound to no origin, those of a user's grant to the app's origins, and those of a session to
+ * An operator's tokens are bound to no origin, those of a connected app to the app's origins, and those of a session to
  * its own.
  */
 function readOrigins(row: Row): readonly string[] | undefined {

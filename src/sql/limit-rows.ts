@@ -11,8 +11,8 @@ export function toLimitCell({ amount, ...limit }: Limit): string {
 }
 
 /**
- * SQL for the definitions of all limits of the credential `c`, of the grant that it is a session of, of its account and of
- * its app, joined by commas.
+ * SQL for the definitions of all limits of the credential `c`, of the connected app that it is a session of, of its
+ * account and of its app, joined by commas.
  */
 export function limitsOf({ engine }: SqlDatabase): string {
   const join = engine === 'postgres' ? 'string_agg' : 'group_concat'

@@ -72,7 +72,7 @@ export interface DurableStores {
   readonly providers: ProviderRegistry
   readonly idempotency: IdempotencyStore
   readonly calls: CallStore
-  /** For `createConnect`: apps, grants, and the rows of the authorization server. */
+  /** For `createConnect`: apps, connected apps, and the rows of the authorization server. */
   readonly connect: ConnectStore
   /** For `createAdmin`. */
   readonly database: SqlDatabase

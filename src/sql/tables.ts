@@ -154,13 +154,13 @@ function processTables({ name, integer, busy }: SchemaWords): readonly string[] 
 }
 
 /**
- * - `credentials` are keys and grants. `source` is `operator`, `connect` or `session`. `allowed_models` are the models that
- *   an API key may use, as JSON, or null for all. `terms` are the models and the markup that were agreed to, as JSON;
- *   `ends_at` bounds all tokens. A session with a `parent_id` takes the terms and limits of that grant and ends with it.
- *   `origins` are those of the browser pages that may use the tokens, as JSON. `consent_id` is the latest consent that set
- *   the terms of a grant.
- * - `tokens` are their bearer tokens: a new token of a grant may have fewer scopes. Those of a `connect` grant belong to a
- *   connection. Only an operator's credential has one live token at most.
+ * - `credentials` are keys and connected apps. `source` is `operator`, `connect` or `session`. `allowed_models` are the
+ *   models that an API key may use, as JSON, or null for all. `terms` are the models and the markup that were agreed to,
+ *   as JSON; `ends_at` bounds all tokens. A session with a `parent_id` takes the terms and limits of that connected app
+ *   and ends with it. `origins` are those of the browser pages that may use the tokens, as JSON. `consent_id` is the
+ *   latest consent that set the terms of a connected app.
+ * - `tokens` are their bearer tokens: a new token of a connected app may have fewer scopes. Those of a connected app
+ *   belong to a connection. Only an operator's credential has one live token at most.
  * - `credential_uses` contains the minute of a credential's last use.
  */
 function credentialTables({ name, integer, keyed, busy }: SchemaWords): readonly string[] {
@@ -260,9 +260,9 @@ function appTables({ name, integer, keyed }: SchemaWords): readonly string[] {
 /**
  * Connect: users let apps spend.
  *
- * - `connections` are the devices of a grant. Their id is that of the OAuth library's `Grant`.
+ * - `connections` are the devices of a connected app. Their id is that of the OAuth library's `Grant`.
  * - `oauth` contains the OAuth library's rows, found by the SHA-256 of their ids.
- * - `consents` is the append-only history of grants. `terms` are those that the user was shown, as JSON.
+ * - `consents` is the append-only history of connected apps. `terms` are those that the user was shown, as JSON.
  */
 function connectTables({ name, integer, keyed, busy }: SchemaWords): readonly string[] {
   return [

@@ -85,12 +85,12 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
     })
     const answer = await bench.store.consent(consent)
     assert.ok(answer !== undefined)
-    const grant = await bench.store.findGrant('alice', 'notes')
+    const grant = await bench.store.findConnectedApp('alice', 'notes')
     assert.ok(grant !== undefined)
     const { createdAt, ...terms } = grant
     assert.ok(Number.isSafeInteger(createdAt))
     assert.deepEqual(terms, {
-      id: answer.grantId,
+      id: answer.connectedAppId,
       account: 'alice',
       appId: 'notes',
       scopes: consent.scopes,
@@ -100,8 +100,8 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       capRule: consent.capRule,
       endsAt: consent.endsAt,
     })
-    assert.equal(await bench.store.findGrant('bob', 'notes'), undefined)
-    assert.equal(await bench.store.findGrant('alice', 'other'), undefined)
+    assert.equal(await bench.store.findConnectedApp('bob', 'notes'), undefined)
+    assert.equal(await bench.store.findConnectedApp('alice', 'other'), undefined)
   }),
   connectCase(
     'connect-consent-again',
@@ -112,7 +112,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
         await bench.grant('alice', 'notes', { models: ['acme/slow'], scopes: ['credits.read'] }),
         id,
       )
-      const grant = await bench.store.findGrant('alice', 'notes')
+      const grant = await bench.store.findConnectedApp('alice', 'notes')
       assert.deepEqual(
         [grant?.models, grant?.scopes, grant?.cap],
         [['acme/slow'], ['credits.read'], undefined],
@@ -131,8 +131,8 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       const id = await bench.grant('alice', 'notes')
       await bench.suspendApp('notes')
       assert.equal(await bench.store.consent(bench.consentOf('alice', 'notes', { models: [] })), undefined)
-      assert.deepEqual((await bench.store.findGrant('alice', 'notes'))?.models, notes.allowedModels)
-      assert.equal((await bench.store.findGrant('alice', 'notes'))?.id, id)
+      assert.deepEqual((await bench.store.findConnectedApp('alice', 'notes'))?.models, notes.allowedModels)
+      assert.equal((await bench.store.findConnectedApp('alice', 'notes'))?.id, id)
       await bench.suspendAccount('alice')
       assert.equal(await bench.store.consent(bench.consentOf('alice', 'other')), undefined)
     },
@@ -251,10 +251,16 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       ]
       await bench.grant('alice', 'other')
       const stays = await bench.device('alice', 'other', 'other-phone')
-      assert.equal(await bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' }), true)
-      assert.equal(await bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' }), false)
-      assert.equal(await bench.store.revokeGrant('bob', 'other', { kind: 'account', name: 'bob' }), false)
-      assert.equal(await bench.store.findGrant('alice', 'notes'), undefined)
+      assert.equal(
+        await bench.store.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' }),
+        true,
+      )
+      assert.equal(
+        await bench.store.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' }),
+        false,
+      )
+      assert.equal(await bench.store.disconnectApp('bob', 'other', { kind: 'account', name: 'bob' }), false)
+      assert.equal(await bench.store.findConnectedApp('alice', 'notes'), undefined)
       assert.notEqual(await bench.grant('alice', 'notes'), first)
       for (const { token } of [phone, laptop]) assert.equal(refusalOf(await bench.resolve(token)), 'revoked')
       assert.equal(await bench.store.findToken(phone.token), undefined)
@@ -344,7 +350,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       ['credits', cap.amount, 'month', 'credential'],
     )
     assert.deepEqual(await bench.limits(laptop.token), [limit])
-    await bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
+    await bench.store.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' })
     await bench.grant('alice', 'notes', { cap: { ...cap, amount: 1n } })
     const [next, ...more] = await bench.limits((await bench.device('alice', 'notes', 'again')).token)
     assert.deepEqual([next, more], [{ ...limit, amount: 1n }, []])
@@ -431,7 +437,7 @@ export const connectCases: readonly ConnectCase[] = Object.freeze([
       const changes = [
         () => bench.store.revokeToken(token),
         () => bench.store.endConnection('laptop', 'removed', { kind: 'account', name: 'alice' }),
-        () => bench.store.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' }),
+        () => bench.store.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' }),
       ]
       for (const change of changes) {
         const heard = await watch.next(async () => {
@@ -529,7 +535,7 @@ function createBench(opened: OpenedConnect): ConnectBench {
     async grant(account, appId, terms) {
       const answer = await store.consent(consentOf(account, appId, terms))
       assert.ok(answer !== undefined, 'the consent must be stored')
-      return answer.grantId
+      return answer.connectedAppId
     },
     async device(account, appId, id, more = {}) {
       assert.equal(await add(account, appId, id), true)

@@ -500,5 +500,5 @@ async function connect(store: ReturnType<ReturnType<typeof useEngine>['open']>['
     scopes: ['models.run'],
     expiresAt: Date.now() + 3_600_000,
   })
-  return { token, grantId: answer!.grantId }
+  return { token, grantId: answer!.connectedAppId }
 }

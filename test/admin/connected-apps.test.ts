@@ -64,7 +64,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('are listed with their cap, its spend, their devices and their last use', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({ cap: capOf('5'), endsAt: Date.now() + HOUR_MS })
+    const { connectedAppId: grantId } = await consent({ cap: capOf('5'), endsAt: Date.now() + HOUR_MS })
     await addDevice(stores, 'phone')
     await addDevice(stores, 'laptop')
     const service = await serve(stores)
@@ -112,7 +112,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('share one cap between their devices, markup included, and never exceed it', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({ cap: capOf('0.5') })
+    const { connectedAppId: grantId } = await consent({ cap: capOf('0.5') })
     const tokens = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
     const service = await serve(stores)
     const replies = await Promise.all(
@@ -130,15 +130,17 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     // Connecting again in the same period goes on counting.
     await admin.connectedApps.revoke(grantId)
     const again = await consent({ cap: capOf('0.5') })
-    expect(again.grantId).not.toBe(grantId)
+    expect(again.connectedAppId).not.toBe(grantId)
     expect((await service.call(await addDevice(stores, 'phone again'))).status).toBe(402)
-    expect((await admin.connectedApps.list({ grantIds: [again.grantId] }))[0]?.spent).toBe(spent?.cost)
-    expect((await admin.connectedApps.list({ grantIds: [grantId] }))[0]?.cap).toBeUndefined()
+    expect((await admin.connectedApps.list({ connectedAppIds: [again.connectedAppId] }))[0]?.spent).toBe(
+      spent?.cost,
+    )
+    expect((await admin.connectedApps.list({ connectedAppIds: [grantId] }))[0]?.cap).toBeUndefined()
   })
 
   it('apply a new cap from the next call, and keep the spend', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({ cap: capOf('0.3') })
+    const { connectedAppId: grantId } = await consent({ cap: capOf('0.3') })
     const token = await addDevice(stores, 'phone')
     const service = await serve(stores)
     while ((await service.call(token)).status === 200);
@@ -160,7 +162,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     'keep the time zone of their cap, %s, and the spend with it',
     async (zone) => {
       const { stores, admin, consent } = await open()
-      const { grantId } = await consent({
+      const { connectedAppId: grantId } = await consent({
         cap: { ...capOf('0.3'), zone },
         capRule: { required: false, per: 'month', zone },
       })
@@ -168,7 +170,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       const service = await serve(stores)
       while ((await service.call(token)).status === 200);
       const capAndSpend = async () => {
-        const [grant] = await admin.connectedApps.list({ grantIds: [grantId] })
+        const [grant] = await admin.connectedApps.list({ connectedAppIds: [grantId] })
         return [grant?.cap, grant?.spent]
       }
       const [, spent] = await capAndSpend()
@@ -190,7 +192,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
   it('keep a cap that the host requires, up to its maximum, unless the operator changes it', async () => {
     const { admin, consent } = await open()
     const rule = { required: true, per: 'month', max: parseCredits('62') } as const
-    const { grantId } = await consent({ cap: capOf('5'), capRule: rule })
+    const { connectedAppId: grantId } = await consent({ cap: capOf('5'), capRule: rule })
     const alice = { account: 'alice' }
     await expect(admin.connectedApps.setCap(grantId, null, alice)).rejects.toThrow('The app needs a cap')
     await expect(
@@ -236,7 +238,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('are refused within a second in another process once revoked, and the running stream is settled', async () => {
     const { database, stores, admin, consent } = await open()
-    const { grantId } = await consent({ cap: capOf('5') })
+    const { connectedAppId: grantId } = await consent({ cap: capOf('5') })
     const token = await addDevice(stores, 'phone')
     const other = engine.open(database)
     onTestFinished(() => other.close())
@@ -268,14 +270,14 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       posted: parseCredits('100') - COST,
       held: 0n,
     })
-    expect((await admin.connectedApps.list({ grantIds: [grantId] }))[0]?.revokedAt).toEqual(
+    expect((await admin.connectedApps.list({ connectedAppIds: [grantId] }))[0]?.revokedAt).toEqual(
       expect.any(Number),
     )
   })
 
   it('can lose one device and keep the others', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({})
+    const { connectedAppId: grantId } = await consent({})
     const [phone, laptop] = [await addDevice(stores, 'phone'), await addDevice(stores, 'laptop')]
     const service = await serve(stores)
     const [grant] = await admin.connectedApps.list({ account: 'alice' })
@@ -299,7 +301,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('have no device once all have ended, until another device is connected or the connection is revoked', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({})
+    const { connectedAppId: grantId } = await consent({})
     await addDevice(stores, 'phone')
     const devices = async () =>
       (await admin.connectedApps.list({ account: 'alice' }))[0]!.devices.map(({ label }) => label)
@@ -316,10 +318,12 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('cannot be seen or changed by anybody but their user', async () => {
     const { admin, consent } = await open()
-    const { grantId } = await consent({})
+    const { connectedAppId: grantId } = await consent({})
     const mallory = { account: 'mallory' }
     expect(await admin.connectedApps.revoke(grantId, mallory)).toBe(false)
-    await expect(admin.connectedApps.setCap(grantId, null, mallory)).rejects.toThrow('There is no grant')
+    await expect(admin.connectedApps.setCap(grantId, null, mallory)).rejects.toThrow(
+      'There is no connected app',
+    )
     expect(await admin.connectedApps.listHistory(grantId, mallory)).toEqual([])
     expect(await admin.connectedApps.list(mallory)).toEqual([])
     expect(await admin.connectedApps.list({ account: 'alice', inUse: true })).toHaveLength(1)
@@ -329,7 +333,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('keep a history of the terms as shown, of devices, and of who revoked them', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({ cap: capOf('5'), endsAt: 4_000_000_000_000 })
+    const { connectedAppId: grantId } = await consent({ cap: capOf('5'), endsAt: 4_000_000_000_000 })
     await addDevice(stores, 'phone')
     await consent({ models: [] })
     await stores.connect.endConnection('phone', 'replayed')
@@ -364,15 +368,15 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       (id: string) => admin.connectedApps.revoke(id, { account }),
     ]
     for (const revoke of revokeAll) {
-      const { grantId } = await consent({ account })
+      const { connectedAppId: grantId } = await consent({ account })
       expect(await admin.keys.revoke(grantId, { account: 'mallory' })).toBe(false)
       expect(await revoke(grantId)).toBe(true)
       expect(await by(grantId)).toEqual([['operator', 'account']])
     }
-    const { grantId } = await consent({ account })
+    const { connectedAppId: grantId } = await consent({ account })
     expect(await admin.keys.revoke(grantId)).toBe(true)
     expect(await by(grantId)).toEqual([['operator', 'operator']])
-    const { grantId: ofApp } = await consent({ account: 'app' })
+    const { connectedAppId: ofApp } = await consent({ account: 'app' })
     await addDevice(stores, 'phone', 'app')
     await stores.connect.endConnection('phone', 'revoked')
     // Sorted, since events of one millisecond have no order.
@@ -390,7 +394,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('have a device once it has a token, and a connection without one is removed after an hour', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({})
+    const { connectedAppId: grantId } = await consent({})
     const { connect, database } = stores
     for (const id of ['one', 'two']) {
       expect(await connect.addConnection({ id, account: 'alice', appId: 'notes', label: id })).toBe(true)
@@ -413,7 +417,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
 
   it('can be revoked like a key but not reissued', async () => {
     const { stores, admin, consent } = await open()
-    const { grantId } = await consent({})
+    const { connectedAppId: grantId } = await consent({})
     await addDevice(stores, 'phone')
     await expect(admin.keys.reissue(grantId)).rejects.toThrow('cannot be reissued')
     expect(await admin.keys.revoke(grantId)).toBe(true)
@@ -421,7 +425,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
       kind: 'revoked',
       by: 'operator',
     })
-    expect(await stores.connect.findGrant('alice', 'notes')).toBeUndefined()
+    expect(await stores.connect.findConnectedApp('alice', 'notes')).toBeUndefined()
   })
 
   it('show their owner figures that equal the ledger, including refunds', async () => {

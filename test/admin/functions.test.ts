@@ -66,7 +66,7 @@ const spendRow = {
   free: ['from', 'to', 'model'],
 }
 const accountRow: Row = { args: () => [ALICE] }
-const grantRow: Row = {
+const creditRow: Row = {
   args: () => [{ account: ALICE, amount: '1', memo: 'm', reference: 'r' }],
   whose: ['account'],
   free: ['memo', 'reference'],
@@ -80,9 +80,9 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'accounts.list': { optional: [0], args: () => [{ after: 'a', limit: 5 }], free: ['after', 'limit'] },
   'accounts.balance': accountRow,
   'accounts.statement': accountRow,
-  'accounts.credit': grantRow,
+  'accounts.credit': creditRow,
   'accounts.correct': {
-    ...grantRow,
+    ...creditRow,
     args: () => [{ account: ALICE, amount: '-1', memo: 'm', reference: 'c' }],
   },
   'entries.refund': {
@@ -246,8 +246,10 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'userApps.remove': { args: () => [ALICE, 'own'] },
   'connectedApps.list': {
     optional: [0],
-    args: ({ grantId }) => [{ account: ALICE, appId: 'notes', grantIds: [grantId], inUse: true, limit: 5 }],
-    whose: ['account', 'appId', 'grantIds'],
+    args: ({ grantId }) => [
+      { account: ALICE, appId: 'notes', connectedAppIds: [grantId], inUse: true, limit: 5 },
+    ],
+    whose: ['account', 'appId', 'connectedAppIds'],
     free: ['inUse', 'after', 'limit'],
   },
   'connectedApps.listHistory': {
@@ -333,7 +335,7 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     made = {
       keyId,
       sessionId,
-      grantId: grant!.grantId,
+      grantId: grant!.connectedAppId,
       entryId: entries.find(({ kind }) => kind === 'charge')!.id,
       holdId: held.holdId,
       review: review!,

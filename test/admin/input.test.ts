@@ -80,10 +80,10 @@ describe.each(engineNames)('the input of an admin function on %s', (name) => {
     const most = formatCredits(MAX_CREDITS)
     await expect(
       admin.accounts.credit({ account: 'rich', amount: formatCredits(MAX_CREDITS + 1n) }),
-    ).rejects.toThrow(`grant.amount: must be at most ${most} credits`)
+    ).rejects.toThrow(`credit.amount: must be at most ${most} credits`)
     await admin.accounts.credit({ account: 'rich', amount: most })
     await expect(admin.accounts.credit({ account: 'rich', amount: '0.000000001' })).rejects.toThrow(
-      `grant.amount: must keep the balance between -${most} and ${most} credits; it would be ${formatCredits(MAX_CREDITS + 1n)}`,
+      `credit.amount: must keep the balance between -${most} and ${most} credits; it would be ${formatCredits(MAX_CREDITS + 1n)}`,
     )
     await admin.accounts.correct({ account: 'poor', amount: `-${most}` })
     await expect(admin.accounts.correct({ account: 'poor', amount: '-1' })).rejects.toThrow(

@@ -157,7 +157,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
 
   it('show where a balance came from', async () => {
     expect(await admin.accounts.statement('alice')).toEqual({
-      granted: 1_000n,
+      credited: 1_000n,
       corrected: -100n,
       refunded: 0n,
       earned: 0n,
@@ -166,7 +166,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       held: 0n,
     })
     expect(await admin.accounts.statement('platform')).toEqual({
-      granted: 0n,
+      credited: 0n,
       corrected: 0n,
       refunded: 0n,
       earned: 340n + 8n + 9n,
@@ -187,7 +187,7 @@ describe.each(engineNames)('admin reports on %s', (name) => {
     for (const account of ['empty', 'alice']) await admin.accounts.open(account)
     expect(await admin.accounts.balance('alice')).toMatchObject({ posted: 730n })
     expect(await admin.accounts.statement('empty')).toEqual({
-      granted: 0n,
+      credited: 0n,
       corrected: 0n,
       refunded: 0n,
       earned: 0n,

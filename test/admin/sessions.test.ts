@@ -36,7 +36,7 @@ async function connectNotes(stores: DurableStores, more: { endsAt?: number; mode
     redirectHost: 'notes.example',
     ...rest,
   })
-  return grant!.grantId
+  return grant!.connectedAppId
 }
 
 describe.each(engineNames)('sessions on %s', (name) => {
@@ -147,7 +147,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     await connectNotes(stores, { endsAt: grantEnd })
     const session = await admin.sessions.issue({ ...REQUEST, app: 'notes' })
     expect(session.expiresAt).toBe(grantEnd)
-    await stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
+    await stores.connect.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' })
     expect(await resolve(session.token)).toMatchObject({ ok: false, reason: 'revoked' })
     await expect(admin.sessions.refresh(session.credentialId)).rejects.toMatchObject({
       name: 'Refusal',

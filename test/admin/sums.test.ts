@@ -117,7 +117,7 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
     await admin.accounts.correct({ account: 'frank', amount: `-${amount}` })
     await charge('gina', 'frank', { base: LARGE, markup: 0n })
     expect(await admin.accounts.statement('frank')).toEqual({
-      granted: MAX_CREDITS,
+      credited: MAX_CREDITS,
       corrected: -2n * MAX_CREDITS,
       refunded: 0n,
       earned: LARGE + 7n,

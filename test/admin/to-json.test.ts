@@ -69,7 +69,7 @@ describe.each(engineNames)('the results of admin functions on %s', (name) => {
       accounts: [{ id: 'alice', balance: { posted: '25.1' } }],
       entries: { entries: [{ postings: [{ amount: '25.1' }] }] },
       limits: [{ amount: '60', used: '0', held: '0', left: '60' }],
-      statement: { granted: '25.1', posted: '25.1' },
+      statement: { credited: '25.1', posted: '25.1' },
       spend: { total: { cost: '0' } },
     })
   })

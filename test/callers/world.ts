@@ -70,7 +70,7 @@ function seal(account: string, provider: string, key: string): Promise<string> {
 }
 
 /** Times that a test can reach without making other calls time out. */
-const LIMITS = { clientStallMs: 1_000 }
+const TIMEOUTS = { clientStallMs: 1_000 }
 const BALANCE = '1000000'
 const API_KEY = { kind: 'api-key' } as const
 const MARKUP = { basisPoints: 0, flat: '0' }
@@ -145,7 +145,7 @@ export class World {
       envelopes,
       neverOverdraw: scenario.neverOverdraw,
       basePath: `/${this.mount.name}`,
-      limits: LIMITS,
+      timeouts: TIMEOUTS,
       traceContext: 'forward',
       clock: this.clock,
       onEvent: (event) => this.heard(event),
@@ -425,7 +425,7 @@ export class World {
         end === undefined &&
         arrivals.some(({ ended, status }) => status === 200 && ended === undefined),
     )
-    return Math.max(1, stalled ? LIMITS.clientStallMs + 1 : Number.isFinite(next) ? next : 1_000)
+    return Math.max(1, stalled ? TIMEOUTS.clientStallMs + 1 : Number.isFinite(next) ? next : 1_000)
   }
 
   private async within(work: Promise<unknown>): Promise<void> {

@@ -42,7 +42,7 @@ describe('the command line', () => {
   it('opens accounts, grants once per reference, corrects balances and shows them', async () => {
     expect((await run('migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
-    const grant = 'grant alice 5.25 --reference invoice-1 --memo paid'
+    const grant = 'credit alice 5.25 --reference invoice-1 --memo paid'
     expect(await run(grant)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })
     expect(await run(grant)).toMatchObject({
       exitCode: 0,
@@ -97,7 +97,7 @@ describe('the command line', () => {
   })
 
   it('sets, lists, changes and removes limits', async () => {
-    await run('grant dora 1')
+    await run('credit dora 1')
     const { credentialId } = JSON.parse((await run('--json keys issue dora')).out)
     expect(await run(`limits put dora-budget 20.5 --owner ${credentialId} --zone Asia/Tokyo`)).toMatchObject({
       exitCode: 0,
@@ -236,24 +236,26 @@ describe('the command line', () => {
     const terms = { scopes: ['models.run'], models: ['a/b'], markup: { basisPoints: 0 } }
     const shown = { appName: 'Pad', redirectHost: 'pad.example' }
     const consent = (account: string) => stores.connect.consent({ account, appId: 'pad', ...terms, ...shown })
-    const { grantId } = (await consent('alice'))!
+    const { connectedAppId: grantId } = (await consent('alice'))!
     await consent('bob')
-    expect((await run('grants list --account alice')).out).toContain(grantId)
-    expect((await run('grants list --app pad --limit 1')).said).toContain('There may be more: --after ')
-    expect((await run(`grants cap ${grantId} 20 --zone Europe/Paris`)).said).toBe(
+    expect((await run('connected-apps list --account alice')).out).toContain(grantId)
+    expect((await run('connected-apps list --app pad --limit 1')).said).toContain(
+      'There may be more: --after ',
+    )
+    expect((await run(`connected-apps cap ${grantId} 20 --zone Europe/Paris`)).said).toBe(
       `${grantId}: 20 credits per month\n`,
     )
-    const [row] = JSON.parse((await run('--json grants list --account alice --in-use')).out)
+    const [row] = JSON.parse((await run('--json connected-apps list --account alice --in-use')).out)
     expect(row).toMatchObject({ cap: { amount: '20', per: 'month', zone: 'Europe/Paris' }, spent: '0' })
-    expect((await run(`grants cap ${grantId} none`)).said).toBe(`${grantId}: no cap\n`)
-    expect((await run(`grants cap ${grantId} -5`)).exitCode).toBe(1)
-    expect((await run('grants cap none 5')).said).toBe('error: There is no grant "none"\n')
-    expect((await run(`grants revoke ${grantId}`)).said).toBe(`${grantId}: revoked\n`)
-    expect((await run(`grants revoke ${grantId}`)).exitCode).toBe(1)
-    expect((await run(`grants history ${grantId}`)).out).toContain('cap-changed')
+    expect((await run(`connected-apps cap ${grantId} none`)).said).toBe(`${grantId}: no cap\n`)
+    expect((await run(`connected-apps cap ${grantId} -5`)).exitCode).toBe(1)
+    expect((await run('connected-apps cap none 5')).said).toBe('error: There is no connected app "none"\n')
+    expect((await run(`connected-apps revoke ${grantId}`)).said).toBe(`${grantId}: revoked\n`)
+    expect((await run(`connected-apps revoke ${grantId}`)).exitCode).toBe(1)
+    expect((await run(`connected-apps history ${grantId}`)).out).toContain('cap-changed')
     expect((await run('apps remove pad')).said).toBe('pad: removed\n')
     expect((await run('apps remove pad')).exitCode).toBe(1)
-    expect((await run('grants list --in-use')).out).toBe('none\n')
+    expect((await run('connected-apps list --in-use')).out).toBe('none\n')
     await stores.close()
   })
 
@@ -431,7 +433,7 @@ describe('the command line', () => {
     expect(migrated.exitCode).toBe(0)
     expect(migrated.said).toMatch(/^PostgreSQL .*compat_router is up to date\n$/)
     expect(migrated.said).not.toContain('hidden')
-    expect((await run('grant bob 3', { env })).exitCode).toBe(0)
+    expect((await run('credit bob 3', { env })).exitCode).toBe(0)
     expect(await postgresStores(server.pool).ledger.balance('bob', context)).toMatchObject({
       posted: 3n * 10n ** 9n,
     })
@@ -448,7 +450,7 @@ describe('the command line', () => {
     expect(await run('--help')).toMatchObject({ exitCode: 0 })
     expect((await run('--help')).out).toContain('Secrets come from standard input or the environment')
     expect(await run('nonsense')).toMatchObject({ exitCode: 1 })
-    expect(await run('grant alice 1.0000000001')).toMatchObject({ exitCode: 1 })
+    expect(await run('credit alice 1.0000000001')).toMatchObject({ exitCode: 1 })
     expect((await run('migrate', { env: { COMPAT_ROUTER_SECRET_KEYS: 'nonsense' } })).said).toContain(
       'COMPAT_ROUTER_SECRET_KEYS',
     )

@@ -107,10 +107,9 @@ const faults: readonly Fault[] = [
   ],
   ['sends no trace context', ['trace'], (chat) => (call, take) => chat({ ...call, trace: undefined }, take)],
   [
-    'ignores its limits',
+    'ignores its sizes',
     ['reply-bytes-stream', 'reply-bytes-json', 'event-bytes'],
-    (chat) => (call, take) =>
-      chat({ ...call, limits: { ...call.limits, replyBytes: 1e9, eventBytes: 1e9 } }, take),
+    (chat) => (call, take) => chat({ ...call, sizes: { replyBytes: 1e9, eventBytes: 1e9 } }, take),
   ],
   [
     'dies of events without content',

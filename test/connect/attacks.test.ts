@@ -26,7 +26,7 @@ let users = 0
 const newUser = (): UserAgent => new UserAgent(stage.origin, `user${++users}`)
 const account = (): string => `user${users}`
 const pkce = createPkce()
-const grantOf = (name: string) => stage.stores.connect.findGrant(name, 'notes')
+const grantOf = (name: string) => stage.stores.connect.findConnectedApp(name, 'notes')
 
 const form = ({ seal }: Page, more: Record<string, string> = {}): URLSearchParams =>
   new URLSearchParams({ seal, answer: 'allow', cap: '5', days: '90', ...more })
@@ -165,7 +165,7 @@ describe('an app that removes a redirect URI while the consent page is open', ()
     // The requests are gone.
     expect((await agent.visit(page.address)).status).toBe(400)
     expect((await submit(agent, stage, page)).status).toBe(400)
-    expect(await stage.stores.connect.findGrant(`user${users - 1}`, 'notes')).toBeUndefined()
+    expect(await stage.stores.connect.findConnectedApp(`user${users - 1}`, 'notes')).toBeUndefined()
   })
 })
 
@@ -378,6 +378,6 @@ it('a grant that is revoked while its code is in transit gives no tokens', async
   const agent = newUser()
   await connectApp(stage, agent)
   const { code, pkce: own } = await getCode(stage, agent)
-  await stage.stores.connect.revokeGrant(account(), 'notes', { kind: 'account', name: account() })
+  await stage.stores.connect.disconnectApp(account(), 'notes', { kind: 'account', name: account() })
   expect((await exchange(stage, { code, pkce: own })).status).toBe(400)
 })

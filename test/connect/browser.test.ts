@@ -99,7 +99,7 @@ describe('in a browser, Connect', { timeout: 120_000 }, () => {
     expect(sent.get('iss')).toBe(stage.issuer)
     const response = await exchange(stage, { code: sent.get('code')!, pkce, redirectUri: callback })
     expect(((await response.json()) as Tokens).access_token).toMatch(/^at-cr-/)
-    const grant = await stage.stores.connect.findGrant('alice', 'notes')
+    const grant = await stage.stores.connect.findConnectedApp('alice', 'notes')
     expect(grant?.cap?.amount).toBe(2_500_000_000n)
     expect((grant!.endsAt! - Date.now()) / 86_400_000).toBeCloseTo(30, 1)
     await page.context().close()

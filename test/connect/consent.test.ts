@@ -129,7 +129,7 @@ describe("a user's answer on the consent page", () => {
       parameters: { scope: 'credits.read models.run' },
       answers: { cap: '2.25', days: '30' },
     })
-    const grant = await stage.stores.connect.findGrant(account(), 'notes')
+    const grant = await stage.stores.connect.findConnectedApp(account(), 'notes')
     expect(grant).toMatchObject({
       scopes: ['models.run', 'credits.read'],
       models: [FAST, SMART],
@@ -169,7 +169,7 @@ describe("a user's answer on the consent page", () => {
     expect(text).toContain('aria-invalid="true"')
     expect(text).toContain(`value="${cap}"`)
     expect(text).toContain('<option value="7" selected>')
-    expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
+    expect(await stage.stores.connect.findConnectedApp(account(), 'notes')).toBeUndefined()
   })
 
   it('with an expiry that was not offered shows the page again', async () => {
@@ -178,7 +178,7 @@ describe("a user's answer on the consent page", () => {
       days: '99999',
     })
     expect(response.status).toBe(400)
-    expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
+    expect(await stage.stores.connect.findConnectedApp(account(), 'notes')).toBeUndefined()
   })
 
   it('may decline: the app is told, nothing is kept, and an earlier grant remains', async () => {
@@ -191,7 +191,7 @@ describe("a user's answer on the consent page", () => {
       state: 'state-1',
       iss: stage.issuer,
     })
-    expect(await stage.stores.connect.findGrant(account(), 'notes')).toBeUndefined()
+    expect(await stage.stores.connect.findConnectedApp(account(), 'notes')).toBeUndefined()
     expect(stage.events.some((event) => event.type === 'app-denied' && event.account === account())).toBe(
       true,
     )
@@ -254,7 +254,7 @@ describe('a second visit to the consent page', () => {
   it('is skipped, even silently, if nothing new is requested', async () => {
     const agent = newUser()
     await getCode(stage, agent)
-    const grant = await stage.stores.connect.findGrant(account(), 'notes')
+    const grant = await stage.stores.connect.findConnectedApp(account(), 'notes')
     for (const more of [{}, { prompt: 'none' }]) {
       const response = await visit(agent, more)
       expect(queryOf(response).code).toBeDefined()
@@ -287,7 +287,7 @@ describe('a second visit to the consent page', () => {
     const page = await openPage(agent, authorizeUrl(stage, pkce, { scope: 'credits.read' }))
     expect(page.seal).not.toBe('')
     await submit(agent, stage, page)
-    const grant = await stage.stores.connect.findGrant(account(), 'notes')
+    const grant = await stage.stores.connect.findConnectedApp(account(), 'notes')
     expect(grant?.scopes).toEqual(['models.run', 'credits.read'])
   })
 
@@ -322,7 +322,7 @@ describe('a second visit to the consent page', () => {
 
   it('fills in the current expiry, never a later one, and none once it has passed', async () => {
     const agent = newUser()
-    const endOf = async () => (await stage.stores.connect.findGrant(account(), 'notes'))?.endsAt
+    const endOf = async () => (await stage.stores.connect.findConnectedApp(account(), 'notes'))?.endsAt
     const open = () => openPage(agent, authorizeUrl(stage, pkce, { prompt: 'consent' }))
     await getCode(stage, agent, { answers: { days: '30' } })
     const first = await endOf()
@@ -369,7 +369,7 @@ describe('a second visit to the consent page', () => {
     expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
     await connectApp(stage, agent)
     expect(queryOf(await visit(agent)).code).toBeDefined()
-    await stage.stores.connect.revokeGrant(account(), 'notes', { kind: 'account', name: account() })
+    await stage.stores.connect.disconnectApp(account(), 'notes', { kind: 'account', name: account() })
     expect((await openPage(agent, authorizeUrl(stage, pkce))).seal).not.toBe('')
   })
 })
@@ -431,7 +431,7 @@ it("on the consent page, a user may choose no cap if the host allows that, and n
     const none = await submit(agent, lax, page, { cap: '', days: 'none' })
     expect(none.status).toBe(400)
     await submit(agent, lax, page, { cap: ' ', days: '60' })
-    expect((await lax.stores.connect.findGrant('alice', 'notes'))?.cap).toBeUndefined()
+    expect((await lax.stores.connect.findConnectedApp('alice', 'notes'))?.cap).toBeUndefined()
   } finally {
     await lax.close()
   }

@@ -127,7 +127,7 @@ describe('the calls of a connected app', () => {
     })
     expect((await call(stage, first.access_token, HONEST)).status).toBe(200)
     await expect.poll(async () => (await stage.admin.accounts.balance('alice'))?.held).toBe(0n)
-    await stage.stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
+    await stage.stores.connect.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' })
     expect((await call(stage, second.access_token)).status).toBe(401)
     const page = await openPage(agent, authorizeUrl(stage, createPkce()))
     expect(page.text).toContain('Spent this month: 0.00226.')
@@ -155,7 +155,7 @@ it('a revoked connection is refused in another process within a second, and its 
     })
     const stream = await call(other, token, { stream: true, stream_options: { include_usage: true } })
     const upstream = await begun.promise
-    await stage.stores.connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
+    await stage.stores.connect.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' })
     await refusedWithinASecond(other, token)
     expect((await call(stage, token)).status).toBe(401)
     const before = (await stage.admin.accounts.balance('alice'))!.posted

@@ -160,7 +160,7 @@ describe('a refresh token', () => {
   it('is refused once the user or the operator has revoked the connection', async () => {
     const tokens = await connectApp(stage, newUser())
     expect(
-      await stage.stores.connect.revokeGrant(`user${users}`, 'notes', { kind: 'account', name: 'user' }),
+      await stage.stores.connect.disconnectApp(`user${users}`, 'notes', { kind: 'account', name: 'user' }),
     ).toBe(true)
     expect(await errorOf(await refresh(stage, tokens.refresh_token))).toBe('invalid_grant')
     expect(await isActive(tokens.access_token)).toBe(false)

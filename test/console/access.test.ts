@@ -61,7 +61,7 @@ const rows: Readonly<Record<string, Row>> = {
   'GET calls.csv': { user: 'own', ask: account, foreign: 'refused' },
   'GET accounts': { user: 'own', ask: account, foreign: 'refused' },
   'POST accounts/open': { user: 'never', ask: account },
-  'POST accounts/grant': { user: 'never', ask: (name) => ({ account: name, amount: '1' }) },
+  'POST accounts/credit': { user: 'never', ask: (name) => ({ account: name, amount: '1' }) },
   'POST accounts/correct': { user: 'never', ask: (name) => ({ account: name, amount: '-1' }) },
   'POST accounts/suspend': { user: 'never', ask: account },
   'POST accounts/resume': { user: 'never', ask: account },
@@ -179,7 +179,7 @@ async function connect(who: string): Promise<string> {
     ...terms,
   })
   await store.addConnection({ id: `device-of-${who}`, account: who, appId: 'pad' })
-  return granted!.grantId
+  return granted!.connectedAppId
 }
 
 async function askForReview(): Promise<Pick<Ids, 'review' | 'logo'>> {

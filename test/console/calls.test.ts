@@ -263,14 +263,14 @@ describe('a call in the console', () => {
 describe("an operator using the console's API", () => {
   it('grants once per reference, corrects, and sees the balance', async () => {
     const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
-    const first = await visit().post<ReplyOf<'accounts/grant'>>('api/accounts/grant', grant)
-    const again = await visit().post<ReplyOf<'accounts/grant'>>('api/accounts/grant', grant)
+    const first = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/credit', grant)
+    const again = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/credit', grant)
     expect(again.json).toEqual({ ...first.json, isRepeat: true })
     expect(first.json).toMatchObject({
-      entry: { kind: 'grant', amount: '2.5', memo: 'Welcome' },
+      entry: { kind: 'credit', amount: '2.5', memo: 'Welcome' },
       account: { id: 'new', posted: '2.5', held: '0', available: '2.5' },
     })
-    const corrected = await visit().post<ReplyOf<'accounts/grant'>>('api/accounts/correct', {
+    const corrected = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/correct', {
       account: 'new',
       amount: '-0.000000001',
     })
@@ -284,8 +284,8 @@ describe("an operator using the console's API", () => {
     const [charge] = (await read('api/entries?sessionId=s-refund')).entries
     const before = (await bench.admin.accounts.balance('alice'))!.posted
     const ask = { entryId: charge!.id, amount: '0.000000002', reference: 'ticket-7', memo: 'for alice alone' }
-    const first = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', ask)
-    const again = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', ask)
+    const first = await visit().post<ReplyOf<'accounts/credit'>>('api/entries/refund', ask)
+    const again = await visit().post<ReplyOf<'accounts/credit'>>('api/entries/refund', ask)
     expect(again.json).toEqual({ ...first.json, isRepeat: true })
     expect(first.json).toMatchObject({
       entry: {
@@ -304,7 +304,7 @@ describe("an operator using the console's API", () => {
       postings: [{ account: 'alice', amount: '0.000000002' }],
       facts: own.entries[0]!.facts,
     })
-    const rest = await visit().post<ReplyOf<'accounts/grant'>>('api/entries/refund', { entryId: charge!.id })
+    const rest = await visit().post<ReplyOf<'accounts/credit'>>('api/entries/refund', { entryId: charge!.id })
     const [earned] = (await read('api/entries?limit=1', { kind: 'user', account: 'dev' })).entries
     expect(earned).toEqual({
       id: rest.json.entry.id,

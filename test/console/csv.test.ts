@@ -140,9 +140,9 @@ describe('a CSV download', () => {
     })
     expect(rows.map(({ kind, amount: value, memo }) => [kind, value, memo])).toEqual([
       ['correction', '-0.5', 'Zu viel, "sorry"'],
-      ['grant', '1', "'=1+1"],
+      ['credit', '1', "'=1+1"],
       ['charge', expect.stringMatching(/^-0\.\d+$/), ''],
-      ['grant', '100', ''],
+      ['credit', '100', ''],
     ])
     expect(rows[2]).toMatchObject({
       user: "'=cmd|calc",

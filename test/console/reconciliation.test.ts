@@ -153,7 +153,7 @@ describe("the console's statement", () => {
       const balance = await bench.admin.accounts.balance(account)
       expect(json).toMatchObject({
         account,
-        granted: '100',
+        credited: '100',
         corrected: { alice: '-1.000000001', dev: '0.5' }[account] ?? '0',
         refunded: '0',
         spent: formatCredits(reported.get(account)!),
@@ -162,8 +162,8 @@ describe("the console's statement", () => {
         sum: formatCredits(balance!.posted),
         isEqual: true,
       })
-      const { granted, corrected, earned, spent, posted } = json
-      expect(parse(granted) + parse(corrected) + parse(earned) - parse(spent)).toBe(parse(posted))
+      const { credited, corrected, earned, spent, posted } = json
+      expect(parse(credited) + parse(corrected) + parse(earned) - parse(spent)).toBe(parse(posted))
       expect(earned === '0').toBe(account === 'alice' || account === 'bob')
     },
   )

@@ -8,10 +8,10 @@ import { ALICE, startService } from '../routing/service.js'
 const HOUR_MS = 3_600_000
 
 /** A service on the machine's time, whose clock can be set. */
-async function start(limits = {}) {
+async function start(timeouts = {}) {
   const faults = new FaultPlan()
   const ledger = faultyLedger(memoryLedger({ alice: '1' }), systemClock, faults.decide)
-  const service = await startService({ router: { ledger, limits } })
+  const service = await startService({ router: { ledger, timeouts } })
   onTestFinished(async () => {
     vi.restoreAllMocks()
     await service.close()

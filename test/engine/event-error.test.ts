@@ -71,7 +71,7 @@ describe('an error in an event', () => {
 
 describe.each(ODD)('a thrown %s', (_what, thrown) => {
   const start = async (router: ServiceOptions['router']) => {
-    const service = await startService({ router: { ...router, limits: { settleMs: 100 } } })
+    const service = await startService({ router: { ...router, timeouts: { settleMs: 100 } } })
     onTestFinished(() => service.close())
     return service
   }

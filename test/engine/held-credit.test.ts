@@ -3,13 +3,13 @@ import type { CallFacts, HoldRequest, HoldResult } from '../../src/contracts/led
 import type { EngineParts } from '../../src/engine/call/parts.js'
 import { HeldCredit, holdIdsOf } from '../../src/engine/charging/held-credit.js'
 import { refusedHold } from '../../src/engine/failures/credit.js'
-import { DEFAULT_LIMITS } from '../../src/options.js'
+import { DEFAULTS } from '../../src/options.js'
 
 /** The credit of one call, whose holds are answered by the test. */
 function start(answer: HoldResult) {
   const asked: HoldRequest[] = []
   const parts = {
-    options: { limits: DEFAULT_LIMITS, newId: () => `hold-${asked.length + 1}` },
+    options: { timeouts: DEFAULTS.timeouts, newId: () => `hold-${asked.length + 1}` },
     holds: { holder: undefined, isKept: () => true },
     ledger: {
       holdTaken: () => undefined,
@@ -29,7 +29,7 @@ describe('the hold of a call', () => {
   it('lasts longer than the call may', async () => {
     const { credit, asked } = start({ ok: true })
     await credit.secure(needs(5n), FACTS)
-    const { settleMs, totalMs } = DEFAULT_LIMITS
+    const { settleMs, totalMs } = DEFAULTS.timeouts
     expect(asked[0]!.ttlMs).toBeGreaterThan(totalMs + settleMs)
   })
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import type { Charge, RouterEvent, SettleRequest } from '../../src/index.js'
-import { DEFAULT_LIMITS } from '../../src/options.js'
+import { DEFAULTS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 
 const USAGE = { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 }
@@ -23,7 +23,7 @@ async function settleWith(answer: object) {
     ledger,
     emit,
     clock: createSteppedClock(),
-    limits: DEFAULT_LIMITS,
+    ...DEFAULTS,
   } as unknown as EngineOptions
   const settled = await new LedgerClient(options).settle(REQUEST, 'one')
   return { settled, events: events.map(({ type }) => type) }

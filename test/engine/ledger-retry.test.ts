@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LazyContext } from '../../src/engine/asking/lazy-context.js'
 import { LedgerRetry } from '../../src/engine/charging/ledger-retry.js'
-import { DEFAULT_LIMITS } from '../../src/options.js'
+import { DEFAULTS } from '../../src/options.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 
 interface Try {
@@ -13,11 +13,11 @@ interface Try {
 /** A request that is tried until it succeeds, with each try answered by the test. */
 function start() {
   const clock = createSteppedClock()
-  const limits = { ...DEFAULT_LIMITS, storeMs: 200, settleWaitMs: 1_000, settleMs: 5_000 }
+  const timeouts = { ...DEFAULTS.timeouts, storeMs: 200, settleWaitMs: 1_000, settleMs: 5_000 }
   const tries: Try[] = []
   const told: string[] = []
   const answer = new LedgerRetry<string>(
-    { clock, limits },
+    { clock, timeouts },
     {
       requestId: 'one',
       ask: (context) =>
@@ -86,7 +86,7 @@ describe('a request to the ledger', () => {
   it('is abandoned in time, and a later answer is read but does not end it again', async () => {
     const { clock, tries, told } = start()
     await clock.elapse(5_000)
-    const end = ['answer undefined', 'gave up: No answer within 200 ms, which is limits.storeMs.', 'ended']
+    const end = ['answer undefined', 'gave up: No answer within 200 ms, which is timeouts.storeMs.', 'ended']
     expect(told).toEqual(end)
     for (const { answer } of tries) answer('too late')
     await clock.elapse(10_000)
@@ -102,7 +102,7 @@ describe('a request to the ledger', () => {
     ],
     ['returns an unreadable answer', () => 'bad'],
   ])('asks a synchronous store again if the store %s', async (_what, first) => {
-    const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
+    const options = { clock: createSteppedClock(), timeouts: DEFAULTS.timeouts }
     const told: unknown[] = []
     let asked = 0
     const request = {
@@ -123,7 +123,7 @@ describe('a request to the ledger', () => {
   })
 
   it('is abandoned at once if a store throws synchronously and no time is left for another try', async () => {
-    const options = { clock: createSteppedClock(), limits: { ...DEFAULT_LIMITS, settleMs: 50 } }
+    const options = { clock: createSteppedClock(), timeouts: { ...DEFAULTS.timeouts, settleMs: 50 } }
     const told: string[] = []
     const request = {
       requestId: 'one',
@@ -138,7 +138,7 @@ describe('a request to the ledger', () => {
   })
 
   it("gets a synchronous store's answer at once, and ends", async () => {
-    const options = { clock: createSteppedClock(), limits: DEFAULT_LIMITS }
+    const options = { clock: createSteppedClock(), timeouts: DEFAULTS.timeouts }
     const told: string[] = []
     const request = { requestId: 'one', ask: () => 'posted', gaveUp: () => told.push('gave up') }
     const answer = new LedgerRetry(options, request, () => told.push('ended')).start()

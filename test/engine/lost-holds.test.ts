@@ -222,7 +222,7 @@ describe('a router whose holds were lost', () => {
   })
 
   it('cuts off a call that may not be overdrawn and that the balance no longer covers, and charges what was sent', async () => {
-    const call = start({ neverOverdraw: true, limits: { holdOutputTokens: 50 } })
+    const call = start({ neverOverdraw: true, charging: { holdOutputTokens: 50 } })
     const [{ signal }, take] = await call.asked
     await take([token('This has been sent to the client.')])
     call.standStill(60_000)
@@ -244,7 +244,7 @@ describe('a router whose holds were lost', () => {
     const limits = [{ id: 'budget', unit: 'credits', amount: CREDIT / 2n, per: 'total' }] as const
     const call = start({
       credentials: memoryCredentials({ 'sk-demo': { kind: 'api-key', account: 'alice', limits } }),
-      limits: { holdOutputTokens: 50 },
+      charging: { holdOutputTokens: 50 },
     })
     const [, take] = await call.asked
     await take([token('This has been sent to the client.')])

@@ -19,8 +19,11 @@ function route(more: Partial<Route> = {}, adapter: Partial<Route['adapter']> = {
 }
 
 function output(more: object, model = MODEL, neverOverdraw = false): RequestedOutput {
-  const limits = { holdOutputTokens: BY_DEFAULT, replyBytes: 64 * 1_024 * 1_024 }
-  return new RequestedOutput(request(more), model, { limits, neverOverdraw })
+  const settings = {
+    charging: { holdOutputTokens: BY_DEFAULT },
+    sizes: { replyBytes: 64 * 1_024 * 1_024 },
+  }
+  return new RequestedOutput(request(more), model, { ...settings, neverOverdraw })
 }
 
 /** The limits with the usual output, which is the only one unless the ledger chooses. */

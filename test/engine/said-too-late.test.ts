@@ -11,7 +11,7 @@ it('a stream sends nothing of the events that an adapter returns together with t
         return { terminated: true }
       },
     },
-    { neverOverdraw: true, contextLength: 12, limits: { holdOutputTokens: 5 } },
+    { neverOverdraw: true, contextLength: 12, charging: { holdOutputTokens: 5 } },
   )
   let sent = ''
   await engine.run(chat, streamedCall, {

@@ -50,7 +50,7 @@ it('a large reply drops its slow followers one after the other, and is read to i
     },
     {
       clock,
-      limits: { clientStallMs: 60_000, idleMs: 120_000, openStreamAfterMs: 600_000 },
+      timeouts: { clientStallMs: 60_000, idleMs: 120_000, openStreamAfterMs: 600_000 },
       onEvent: (event) => {
         if (event.type === 'request-end') ends.push(event)
       },

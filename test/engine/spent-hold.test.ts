@@ -34,7 +34,7 @@ it('neverOverdraw cuts a stream off at the amount on hold, even if a more expens
       providers: memoryProviders(providers),
       neverOverdraw: true,
       contextLength: 9,
-      limits: { holdOutputTokens: 5 },
+      charging: { holdOutputTokens: 5 },
     })
     const body = {
       model: 'acme/fast',

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import type {
   ChatAdapter,
   CompatRouter,
-  Limits,
   MemoryLedger,
   MemoryModel,
   Prices,
@@ -15,8 +14,9 @@ import { ChatClient } from '../helpers/chat-client.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
 import { listenHttp, type MountedHost } from '../helpers/hosts.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { type SettingsOptions, settingsIn } from '../helpers/settings.js'
 import { createSteppedClock, type SteppedClock, turns } from '../helpers/stepped-clock.js'
-import { DOORS, type Door } from './doors.js'
+import { APIS, type Api } from './apis.js'
 
 /** The package: its source or its build. */
 export type Library = typeof import('../../src/index.js')
@@ -28,13 +28,12 @@ export interface BenchRoute {
   readonly baseUrl?: (scripted: string) => string
 }
 
-export interface BenchOptions {
+export interface BenchOptions extends SettingsOptions {
   /** One provider each, `p0` first. */
   readonly routes?: readonly BenchRoute[]
   /** Opening balances. */
   readonly accounts?: Readonly<Record<string, string>>
   readonly model?: Partial<MemoryModel>
-  readonly limits?: Partial<Limits>
   /** Further router options. */
   readonly router?: Partial<RouterOptions>
   /** Wraps stores of the bench. */
@@ -97,7 +96,7 @@ export class Bench {
     readonly library: Library,
     options: BenchOptions,
     upstreams: readonly ScriptedUpstream[],
-    readonly door: Door,
+    readonly api: Api,
   ) {
     process.on('unhandledRejection', this.onRejection)
     this.upstreams = upstreams
@@ -137,15 +136,15 @@ export class Bench {
         this.events.push(event)
         this.wake()
       },
-      ...(options.limits && { limits: options.limits }),
+      ...settingsIn(options),
       ...options.router,
     }
     this.router = library.createCompatRouter(options.wrap?.(made, this.clock) ?? made)
   }
 
-  static async start(library: Library, options: BenchOptions = {}, door = DOORS[0]!): Promise<Bench> {
+  static async start(library: Library, options: BenchOptions = {}, api = APIS[0]!): Promise<Bench> {
     const upstreams = await Promise.all((options.routes ?? [{}]).map(() => startScriptedUpstream()))
-    const bench = new Bench(library, options, upstreams, door)
+    const bench = new Bench(library, options, upstreams, api)
     const server = createServer((req, res) => {
       const id = String(req.headers['x-request-id'])
       bench.router(req, res)
@@ -169,7 +168,7 @@ export class Bench {
       ...(stream && { stream }),
       ...body,
     }
-    return this.post(this.door.path, this.door.request(request), headers, stream)
+    return this.post(this.api.path, this.api.request(request), headers, stream)
   }
 
   /** Starts a call for the embedding of {@link PROMPT}. */

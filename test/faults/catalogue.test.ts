@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { FAULTS } from './catalogue.js'
-import { doorsOf } from './fault.js'
+import { apisOf } from './fault.js'
 import { ROWS, type Row } from './rows.js'
 import { type Column, type Score, scoreTable } from './score-table.js'
 
@@ -40,8 +40,8 @@ describe('the catalogue of faults', () => {
 
   it('matches the table of docs/faults.md, and the README states its number of rows', () => {
     const scores = FAULTS.map((fault): Score => {
-      const doors = doorsOf(fault).map(({ name }): Column => name)
-      const columns = doors.length === 0 ? (['embeddings'] as const) : doors
+      const apis = apisOf(fault).map(({ name }): Column => name)
+      const columns = apis.length === 0 ? (['embeddings'] as const) : apis
       return { fault, due: fault.due, charged: new Map(columns.map((column) => [column, fault.due])) }
     })
     // If this fails, copy the output of `npm run faults` into docs/faults.md.

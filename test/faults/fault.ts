@@ -2,8 +2,8 @@ import { strict as assert } from 'node:assert'
 import { assertBalance, assertOneCharge, wireCharge } from '../helpers/charge-assertions.js'
 import { decimal, nanos } from '../helpers/decimals.js'
 import type { Script, ScriptedReply, Step } from '../helpers/scripted-upstream.js'
+import { APIS, type Api, type ApiName } from './apis.js'
 import { Bench, type BenchCall, type BenchOptions, type Library, PAYER } from './bench.js'
-import { DOORS, type Door, type DoorName } from './doors.js'
 import type { Row } from './rows.js'
 import { DONE, FINISH, HEAD, TOKENS, USAGE } from './upstream-scripts.js'
 
@@ -26,7 +26,7 @@ export interface Fault {
   also?(bench: Bench, call: BenchCall): void | Promise<void>
   readonly left?: Parameters<Bench['finish']>[0]
   /** The APIs through which it is played: all of those with chats by default. If empty, the fault calls another one. */
-  readonly doors?: readonly DoorName[]
+  readonly apis?: readonly ApiName[]
 }
 
 /** The client's final reply. */
@@ -70,14 +70,14 @@ export interface Played {
 }
 
 /** Plays a fault against the package. Rejects if anything except the amount charged is wrong. */
-export async function playFault(library: Library, fault: Fault, door = DOORS[0]!): Promise<Played> {
-  const bench = await Bench.start(library, fault.options, door)
+export async function playFault(library: Library, fault: Fault, api = APIS[0]!): Promise<Played> {
+  const bench = await Bench.start(library, fault.options, api)
   let finished = false
   try {
     const call = await fault.play(bench)
     await call.client.over
     const charged = (await fault.charged?.(bench)) ?? (await assertEnd(bench, call, fault.answer))
-    assertAnswer(call, fault.answer, door)
+    assertAnswer(call, fault.answer, api)
     await fault.also?.(bench, call)
     const opening = bench.accounts[PAYER] ?? '0'
     await assertBalance(bench.ledger, PAYER, decimal(nanos(opening) - nanos(charged)))
@@ -96,11 +96,11 @@ async function assertEnd(bench: Bench, call: BenchCall, answer: Answer): Promise
 }
 
 /** The APIs through which a fault is played. */
-export function doorsOf({ doors }: Fault): readonly Door[] {
-  return doors === undefined ? DOORS : DOORS.filter(({ name }) => doors.includes(name))
+export function apisOf({ apis }: Fault): readonly Api[] {
+  return apis === undefined ? APIS : APIS.filter(({ name }) => apis.includes(name))
 }
 
-function assertAnswer({ client, stream }: BenchCall, answer: Answer, door: Door): void {
+function assertAnswer({ client, stream }: BenchCall, answer: Answer, api: Api): void {
   const { complete, headers, status, text } = client
   if (answer === 'left') {
     assert.equal(complete, false, 'the client left before the end')
@@ -119,8 +119,8 @@ function assertAnswer({ client, stream }: BenchCall, answer: Answer, door: Door)
     return
   }
   if (stream) assert.match(String(headers['content-type']), /^text\/event-stream/)
-  if (typeof answer === 'object') door.assertFailed(text, answer.frame)
-  else door.assertWhole(text, stream, answer)
+  if (typeof answer === 'object') api.assertFailed(text, answer.frame)
+  else api.assertWhole(text, stream, answer)
 }
 
 function outcomeOf(answer: Answer): string {

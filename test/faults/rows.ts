@@ -13,7 +13,7 @@ export const ROWS = {
   'left-abort-after': "the client left after the first token; the route has `onDisconnect: 'abort'`",
   'left-drain': "the client left; the route has `onDisconnect: 'drain'`",
   stopped:
-    '`limits.totalMs`, `limits.eventBytes` or `limits.replyBytes` is passed, or the router is closed, with the stream begun',
+    '`timeouts.totalMs`, `sizes.eventBytes` or `sizes.replyBytes` is passed, or the router is closed, with the stream begun',
   'never-overdraw':
     '`neverOverdraw` is set, or the caller has a budget, and the cost would be above the hold',
   overdraft: 'the cost is above the hold otherwise',

@@ -1,5 +1,5 @@
 import { decimal, nanos } from '../helpers/decimals.js'
-import { DOORS } from './doors.js'
+import { APIS } from './apis.js'
 import type { Fault } from './fault.js'
 import { ROWS } from './rows.js'
 
@@ -13,7 +13,7 @@ export interface Score {
   readonly charged: ReadonlyMap<Column, string>
 }
 
-export const COLUMNS = [...DOORS.map(({ name }) => name), 'embeddings'] as const
+export const COLUMNS = [...APIS.map(({ name }) => name), 'embeddings'] as const
 const HEADS = ['how the call ends', 'fault', 'reply', ...COLUMNS, 'due', 'difference']
 
 /** The scores as a Markdown table. Both kinds of reply share a line if their results are equal. */

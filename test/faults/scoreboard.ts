@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Library } from './bench.js'
 import { FAULTS } from './catalogue.js'
-import { doorsOf, type Fault, playFault } from './fault.js'
+import { apisOf, type Fault, playFault } from './fault.js'
 import { type Column, difference, type Score, scoreTable } from './score-table.js'
 
 const ENTRY = new URL('../../dist/index.js', import.meta.url)
@@ -40,9 +40,9 @@ async function main(): Promise<number> {
 /** Plays a fault through each of its APIs. */
 async function chargesOf(library: Library, fault: Fault): Promise<Map<Column, string>> {
   const charged = new Map<Column, string>()
-  const doors = doorsOf(fault)
-  if (doors.length === 0) charged.set('embeddings', (await inTime(playFault(library, fault))).charged)
-  for (const door of doors) charged.set(door.name, (await inTime(playFault(library, fault, door))).charged)
+  const apis = apisOf(fault)
+  if (apis.length === 0) charged.set('embeddings', (await inTime(playFault(library, fault))).charged)
+  for (const api of apis) charged.set(api.name, (await inTime(playFault(library, fault, api))).charged)
   return charged
 }
 

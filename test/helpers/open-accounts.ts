@@ -1,6 +1,6 @@
 import { parseCredits } from '../../src/base/money.js'
+import { post } from '../../src/sql/credits.js'
 import type { SqlDatabase } from '../../src/sql/database.js'
-import { post } from '../../src/sql/grants.js'
 
 /** Opening balances, as `memoryLedger` takes them. */
 export async function openAccounts(
@@ -9,7 +9,7 @@ export async function openAccounts(
 ): Promise<void> {
   for (const [account, amount] of Object.entries(accounts)) {
     await post(database, {
-      kind: 'grant',
+      kind: 'credit',
       account,
       amount: parseCredits(amount),
       reference: `opening:${account}`,

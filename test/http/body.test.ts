@@ -234,11 +234,11 @@ describe('a client that leaves while its body is read', () => {
   })
 })
 
-describe('a request body over limits.bodyBytes', () => {
-  const limits = { bodyBytes: 100_000 }
+describe('a request body over sizes.bodyBytes', () => {
+  const sizes = { bodyBytes: 100_000 }
 
   test('is refused by its declared length before it is read, and the connection closes', async () => {
-    const tested = testHandler({}, { limits })
+    const tested = testHandler({}, { sizes })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('content-length: 2147483648'))
     await client.untilClosed()
@@ -249,7 +249,7 @@ describe('a request body over limits.bodyBytes', () => {
 
   test('leads to a cut connection if a client uploads 2 GB anyway', async () => {
     let received = 0
-    const tested = testHandler({}, { limits })
+    const tested = testHandler({}, { sizes })
     const server = http.createServer(tested.handler)
     server.on('connection', (socket) => {
       socket.on('close', () => {
@@ -274,7 +274,7 @@ describe('a request body over limits.bodyBytes', () => {
   })
 
   test('without a length is refused as soon as it exceeds the limit', async () => {
-    const tested = testHandler({}, { limits })
+    const tested = testHandler({}, { sizes })
     const client = await connectTo(await serve(tested.handler))
     client.write(head('transfer-encoding: chunked'))
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`
@@ -286,7 +286,7 @@ describe('a request body over limits.bodyBytes', () => {
   })
 
   test('is not one of exactly that size, which is read', async () => {
-    const tested = testHandler({}, { limits })
+    const tested = testHandler({}, { sizes })
     const host = await serve(tested.handler)
     const body = `{"a":"${'x'.repeat(100_000 - 8)}"}`
     expect(Buffer.byteLength(body)).toBe(100_000)
@@ -297,7 +297,7 @@ describe('a request body over limits.bodyBytes', () => {
 
   test('is refused too if the host has read it as a string or as bytes', async () => {
     for (const parser of [express.text, express.raw]) {
-      const tested = testHandler({}, { limits })
+      const tested = testHandler({}, { sizes })
       const host = await serve(express().use(parser({ limit: MIB, type: () => true }), tested.handler))
       const body = `{"a":"${'x'.repeat(100_000)}"}`
       const response = await host.request('/chat/completions', {
@@ -311,7 +311,7 @@ describe('a request body over limits.bodyBytes', () => {
   })
 })
 
-describe('request bodies over limits.bodyBytesInFlight', () => {
+describe('request bodies over sizes.bodyBytesInFlight', () => {
   test('are refused with 503 before they are read, and accepted again once there is room', async () => {
     const { begun, endpoint } = reading(() => tested)
     let first = true
@@ -323,7 +323,7 @@ describe('request bodies over limits.bodyBytesInFlight', () => {
           return now(call, writer)
         },
       },
-      { limits: { bodyBytesInFlight: 1_000 } },
+      { sizes: { bodyBytesInFlight: 1_000 } },
     )
     const arrived = deferred()
     let bytes = 0
@@ -367,7 +367,7 @@ describe('request bodies over limits.bodyBytesInFlight', () => {
           return now(call, writer)
         },
       },
-      { limits: { bodyBytesInFlight: 1_000 } },
+      { sizes: { bodyBytesInFlight: 1_000 } },
     )
     const host = await serve(tested.handler)
     const silent = await connectTo(host)
@@ -380,7 +380,7 @@ describe('request bodies over limits.bodyBytesInFlight', () => {
   })
 
   test('no longer count after a body without a length was read', async () => {
-    const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
+    const tested = testHandler({}, { sizes: { bodyBytesInFlight: 1_000 } })
     const host = await serve(tested.handler)
     const body = `{"a":"${'x'.repeat(0x270 - 8)}"}`
     for (let round = 1; round <= 3; round++) {
@@ -391,7 +391,7 @@ describe('request bodies over limits.bodyBytesInFlight', () => {
   })
 
   test('no longer count after a body failed', async () => {
-    const tested = testHandler({}, { limits: { bodyBytesInFlight: 1_000 } })
+    const tested = testHandler({}, { sizes: { bodyBytesInFlight: 1_000 } })
     const host = await serve(tested.handler)
     const body = `{"a":"${'x'.repeat(600)}`
     for (let round = 0; round < 3; round++) {
@@ -558,7 +558,7 @@ describe('an answer sent before the body was read', () => {
           refused.resolve()
         },
       },
-      { limits: { bodyBytes: 100_000 } },
+      { sizes: { bodyBytes: 100_000 } },
     )
     const server = http.createServer(tested.handler)
     server.on('connection', (socket) => {

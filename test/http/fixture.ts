@@ -5,34 +5,12 @@ import { CompatError, isCompatError } from '../../src/base/errors.js'
 import { MemoryBudget } from '../../src/base/memory-budget.js'
 import { TurnGate } from '../../src/base/turn-gate.js'
 import type { Endpoint } from '../../src/contracts/endpoint.js'
-import type { Limits } from '../../src/contracts/limits.js'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { createHttpHandler, type HttpHandlerOptions } from '../../src/http/index.js'
+import { DEFAULTS } from '../../src/options.js'
 import { errorReply } from '../../src/protocol/error-body.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'
-
-export const LIMITS: Limits = {
-  bodyBytes: 32 * 1024 * 1024,
-  bodyBytesInFlight: 512 * 1024 * 1024,
-  memoryBytes: 256 * 1024 * 1024,
-  bodyIdleMs: 15_000,
-  bodyMs: 120_000,
-  lookUps: 1_000,
-  storeMs: 5_000,
-  connectMs: 5_000,
-  idleMs: 120_000,
-  tokenMs: 300_000,
-  totalMs: 900_000,
-  clientStallMs: 60_000,
-  eventBytes: 16 * 1024 * 1024,
-  replyBytes: 64 * 1024 * 1024,
-  settleWaitMs: 2_000,
-  settleMs: 60_000,
-  openStreamAfterMs: 15_000,
-  holdOutputTokens: 4_096,
-  attempts: 3,
-  inFlight: 10_000,
-}
+import type { SettingsOptions } from '../helpers/settings.js'
 
 /** A stopped clock that the test moves. */
 export class ManualClock implements Clock {
@@ -121,7 +99,8 @@ export interface TestHandler {
 
 export function testHandler(
   answers: TestAnswers = {},
-  options: Partial<Omit<HttpHandlerOptions, 'limits'>> & { limits?: Partial<Limits> } = {},
+  options: Partial<Omit<HttpHandlerOptions, 'sizes' | 'timeouts'>> &
+    Pick<SettingsOptions, 'sizes' | 'timeouts'> = {},
 ): TestHandler {
   const clock = new ManualClock()
   const faults: TestHandler['faults'] = []
@@ -150,7 +129,8 @@ export function testHandler(
       },
       memory: new MemoryBudget(Infinity),
       ...options,
-      limits: { ...LIMITS, ...options.limits },
+      timeouts: { ...DEFAULTS.timeouts, ...options.timeouts },
+      sizes: { ...DEFAULTS.sizes, ...options.sizes },
     },
   )
   return { handler, clock, faults, consumed }

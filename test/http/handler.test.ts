@@ -363,7 +363,7 @@ test('the HTTP handler does not return a promise', async () => {
 })
 
 test('an early answer on http2 stops an upload without ending the session', async () => {
-  const { handler, faults } = testHandler({}, { limits: { bodyBytes: 100_000 } })
+  const { handler, faults } = testHandler({}, { sizes: { bodyBytes: 100_000 } })
   const server = http2.createServer((req, res) =>
     handler(req as unknown as http.IncomingMessage, res as unknown as http.ServerResponse),
   )

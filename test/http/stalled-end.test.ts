@@ -27,7 +27,7 @@ function testing(body: string, sent = () => {}) {
         sent()
       },
     },
-    { limits: { clientStallMs: STALL_MS } },
+    { timeouts: { clientStallMs: STALL_MS } },
   )
 }
 

@@ -5,7 +5,6 @@ import {
   type CompatRouter,
   createCompatRouter,
   type IdempotencyOptions,
-  type Limits,
   type MemoryCredential,
   type MemoryLedger,
   memoryCatalogue,
@@ -30,15 +29,15 @@ import {
   startScriptedUpstream,
   textChunk,
 } from '../helpers/scripted-upstream.js'
+import { type SettingsOptions, settingsIn } from '../helpers/settings.js'
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 
-export interface BenchOptions {
+export interface BenchOptions extends SettingsOptions {
   /** More than one represents processes that share one ledger. */
   readonly routers?: number
   /** One for all routers. By default each has its own in memory. */
   readonly store?: (clock: SteppedClock) => IdempotencyStore
   readonly idempotency?: Omit<IdempotencyOptions, 'store'>
-  readonly limits?: Partial<Limits>
   readonly onDisconnect?: 'abort' | 'drain'
   readonly router?: Partial<RouterOptions>
 }
@@ -146,7 +145,7 @@ export class Bench {
             this.events.push(event)
             this.wake()
           },
-          ...(options.limits && { limits: options.limits }),
+          ...settingsIn(options),
           ...options.router,
         }),
       )

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { CallFacts, IdempotencyStore } from '../../src/contracts/index.js'
-import { DEFAULT_LIMITS, memoryIdempotency } from '../../src/index.js'
+import { DEFAULTS, memoryIdempotency } from '../../src/index.js'
 import { finishChunk, type Script, sse, textChunk } from '../helpers/scripted-upstream.js'
 import { Bench, type BenchOptions, COST, deferred, JSON_REPLY, MODEL, USAGE_CHUNK } from './bench.js'
 
@@ -290,7 +290,7 @@ describe("an Idempotency-Key's claim in the ledger", () => {
     }))
     await start({ store: noting.store })
     await bench.ask({ key: 'k' })
-    const { settleMs, totalMs } = DEFAULT_LIMITS
+    const { settleMs, totalMs } = DEFAULTS.timeouts
     expect(leaseMs).toBeGreaterThan(totalMs + settleMs)
   })
 

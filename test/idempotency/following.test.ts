@@ -190,7 +190,7 @@ describe('the followers of a running call', () => {
   })
 
   it('that are slow block a stream of more than 4 MiB, and newcomers must try later', async () => {
-    await start({ limits: { clientStallMs: 1_000_000, idleMs: 2_000_000 } })
+    await start({ timeouts: { clientStallMs: 1_000_000, idleMs: 2_000_000 } })
     const large = sendLarge()
     const slow = await read({ key: 'k', stream: true })
     const fast = bench.call({ key: 'k', stream: true })
@@ -210,7 +210,7 @@ describe('the followers of a running call', () => {
   })
 
   it('that stop reading are dropped, and the others continue', async () => {
-    await start({ limits: { clientStallMs: 1_000 } })
+    await start({ timeouts: { clientStallMs: 1_000 } })
     const large = sendLarge()
     const stuck = await read({ key: 'k', stream: true })
     const broken = new Promise((resolve) => stuck.once('error', resolve))
@@ -234,7 +234,7 @@ describe('the followers of a running call', () => {
   })
 
   it('count as calls in progress', async () => {
-    await start({ limits: { inFlightPerAccount: 2 } })
+    await start({ concurrency: { inFlightPerAccount: 2 } })
     const gate = deferred()
     bench.upstream.script([HEAD, say('one'), { wait: gate.promise }, ...END])
     const calls = [1, 2].map(() => bench.call({ key: 'k', stream: true }))
@@ -267,7 +267,7 @@ describe('a shutdown during a call with an Idempotency-Key', () => {
   })
 
   it('waits for no follower that stopped reading', async () => {
-    await start({ limits: { clientStallMs: 1_000_000 } })
+    await start({ timeouts: { clientStallMs: 1_000_000 } })
     const large = sendLarge()
     const stuck = await read({ key: 'k', stream: true })
     stuck.on('error', () => undefined)

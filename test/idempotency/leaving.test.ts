@@ -150,7 +150,7 @@ describe('an abandoned call with an Idempotency-Key is limited', () => {
   ]
 
   it('in time: the provider request is aborted, and the output so far is charged and kept', async () => {
-    await start({ limits: { totalMs: 60_000 } })
+    await start({ timeouts: { totalMs: 60_000 } })
     bench.upstream.script(script(Promise.resolve()))
     const request = bench.upstream.nextRequest()
     const first = bench.call({ key: 'k', stream: true })
@@ -175,7 +175,7 @@ describe('an abandoned call with an Idempotency-Key is limited', () => {
   })
 
   it('in bytes', async () => {
-    await start({ limits: { replyBytes: 1_500 } })
+    await start({ sizes: { replyBytes: 1_500 } })
     const gate = deferred()
     bench.upstream.script([
       HEAD,

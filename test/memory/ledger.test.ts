@@ -37,7 +37,7 @@ describe('memoryLedger', () => {
     await expect(ledger.hold(bare, context)).rejects.toThrow(TypeError)
     expect(await ledger.balance('alice', context)).toEqual({ posted: 100n, held: 40n, available: 60n })
     expect(await ledger.release({ holdId: 'h', account: 'alice' }, context)).toEqual({ state: 'released' })
-    expect(() => ledger.grant('alice', '1', 5n as unknown as string)).toThrow('memo must be a string')
+    expect(() => ledger.credit('alice', '1', 5n as unknown as string)).toThrow('memo must be a string')
     expect((await ledger.balance('alice', context))?.posted).toBe(100n)
   })
 
@@ -63,7 +63,7 @@ describe('memoryLedger', () => {
       {
         id: 'id0-0',
         at: clock.now(),
-        kind: 'grant',
+        kind: 'credit',
         postings: [{ account: 'alice', amount: 5_000_000_000n }],
         memo: 'opening balance',
       },
@@ -72,19 +72,19 @@ describe('memoryLedger', () => {
 
   it('grants credits to an existing or a new account', async () => {
     const { ledger } = open()
-    ledger.grant('alice', '0.000000001')
-    ledger.grant('newcomer', '1', 'welcome')
+    ledger.credit('alice', '0.000000001')
+    ledger.credit('newcomer', '1', 'welcome')
     expect((await ledger.balance('alice', context))?.posted).toBe(101n)
     expect((await ledger.balance('newcomer', context))?.posted).toBe(1_000_000_000n)
     const { entries } = await ledger.entries({ account: 'newcomer' }, context)
-    expect(entries).toMatchObject([{ kind: 'grant', memo: 'welcome' }])
+    expect(entries).toMatchObject([{ kind: 'credit', memo: 'welcome' }])
   })
 
   it.each(['-1', '1e3', '', '1.0000000001', ' 1', '9223372036.854775808'])(
     'refuses to grant %j',
     async (amount) => {
       const { ledger } = open()
-      expect(() => ledger.grant('alice', amount)).toThrow('amount must be')
+      expect(() => ledger.credit('alice', amount)).toThrow('amount must be')
       expect((await ledger.balance('alice', context))?.posted).toBe(100n)
     },
   )
@@ -101,14 +101,14 @@ describe('memoryLedger', () => {
   })
 
   it('grants nothing to an account without a name', () => {
-    expect(() => memoryLedger().grant(undefined as never, '1')).toThrow(
+    expect(() => memoryLedger().credit(undefined as never, '1')).toThrow(
       'account must be a string; got undefined',
     )
   })
 
   it('grants no more than an account can hold', async () => {
     const { ledger } = open({ alice: '9223372036.854775807' })
-    expect(() => ledger.grant('alice', '0.000000001')).toThrow(RangeError)
+    expect(() => ledger.credit('alice', '0.000000001')).toThrow(RangeError)
     expect((await ledger.balance('alice', context))?.posted).toBe(2n ** 63n - 1n)
     expect((await ledger.entries({}, context)).entries).toHaveLength(1)
   })

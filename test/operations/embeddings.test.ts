@@ -232,7 +232,7 @@ describe('POST /embeddings', () => {
   })
 
   describe('with a batch whose embeddings would not fit into memory', () => {
-    const limits = { memoryBytes: 1_000_000, replyBytes: 10_000 }
+    const sizes = { memoryBytes: 1_000_000, replyBytes: 10_000 }
     const input = Array.from({ length: 20 }, () => 'a')
 
     it.each([
@@ -242,7 +242,7 @@ describe('POST /embeddings', () => {
     ])(
       'is refused before the hold with the number of inputs that fit, by %s',
       async (_, fields, model, most) => {
-        await start({ models: [{ id: MODEL, prices: PRICES, ...model }], limits })
+        await start({ models: [{ id: MODEL, prices: PRICES, ...model }], sizes })
         const response = await post({ input, ...fields })
         expect(response.status).toBe(400)
         const { error } = (await response.json()) as { error: { param: string; message: string } }
@@ -257,7 +257,7 @@ describe('POST /embeddings', () => {
     it('is served if its adapter asks for base64, which takes less', async () => {
       await start({
         adapter: (baseUrl) => openaiCompatible({ baseUrl, embeddingsFormat: 'base64' }),
-        limits,
+        sizes,
       })
       expect((await replyTo({ input, dimensions: 3_000 })).data).toHaveLength(20)
     })
@@ -268,7 +268,7 @@ describe('POST /embeddings', () => {
       await start({
         providers: 2,
         adapter: (baseUrl) => openaiCompatible({ baseUrl, embeddingsFormat: forms[made++]! }),
-        limits,
+        sizes,
       })
       for (const upstream of service.upstreams) upstream.script(embedder())
       await replyTo({ input, dimensions: 3_000 })
@@ -276,7 +276,7 @@ describe('POST /embeddings', () => {
     })
 
     it('fails with 502 if the provider sends more than the dimensions need', async () => {
-      await start({ models: [{ id: MODEL, prices: PRICES, dimensions: 2 }], limits })
+      await start({ models: [{ id: MODEL, prices: PRICES, dimensions: 2 }], sizes })
       const long = Array.from({ length: 5_000 }, () => 0.5)
       service.upstream.script(embedder({ form: () => long }))
       const response = await post({ input: ['a'] })
@@ -288,7 +288,7 @@ describe('POST /embeddings', () => {
   })
 
   it('counts the bytes of embeddings towards the memory of calls', async () => {
-    await start({ limits: { memoryBytes: 1_000_000, replyBytes: 10_000 } })
+    await start({ sizes: { memoryBytes: 1_000_000, replyBytes: 10_000 } })
     let goOn = (): void => {}
     const wait = new Promise<void>((resolve) => {
       goOn = resolve

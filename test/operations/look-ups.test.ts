@@ -320,7 +320,7 @@ describe('GET /generation', () => {
     const ledger = { ...memoryLedger({ alice: '1' }), settle: () => new Promise<never>(() => {}) }
     service = await WireService.start({
       router: () => ({ ledger }),
-      limits: { settleWaitMs: 10, settleMs: 100, storeMs: 50 },
+      timeouts: { settleWaitMs: 10, settleMs: 100, storeMs: 50 },
       expectsFaults: true,
     })
     service.upstream.script(answerJson(providerReply()))

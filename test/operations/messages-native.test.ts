@@ -19,7 +19,7 @@ const ASK = { model: MODEL, max_tokens: 100, messages: [{ role: 'user', content:
 let service: WireService
 afterEach(() => service.close())
 
-/** A request by one door, for a provider of the Messages API with this reply. */
+/** A request by one API, for a provider of the Messages API with this reply. */
 async function ask(path: string, script: Script, stream: boolean) {
   service = await WireService.start({
     adapter: (baseUrl) => anthropic({ baseUrl, apiKey: UPSTREAM_KEY }),
@@ -80,7 +80,7 @@ interface Choice {
   readonly finish_reason: string | null
 }
 
-/** The same reply of the provider by the door for chat. */
+/** The same reply of the provider by the API of chat. */
 async function chat(script: Script, stream: boolean) {
   await service.close()
   const { text } = await ask('/chat/completions', script, stream)

@@ -18,7 +18,8 @@ const OPTIONS = {
   counter: byteRatioCounter,
   upperCounter: byteRatioCounter,
   neverOverdraw: false,
-  limits: { holdOutputTokens: 100, replyBytes: 1_000_000 },
+  charging: { holdOutputTokens: 100 },
+  sizes: { replyBytes: 1_000_000 },
 } as unknown as ConstructorParameters<typeof MessagesPlan>[2]
 
 const ADAPTERS = [anthropic({ apiKey: 'k' }), { chat: async () => ({ terminated: true }) }] as const

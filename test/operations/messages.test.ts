@@ -687,7 +687,7 @@ describe('a chat provider behind POST /messages', () => {
   })
 
   it('keeps a silent stream alive with pings', async () => {
-    await start({ limits: { openStreamAfterMs: 1_000 } })
+    await start({ timeouts: { openStreamAfterMs: 1_000 } })
     let go = (): void => {}
     service.upstream.script([
       { head: 200, headers: EVENTS },

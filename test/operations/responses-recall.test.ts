@@ -426,7 +426,7 @@ describe('a kept response item', () => {
   })
 
   it('cannot make a request larger than a body may be', async () => {
-    await start({ limits: { bodyBytes: 10_000 } })
+    await start({ sizes: { bodyBytes: 10_000 } })
     const choices = [{ index: 0, message: { content: 'x'.repeat(6_000) }, finish_reason: 'stop' }]
     service.upstream.script(answerJson(providerReply({ choices })))
     const [first, second] = [await messageId(), await messageId()]

@@ -4,7 +4,7 @@ import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import type { ProviderEvent } from '../../src/index.js'
 import { createResponses } from '../../src/operations/responses/index.js'
-import { DEFAULT_LIMITS } from '../../src/options.js'
+import { DEFAULTS } from '../../src/options.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
@@ -168,7 +168,8 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
       counter: byteRatioCounter,
       upperCounter: byteRatioCounter,
       neverOverdraw: false,
-      limits: DEFAULT_LIMITS,
+      sizes: DEFAULTS.sizes,
+      charging: DEFAULTS.charging,
       reasoningName: undefined,
     },
     { principal: { kind: 'api-key', credentialId: 'c', account: 'alice' }, userAgent: undefined },

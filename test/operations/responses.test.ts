@@ -802,8 +802,8 @@ describe('a provider of the Responses API', () => {
     it.each(['completed', 'incomplete'])(
       'read and charged however deep and long that is: %s',
       async (status) => {
-        const limits = { eventBytes: 64 * 1024, replyBytes: 128 * 1024 }
-        await start({ adapter: overResponses, router: () => ({ limits }) })
+        const sizes = { eventBytes: 64 * 1024, replyBytes: 128 * 1024 }
+        await start({ adapter: overResponses, sizes })
         service.upstream.script(answerEvents(events(status), { done: false }))
         const { response } = await streamFor({ input: 'Hi', instructions: repeated.instructions })
         expect(response).toMatchObject({

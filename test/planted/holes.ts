@@ -45,8 +45,8 @@ export const HOLES: readonly Hole[] = [
   {
     name: 'embeddings-bounded-as-other-replies',
     file: 'src/operations/embeddings/plan.ts',
-    from: "return Math.min(Math.max(this.options.limits.replyBytes, this.bytesOf('numbers')), this.mostBytes)",
-    to: 'return this.options.limits.replyBytes',
+    from: "return Math.min(Math.max(this.options.sizes.replyBytes, this.bytesOf('numbers')), this.mostBytes)",
+    to: 'return this.options.sizes.replyBytes',
     test: ['test/operations/embeddings.test.ts', 'are served with the default options as'],
   },
   {

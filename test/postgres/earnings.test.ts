@@ -63,7 +63,7 @@ describe('the accounts of a PostgreSQL ledger', () => {
       ['bob', 51n],
     ])
     expect(await admin.accounts.statement('bob')).toMatchObject({
-      granted: 1n,
+      credited: 1n,
       earned: 50n,
       spent: 0n,
       posted: 51n,

@@ -5,8 +5,9 @@ import { MemoryBudget } from '../../src/base/memory-budget.js'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
 import { BodyBudget } from '../../src/http/body-budget.js'
 import { BodyCollector } from '../../src/http/collect-body.js'
+import { DEFAULTS } from '../../src/options.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
-import { LIMITS, ManualClock } from '../http/fixture.js'
+import { ManualClock } from '../http/fixture.js'
 
 const TEXT = `{"text":"${'Grüße '.repeat(200)}"}`
 
@@ -19,10 +20,17 @@ function inBytes(text: string): { pieces: Buffer[]; forgetFirst(): void } {
 describe('a body that arrives byte by byte keeps none of its first pieces', () => {
   it('from a client', async () => {
     const { pieces, forgetFirst } = inBytes(TEXT)
-    const share = new BodyBudget(LIMITS.bodyBytesInFlight, new MemoryBudget(Infinity)).open('alice')
+    const share = new BodyBudget(Infinity, new MemoryBudget(Infinity)).open('alice')
     const request = Readable.from(pieces, { objectMode: false }) as IncomingMessage
     request.on('end', forgetFirst)
-    const collector = new BodyCollector(request, undefined, LIMITS, new ManualClock(), share)
+    const collector = new BodyCollector(
+      request,
+      undefined,
+      DEFAULTS.timeouts,
+      Infinity,
+      new ManualClock(),
+      share,
+    )
     expect((await collector.done).toString()).toBe(TEXT)
   })
 

@@ -146,7 +146,7 @@ describe("a host's dispatcher", () => {
     const first = createDeferred()
     let taking = 0
     let received = 0
-    const call = runCall(connect(), { limits: { replyBytes: 2 * total } }, (events) => {
+    const call = runCall(connect(), { sizes: { replyBytes: 2 * total } }, (events) => {
       expect(taking).toBe(0)
       for (const event of events) received += event.type === 'data' ? event.bytes.length : 0
       if (events.length === 0) return undefined

@@ -217,7 +217,7 @@ describe('the limit of a call with fallbacks', () => {
   })
 
   it('is the number of attempts that the host sets', async () => {
-    const { ask, upstreams } = await start({ routes: [{}, {}], router: { limits: { attempts: 1 } } })
+    const { ask, upstreams } = await start({ routes: [{}, {}], router: { routing: { attempts: 1 } } })
     upstreams[0]!.script(fails(500))
     expect((await ask()).status).toBe(502)
     expect(upstreams[1]!.requests).toHaveLength(0)
@@ -229,11 +229,11 @@ describe('the limit of a call with fallbacks', () => {
     ['of the whole call', { totalMs: 60_000 }],
   ])(
     'is reached in time by %s, which tries no other route, since it would bill the call too, and blames no route',
-    async (_, limits) => {
+    async (_, timeouts) => {
       const clock = createSteppedClock()
       const { ask, router, upstreams } = await start({
         routes: [{}, {}, {}],
-        router: { clock, limits: { openStreamAfterMs: 600_000, ...limits } },
+        router: { clock, timeouts: { openStreamAfterMs: 600_000, ...timeouts } },
       })
       for (const upstream of upstreams) upstream.script(['stall'])
       for (let call = 0; call < 4; call++) {
@@ -252,8 +252,8 @@ describe('the limit of a call with fallbacks', () => {
 
   it('in total time is the only timeout of a JSON reply', async () => {
     const clock = createSteppedClock()
-    const limits = { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 }
-    const { ask, router, upstreams } = await start({ routes: [{}, {}], router: { clock, limits } })
+    const timeouts = { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 }
+    const { ask, router, upstreams } = await start({ routes: [{}, {}], router: { clock, timeouts } })
     for (const upstream of upstreams) upstream.script(['stall'])
     const dialled = Promise.race(upstreams.map((upstream) => upstream.nextRequest()))
     let isOver = false
@@ -300,7 +300,7 @@ describe('after the first token of a stream', () => {
     const clock = createSteppedClock()
     const { ask, end, upstreams } = await start({
       routes: [{}, {}],
-      router: { clock, limits: { openStreamAfterMs: 15_000 } },
+      router: { clock, timeouts: { openStreamAfterMs: 15_000 } },
     })
     const opened = createDeferred()
     upstreams[0]!.script([{ wait: opened.promise }, 'hang-up'])

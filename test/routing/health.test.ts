@@ -188,7 +188,7 @@ describe('an outcome that does not affect the health of a route', () => {
     async (onDisconnect) => {
       const { end, router, upstreams } = await start({
         routes: [{ onDisconnect }],
-        router: { limits: { totalMs: 1_000 } },
+        router: { timeouts: { totalMs: 1_000 } },
       })
       upstreams[0]!.script(['stall'])
       for (let call = 0; call < 5; call++) {
@@ -217,7 +217,7 @@ describe('an outcome that does not affect the health of a route', () => {
   it('is a long reply that ends at totalMs', async () => {
     const { router, upstreams } = await start({
       routes: [{}],
-      router: { limits: { totalMs: 10_000 } },
+      router: { timeouts: { totalMs: 10_000 } },
     })
     upstreams[0]!.script([
       { head: 200, headers: { 'content-type': 'text/event-stream' } },

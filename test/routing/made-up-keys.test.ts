@@ -148,7 +148,7 @@ describe.each(speaking)('the credentials that %s sends', (_name, connect, header
   it("on the host's account are its key and all its headers", async () => {
     upstream.script(refusing)
     const { ask, end, ledger } = await start(connect(upstream.baseUrl, HOST_KEY), { byok: 'yes' })
-    ledger.grant('alice', '1')
+    ledger.credit('alice', '1')
     await end(await ask())
     expect(upstream.requests[0]?.headers).toMatchObject({ ...HOST_HEADERS, [header]: wrap(HOST_KEY) })
   })

@@ -325,26 +325,26 @@ describe('the errors of admin functions', () => {
       `model.prices.input: must be ${CREDITS}; got a number: put it in quotes`,
     ],
     ['models.remove', undefined, 'model id: is missing; it must be a string'],
-    ['accounts.credit', { account: 'a' }, `grant.amount: is missing; it must be ${SIGNED}`],
+    ['accounts.credit', { account: 'a' }, `credit.amount: is missing; it must be ${SIGNED}`],
     [
       'accounts.credit',
       { account: 'a', amount: 5 },
-      `grant.amount: must be ${SIGNED}; got a number: put it in quotes`,
+      `credit.amount: must be ${SIGNED}; got a number: put it in quotes`,
     ],
     [
       'accounts.credit',
       { account: 'a', amount: '-5' },
-      'grant.amount: must be above 0. To take credits away, make a correction.',
+      'credit.amount: must be above 0. To take credits away, make a correction.',
     ],
     [
       'accounts.credit',
       { account: 'a', amount: '0.00' },
-      'grant.amount: must be above 0: a grant adds credits.',
+      'credit.amount: must be above 0: a credit adds to the balance.',
     ],
     [
       'accounts.credit',
       { account: 'a', amount: '9223372036.854775808' },
-      'grant.amount: must be at most 9223372036.854775807 credits',
+      'credit.amount: must be at most 9223372036.854775807 credits',
     ],
     [
       'accounts.correct',

@@ -99,7 +99,7 @@ function checkReply(
   }
   if (call.client.left || !call.process.alive) return
   const waitedFrom = settlement && book.settlingAt.get(settlement.holdId)
-  const latest = (waitedFrom ?? Infinity) + world.scenario.limits.settleWaitMs
+  const latest = (waitedFrom ?? Infinity) + world.scenario.timeouts.settleWaitMs
   if (call.plan.slow === undefined && call.client.overAt! > latest) violate('its reply waited for the ledger')
   const kinds = {
     whole: 'complete',

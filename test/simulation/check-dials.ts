@@ -10,8 +10,9 @@ export function checkDials(
   dials: readonly Dial[],
   violate: (what: string) => void,
 ): void {
-  const { limits, routes } = world.scenario
-  if (dials.length > limits.attempts) violate(`${dials.length} routes were tried, ${limits.attempts} may be`)
+  const { routing, timeouts, routes } = world.scenario
+  if (dials.length > routing.attempts)
+    violate(`${dials.length} routes were tried, ${routing.attempts} may be`)
   for (const [position, dial] of dials.entries()) {
     const covering = call.process.book.holds.filter(
       ({ facts, holdId }) => facts.requestId === dial.requestId && world.ledger.holds.has(holdId),
@@ -31,7 +32,7 @@ export function checkDials(
       const most = steps === undefined ? least : least + steps.amount * BigInt(steps.most)
       if (!isAgain && heldBy(holdId) > most) violate(`${heldBy(holdId)} on hold, at most ${most} may be`)
     }
-    if (endOf(dial) > dials[0]!.at + limits.totalMs && call.process.alive)
+    if (endOf(dial) > dials[0]!.at + timeouts.totalMs && call.process.alive)
       violate('it outlived its total deadline')
     if (endOf(dial) === Infinity && call.process.alive) violate(`${dial.route.id} is still being read`)
     if (position === dials.length - 1) continue

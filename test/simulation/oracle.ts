@@ -131,9 +131,9 @@ function endings(
 
 /** Every reason the router had to abort at that moment. */
 function whyHungUp(world: World, call: SimCall, dial: Dial, at: number, firstDialAt: number): Ending[] {
-  const { limits } = world.scenario
+  const { timeouts } = world.scenario
   const why: Ending[] = []
-  if (at >= firstDialAt + limits.totalMs || at >= dial.process.forcedAt) why.push('stopped')
+  if (at >= firstDialAt + timeouts.totalMs || at >= dial.process.forcedAt) why.push('stopped')
   // A JSON reply may take as long as the call. The rest of it after its first byte may not.
   const from = dial.stream ? dial.at : (dial.deliveries[0]?.at ?? Infinity)
   const lastByte = dial.deliveries.reduce(
@@ -145,7 +145,7 @@ function whyHungUp(world: World, call: SimCall, dial: Dial, at: number, firstDia
       holdsToken(said) || (readAgainAt ?? came) > came ? Math.max(last, readAgainAt ?? came) : last,
     from,
   )
-  if (at >= lastByte + limits.idleMs || at >= lastToken + limits.tokenMs) why.push('broken')
+  if (at >= lastByte + timeouts.idleMs || at >= lastToken + timeouts.tokenMs) why.push('broken')
   if (mayHangUpFor(call, dial, at)) why.push('left')
   return why
 }
@@ -232,17 +232,17 @@ function outputDue(
   call: SimCall,
 ): { readonly least: number; readonly most: number; readonly isChosen: boolean } {
   const { body } = call.plan
-  const { limits, model } = world.scenario
+  const { charging, model } = world.scenario
   const maximum = model.maxOutputTokens ?? Infinity
   const valid = [body.max_tokens, body.max_completion_tokens].filter(
     (bound): bound is number => typeof bound === 'number' && Number.isSafeInteger(bound) && bound >= 1,
   )
-  const fixed = Math.min(valid.length > 0 ? Math.max(...valid) : limits.holdOutputTokens, maximum)
+  const fixed = Math.min(valid.length > 0 ? Math.max(...valid) : charging.holdOutputTokens, maximum)
   if (valid.length > 0 || !costsAtMostItsHold(world, call))
     return { least: fixed, most: fixed, isChosen: false }
   const { principal } = world.scenario.callers[call.plan.caller]!
   const { contextLength = Infinity } = model
-  const wanted = maximum === Infinity ? limits.holdOutputTokens : maximum
+  const wanted = maximum === Infinity ? charging.holdOutputTokens : maximum
   const least = Math.min(wanted, 256)
   let room = contextLength - promptDue(world, call)
   if (room < wanted) room = contextLength - promptEstimate(world, call)
@@ -250,7 +250,7 @@ function outputDue(
   const { limits: own = [] } = principal
   const hasOwnBudget = own.some(({ of: owner, unit }) => unit === 'credits' && owner !== 'account')
   if (seesBalance(principal) || hasOwnBudget) return { least, most, isChosen: true }
-  return { least, most: Math.max(least, Math.min(limits.holdOutputTokens, most)), isChosen: true }
+  return { least, most: Math.max(least, Math.min(charging.holdOutputTokens, most)), isChosen: true }
 }
 
 /** Whether what this caller gets may depend on the balance. */

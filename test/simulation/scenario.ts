@@ -1,7 +1,7 @@
 import type { Prices } from '../../src/base/prices.js'
 import type { Model } from '../../src/contracts/catalogue.js'
 import type { Principal } from '../../src/contracts/credentials.js'
-import type { Limits } from '../../src/contracts/limits.js'
+import type { RouterSettings } from '../../src/contracts/limits.js'
 import type { Route } from '../../src/contracts/providers.js'
 import type { Limit } from '../../src/contracts/usage-limits.js'
 import { type CallPlan, planCalls } from './call-plan.js'
@@ -21,9 +21,8 @@ export interface FaultRates {
 }
 
 /** All decisions made before a run starts. The rest is drawn during the run from the same seed. */
-export interface Scenario {
+export interface Scenario extends RouterSettings {
   readonly seed: string
-  readonly limits: Limits
   readonly neverOverdraw: boolean
   readonly keepBodies: boolean
   readonly splice: boolean
@@ -54,7 +53,7 @@ const SWEEP_MS = 30_000
 export const PROVIDERS = ['north', 'south', 'west'] as const
 
 export function planScenario(seed: string, random: Random = createRandom(seed)): Scenario {
-  const limits = planLimits(random)
+  const settings = planSettings(random)
   const model = planModel(random)
   const callers = withLimits(planCallers(random), createRandom(`limits of ${seed}`))
   const routes = planRoutes(random)
@@ -72,7 +71,7 @@ export function planScenario(seed: string, random: Random = createRandom(seed)):
   }
   return {
     seed,
-    limits,
+    ...settings,
     neverOverdraw: random.chance(0.25),
     keepBodies: random.chance(0.8),
     splice: random.chance(0.5),
@@ -125,30 +124,32 @@ function planOutage(random: Random): Scenario['outage'] {
   return { fromMs, toMs: fromMs + random.pick([50, 700, 10_000]) }
 }
 
-function planLimits(random: Random): Limits {
+function planSettings(random: Random): RouterSettings {
   const perAccount = random.chance(0.05) ? { inFlightPerAccount: 1 } : {}
   return {
-    bodyBytes: 1_000_000,
-    bodyBytesInFlight: 1_000_000,
-    memoryBytes: 16_000_000,
-    bodyIdleMs: 1_000,
-    bodyMs: 1_000,
-    lookUps: 1_000,
-    storeMs: 60,
-    connectMs: 30,
-    idleMs: random.pick([90, 150]),
-    tokenMs: random.pick([110, 220]),
-    totalMs: random.pick([250, 600, 5_000]),
-    clientStallMs: random.pick([60, 130]),
-    eventBytes: 100_000,
-    replyBytes: 1_000_000,
-    settleWaitMs: random.pick([30, 90]),
-    settleMs: random.pick([500, 3_000]),
-    openStreamAfterMs: random.pick([25, 70, 1_000]),
-    holdOutputTokens: random.pick([10, 40]),
-    attempts: random.pick([1, 3, 3]),
-    inFlight: random.chance(0.05) ? 2 : 100,
-    ...perAccount,
+    timeouts: {
+      bodyIdleMs: 1_000,
+      bodyMs: 1_000,
+      storeMs: 60,
+      connectMs: 30,
+      idleMs: random.pick([90, 150]),
+      tokenMs: random.pick([110, 220]),
+      totalMs: random.pick([250, 600, 5_000]),
+      clientStallMs: random.pick([60, 130]),
+      settleWaitMs: random.pick([30, 90]),
+      settleMs: random.pick([500, 3_000]),
+      openStreamAfterMs: random.pick([25, 70, 1_000]),
+    },
+    sizes: {
+      bodyBytes: 1_000_000,
+      bodyBytesInFlight: 1_000_000,
+      memoryBytes: 16_000_000,
+      eventBytes: 100_000,
+      replyBytes: 1_000_000,
+    },
+    charging: { holdOutputTokens: random.pick([10, 40]) },
+    routing: { attempts: random.pick([1, 3, 3]) },
+    concurrency: { lookUps: 1_000, inFlight: random.chance(0.05) ? 2 : 100, ...perAccount },
   }
 }
 

@@ -50,7 +50,7 @@ async function survive(open: () => DurableStores, load: object, processes: numbe
   onTestFinished(() => stores.close())
   const { connect } = stores
   for (const account of accounts) {
-    const grant = await connect.findGrant(account, NOTES.id)
+    const grant = await connect.findConnectedApp(account, NOTES.id)
     expect(grant).toMatchObject({ scopes: ['models.run'], cap: { amount: 5_000_000_000n } })
     expect(await connect.findConnection(account)).toMatchObject({ account, appId: NOTES.id })
     expect(await connect.findOauth('Interaction', account)).toMatchObject({ payload: { account } })

@@ -148,7 +148,7 @@ describe.each(engineNames)('the ledger in %s', (name) => {
       ),
     )
     expect(new Set(grants.map(({ id }) => id)).size).toBe(1)
-    expect(grants[0]).toMatchObject({ kind: 'grant', memo: 'paid' })
+    expect(grants[0]).toMatchObject({ kind: 'credit', memo: 'paid' })
     await expect(
       admin.accounts.credit({ account: 'alice', amount: '6', reference: 'invoice-1' }),
     ).rejects.toThrow('names another posting')

@@ -110,10 +110,10 @@ describe.each(engineNames)('refunds on %s', (name) => {
     const { admin, idOf } = await openBooks()
     await admin.entries.refund(await idOf('shared'), nanos(143n))
     const sums = async (account: string) => {
-      const { granted, corrected, refunded, earned, spent, posted } = (await admin.accounts.statement(
+      const { credited, corrected, refunded, earned, spent, posted } = (await admin.accounts.statement(
         account,
       ))!
-      expect(granted + corrected + refunded + earned - spent).toBe(posted)
+      expect(credited + corrected + refunded + earned - spent).toBe(posted)
       return refunded
     }
     expect(await Promise.all(['alice', 'platform', 'app-owner'].map(sums))).toEqual([143n, -100n, -43n])
@@ -202,8 +202,10 @@ describe.each(engineNames)('refunds on %s', (name) => {
     ])
     await expect(admin.entries.refund(await idOf('all'))).rejects.toThrow('has been refunded already')
     expect(await admin.maintenance.verify()).toEqual([])
-    const { granted, corrected, refunded, earned, spent, posted } = (await admin.accounts.statement('alice'))!
-    expect(granted + corrected + refunded + earned - spent).toBe(posted)
+    const { credited, corrected, refunded, earned, spent, posted } = (await admin.accounts.statement(
+      'alice',
+    ))!
+    expect(credited + corrected + refunded + earned - spent).toBe(posted)
   })
 
   it('refuse entries that are not charges, free calls and invalid amounts', async () => {

@@ -58,7 +58,7 @@ describe('Connect in SQLite', () => {
     await admin.connectedApps.listHistory(grant!.id)
     await admin.connectedApps.removeDevice(grant!.id, 'alice')
     await admin.connectedApps.revoke(grant!.id)
-    await connect.revokeGrant('alice', 'notes', { kind: 'account', name: 'alice' })
+    await connect.disconnectApp('alice', 'notes', { kind: 'account', name: 'alice' })
     await admin.reports.appFigures({ appId: 'notes' })
     await admin.apps.listEdits({ appId: 'notes' })
     await admin.userApps.put('olga', { ...NOTES, id: 'own', name: 'Own' })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CompatError, type Limits, type Principal, parseCredits } from '../../src/index.js'
+import { CompatError, type Principal, parseCredits, type RouterOptions } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { answerJson, type Step } from '../helpers/scripted-upstream.js'
@@ -10,8 +10,8 @@ import { ACCESS_TOKEN, API_KEY, ask, providerReply, WireService } from './servic
 
 describe('inFlightPerAccount and inFlightPerCredential', () => {
   /** Sends three requests at once, one more than the limit allows, and a fourth when a slot is free again. */
-  async function crowd(limits: Partial<Limits>, third: string, fourth: string) {
-    const service = await WireService.start({ limits, onDisconnect: 'abort' })
+  async function crowd(concurrency: RouterOptions['concurrency'], third: string, fourth: string) {
+    const service = await WireService.start({ concurrency, onDisconnect: 'abort' })
     service.credentials.put('sk-wire-alice-2', { kind: 'api-key', account: 'alice' })
     service.upstream.script((reply) => reply.closed)
     const running = [1, 2].map(() => new ChatClient(chat(service, API_KEY)))
@@ -52,7 +52,7 @@ describe('inFlightPerAccount and inFlightPerCredential', () => {
 
 describe('the limit inFlight', () => {
   test('refuses new calls of a process at its limit, still counts calls whose client left, and aborts none', async () => {
-    const service = await WireService.start({ limits: { inFlight: 2 } })
+    const service = await WireService.start({ concurrency: { inFlight: 2 } })
     const gate = createDeferred()
     const reply = answerJson(providerReply())
     service.upstream.script([{ wait: gate.promise }, ...(reply as readonly Step[])])

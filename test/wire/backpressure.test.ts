@@ -60,7 +60,7 @@ async function heldUp(pieceText: string, totalBytes: number, tls: boolean) {
     catalogue: memoryCatalogue([{ id: MODEL, prices: PRICES }]),
     ledger: memoryLedger({ alice: '5' }),
     providers: memoryProviders([{ id: 'p0', models: { [MODEL]: UPSTREAM_MODEL }, adapter: counting }]),
-    limits: { replyBytes: 2 * totalBytes },
+    sizes: { replyBytes: 2 * totalBytes },
   })
   let response: ServerResponse | undefined
   const handler = (req: IncomingMessage, res: ServerResponse): void => {

@@ -168,7 +168,7 @@ describe.each([
   it('sends the provider the maximum that is held, and never costs more', async () => {
     const { ask, end, upstreams } = await start({
       limits: [MONTHLY],
-      router: { limits: { holdOutputTokens: 50 } },
+      router: { charging: { holdOutputTokens: 50 } },
     })
     const usage = { prompt_tokens: 500, completion_tokens: 200, total_tokens: 700 }
     upstreams[0]!.script(answers('too much', usage))

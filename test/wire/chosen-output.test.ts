@@ -44,7 +44,7 @@ async function start({ balance = '1000', limits = [], model = {}, router = {}, s
     models: [{ ...LISTED, ...model }],
     router: () => ({ credentials: { resolve: () => ({ ok: true, principal }) }, ...router }),
   })
-  service.ledger.grant('carol', balance)
+  service.ledger.credit('carol', balance)
   service.upstream.script(replies)
 }
 
@@ -136,12 +136,12 @@ describe('an app that may not read the balance', () => {
     await start({})
   })
 
-  const doors = [
+  const apis = [
     ['/chat/completions', { ...HELLO, max_tokens: 9_000_000 }],
     ['/responses', { model: MODEL, input: 'Hello', max_output_tokens: 9_000_000 }],
     ['/messages', { ...HELLO, max_tokens: 9_000_000 }],
   ] as const
-  const variants = doors.flatMap(([path, body]) =>
+  const variants = apis.flatMap(([path, body]) =>
     [false, true].map((stream) => [path, stream, { ...body, stream }] as const),
   )
 

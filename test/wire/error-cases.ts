@@ -250,7 +250,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
     },
   },
   request_too_large: {
-    options: { limits: { bodyBytes: 100 } },
+    options: { sizes: { bodyBytes: 100 } },
     run: posts({ padding: 'x'.repeat(100) }),
   },
   unsupported_media_type: { run: posts({}, { 'content-type': 'text/plain' }) },
@@ -277,7 +277,7 @@ export const cases: Record<ErrorCode, ErrorCase> = {
   no_route_available: { run: posts({ model: 'acme/nowhere' }) },
   provider_overloaded: { provider: refusedWith(529), run: posts(), source: 'provider' },
   memory_full: {
-    options: { limits: { memoryBytes: 32_768 } },
+    options: { sizes: { memoryBytes: 32_768 } },
     provider: (reply) => reply.closed,
     async run(service) {
       const asked = service.upstream.nextRequest()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_LIMITS, type Limits, parseCredits } from '../../src/index.js'
+import { DEFAULTS, parseCredits, type RouterOptions } from '../../src/index.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import {
   answerEvents,
@@ -16,13 +16,13 @@ import { chat, headOf } from './requests.js'
 import { API_KEY, ask, framesOf, providerReply, tokens, usageChunk, WireService } from './service.js'
 
 /** The file and title of the test that exceeds each limit, here or closer to the code that enforces it. */
-const TESTS: Record<keyof Required<Limits>, readonly [file: string, name: string]> = {
+const TESTS: Readonly<Record<string, readonly [file: string, name: string]>> = {
   bodyBytes: ['http/body.test.ts', 'is refused by its declared length before it is read'],
   bodyBytesInFlight: ['wire/limits.test.ts', 'and release the bytes it counted'],
   memoryBytes: ['wire/memory.test.ts', 'while requests fill the memory'],
   bodyIdleMs: ['http/body.test.ts', 'after bodyIdleMs of silence'],
   bodyMs: ['wire/limits.test.ts', 'end an upload that never pauses after bodyMs'],
-  lookUps: ['wire/look-ups.test.ts', 'never exceed limits.lookUps'],
+  lookUps: ['wire/look-ups.test.ts', 'never exceed concurrency.lookUps'],
   storeMs: ['wire/store-deadlines.test.ts', 'leads to a 503 if %s does not answer'],
   connectMs: ['faults/cases/http-errors.ts', 'connectMs: 20'],
   idleMs: ['faults/cases/broken.ts', 'the provider falls silent after the first token'],
@@ -47,12 +47,17 @@ test.each(Object.entries(TESTS))('the limit %s has a test', (_limit, [file, name
 })
 
 test('every limit with a default is listed in this test', () => {
-  expect(Object.keys(TESTS)).toEqual(expect.arrayContaining(Object.keys(DEFAULT_LIMITS)))
+  expect(Object.keys(TESTS)).toEqual(
+    expect.arrayContaining(Object.values(DEFAULTS).flatMap((bounds) => Object.keys(bounds))),
+  )
 })
 
 describe('request body limits', () => {
   test('end an upload that never pauses after bodyMs, and release the bytes it counted', async () => {
-    const service = await WireService.start({ limits: { bodyMs: 30_000, bodyBytesInFlight: 1_000 } })
+    const service = await WireService.start({
+      timeouts: { bodyMs: 30_000 },
+      sizes: { bodyBytesInFlight: 1_000 },
+    })
     service.upstream.script(answerJson(providerReply()))
     const slow = await RawClient.connect(service.host.port)
     slow.write(`${headOf(API_KEY, 900)}${' '.repeat(850)}`)
@@ -73,7 +78,7 @@ describe('request body limits', () => {
   })
 
   test('block only the account whose bodies never end', async () => {
-    const service = await WireService.start({ limits: { bodyBytesInFlight: 4_000 } })
+    const service = await WireService.start({ sizes: { bodyBytesInFlight: 4_000 } })
     service.upstream.script(answerJson(providerReply()))
     const halves = await Promise.all(Array.from({ length: 4 }, () => RawClient.connect(service.host.port)))
     for (const half of halves) half.write(`${headOf(tokens.poor, 1_000)}${' '.repeat(900)}`)
@@ -98,7 +103,7 @@ describe('the limit of attempts', () => {
     [3, 3],
     [9, 5],
   ])('of %i with five routes calls %i of them, and reports the last error', async (attempts, dials) => {
-    const service = await WireService.start({ providers: 5, limits: { attempts } })
+    const service = await WireService.start({ providers: 5, routing: { attempts } })
     const statuses = [503, 500, 429, 500, 408]
     for (const [index, upstream] of service.upstreams.entries()) {
       upstream.script(answerJson({ error: { message: 'no' } }, statuses[index]))
@@ -117,7 +122,7 @@ describe('the limit of attempts', () => {
 
 describe('the limits eventBytes and replyBytes', () => {
   const long = textChunk('x'.repeat(5_000))
-  const scripts: readonly (readonly [string, Partial<Limits>, boolean, Script, boolean])[] = [
+  const scripts: readonly (readonly [string, RouterOptions['sizes'], boolean, Script, boolean])[] = [
     ['an event too long at the start', { eventBytes: 2_000 }, true, answerEvents([long]), false],
     [
       'an event too long after a token',
@@ -144,8 +149,8 @@ describe('the limits eventBytes and replyBytes', () => {
     ['a stream of comments that never ends', { replyBytes: 20_000 }, true, endless('', ': hm\n\n'), false],
   ]
 
-  test.each(scripts)('make %s an unreadable reply', async (_what, limits, stream, script, begun) => {
-    const service = await WireService.start({ limits })
+  test.each(scripts)('make %s an unreadable reply', async (_what, sizes, stream, script, begun) => {
+    const service = await WireService.start({ sizes })
     service.upstream.script(script)
     const response = await service.post(ask({ stream }))
     expect(response.status).toBe(begun ? 200 : 502)
@@ -161,7 +166,7 @@ describe('the limits eventBytes and replyBytes', () => {
   })
 
   test('do not request a body that is too long from another provider, which would cost as much', async () => {
-    const service = await WireService.start({ providers: 2, limits: { replyBytes: 2_000 } })
+    const service = await WireService.start({ providers: 2, sizes: { replyBytes: 2_000 } })
     for (const upstream of service.upstreams) {
       upstream.script(answerJson(providerReply({ pad: 'x'.repeat(5_000) })))
     }
@@ -174,7 +179,7 @@ describe('the limits eventBytes and replyBytes', () => {
   })
 
   test('charge a client for the part it received of a stream that is too long, without blaming the route', async () => {
-    const service = await WireService.start({ limits: { replyBytes: 20_000 } })
+    const service = await WireService.start({ sizes: { replyBytes: 20_000 } })
     const piece = textChunk('twenty bytes of text')
     service.upstream.script(endless(sse([piece]), sse([piece])))
     const text = await (await service.post(ask({ stream: true, max_tokens: 10_000 }))).text()

@@ -31,9 +31,9 @@ const started = async (lookUps: readonly LookUp[], count: number) => {
 }
 
 describe('credential look-ups in progress', () => {
-  test('never exceed limits.lookUps; one more is 503 at once, and succeeds after one is answered', async () => {
+  test('never exceed concurrency.lookUps; one more is 503 at once, and succeeds after one is answered', async () => {
     const { asked, credentials } = heldStore()
-    const service = await WireService.start({ limits: { lookUps: 2 }, router: () => ({ credentials }) })
+    const service = await WireService.start({ concurrency: { lookUps: 2 }, router: () => ({ credentials }) })
     const waiting = [1, 2].map((number) => service.get('/models', `sk-${number}`))
     await started(asked, 2)
     for (const refused of [
@@ -56,7 +56,7 @@ describe('credential look-ups in progress', () => {
 
   test('of tokens that were valid before continue while unknown ones fill the limit', async () => {
     const { asked, credentials } = heldStore()
-    const service = await WireService.start({ limits: { lookUps: 1 }, router: () => ({ credentials }) })
+    const service = await WireService.start({ concurrency: { lookUps: 1 }, router: () => ({ credentials }) })
     service.upstream.script(answerJson(providerReply()))
     const pay = () => service.post(ask(), { authorization: `Bearer ${API_KEY}` })
     const first = pay()
@@ -79,7 +79,7 @@ describe('credential look-ups in progress', () => {
   })
 
   test('that are answered synchronously do not count', async () => {
-    const service = await WireService.start({ limits: { lookUps: 1 } })
+    const service = await WireService.start({ concurrency: { lookUps: 1 } })
     const all = await Promise.all([1, 2, 3, 4].map(() => service.get('/models')))
     expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     await service.close()

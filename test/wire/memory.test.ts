@@ -53,7 +53,7 @@ function respond(body: object, token: string = API_KEY) {
 
 describe("a new call, with the router's memory limit,", () => {
   it('is refused with 503 while requests fill the memory, and admitted once a route has read them', async () => {
-    await start({ limits: { memoryBytes: 100_000 } })
+    await start({ sizes: { memoryBytes: 100_000 } })
     const goOn = answerLater()
     const asked = service.upstream.nextRequest()
     const large = service.post(ask({ user: 'x'.repeat(35_000) }))
@@ -68,7 +68,7 @@ describe("a new call, with the router's memory limit,", () => {
   })
 
   it('is refused with 429 if its account fills a quarter of the memory, but nobody else is', async () => {
-    await start({ limits: { memoryBytes: 400_000 } })
+    await start({ sizes: { memoryBytes: 400_000 } })
     const goOn = answerLater()
     const asked = service.upstream.nextRequest()
     const first = service.post(ask({ user: 'x'.repeat(30_000) }))
@@ -116,7 +116,7 @@ describe('log probabilities of a streamed response', () => {
   }
 
   it('are repeated in its last events up to a bound, and omitted beyond it', async () => {
-    await start({ limits: { memoryBytes: 1_000_000 } })
+    await start({ sizes: { memoryBytes: 1_000_000 } })
     expect(await repeats(50)).toEqual({ deltas: 50, last: [50, 50, 50, 50] })
     const before = await service.posted('alice')
     expect(await repeats(500)).toEqual({ deltas: 500, last: [0, 0, 0, 0] })
@@ -161,7 +161,7 @@ describe('a request that names earlier items', () => {
   })
 
   it('counts them as its body', async () => {
-    await start({ limits: { memoryBytes: 1_000_000 } })
+    await start({ sizes: { memoryBytes: 1_000_000 } })
     const id = await keep('x'.repeat(80_000))
     const goOn = answerLater()
     const asked = service.upstream.nextRequest()

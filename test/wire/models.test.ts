@@ -29,7 +29,7 @@ describe.each(PATHS)('GET %s', (path) => {
     const asked = createDeferred<void>()
     const answer = createDeferred<void>()
     const service = await WireService.start({
-      limits: { [limit]: 1 },
+      concurrency: { [limit]: 1 },
       router: ({ catalogue }) => ({
         catalogue: {
           async list(context) {

@@ -2,7 +2,6 @@ import { strict as assert } from 'node:assert'
 import {
   type ChatAdapter,
   createCompatRouter,
-  type Limits,
   type MemoryCredentials,
   type MemoryLedger,
   type MemoryModel,
@@ -16,6 +15,7 @@ import {
 } from '../../src/index.js'
 import { type Host, type HostResponse, hosts, type MountedHost } from '../helpers/hosts.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
+import { type SettingsOptions, settingsIn } from '../helpers/settings.js'
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
 
 export const MODEL = 'acme/fast'
@@ -58,7 +58,7 @@ const MODELS: readonly MemoryModel[] = [
 
 type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
 
-export interface ServiceOptions {
+export interface ServiceOptions extends SettingsOptions {
   /** Bare `http` by default. */
   readonly host?: Host
   /** How many providers serve the model. One by default. */
@@ -68,7 +68,6 @@ export interface ServiceOptions {
   readonly onDisconnect?: 'abort' | 'drain'
   /** The adapter for each provider. `openaiCompatible` by default. */
   readonly adapter?: (baseUrl: string) => ChatAdapter
-  readonly limits?: Partial<Limits>
   readonly models?: readonly MemoryModel[]
   /** Further router options, made from the default ones. */
   readonly router?: (options: RouterOptions) => Partial<RouterOptions>
@@ -124,7 +123,6 @@ export class WireService {
     const {
       adapter: connect = (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY }),
       host = bareHttp,
-      limits,
       models = MODELS,
       onDisconnect,
       router,
@@ -152,7 +150,7 @@ export class WireService {
         this.wake()
       },
       ...(host.basePath !== undefined && { basePath: host.basePath }),
-      ...(limits && { limits }),
+      ...settingsIn(options),
     }
     this.router = createCompatRouter({ ...made, ...router?.(made) })
   }

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import type { AccountRow, GrantRequest, RefundOptions } from '../../admin/index.js'
+import type { AccountRow, CreditRequest, RefundOptions } from '../../admin/index.js'
 import type { Entry } from '../../contracts/index.js'
 import { formatTime } from '../session/output.js'
 import { parseInteger } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
-export function addAccountCommands(program: Command, session: Session): void {
+export function addAccountCommands(program: Command, session: CommandContext): void {
   const accounts = program.command('accounts').description('manage accounts, which pay and earn')
 
   accounts
@@ -54,7 +54,7 @@ export function addAccountCommands(program: Command, session: Session): void {
     })
 
   for (const [name, description] of [
-    ['grant', 'add credits to an account; creates it if needed'],
+    ['credit', 'add credits to an account; creates it if needed'],
     ['correct', 'add or take credits; write a negative amount as -- -1.50'],
   ] as const) {
     program
@@ -62,11 +62,11 @@ export function addAccountCommands(program: Command, session: Session): void {
       .description(description)
       .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
       .option('--memo <text>', 'the reason, shown with the entry')
-      .action(async (account: string, amount: string, options: Pick<GrantRequest, 'reference' | 'memo'>) => {
+      .action(async (account: string, amount: string, options: Pick<CreditRequest, 'reference' | 'memo'>) => {
         const admin = await session.admin()
         const request = { account, amount, ...options }
         const entry =
-          name === 'grant' ? await admin.accounts.credit(request) : await admin.accounts.correct(request)
+          name === 'credit' ? await admin.accounts.credit(request) : await admin.accounts.correct(request)
         session.show(entry, [toPostedRow(entry)])
         if (entry.isRepeat) sayRepeat(session, options.reference, entry)
       })
@@ -74,7 +74,7 @@ export function addAccountCommands(program: Command, session: Session): void {
   addRefundCommand(program, session)
 }
 
-function addRefundCommand(program: Command, session: Session): void {
+function addRefundCommand(program: Command, session: CommandContext): void {
   program
     .command('refund <entry> [credits]')
     .description('reverse a charge, or a part of it; everything that is left by default')
@@ -95,7 +95,7 @@ function addRefundCommand(program: Command, session: Session): void {
     })
 }
 
-function sayRepeat(session: Session, reference: string | undefined, { at }: Entry): void {
+function sayRepeat(session: CommandContext, reference: string | undefined, { at }: Entry): void {
   session.say(`Nothing was posted: ${reference} was already posted at ${formatTime(at)}`)
 }
 

@@ -4,7 +4,7 @@ import type { AppRequest, AppRow } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
 import { readPages } from '../session/pages.js'
 import { collect, parseInteger, parseTime } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
 interface AppOptions {
   readonly name?: string
@@ -22,7 +22,7 @@ interface AppOptions {
   readonly live?: boolean
 }
 
-export function addAppCommands(program: Command, session: Session): void {
+export function addAppCommands(program: Command, session: CommandContext): void {
   const apps = program.command('apps').description('manage apps that act for accounts, and their markup')
   withAppOptions(apps.command('put <app>').description('register an app, or replace it as a whole')).action(
     async (id: string, options: AppOptions) => {
@@ -99,7 +99,7 @@ export function addAppCommands(program: Command, session: Session): void {
   addReviewCommands(apps, session)
 }
 
-function addReviewCommands(apps: Command, session: Session): void {
+function addReviewCommands(apps: Command, session: CommandContext): void {
   const review = apps.command('review').description('decide on changes that owners want for their apps')
   review
     .command('list')

@@ -3,7 +3,7 @@ import type { KeptCall, RoutingExplanation } from '../../contracts/index.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
 import { formatTime, type TableRow } from '../session/output.js'
 import { parseInteger, parseTime } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
 interface CallsOptions {
   readonly problems?: true
@@ -20,7 +20,7 @@ interface CallsOptions {
   readonly limit: number
 }
 
-export function addCallCommands(program: Command, session: Session): void {
+export function addCallCommands(program: Command, session: CommandContext): void {
   const calls = program
     .command('calls')
     .description('list how calls ended, newest first, refusals and failures included')

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
 import { collect, parseExpiry, parseInteger } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
 interface IssueOptions {
   readonly label?: string
@@ -15,7 +15,7 @@ interface KeyOptions extends IssueOptions {
   readonly allow?: string[]
 }
 
-export function addCredentialCommands(program: Command, session: Session): void {
+export function addCredentialCommands(program: Command, session: CommandContext): void {
   const keys = program.command('keys').description('manage API keys; their account pays')
   keys
     .command('issue <account>')
@@ -107,7 +107,7 @@ export function addCredentialCommands(program: Command, session: Session): void 
     })
 }
 
-function showIssued(session: Session, issued: IssuedCredential): void {
+function showIssued(session: CommandContext, issued: IssuedCredential): void {
   session.say('Shown only once: only its digest is stored.')
   session.show(issued, [{ credential: issued.credentialId, token: issued.token }])
 }

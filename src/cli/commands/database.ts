@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { parseInteger } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
-export function addDatabaseCommands(program: Command, session: Session): void {
+export function addDatabaseCommands(program: Command, session: CommandContext): void {
   program
     .command('migrate')
     .description('bring the schema up to date; the stores do this themselves if they are allowed to')

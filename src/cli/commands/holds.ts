@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import type { OpenHoldsQuery } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
 import { parseInteger } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
-export function addHoldCommands(program: Command, session: Session): void {
+export function addHoldCommands(program: Command, session: CommandContext): void {
   const holds = program.command('holds').description('manage the credit reserved for calls in flight')
   holds
     .command('list')

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { LimitRequest, LimitRow, LimitsQuery } from '../../admin/index.js'
 import { formatTime } from '../session/output.js'
 import { parseInteger } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
 const UNITS = ['credits', 'requests', 'tokens']
 const PERIODS = ['minute', 'hour', 'day', 'month', 'total']
@@ -10,7 +10,7 @@ const OWNERS = ['credential', 'account', 'app']
 
 type PutOptions = Pick<LimitRequest, 'of' | 'unit' | 'per' | 'zone'> & { readonly owner: string }
 
-export function addLimitCommands(program: Command, session: Session): void {
+export function addLimitCommands(program: Command, session: CommandContext): void {
   const limits = program
     .command('limits')
     .description('manage budgets and rate limits of credentials, accounts and apps')

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { ModelRequest } from '../../admin/index.js'
 import { readJsonFile } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
-export function addModelCommands(program: Command, session: Session): void {
+export function addModelCommands(program: Command, session: CommandContext): void {
   const models = program.command('models').description('manage the models on offer and their prices')
   models
     .command('put <file>')

@@ -3,7 +3,7 @@ import type { SpendQuery } from '../../admin/index.js'
 import type { Entry, EntryQuery } from '../../contracts/index.js'
 import { formatTime } from '../session/output.js'
 import { parseInteger, parseTime } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
 interface ReportOptions {
   readonly account?: string
@@ -13,7 +13,7 @@ interface ReportOptions {
   readonly to?: number
 }
 
-export function addReportCommands(program: Command, session: Session): void {
+export function addReportCommands(program: Command, session: CommandContext): void {
   addFilters(program.command('entries').description('list postings, newest first'))
     .option('--session <id>', 'only entries of this session')
     .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
@@ -67,7 +67,7 @@ export function addReportCommands(program: Command, session: Session): void {
     })
 }
 
-/** Returns the change to the payer's balance, or the amount of a grant or a correction. */
+/** Returns the change to the payer's balance, or the amount of a credit or a correction. */
 function amountOf({ charge, refund, postings }: Entry): bigint | undefined {
   return charge === undefined ? (refund?.amount ?? postings[0]?.amount) : -charge.cost
 }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import type { RouteRequest } from '../../admin/index.js'
 import { readJsonFile } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
-export function addRouteCommands(program: Command, session: Session): void {
+export function addRouteCommands(program: Command, session: CommandContext): void {
   const routes = program.command('routes').description('manage the providers that serve each model')
   routes
     .command('put <file>')

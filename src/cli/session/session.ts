@@ -23,7 +23,7 @@ export type AdminReader = {
 type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHolds' | 'verify'
 
 /** The parts that a command works with. The database is opened on first use. */
-export interface Session {
+export interface CommandContext {
   readonly env: Surroundings['env']
   /** For commands that write. Creates the SQLite file, or the tables of the PostgreSQL schema, if they do not exist. */
   admin(options?: AdminOptions): Promise<Admin>
@@ -39,7 +39,7 @@ export interface Session {
   close(): Promise<void>
 }
 
-export function createSession(surroundings: Surroundings, options: () => GlobalOptions): Session {
+export function createSession(surroundings: Surroundings, options: () => GlobalOptions): CommandContext {
   let opened: Promise<OpenDatabase> | undefined
 
   function database(): Promise<OpenDatabase> {

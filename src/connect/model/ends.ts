@@ -1,4 +1,4 @@
-import type { ConnectGrant } from '../../contracts/connect.js'
+import type { ConnectedApp } from '../../contracts/connect.js'
 import type { Settings } from './options.js'
 
 /** An expiry of an app's access that a user can choose. */
@@ -15,12 +15,12 @@ const DAYS = [1, 7, 30, 90, 365]
 const NO_END = 'none'
 
 /**
- * Returns the choices that a user has now: the expiry of the current grant, numbers of days, and no expiry if the host
- * allows it.
+ * Returns the choices that a user has now: the expiry of the current connected app, numbers of days, and no expiry if the
+ * host allows it.
  */
 export function endChoices(
   { cap, end }: Settings,
-  grant: ConnectGrant | undefined,
+  connectedApp: ConnectedApp | undefined,
   now: number,
 ): readonly EndChoice[] {
   const { maxDays, suggestedDays } = end
@@ -34,7 +34,7 @@ export function endChoices(
       text: `in ${choice} ${choice === 1 ? 'day' : 'days'}`,
       endsAt: now + choice * DAY_MS,
     }))
-  const present = grant?.endsAt
+  const present = connectedApp?.endsAt
   const isOffered = present !== undefined && present > now && present <= now + (maxDays ?? Infinity) * DAY_MS
   return [
     ...(isOffered
@@ -51,16 +51,18 @@ export function endChoices(
  */
 export function preselectedEnd(
   { end }: Settings,
-  grant: ConnectGrant | undefined,
+  connectedApp: ConnectedApp | undefined,
   now: number,
 ): string | undefined {
   const { maxDays, suggestedDays } = end
   const suggested = suggestedDays ?? maxDays
-  if (grant?.endsAt !== undefined) {
-    if (grant.endsAt <= now) return undefined
-    return grant.endsAt > now + (maxDays ?? Infinity) * DAY_MS ? String(suggested) : presentEnd(grant.endsAt)
+  if (connectedApp?.endsAt !== undefined) {
+    if (connectedApp.endsAt <= now) return undefined
+    return connectedApp.endsAt > now + (maxDays ?? Infinity) * DAY_MS
+      ? String(suggested)
+      : presentEnd(connectedApp.endsAt)
   }
-  const hadNoEnd = grant !== undefined && maxDays === undefined
+  const hadNoEnd = connectedApp !== undefined && maxDays === undefined
   return hadNoEnd || suggested === undefined ? NO_END : String(suggested)
 }
 

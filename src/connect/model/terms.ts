@@ -1,6 +1,6 @@
 import { formatCredits, parseCredits } from '../../base/money.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup, parsePrices } from '../../base/prices.js'
-import type { CatalogueStore, ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
+import type { CatalogueStore, ConnectedApp, Markup, Model, RegisteredApp } from '../../contracts/index.js'
 import { price } from '../../engine/charging/price.js'
 import { NO_USAGE } from '../../protocol/usage.js'
 import { exceedsMarkup } from '../../rules/markups.js'
@@ -25,7 +25,7 @@ export interface Example {
   readonly cost: bigint
 }
 
-export function termsOf(app: ConnectApp, scopes: readonly string[], { maxMarkup }: Settings): Terms {
+export function termsOf(app: RegisteredApp, scopes: readonly string[], { maxMarkup }: Settings): Terms {
   const asked = parseMarkup(app.markup)
   return {
     scopes: [...SCOPES.keys()].filter((scope) => scopes.includes(scope)),
@@ -35,13 +35,14 @@ export function termsOf(app: ConnectApp, scopes: readonly string[], { maxMarkup 
 }
 
 /** Whether a user has already agreed to all of this, so that there is nothing to ask. */
-export function isCovered(terms: Terms, grant: ConnectGrant | undefined, { cap }: Settings): boolean {
-  if (grant === undefined || (grant.endsAt !== undefined && grant.endsAt <= Date.now())) return false
-  if (cap.required && grant.cap === undefined) return false
+export function isCovered(terms: Terms, connectedApp: ConnectedApp | undefined, { cap }: Settings): boolean {
+  if (connectedApp === undefined || (connectedApp.endsAt !== undefined && connectedApp.endsAt <= Date.now()))
+    return false
+  if (cap.required && connectedApp.cap === undefined) return false
   return (
-    terms.scopes.every((scope) => grant.scopes.includes(scope)) &&
-    terms.models.every((model) => grant.models.includes(model)) &&
-    !exceedsMarkup(terms.markup, grant.markup)
+    terms.scopes.every((scope) => connectedApp.scopes.includes(scope)) &&
+    terms.models.every((model) => connectedApp.models.includes(model)) &&
+    !exceedsMarkup(terms.markup, connectedApp.markup)
   )
 }
 
@@ -86,12 +87,16 @@ export function exampleOf(models: readonly Model[], markup: Markup): Example | u
  * host's. A monthly cap is not used as a daily one, which would let an app spend thirty times as much. It only bounds
  * the other suggestions.
  */
-export function suggestedCap(app: ConnectApp, grant: ConnectGrant | undefined, { cap }: Settings): string {
-  const present = grant?.cap
+export function suggestedCap(
+  app: RegisteredApp,
+  connectedApp: ConnectedApp | undefined,
+  { cap }: Settings,
+): string {
+  const present = connectedApp?.cap
   if (present !== undefined && (present.per === cap.period || present.per === 'day')) {
     return formatCredits(present.amount)
   }
-  if (grant !== undefined && present === undefined && !cap.required) return ''
+  if (connectedApp !== undefined && present === undefined && !cap.required) return ''
   const wish = app.suggestedCap === undefined ? cap.suggested : parseCredits(app.suggestedCap)
   const suggested = least(wish, cap.suggested)
   return formatCredits(present === undefined ? suggested : least(present.amount, suggested))

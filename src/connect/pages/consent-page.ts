@@ -1,7 +1,7 @@
 import { domainToUnicode } from 'node:url'
 import { formatCredits, parseCredits } from '../../base/money.js'
 import { isLoopbackRedirect } from '../../base/redirect-uris.js'
-import type { ConnectApp, ConnectGrant, Markup, Model } from '../../contracts/index.js'
+import type { ConnectedApp, Markup, Model, RegisteredApp } from '../../contracts/index.js'
 import { exceedsMarkup } from '../../rules/markups.js'
 import type { EndChoice } from '../model/ends.js'
 import type { ConnectUser, Settings } from '../model/options.js'
@@ -13,13 +13,13 @@ import { type Frame, page } from './page.js'
 /** Everything that the page shows. */
 export interface Question {
   readonly user: ConnectUser
-  readonly app: ConnectApp
+  readonly app: RegisteredApp
   readonly redirectUri: string
   readonly terms: Terms
   readonly models: readonly Model[]
   readonly example: Example | undefined
-  /** The live grant, if there is one. */
-  readonly grant: ConnectGrant | undefined
+  /** The live connected app, if there is one. */
+  readonly connectedApp: ConnectedApp | undefined
   readonly spent: bigint
   /** The prefilled answers, as text. */
   readonly cap: string
@@ -67,7 +67,7 @@ ${endPart(question)}
   )
 }
 
-export function nameOf({ id, name }: ConnectApp): string {
+export function nameOf({ id, name }: RegisteredApp): string {
   return name ?? id
 }
 
@@ -91,12 +91,12 @@ ${app.state === 'test' && html`<p class="muted">Not reviewed by ${host.name}.</p
 </div></div>`
 }
 
-function changesPart({ app, grant, terms }: Question): Html | undefined {
-  if (grant === undefined) return undefined
+function changesPart({ app, connectedApp, terms }: Question): Html | undefined {
+  if (connectedApp === undefined) return undefined
   const wantsMore =
-    exceedsMarkup(terms.markup, grant.markup) ||
-    terms.models.some((model) => !grant.models.includes(model)) ||
-    terms.scopes.some((scope) => !grant.scopes.includes(scope))
+    exceedsMarkup(terms.markup, connectedApp.markup) ||
+    terms.models.some((model) => !connectedApp.models.includes(model)) ||
+    terms.scopes.some((scope) => !connectedApp.scopes.includes(scope))
   return wantsMore
     ? html`<p class="notice">You have connected ${nameOf(app)} before. It asks for more than you agreed to. Until you agree, it goes on as before.</p>`
     : html`<p class="muted">You have connected ${nameOf(app)} before.</p>`

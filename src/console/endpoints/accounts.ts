@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Admin, GrantRequest, PostedEntry } from '../../admin/index.js'
+import type { Admin, CreditRequest, PostedEntry } from '../../admin/index.js'
 import { nameSchema } from '../../rules/schemas.js'
 import { type Context, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
 import { limitsOf } from '../serving/limits.js'
@@ -8,7 +8,7 @@ import { accountView, entryView, present } from '../serving/views.js'
 
 const accountBody = z.strictObject({ account: nameSchema })
 /** `grant` and `correct` check the members themselves. */
-const grantBody = z.custom<GrantRequest>(() => true)
+const grantBody = z.custom<CreditRequest>(() => true)
 
 export const accountEndpoints = [
   get(
@@ -38,7 +38,7 @@ export const accountEndpoints = [
     await admin.accounts.open(account)
     return reply(admin, account)
   }),
-  post('accounts/grant', 'operator', 'entry', grantBody, async (grant, context) =>
+  post('accounts/credit', 'operator', 'entry', grantBody, async (grant, context) =>
     posted(await context.admin.accounts.credit(grant), context),
   ),
   post('accounts/correct', 'operator', 'entry', grantBody, async (correction, context) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Admin, GrantRow } from '../../admin/index.js'
+import type { Admin, ConnectedAppRow } from '../../admin/index.js'
 import { nameSchema } from '../../rules/schemas.js'
 import { type Context, DONE, done, get, limitSchema, post } from '../serving/endpoint.js'
 import { notFound } from '../serving/http-error.js'
@@ -11,7 +11,7 @@ const grantBody = z.strictObject({ grantId: nameSchema })
 /** `setGrantCap` checks the cap itself. */
 const capSchema = z.custom<Parameters<Admin['connectedApps']['setCap']>[1]>((cap) => typeof cap === 'object')
 
-/** Users' grants to apps. To a user, another account's grant looks as if it did not exist. */
+/** Apps that users have connected. To a user, another account's grant looks as if it did not exist. */
 export const connectedAppEndpoints = [
   get(
     'connected-apps',
@@ -33,7 +33,7 @@ export const connectedAppEndpoints = [
     },
   ),
   get('connected-apps/history', 'both', 'history', grantBody, async ({ grantId }, context) => {
-    await findGrant(grantId, context)
+    await findConnectedApp(grantId, context)
     return { history: await context.admin.connectedApps.listHistory(grantId) }
   }),
   post(
@@ -42,7 +42,7 @@ export const connectedAppEndpoints = [
     'done',
     z.strictObject({ grantId: nameSchema, cap: capSchema.nullable() }),
     async ({ grantId, cap }, context) => {
-      await findGrant(grantId, context)
+      await findConnectedApp(grantId, context)
       await context.admin.connectedApps.setCap(grantId, cap, changeBy(context.viewer))
       return DONE
     },
@@ -64,12 +64,12 @@ export const connectedAppEndpoints = [
   ),
 ]
 
-async function findGrant(grantId: string, { viewer, admin }: Context): Promise<void> {
-  const [grant] = await admin.connectedApps.list({ grantIds: [grantId], ...changeBy(viewer) })
+async function findConnectedApp(grantId: string, { viewer, admin }: Context): Promise<void> {
+  const [grant] = await admin.connectedApps.list({ connectedAppIds: [grantId], ...changeBy(viewer) })
   if (grant === undefined) throw notFound(`There is no connected app ${JSON.stringify(grantId)}`, 'grantId')
 }
 
 /** Only an operator may remove a cap that is required. */
-function grantView({ capRule, ...grant }: GrantRow) {
+function grantView({ capRule, ...grant }: ConnectedAppRow) {
   return { ...grant, capRequired: capRule?.required === true ? true : undefined }
 }

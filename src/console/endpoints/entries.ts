@@ -80,7 +80,7 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'ended', of: outcomeOf },
 ]
 
-/** The amount of the queried account. A grant or a correction has only one, whichever account was queried. */
+/** The amount of the queried account. A credit or a correction has only one, whichever account was queried. */
 function amountOf({ kind, amount, postings }: EntryView): Credits | undefined {
   return amount ?? (kind === 'charge' || kind === 'refund' ? undefined : postings[0]?.amount)
 }

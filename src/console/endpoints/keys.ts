@@ -3,7 +3,7 @@ import { mayUse } from '../../admin/app-rows.js'
 import type {
   Admin,
   AppTerms,
-  BearerRequest,
+  CredentialRequest,
   CredentialRow,
   CredentialsQuery,
   ReissueOptions,
@@ -204,7 +204,10 @@ async function checkAccount(account: string, { viewer, admin }: Context): Promis
 }
 
 /** Checks what keys and tokens have in common. The host's own limits may depend on the metadata. */
-async function checkBearer({ account, expiresAt, metadata }: BearerRequest, context: Context): Promise<void> {
+async function checkBearer(
+  { account, expiresAt, metadata }: CredentialRequest,
+  context: Context,
+): Promise<void> {
   checkEnd(expiresAt, context)
   await checkAccount(account, context)
   if (metadata !== undefined && context.viewer.kind !== 'operator') {

@@ -91,8 +91,8 @@ export const reportEndpoints = [
       const account = requireAccount(accountOf(viewer, query.account))
       const found = await admin.accounts.statement(account)
       if (found === undefined) throw noAccount(account)
-      const { granted, corrected, refunded, earned, spent, posted, held } = found
-      const sum = granted + corrected + refunded + earned - spent
+      const { credited, corrected, refunded, earned, spent, posted, held } = found
+      const sum = credited + corrected + refunded + earned - spent
       return { account, ...found, sum, available: posted - held, isEqual: sum === posted }
     },
   ),

@@ -27,7 +27,7 @@ export async function askLimiter(
   }
   let answer: Awaited<ReturnType<typeof admit>> | undefined
   try {
-    answer = await within(options.clock, options.limits.storeMs, admit(principal, context))
+    answer = await within(options.clock, options.timeouts.storeMs, admit(principal, context))
   } catch (cause) {
     throw isCompatError(cause) ? cause : overloaded(cause)
   }

@@ -2,7 +2,7 @@ import { CompatError } from '../../base/errors.js'
 import { type Listed, UnorderedList } from '../../base/unordered-list.js'
 import type { Awaitable } from '../../contracts/context.js'
 import type { Principal } from '../../contracts/credentials.js'
-import type { Limits } from '../../contracts/limits.js'
+import type { Concurrency } from '../../contracts/limits.js'
 import { isPromise } from '../asking/within.js'
 import { shuttingDown } from '../failures/broken-off.js'
 
@@ -25,7 +25,7 @@ export class InFlight {
   private stopping = false
   private readonly limit: number
 
-  constructor({ inFlight, inFlightPerAccount, inFlightPerCredential }: Limits) {
+  constructor({ inFlight, inFlightPerAccount, inFlightPerCredential }: Concurrency) {
     this.limit = inFlight
     this.accounts = new Occupancy('account', inFlightPerAccount)
     this.credentials = new Occupancy('credential', inFlightPerCredential)

@@ -1,4 +1,4 @@
-import type { Door } from '../../contracts/operation.js'
+import type { Api } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
@@ -12,7 +12,7 @@ export async function letIn(
   context: LazyContext,
   log: CallLog,
   run: (caller: Caller) => Promise<void>,
-  { tokenHeader }: Door = {},
+  { tokenHeader }: Api = {},
 ): Promise<void> {
   const { options } = parts
   const caller = await authenticate(call, context, parts, log, tokenHeader)

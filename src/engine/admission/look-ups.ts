@@ -23,14 +23,14 @@ export class LookUps {
   /** Looks up a token, or throws `overloaded`. A synchronous answer takes no slot. */
   find(token: string, context: LazyContext): Awaitable<CredentialResult> {
     if (context.hasEnded) throw clientLeft()
-    const { credentials, limits } = this.options
-    if (this.waiting >= limits.lookUps && !this.hasReserve(token)) throw overloaded()
+    const { credentials, concurrency } = this.options
+    if (this.waiting >= concurrency.lookUps && !this.hasReserve(token)) throw overloaded()
     const answer = askStore('credentials', this.options, context, () => credentials.resolve(token, context))
     return isPromise(answer) ? this.count(token, answer) : answer
   }
 
   private hasReserve(token: string): boolean {
-    return this.waiting < this.options.limits.lookUps * 2 && this.known.has(digestOf(token))
+    return this.waiting < this.options.concurrency.lookUps * 2 && this.known.has(digestOf(token))
   }
 
   private async count(token: string, answer: Promise<CredentialResult>): Promise<CredentialResult> {

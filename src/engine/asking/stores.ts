@@ -6,7 +6,7 @@ import type { LazyContext } from './lazy-context.js'
 import { within } from './within.js'
 
 /** The options needed to ask a store. */
-export type Asking = Pick<EngineOptions, 'clock' | 'emit' | 'limits'>
+export type Asking = Pick<EngineOptions, 'clock' | 'emit' | 'timeouts'>
 
 /**
  * Asks a store within its deadline. If it throws or does not answer in time, emits a `store-fault` event and throws the
@@ -30,5 +30,5 @@ export function askStore<T>(
   } catch (error) {
     throw failed(error)
   }
-  return within(options.clock, options.limits.storeMs, answer, failed)
+  return within(options.clock, options.timeouts.storeMs, answer, failed)
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.js'
 import type { Awaitable } from '../../contracts/context.js'
 
-/** `limits.storeMs` passed before a store, or `admit`, had answered. */
+/** `timeouts.storeMs` passed before a store, or `admit`, had answered. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed'
   constructor(ms: number) {
-    super(`No answer within ${ms} ms, which is limits.storeMs.`)
+    super(`No answer within ${ms} ms, which is timeouts.storeMs.`)
   }
 }
 

@@ -122,7 +122,7 @@ export class Attempt implements Watched {
       newId: parts.options.newId,
       route,
       splice: parts.options.splice,
-      repeatedBytes: Math.floor(parts.options.limits.memoryBytes / REPEATED_SHARE),
+      repeatedBytes: Math.floor(parts.options.sizes.memoryBytes / REPEATED_SHARE),
     })
     this.startedAt = parts.options.clock.now()
     this.lastByteAt = call.stream ? this.startedAt : Infinity
@@ -133,7 +133,7 @@ export class Attempt implements Watched {
   run(): Promise<void> {
     const { call, client, outputTokens, parts, route } = this.options
     const { log, operation, plan, providerKey, requestId } = call
-    const { limits, traceContext } = parts.options
+    const { sizes, timeouts, traceContext } = parts.options
     log.outputLimit = plan.chosenLimit?.(route, outputTokens)
     return new Promise((resolve, reject) => {
       // Only the stack and `providerCall` refer to the request, so that it can be released.
@@ -158,7 +158,8 @@ export class Attempt implements Watched {
               ? // Always an own member: an adapter could otherwise find one on `Object.prototype`. A table may have null.
                 { kind: 'host', secret: route.secret || undefined }
               : { kind: 'byok', secret: providerKey },
-          limits: plan.replyBytes === undefined ? limits : { ...limits, replyBytes: plan.replyBytes },
+          timeouts,
+          sizes: plan.replyBytes === undefined ? sizes : { ...sizes, replyBytes: plan.replyBytes },
           signal: this.abort.signal,
           requestId,
           trace: traceContext === 'forward' ? log.trace : undefined,
@@ -196,15 +197,15 @@ export class Attempt implements Watched {
   check(now: number): number {
     if (this.isOver) return Infinity
     const { call, client, deadlineAt, parts } = this.options
-    const { limits } = parts.options
+    const { timeouts } = parts.options
     if (now >= deadlineAt) {
       this.interrupt({ why: 'deadline' })
       return Infinity
     }
     // A deadline that can start to run at any moment is checked at least once in its own length.
-    let due = Math.min(deadlineAt, now + limits.clientStallMs)
+    let due = Math.min(deadlineAt, now + timeouts.clientStallMs)
     if (client.blockedSince !== undefined) {
-      const stalledAt = client.blockedSince + limits.clientStallMs
+      const stalledAt = client.blockedSince + timeouts.clientStallMs
       if (now >= stalledAt) {
         client.drop()
         if (client.left) this.leave()
@@ -214,12 +215,12 @@ export class Attempt implements Watched {
     }
     if (call.memory.isWaiting) {
       // A reply is not broken off because others take its memory.
-      const goesOnAt = this.fullSince + limits.clientStallMs
+      const goesOnAt = this.fullSince + timeouts.clientStallMs
       if (now >= goesOnAt) call.memory.goOn()
       return Math.min(due, Math.max(goesOnAt, now + 1))
     }
-    const idleAt = Math.min(this.lastByteAt, now) + limits.idleMs
-    const tokenAt = Math.min(this.lastTokenAt, now) + limits.tokenMs
+    const idleAt = Math.min(this.lastByteAt, now) + timeouts.idleMs
+    const tokenAt = Math.min(this.lastTokenAt, now) + timeouts.tokenMs
     if (now >= idleAt || now >= tokenAt) {
       const what = now >= idleAt ? 'sent no byte' : 'sent no token'
       const error = new ProviderError('answer-timeout', `The provider ${what} in time.`)
@@ -228,8 +229,8 @@ export class Attempt implements Watched {
     }
     due = Math.min(due, idleAt, tokenAt)
     if (call.stream && !client.left) {
-      if (now >= client.lastWriteAt + limits.openStreamAfterMs) client.keepAlive()
-      due = Math.min(due, client.lastWriteAt + limits.openStreamAfterMs)
+      if (now >= client.lastWriteAt + timeouts.openStreamAfterMs) client.keepAlive()
+      due = Math.min(due, client.lastWriteAt + timeouts.openStreamAfterMs)
     }
     return due
   }

@@ -128,13 +128,13 @@ export class Call implements LiveCall {
   private async tryRoutes(): Promise<void> {
     const { claim, facts: callFacts, model, plan, providerKey, routes } = this.call
     const { health, options } = this.parts
-    const { clock, limits } = options
+    const { clock, routing } = options
     let queue = routes
     let attempts = 0
     let refused: RefusedRoute | undefined
     for (let position = 0; position < queue.length; position++) {
       const route = queue[position]!
-      if (attempts >= limits.attempts || clock.now() >= this.deadlineAt) break
+      if (attempts >= routing.attempts || clock.now() >= this.deadlineAt) break
       if (this.isRefusedBy(route)) continue
       // Before the hold, or many calls would hold credit for one probe.
       const visit = providerKey === undefined ? health.begin(route, callFacts.account) : undefined
@@ -170,7 +170,7 @@ export class Call implements LiveCall {
           }
         }
         attempts++
-        const isLast = attempts === limits.attempts || position === queue.length - 1
+        const isLast = attempts === routing.attempts || position === queue.length - 1
         attempt = this.begin(route, visit, quoted, facts, isLast)
         this.last = attempt
         this.attempt = attempt
@@ -249,10 +249,10 @@ export class Call implements LiveCall {
     facts: CallFacts,
     isLast: boolean,
   ): Attempt {
-    const { clock, limits } = this.parts.options
+    const { clock, timeouts } = this.parts.options
     this.limitHeaders = this.credit.limitHeaders()
     if (this.limitHeaders !== undefined) this.client.addHeaders(this.limitHeaders)
-    if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + limits.totalMs
+    if (this.deadlineAt === Infinity) this.deadlineAt = clock.now() + timeouts.totalMs
     return new Attempt({
       parts: this.parts,
       call: this.call,

@@ -11,7 +11,7 @@ import type {
   LimitState,
   LimitUse,
 } from '../../contracts/ledger.js'
-import type { Limits } from '../../contracts/limits.js'
+import type { Timeouts } from '../../contracts/limits.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
 import type { HoldRefusal, LimitReached } from '../failures/credit.js'
@@ -37,7 +37,7 @@ export function holdIdsOf(callId: string): readonly string[] {
 }
 
 /** Returns how long a hold lasts. */
-export function holdMs({ settleMs, totalMs }: Pick<Limits, 'settleMs' | 'totalMs'>): number {
+export function holdMs({ settleMs, totalMs }: Pick<Timeouts, 'settleMs' | 'totalMs'>): number {
   return totalMs + settleMs + SPARE_TTL_MS
 }
 
@@ -225,7 +225,7 @@ export class HeldCredit {
       holdId: holdIdOf(this.callId, this.asked++),
       account: this.account,
       amount,
-      ttlMs: holdMs(options.limits),
+      ttlMs: holdMs(options.timeouts),
       facts,
     }
     if (claim !== undefined) request.claim = claim

@@ -31,7 +31,7 @@ export class HoldKeeper {
 
   /** @param renewAll takes all lost holds again. Must not reject */
   constructor(
-    private readonly options: Pick<EngineOptions, 'clock' | 'ledger' | 'limits'>,
+    private readonly options: Pick<EngineOptions, 'clock' | 'ledger' | 'timeouts'>,
     private readonly renewAll: () => Promise<unknown>,
   ) {
     this.awakeAt = options.clock.now()
@@ -90,12 +90,12 @@ export class HoldKeeper {
   }
 
   private async ask(): Promise<void> {
-    const { clock, ledger, limits } = this.options
+    const { clock, ledger, timeouts } = this.options
     const number = ++this.asked
     const context = new LazyContext('hold-keeper')
     let nextMs = RETRY_MS
     try {
-      const { everyMs, holder, silentMs } = await within(clock, limits.storeMs, ledger.keepHolds!(context))
+      const { everyMs, holder, silentMs } = await within(clock, timeouts.storeMs, ledger.keepHolds!(context))
       nextMs = everyMs
       // An answer from before the suspension may arrive last.
       if (number > this.answered) {

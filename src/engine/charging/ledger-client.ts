@@ -38,10 +38,10 @@ export class LedgerClient {
    * Call {@link holdTaken} for a granted hold.
    */
   async hold(request: HoldRequest, requestId: string): Promise<HoldResult> {
-    const { clock, ledger, limits } = this.options
+    const { clock, ledger, timeouts } = this.options
     const context = new LazyContext(requestId)
     try {
-      return await within(clock, limits.storeMs, ledger.hold(request, context))
+      return await within(clock, timeouts.storeMs, ledger.hold(request, context))
     } catch (error) {
       context.end()
       void this.free(request, requestId, this.ended)

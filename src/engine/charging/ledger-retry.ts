@@ -37,7 +37,7 @@ export class LedgerRetry<T> {
   private resolve!: (answer: T | undefined) => void
 
   constructor(
-    private readonly options: Pick<EngineOptions, 'clock' | 'limits'>,
+    private readonly options: Pick<EngineOptions, 'clock' | 'timeouts'>,
     private readonly request: LedgerRequest<T>,
     /** Called once, when the request is over. */
     private readonly ended: (request: LedgerRequest<T>) => void,
@@ -72,7 +72,7 @@ export class LedgerRetry<T> {
       (error) => this.failed(context, error),
     )
     afterReadyAnswers(() => {
-      if (this.tried === context) this.wakeIn(this.options.limits.storeMs)
+      if (this.tried === context) this.wakeIn(this.options.timeouts.storeMs)
     })
   }
 
@@ -95,7 +95,7 @@ export class LedgerRetry<T> {
     if (this.tried !== context) return
     context.end()
     this.tried = undefined
-    if (this.elapsedMs + this.retryMs > this.options.limits.settleMs) {
+    if (this.elapsedMs + this.retryMs > this.options.timeouts.settleMs) {
       this.request.gaveUp(error)
       this.end(undefined)
       return
@@ -123,19 +123,19 @@ export class LedgerRetry<T> {
 
   private setTimer(): void {
     this.cancelTimer?.()
-    const { clock, limits } = this.options
+    const { clock, timeouts } = this.options
     const nextMs = this.nextAt - clock.now()
-    const tellMs = this.isLate ? Infinity : limits.settleWaitMs - this.elapsedMs
+    const tellMs = this.isLate ? Infinity : timeouts.settleWaitMs - this.elapsedMs
     this.cancelTimer = clock.after(Math.min(nextMs, tellMs), () => this.wake())
   }
 
   private wake(): void {
-    if (!this.isLate && this.elapsedMs >= this.options.limits.settleWaitMs) {
+    if (!this.isLate && this.elapsedMs >= this.options.timeouts.settleWaitMs) {
       this.isLate = true
       this.resolve(undefined)
     }
     if (this.options.clock.now() < this.nextAt) this.setTimer()
     else if (this.tried === undefined) this.try()
-    else this.failed(this.tried, new DeadlinePassed(this.options.limits.storeMs))
+    else this.failed(this.tried, new DeadlinePassed(this.options.timeouts.storeMs))
   }
 }

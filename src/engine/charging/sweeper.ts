@@ -11,7 +11,7 @@ const HOLDS_A_SWEEP = 500
  * and settles when nothing more is asked of the ledger.
  */
 export function startSweeper(options: EngineOptions): () => Promise<void> {
-  const { clock, emit, ledger, limits } = options
+  const { clock, emit, ledger, timeouts } = options
   let ended = false
   let cancel = (): void => {}
   let sweeping = Promise.resolve()
@@ -20,7 +20,7 @@ export function startSweeper(options: EngineOptions): () => Promise<void> {
     const context = new LazyContext('sweeper')
     try {
       for (let found = HOLDS_A_SWEEP; found === HOLDS_A_SWEEP && !ended; ) {
-        const expired = await within(clock, limits.storeMs, ledger.expireHolds(HOLDS_A_SWEEP, context))
+        const expired = await within(clock, timeouts.storeMs, ledger.expireHolds(HOLDS_A_SWEEP, context))
         for (const hold of expired) emit({ type: 'hold-expired', hold })
         found = expired.length
       }

@@ -82,12 +82,12 @@ export class Idempotency {
   }
 
   private record(digest: string, account: string, log: CallLog, errors: ErrorStyle): Recording {
-    const { clock, limits } = this.parts.options
+    const { clock, timeouts } = this.parts.options
     return new Recording({
       digest,
       errors,
       clock,
-      clientStallMs: limits.clientStallMs,
+      clientStallMs: timeouts.clientStallMs,
       reservation: this.budget.open(account),
       result: () => ({ outcome: log.outcome, status: log.status }),
     })
@@ -136,8 +136,8 @@ export class Idempotency {
     digest: string,
     requestId: string,
   ): Promise<IdempotencyState> {
-    const { idempotency, limits } = this.parts.options
-    const leaseMs = limits.totalMs + limits.settleMs + SPARE_LEASE_MS
+    const { idempotency, timeouts } = this.parts.options
+    const leaseMs = timeouts.totalMs + timeouts.settleMs + SPARE_LEASE_MS
     const context = new LazyContext(requestId)
     let answer: Promise<IdempotencyState> | undefined
     try {
@@ -210,10 +210,10 @@ export class Idempotency {
 
   /** Returns whether the store succeeded. */
   private async tell({ requestId }: CallLog, ask: (context: LazyContext) => Promise<void>): Promise<boolean> {
-    const { clock, emit, limits } = this.parts.options
+    const { clock, emit, timeouts } = this.parts.options
     const context = new LazyContext(requestId)
     try {
-      await within(clock, limits.storeMs, ask(context))
+      await within(clock, timeouts.storeMs, ask(context))
       return true
     } catch (error) {
       context.end()

@@ -1,5 +1,5 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type { Limits } from '../../contracts/limits.js'
+import type { ChargingSettings, Sizes } from '../../contracts/limits.js'
 import type { OutputRange } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
@@ -41,13 +41,14 @@ export class RequestedOutput {
     request: ChatRequest,
     private readonly model: Model,
     private readonly options: {
-      readonly limits: Pick<Limits, 'holdOutputTokens' | 'replyBytes'>
+      readonly charging: ChargingSettings
+      readonly sizes: Pick<Sizes, 'replyBytes'>
       readonly neverOverdraw: boolean
     },
   ) {
-    const { limits, neverOverdraw } = options
+    const { sizes, neverOverdraw } = options
     const listed = model.maxOutputTokens ?? Infinity
-    const readable = readableTokens(request, limits.replyBytes)
+    const readable = readableTokens(request, sizes.replyBytes)
     this.most = Math.min(listed, readable)
     this.mayBeTooLong = listed !== Infinity && listed > readable
     const asked = Math.max(boundOf(request.max_completion_tokens), boundOf(request.max_tokens))
@@ -62,7 +63,7 @@ export class RequestedOutput {
     const { asked, budget, mayBeTooLong, model, most, options } = this
     if (asked > 0) return { least: asked, usual: asked, most: asked }
     const stated = route.defaultOutputTokens ?? model.defaultOutputTokens
-    const usual = stated ?? options.limits.holdOutputTokens
+    const usual = stated ?? options.charging.holdOutputTokens
     if (!options.neverOverdraw) {
       const tokens = Math.min(mayBeTooLong ? (stated ?? most) : usual, most)
       return { least: tokens, usual: tokens, most: tokens }

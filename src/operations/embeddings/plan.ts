@@ -41,7 +41,7 @@ export class EmbeddingsPlan implements Plan {
 
   /** A batch of numbers may be longer than any other reply, as far as the memory allows. */
   get replyBytes(): number {
-    return Math.min(Math.max(this.options.limits.replyBytes, this.bytesOf('numbers')), this.mostBytes)
+    return Math.min(Math.max(this.options.sizes.replyBytes, this.bytesOf('numbers')), this.mostBytes)
   }
 
   refusalOf({ embeddingsFormat: form = 'numbers' }: ProviderAdapter): CompatError | undefined {
@@ -79,7 +79,7 @@ export class EmbeddingsPlan implements Plan {
 
   /** The most bytes of a reply. Received bytes count towards the memory of calls, so no reply may have more. */
   private get mostBytes(): number {
-    const { memoryBytes, replyBytes } = this.options.limits
+    const { memoryBytes, replyBytes } = this.options.sizes
     return Math.max(memoryBytes, replyBytes)
   }
 

@@ -79,13 +79,13 @@ export class GenerationFinder {
     principal: Principal,
     { requestId }: LazyContext,
   ): Promise<{ readonly kept?: KeptCall; readonly hasFailed: boolean }> {
-    const { calls, clock, emit, limits } = this.engine.options
+    const { calls, clock, emit, timeouts } = this.engine.options
     const failed = (error: unknown): unknown => {
       emit({ type: 'store-fault', store: 'calls', requestId, error: eventError(error) })
       return error
     }
     try {
-      const kept = await within(clock, limits.storeMs, calls.find(principal.account, id), failed)
+      const kept = await within(clock, timeouts.storeMs, calls.find(principal.account, id), failed)
       return kept && maySee(principal, ownerOfCall(kept)) ? { kept, hasFailed: false } : { hasFailed: false }
     } catch {
       return { hasFailed: true }
@@ -125,7 +125,7 @@ export class GenerationFinder {
       case 'held': {
         // A call that ended without a charge only waits for its hold to be released.
         const isPending = kept === undefined || kept.charge !== undefined
-        const startedAt = keptAt ?? call.expiresAt - holdMs(this.engine.options.limits)
+        const startedAt = keptAt ?? call.expiresAt - holdMs(this.engine.options.timeouts)
         return { ...common, isPending, charge: kept?.charge, startedAt }
       }
       case 'settled': {

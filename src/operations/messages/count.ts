@@ -162,7 +162,7 @@ async function askProvider(
   { account }: Principal,
   trace: TraceContext | undefined,
 ): Promise<number | undefined> {
-  const { clock, limits } = options
+  const { clock, sizes, timeouts } = options
   const { providerKey } = asked.own
   const binding = { provider: route.provider, account }
   const auth: ProviderCall['auth'] =
@@ -176,7 +176,8 @@ async function askProvider(
     request: nativeRequest(asked, model, route, undefined, auth.kind === 'byok'),
     stream: false,
     auth,
-    limits,
+    timeouts,
+    sizes,
     signal: AbortSignal.any([context.signal, tooLate.signal]),
     requestId: context.requestId,
     trace,

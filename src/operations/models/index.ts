@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
-import type { Door, Operation } from '../../contracts/operation.js'
+import type { Api, Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
@@ -34,7 +34,7 @@ type AnswerModels = (
 /** The clients of one API: how models are shown to them, how they send their credential, and how they read errors. */
 interface Audience {
   readonly replies: ModelReplies
-  readonly door: Door
+  readonly api: Api
 }
 
 /**
@@ -49,11 +49,11 @@ export function modelEndpoints(
   const { options } = engine
   const usual: Audience = {
     replies: new ModelReplies(options, operations, { one: modelObject, list: modelList }),
-    door: {},
+    api: {},
   }
   const ofMessages: Audience = {
     replies: new ModelReplies(options, operations, { one: messageModel, list: messageModelList }),
-    door: messages,
+    api: messages,
   }
   const answer = (
     name: string,
@@ -62,16 +62,16 @@ export function modelEndpoints(
     body: AnswerModels,
   ): Promise<void> => {
     const { authorizationLines, headers } = call
-    const { door, replies } = headers['anthropic-version'] === undefined ? usual : ofMessages
-    const hasToken = authorizationLines > 0 || headers[door.tokenHeader ?? ''] !== undefined
+    const { api, replies } = headers['anthropic-version'] === undefined ? usual : ofMessages
+    const hasToken = authorizationLines > 0 || headers[api.tokenHeader ?? ''] !== undefined
     return isPublic && !hasToken
-      ? engine.answerPublic(call, writer, (context) => body(replies, context), door)
+      ? engine.answerPublic(call, writer, (context) => body(replies, context), api)
       : engine.answer(
           name,
           call,
           writer,
           async (context, { principal }) => (await body(replies, context, principal)).bytes,
-          door,
+          api,
         )
   }
   return [

@@ -41,7 +41,7 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
     unsupportedFields(asked, supported).map((field) => SPELT_HERE.get(field) ?? field),
   plan: (asked, model, options, { principal }) => {
     const callersItems = recent?.of(principal)
-    const named = findNamedItems(asked.items, callersItems, options.limits.bodyBytes)
+    const named = findNamedItems(asked.items, callersItems, options.sizes.bodyBytes)
     return new ResponsePlan(asked, named, model, options, callersItems)
   },
 

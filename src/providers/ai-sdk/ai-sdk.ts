@@ -101,7 +101,7 @@ function chatWith(
   parameters: ReadonlyMap<string, ParameterTranslation>,
 ): AdapterRun<ChatRequest> {
   return async (call, take) => {
-    const { signal, limits } = call
+    const { signal, sizes } = call
     const languageModel = await untilAborted(
       () => model(call.request.model, call.auth.secret?.reveal()),
       signal,
@@ -134,7 +134,7 @@ function chatWith(
     const events: readonly ProviderEvent[] = readResult(result, {
       source,
       asked,
-      replyBytes: limits.replyBytes,
+      replyBytes: sizes.replyBytes,
     })
     await take(events)
     return { terminated: true }

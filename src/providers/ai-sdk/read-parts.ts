@@ -16,7 +16,7 @@ const PARTS_A_TURN = 256
 export interface Reading {
   readonly source: UsageSource
   readonly asked: AskedFields
-  readonly call: Pick<ProviderCall, 'limits' | 'signal'>
+  readonly call: Pick<ProviderCall, 'sizes' | 'signal'>
   readonly take: (events: readonly ProviderEvent[]) => void | Promise<void>
 }
 
@@ -28,7 +28,7 @@ export function readParts(
   stream: ReadableStreamOf<unknown>,
   { source, asked, call, take }: Reading,
 ): Promise<{ terminated: boolean }> {
-  const { signal, limits } = call
+  const { signal, sizes } = call
   const parts = createPartReader(source, asked)
   const reader = stream.getReader()
   let length = 0
@@ -38,8 +38,8 @@ export function readParts(
     const partLength = lengthOf(part)
     // A part without content counts too. Otherwise a stream of empty parts might never end.
     length += Math.max(partLength, 1)
-    if (partLength > limits.eventBytes) throw eventTooLong(limits.eventBytes)
-    if (length > limits.replyBytes) throw replyTooLong(limits.replyBytes)
+    if (partLength > sizes.eventBytes) throw eventTooLong(sizes.eventBytes)
+    if (length > sizes.replyBytes) throw replyTooLong(sizes.replyBytes)
   }
   const next = async () => {
     try {

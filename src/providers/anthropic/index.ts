@@ -97,7 +97,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     endpoint: ENDPOINT,
     headers: headersOf(call),
     body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
-    reader: createReader(call.limits.eventBytes),
+    reader: createReader(call.sizes.eventBytes),
     take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)
@@ -114,7 +114,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     endpoint: ENDPOINT,
     headers: headersOf(call, call.request.betas),
     body: writeExactly(nativeBody(call.request, call.stream, thinking), randomUUID),
-    reader: createNativeReader(call.limits.eventBytes),
+    reader: createNativeReader(call.sizes.eventBytes),
     take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)
@@ -130,7 +130,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     endpoint: COUNT_ENDPOINT,
     headers: headersOf(call, call.request.betas),
     body: writeExactly(countBody(call.request), randomUUID),
-    reader: createCountReader(call.limits.eventBytes),
+    reader: createCountReader(call.sizes.eventBytes),
     take,
   })
 

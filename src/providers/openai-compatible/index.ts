@@ -66,7 +66,7 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly developerRole?: boolean
   /**
    * The format in which embeddings are requested. `base64` takes a fourth of the bytes of `numbers`, which a large
-   * batch needs to stay within `limits.replyBytes`. `base64` by default for `api.openai.com`. Other providers are sent
+   * batch needs to stay within `sizes.replyBytes`. `base64` by default for `api.openai.com`. Other providers are sent
    * no format by default, since some refuse the field, and most then send numbers. Either format is accepted, and
    * clients get the one that they asked for.
    */
@@ -153,7 +153,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     headers: credentialOf(call),
     body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history }, call.sentText),
     reader: new ReplyReader(
-      call.limits.eventBytes,
+      call.sizes.eventBytes,
       new ReplyReading(fastPaths, unlistedTokens, providerReasoning),
     ),
     take,
@@ -174,7 +174,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
       endpoint: RESPONSES,
       headers: credentialOf(call),
       body,
-      reader: createResponsesReader(body, call.limits.eventBytes, unlistedTokens),
+      reader: createResponsesReader(body, call.sizes.eventBytes, unlistedTokens),
       repeatedBytes: repeatedBytes(body),
       take,
       instead: (failure) =>
@@ -201,7 +201,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
         headers: credentialOf(call),
         // The operation has already removed everything that is not for providers.
         body: JSON.stringify(asBase64 ? { ...call.request, encoding_format: 'base64' } : call.request),
-        reader: new ReplyReader(call.limits.eventBytes, embeddingsFormat),
+        reader: new ReplyReader(call.sizes.eventBytes, embeddingsFormat),
         take,
       }),
     ...(asBase64 && { embeddingsFormat: 'base64' as const }),

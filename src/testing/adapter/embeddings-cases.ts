@@ -203,7 +203,8 @@ async function embed(
     request: { model: upstreamModel, input: 'x', ...request },
     stream: false,
     auth: { kind: 'host' },
-    limits: { connectMs: PATIENCE_MS, eventBytes: MEBIBYTE, replyBytes: MEBIBYTE },
+    timeouts: { connectMs: PATIENCE_MS },
+    sizes: { eventBytes: MEBIBYTE, replyBytes: MEBIBYTE },
     signal,
     requestId: 'conformance',
   }

@@ -7,7 +7,7 @@ const PIECE_CHARACTERS = 32_768
 const PIECES = 1_024
 const STILL_MS = 250
 const LONG_CHARACTERS = 262_144
-const WIDE = { connectMs: 10_000, eventBytes: 1_048_576, replyBytes: 1_048_576 }
+const WIDE = { eventBytes: 1_048_576, replyBytes: 1_048_576 }
 
 const long: ScriptedAnswer = {
   text: [],
@@ -119,7 +119,7 @@ export const readingCases: readonly AdapterCase[] = [
         answer: { ...long, text: Array.from({ length: pieces }, () => 'x'.repeat(LONG_CHARACTERS / pieces)) },
       },
       async ({ call, run }) => {
-        const { error } = await run(call({ stream, limits: { ...WIDE, [limit]: LONG_CHARACTERS / 2 } }))
+        const { error } = await run(call({ stream, sizes: { ...WIDE, [limit]: LONG_CHARACTERS / 2 } }))
         assert.equal(error?.reason, 'invalid-response')
       },
     ),

@@ -582,7 +582,7 @@ export class PathRunner {
       adapter: ADAPTERS[path.adapter],
       models: [{ id: MODEL, prices: { input: '0', output: '0' } }],
       ...(path.isBounded && { router: () => ({ neverOverdraw: true }) }),
-      limits: { replyBytes: 512 * 1024 * 1024, eventBytes: 64 * 1024 * 1024 },
+      sizes: { replyBytes: 512 * 1024 * 1024, eventBytes: 64 * 1024 * 1024 },
     })
     return new PathRunner(service, path)
   }

@@ -46,7 +46,7 @@ describe('a dialog of the console', { timeout: 120_000 }, () => {
         answer = release
       })
       void page.route(
-        '**/api/accounts/grant',
+        '**/api/accounts/credit',
         async (route) => {
           isAsked()
           await held
@@ -55,9 +55,9 @@ describe('a dialog of the console', { timeout: 120_000 }, () => {
         { times: 1 },
       )
     })
-    await page.getByRole('button', { name: 'Grant to alice' }).click()
+    await page.getByRole('button', { name: 'Credit to alice' }).click()
     await dialog().getByLabel('Credits').fill('0')
-    await dialog().getByRole('button', { name: 'Grant' }).click()
+    await dialog().getByRole('button', { name: 'Credit' }).click()
     await asked
     await pressEscapeThrice()
     answer()

@@ -452,8 +452,8 @@ describe('a reply that does not come from this console', { timeout: 120_000 }, (
 
   it('leaves a form unchanged, and is not reported as success', async () => {
     const page = await visit.open('operator', 'accounts')
-    await page.route('**/api/accounts/grant', (route) => route.fulfill({ json: {} }))
-    await page.getByRole('button', { name: 'Grant to alice' }).click()
+    await page.route('**/api/accounts/credit', (route) => route.fulfill({ json: {} }))
+    await page.getByRole('button', { name: 'Credit to alice' }).click()
     const form = page.getByRole('dialog')
     await form.locator('[name=amount]').fill('3')
     await form.locator('[type=submit]').click()

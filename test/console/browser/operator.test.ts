@@ -43,19 +43,19 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
     await fill(dialog('Open an account'), { Name: 'carol' })
     await dialog('Open an account').getByRole('button', { name: 'Open it' }).click()
     await message('The account carol is open.')
-    await page.getByRole('button', { name: 'Grant to carol' }).click()
-    const form = dialog('Grant credits to carol')
+    await page.getByRole('button', { name: 'Credit to carol' }).click()
+    const form = dialog('Add credits to carol')
     await fill(form, { Credits: 'two' })
-    await form.getByRole('button', { name: 'Grant', exact: true }).click()
+    await form.getByRole('button', { name: 'Credit', exact: true }).click()
     await form.locator('.complaint, .notice.bad').waitFor()
     await fill(form, { Credits: '2.5', Reference: 'invoice 7', Memo: 'Paid by card' })
-    await form.getByRole('button', { name: 'Grant', exact: true }).click()
+    await form.getByRole('button', { name: 'Credit', exact: true }).click()
     await message('carol has 2.5 credits now')
     expect((await visit.stage.admin.accounts.balance('carol'))?.posted).toBe(2_500_000_000n)
   })
 
   it.each([
-    ['Grant to fay', 'Grant', '2.5'],
+    ['Credit to fay', 'Credit', '2.5'],
     ['Correct fay', 'Correct', '-2.5'],
   ])('%s: is told if the reference was already posted', async (button, action, amount) => {
     await visit.stage.admin.accounts.open('fay')
@@ -72,7 +72,7 @@ describe('in the console, an operator', { timeout: 120_000 }, () => {
   })
 
   it.each([
-    ['Grant to dora', 'Grant', 'grant', '100', '100'],
+    ['Credit to dora', 'Credit', 'credit', '100', '100'],
     ['Correct dora', 'Correct', 'correct', '-40', '60'],
   ])(
     '%s: posts once if the reply was lost and the operator tries again',

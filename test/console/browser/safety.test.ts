@@ -112,7 +112,7 @@ describe("in the console, a user who tries to see another user's data", { timeou
       expect(await ask(page, `api/${path}`), path).toBe(404)
     }
     expect(await ask(page, 'api/routes')).toBe(403)
-    expect(await ask(page, 'api/accounts/grant', { account: 'alice', amount: '100' })).toBe(403)
+    expect(await ask(page, 'api/accounts/credit', { account: 'alice', amount: '100' })).toBe(403)
     expect(await ask(page, 'api/keys/playground', { account: 'bob' })).toBe(404)
     expect(await ask(page, 'api/keys/issue', { account: 'bob' })).toBe(404)
     expect((await visit.stage.admin.accounts.balance('alice'))?.posted).toBe(5_000_000_000n)

@@ -1,7 +1,7 @@
 import type { Locator, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { stoppedCharge } from '../../../src/console/ui/playground/stopped-charge.js'
-import { DEFAULT_LIMITS } from '../../../src/options.js'
+import { DEFAULTS } from '../../../src/options.js'
 import { answerJson, finishChunk, type Step, sse, textChunk } from '../../helpers/scripted-upstream.js'
 import { openVisit, say, streamOf, type Visit } from './visit.js'
 
@@ -171,7 +171,7 @@ describe('in the playground, the charge of a stopped call', () => {
     vi.useRealTimers()
   })
 
-  const { settleMs, totalMs } = DEFAULT_LIMITS
+  const { settleMs, totalMs } = DEFAULTS.timeouts
 
   it.each([settleMs, totalMs + settleMs])('is awaited if it arrives after %i ms', async (afterMs) => {
     vi.useFakeTimers()

@@ -30,7 +30,7 @@ export function memoryBank({
   const open = (credit: string, cap?: string): string => {
     const account = randomUUID()
     const key = `key-of-${account}`
-    ledger.grant(account, credit)
+    ledger.credit(account, credit)
     const limits =
       cap === undefined
         ? []

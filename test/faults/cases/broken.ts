@@ -77,7 +77,7 @@ export const broken: readonly Fault[] = [
     row: 'broken',
     name: 'the provider falls silent after the first token',
     stream: true,
-    options: { limits: { idleMs: 10_000 } },
+    options: { timeouts: { idleMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, ROLE, TOKENS)
@@ -93,7 +93,7 @@ export const broken: readonly Fault[] = [
     row: 'broken',
     name: 'the provider sends comments and no further token',
     stream: true,
-    options: { limits: { idleMs: 6_000, tokenMs: 10_000 } },
+    options: { timeouts: { idleMs: 6_000, tokenMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
@@ -113,11 +113,11 @@ export const broken: readonly Fault[] = [
     row: 'broken',
     name: 'nothing arrives until the stream is opened for keep-alive, then the provider dies',
     stream: true,
-    options: { limits: { openStreamAfterMs: 1_000 } },
+    options: { timeouts: { openStreamAfterMs: 1_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await bench.clock.elapse(1_000)
-      await call.client.receives(bench.door.alive)
+      await call.client.receives(bench.api.alive)
       reply.reset()
       return call
     },

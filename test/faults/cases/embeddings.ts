@@ -95,7 +95,7 @@ const EMBEDDINGS: readonly Fault[] = [
     row: 'http-error',
     name: 'the embeddings provider is silent until the total deadline',
     stream: false,
-    options: { limits: { totalMs: 30_000 } },
+    options: { timeouts: { totalMs: 30_000 } },
     async play(bench) {
       const taken = takeOver(bench)
       const call = bench.embed()
@@ -182,4 +182,4 @@ async function played(bench: Bench, script: Script): Promise<BenchCall> {
 }
 
 /** Embeddings are JSON, so most faults are HTTP errors. */
-export const embeddings: readonly Fault[] = EMBEDDINGS.map((fault) => ({ ...fault, doors: [] }))
+export const embeddings: readonly Fault[] = EMBEDDINGS.map((fault) => ({ ...fault, apis: [] }))

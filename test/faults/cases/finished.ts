@@ -48,7 +48,7 @@ export const finished: readonly Fault[] = [
     row: 'empty',
     name: 'the reply is empty, with a finish reason only in its second choice: no other route is tried',
     options: { routes: [{}, {}] },
-    doors: ['chat'],
+    apis: ['chat'],
     body: { n: 2 },
     scripts: {
       json: [
@@ -220,7 +220,7 @@ export const finished: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'estimated',
     name: 'the provider falls silent after the finish',
-    options: { limits: { idleMs: 10_000 } },
+    options: { timeouts: { idleMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS, FINISH)

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { Limits } from '../../../src/index.js'
+import type { Timeouts } from '../../../src/index.js'
 import { answerJson } from '../../helpers/scripted-upstream.js'
 import type { Bench, BenchCall, BenchOptions } from '../bench.js'
 import { type Fault, inBothModes, NOTHING, REPORTED, scripted, send, takeOverCall } from '../fault.js'
@@ -128,7 +128,7 @@ export const httpErrors: readonly Fault[] = [
     name: 'connecting to the provider takes too long',
     // A socket that accepts connections and never begins TLS. The adapter's own timeout, in real time.
     options: {
-      limits: { connectMs: 20 },
+      timeouts: { connectMs: 20 },
       routes: [{ baseUrl: (scripted) => scripted.replace('http:', 'https:') }],
     },
     async play(bench) {
@@ -144,7 +144,7 @@ export const httpErrors: readonly Fault[] = [
     row: 'reported',
     name: 'the provider takes minutes before the first byte of a JSON reply',
     stream: false,
-    options: { routes: [{}, {}], limits: { idleMs: 10_000, tokenMs: 20_000, totalMs: 900_000 } },
+    options: { routes: [{}, {}], timeouts: { idleMs: 10_000, tokenMs: 20_000, totalMs: 900_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, false)
       await bench.clock.elapse(600_000)
@@ -162,7 +162,7 @@ export const httpErrors: readonly Fault[] = [
     row: 'http-error',
     name: 'the provider falls silent in the middle of a JSON reply',
     stream: false,
-    options: { routes: [{}, {}], limits: { idleMs: 10_000 } },
+    options: { routes: [{}, {}], timeouts: { idleMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, false)
       await send(reply, ...halfBody())
@@ -182,7 +182,7 @@ export const httpErrors: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'http-error',
     name: 'the provider sends comments and no token in time',
-    options: { limits: { idleMs: 6_000, tokenMs: 10_000 } },
+    options: { timeouts: { idleMs: 6_000, tokenMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, COMMENT)
@@ -264,11 +264,11 @@ function alike(
 }
 
 /** The provider accepts a request and does not answer within ten seconds. */
-function silent(name: string, limits: Partial<Limits>, routes: BenchOptions['routes'] = [{}]): Fault[] {
+function silent(name: string, timeouts: Partial<Timeouts>, routes: BenchOptions['routes'] = [{}]): Fault[] {
   return inBothModes((stream) => ({
     row: 'http-error',
     name,
-    options: { limits, routes },
+    options: { timeouts, routes },
     async play(bench) {
       const asked = bench.upstream.nextRequest()
       const call = bench.call(stream)

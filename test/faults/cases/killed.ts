@@ -17,7 +17,7 @@ const PAST_EXPIRY_MS = 1_200_000
 export const killed: readonly Fault[] = inBothModes((stream) => ({
   row: 'killed',
   name: 'the process is killed in the middle',
-  doors: ['chat'],
+  apis: ['chat'],
   async play(bench) {
     const { call, kill } = await callOnAnother(bench, stream)
     await kill()

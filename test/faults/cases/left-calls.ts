@@ -24,7 +24,7 @@ export const leftCalls: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'left-drain',
     name: 'the client leaves, and the reply takes several more minutes',
-    options: { limits: { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 } },
+    options: { timeouts: { idleMs: 60_000, tokenMs: 60_000, totalMs: 900_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream)
       await send(reply, HEAD, TOKENS)
@@ -75,7 +75,7 @@ export const leftCalls: readonly Fault[] = [
     row: 'stopped',
     name: 'the total deadline passes after the client has left',
     stream: true,
-    options: { limits: { totalMs: 10_000 } },
+    options: { timeouts: { totalMs: 10_000 } },
     play: (bench) => outlivesItsClient(bench, true),
     due: ESTIMATED,
     answer: 'left',
@@ -84,7 +84,7 @@ export const leftCalls: readonly Fault[] = [
     row: 'stopped',
     name: 'the total deadline passes after the client has left before the first token',
     stream: true,
-    options: { limits: { totalMs: 10_000 } },
+    options: { timeouts: { totalMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await bench.leave(call)
@@ -101,7 +101,7 @@ export const leftCalls: readonly Fault[] = [
     row: 'http-error',
     name: 'the total deadline passes after the client has left',
     stream: false,
-    options: { limits: { totalMs: 10_000 } },
+    options: { timeouts: { totalMs: 10_000 } },
     play: (bench) => outlivesItsClient(bench, false),
     due: NOTHING,
     answer: 'left',
@@ -110,7 +110,7 @@ export const leftCalls: readonly Fault[] = [
     row: 'left-drain',
     name: 'the client reads nothing for too long',
     stream: true,
-    options: { limits: { clientStallMs: 10_000 } },
+    options: { timeouts: { clientStallMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
@@ -131,7 +131,7 @@ export const leftCalls: readonly Fault[] = [
     row: 'left-abort-after',
     name: 'the client reads nothing for too long',
     stream: true,
-    options: { limits: { clientStallMs: 10_000 }, routes: [{ onDisconnect: 'abort' }] },
+    options: { timeouts: { clientStallMs: 10_000 }, routes: [{ onDisconnect: 'abort' }] },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS)
@@ -167,7 +167,7 @@ function goesSilent(
   return inBothModes((stream) => ({
     row: isKeyed ? 'left-keyed' : 'left-drain',
     name: `the client leaves, and the provider falls silent ${when}`,
-    options: { limits: { idleMs: 10_000 }, routes: [{ onDisconnect: isKeyed ? 'abort' : 'drain' }] },
+    options: { timeouts: { idleMs: 10_000 }, routes: [{ onDisconnect: isKeyed ? 'abort' : 'drain' }] },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, stream, {}, headers)
       await send(reply, ...before)

@@ -227,8 +227,8 @@ export const overdraw: readonly Fault[] = [
     row: 'never-overdraw',
     name: 'the request has no effective output limit: the provider gets that of the hold',
     // The Messages API requires one.
-    doors: ['chat', 'responses'],
-    options: { ...NEVER, limits: { holdOutputTokens: 50 } },
+    apis: ['chat', 'responses'],
+    options: { ...NEVER, charging: { holdOutputTokens: 50 } },
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])
       const call = bench.call(stream, { max_tokens: -1, max_completion_tokens: null })
@@ -242,7 +242,7 @@ export const overdraw: readonly Fault[] = [
   ...inBothModes((stream) => ({
     row: 'never-overdraw',
     name: 'the request has two output limits: both stay unchanged',
-    doors: ['chat'],
+    apis: ['chat'],
     options: NEVER,
     async play(bench) {
       bench.upstream.script([HEAD, TOKENS, FINISH, USAGE, DONE, 'end'])

@@ -20,7 +20,7 @@ export const stopped: readonly Fault[] = [
     row: 'stopped',
     name: 'the total deadline passes in the middle',
     stream: true,
-    options: { limits: { totalMs: 10_000 } },
+    options: { timeouts: { totalMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, ROLE, TOKENS)
@@ -36,12 +36,12 @@ export const stopped: readonly Fault[] = [
     row: 'stopped',
     name: 'the total deadline passes after the stream was opened for keep-alive, without a token',
     stream: true,
-    options: { limits: { totalMs: 10_000, openStreamAfterMs: 2_000 } },
+    options: { timeouts: { totalMs: 10_000, openStreamAfterMs: 2_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, COMMENT)
       await bench.clock.elapse(2_000)
-      await call.client.receives(bench.door.alive)
+      await call.client.receives(bench.api.alive)
       await bench.clock.elapse(8_000)
       await reply.closed
       return call
@@ -53,7 +53,7 @@ export const stopped: readonly Fault[] = [
     row: 'stopped',
     name: 'the total deadline passes after the finish',
     stream: true,
-    options: { limits: { totalMs: 10_000 } },
+    options: { timeouts: { totalMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, true)
       await send(reply, HEAD, TOKENS, FINISH)
@@ -69,7 +69,7 @@ export const stopped: readonly Fault[] = [
     row: 'http-error',
     name: 'the total deadline passes after tokens that no client has seen',
     stream: false,
-    options: { limits: { totalMs: 10_000 } },
+    options: { timeouts: { totalMs: 10_000 } },
     async play(bench) {
       const { call, reply } = await takeOverCall(bench, false)
       await send(reply, HEAD, TOKENS)
@@ -149,8 +149,8 @@ export const stopped: readonly Fault[] = [
   },
   ...scripted({
     row: 'stopped',
-    name: 'the reply grows longer than `limits.replyBytes`',
-    options: { limits: { replyBytes: 1_000 } },
+    name: 'the reply grows longer than `sizes.replyBytes`',
+    options: { sizes: { replyBytes: 1_000 } },
     scripts: {
       stream: [[HEAD, TOKENS, { write: `: ${'x'.repeat(1_000)}\n\n` }, FINISH, USAGE, DONE, 'end']],
     },
@@ -159,8 +159,8 @@ export const stopped: readonly Fault[] = [
   }),
   ...scripted({
     row: 'stopped',
-    name: 'an event is longer than `limits.eventBytes`',
-    options: { limits: { eventBytes: 1_000 } },
+    name: 'an event is longer than `sizes.eventBytes`',
+    options: { sizes: { eventBytes: 1_000 } },
     scripts: {
       stream: [[HEAD, TOKENS, events(textChunk('x'.repeat(1_000))), FINISH, USAGE, DONE, 'end']],
     },

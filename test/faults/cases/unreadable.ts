@@ -112,7 +112,7 @@ export const unreadable: readonly Fault[] = [
     row: 'unreadable',
     name: 'there is one choice more than requested',
     options: withRoutes(),
-    doors: ['chat'],
+    apis: ['chat'],
     body: { n: 2 },
     scripts: {
       stream: [

@@ -62,7 +62,7 @@ export async function startService({ ledger, store, providerUrl }: ServiceOption
       { id: 'p', models: { [MODEL]: 'upstream-model' }, adapter, onDisconnect: 'abort' },
     ]),
     ...(store !== undefined && { idempotency: { store } }),
-    limits: PATIENT,
+    timeouts: PATIENT,
     onEvent(event) {
       if (FAULTS.includes(event.type)) faults.push(JSON.stringify(event, plain))
     },

@@ -73,7 +73,7 @@ const router = createCompatRouter({
     { id: 'cheap', models: { [MODEL]: 'cheap' }, adapter: provider(0.4) },
     { id: 'dear', models: { [MODEL]: 'dear' }, adapter: provider(0.1), prices: DEAR },
   ]),
-  limits: { storeMs: 60_000, settleWaitMs: 60_000 },
+  timeouts: { storeMs: 60_000, settleWaitMs: 60_000 },
   onEvent(event) {
     if (event.type === 'fault' || event.type === 'charge-failed') report({ fault: toJson(event) })
   },

@@ -198,14 +198,14 @@ describe('reading from an AI SDK model', () => {
     [{ replyBytes: 5 }, [text('abc'), text('def')]],
     [{ replyBytes: 5 }, Array(6).fill(text(''))],
     [{ eventBytes: 3 }, [{ type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AAAA' } }]],
-  ])('ends if the reply exceeds %j', async (limits, parts) => {
-    const { error } = await runModel(fakeModel({ parts: [...parts, finish] }), { limits })
+  ])('ends if the reply exceeds %j', async (sizes, parts) => {
+    const { error } = await runModel(fakeModel({ parts: [...parts, finish] }), { sizes })
     expect(error).toMatchObject({ reason: 'invalid-response' })
   })
 
   it('rejects a whole reply that is too long', async () => {
     const model = fakeModel({ result: { content: [{ type: 'text', text: 'too long' }] } })
-    const { error } = await runModel(model, { stream: false, limits: { replyBytes: 5 } })
+    const { error } = await runModel(model, { stream: false, sizes: { replyBytes: 5 } })
     expect(error).toMatchObject({ reason: 'invalid-response' })
   })
 })

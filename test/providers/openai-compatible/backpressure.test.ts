@@ -58,7 +58,7 @@ for (const [name, headers] of Object.entries(framings)) {
       const first = deferred()
       let taking = 0
       let received = 0
-      const call = runCall(adapter, { limits: { replyBytes: 2 * total } }, (events) => {
+      const call = runCall(adapter, { sizes: { replyBytes: 2 * total } }, (events) => {
         expect(taking).toBe(0)
         for (const event of events) received += event.type === 'data' ? event.bytes.length : 0
         if (events.length === 0) return undefined

@@ -155,7 +155,7 @@ describe('an invalid reply from a provider', () => {
   it('is rejected, and disconnected, if it exceeds the limit for an event', async () => {
     const { error, events } = await runScript(
       [head, { write: sse([textChunk('a'), textChunk('x'.repeat(1_000))]) }, 'stall'],
-      { limits: { eventBytes: 500 } },
+      { sizes: { eventBytes: 500 } },
     )
     expect(error).toMatchObject({ reason: 'invalid-response' })
     expect(textOf(events)).toBe('a')
@@ -167,11 +167,11 @@ describe('an invalid reply from a provider', () => {
       reply.head(200)
       while (reply.open) await reply.write(sse([textChunk('again ')]))
     }
-    const { error } = await runScript(endless, { limits: { replyBytes: 5_000 } })
+    const { error } = await runScript(endless, { sizes: { replyBytes: 5_000 } })
     expect(error).toMatchObject({ reason: 'invalid-response' })
     await upstream.requests[0]?.closed
     const body = await runScript(answerJson({ choices: [], filler: 'x'.repeat(6_000) }), {
-      limits: { replyBytes: 5_000 },
+      sizes: { replyBytes: 5_000 },
     })
     expect(body.error).toMatchObject({ reason: 'invalid-response' })
   })
@@ -315,7 +315,7 @@ describe('a failing connection to a provider', () => {
     silent.on('connection', (socket) => sockets.add(socket))
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const adapter = connect({ baseUrl: `https://127.0.0.1:${portOf(silent)}/v1` })
-    const { error } = await runCall(adapter, { limits: { connectMs: 50 } })
+    const { error } = await runCall(adapter, { timeouts: { connectMs: 50 } })
     expect(error).toMatchObject({ reason: 'timeout' })
     for (const socket of sockets) socket.destroy()
     await new Promise((resolve) => silent.close(resolve))

@@ -14,14 +14,15 @@ export async function openAdapter() {
   return { upstream, adapter, close }
 }
 
-export type CallOptions = Partial<Omit<ProviderCall, 'limits'>> & { limits?: Partial<ProviderCall['limits']> }
+export type CallOptions = Partial<Omit<ProviderCall, 'sizes'>> & { sizes?: Partial<ProviderCall['sizes']> }
 
-export function createCall({ limits, ...options }: CallOptions = {}): ProviderCall {
+export function createCall({ sizes, ...options }: CallOptions = {}): ProviderCall {
   return {
     request: { model: 'upstream-model', messages: [{ role: 'user', content: 'Hi' }] },
     stream: true,
     auth: { kind: 'host' },
-    limits: { connectMs: 10_000, eventBytes: 1_000_000, replyBytes: 10_000_000, ...limits },
+    timeouts: { connectMs: 10_000 },
+    sizes: { eventBytes: 1_000_000, replyBytes: 10_000_000, ...sizes },
     signal: new AbortController().signal,
     requestId: 'request-1',
     ...options,

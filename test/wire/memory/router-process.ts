@@ -35,7 +35,7 @@ const router = createCompatRouter({
     { id: 'chat', models: { chat: 'm' }, adapter: openaiCompatible({ baseUrl: `${providerUrl}/v1` }) },
     { id: 'claude', models: { claude: 'm' }, adapter: anthropic({ baseUrl: providerUrl, apiKey: 'k' }) },
   ]),
-  limits: { memoryBytes: Number(memoryBytes) },
+  sizes: { memoryBytes: Number(memoryBytes) },
   onEvent: false,
 })
 const server = createServer((req, res) => router(req, res))

@@ -50,22 +50,22 @@ export function Accounts({ query }: { query: Place['query'] }) {
       },
     })
 
-  const postTo = (account: string, kind: 'grant' | 'correct'): void => {
+  const postTo = (account: string, kind: 'credit' | 'correct'): void => {
     // One reference for all attempts in this dialog: an attempt whose reply was lost may have been posted.
     const ownReference = randomId()
     actions.form({
-      title: kind === 'grant' ? `Grant credits to ${account}` : `Correct the balance of ${account}`,
+      title: kind === 'credit' ? `Add credits to ${account}` : `Correct the balance of ${account}`,
       intro:
-        kind === 'grant'
+        kind === 'credit'
           ? 'Makes one posting to the ledger. Another posting can correct it, but nothing can erase it.'
           : 'Adds credits, or with a minus sign removes them, in a posting of its own.',
-      action: kind === 'grant' ? 'Grant' : 'Correct',
+      action: kind === 'credit' ? 'Credit' : 'Correct',
       fields: [
         {
           name: 'amount',
           label: 'Credits',
           isRequired: true,
-          placeholder: kind === 'grant' ? '5.00' : '-0.25',
+          placeholder: kind === 'credit' ? '5.00' : '-0.25',
           hint: 'The decimal sign is a point: 1.000 is one.',
         },
         {
@@ -131,7 +131,7 @@ export function Accounts({ query }: { query: Place['query'] }) {
                 }
               >
                 {isForOperator
-                  ? 'Open one and grant it credits. Then its keys can call models.'
+                  ? 'Open one and add credits to it. Then its keys can call models.'
                   : 'Ask the operator to open it.'}
               </Empty>
             ) : (
@@ -189,9 +189,9 @@ export function Accounts({ query }: { query: Place['query'] }) {
                     {isForOperator && (
                       <span class="action-group">
                         <RowButton
-                          label="Grant"
+                          label="Credit"
                           of={`to ${row.id}`}
-                          onPress={() => postTo(row.id, 'grant')}
+                          onPress={() => postTo(row.id, 'credit')}
                         />
                         <RowButton label="Correct" of={row.id} onPress={() => postTo(row.id, 'correct')} />
                         <RowButton
@@ -222,12 +222,12 @@ function Statement({ account, onClose }: { account: string; onClose: () => void 
           <>
             <Facts
               of={[
-                ['Granted', <Amount key="granted" value={sums.granted} />],
+                ['Credited', <Amount key="credited" value={sums.credited} />],
                 ['Corrected', <Amount key="corrected" value={sums.corrected} />],
                 ['Refunded', <Amount key="refunded" value={sums.refunded} />],
                 ['Earned', <Amount key="earned" value={sums.earned} />],
                 ['Spent', <Amount key="spent" value={sums.spent} />],
-                ['Granted + corrected + refunded + earned − spent', <Amount key="sum" value={sums.sum} />],
+                ['Credited + corrected + refunded + earned − spent', <Amount key="sum" value={sums.sum} />],
                 ['Balance in the ledger', <Amount key="posted" value={sums.posted} />],
                 ['of this on hold', <Amount key="held" value={sums.held} />],
                 ['Available', <Amount key="available" value={sums.available} />],

@@ -196,7 +196,7 @@ function What({ entry: { kind, facts, memo } }: { entry: EntryView }) {
   const name = kind === 'charge' ? 'earned from a call' : kind
   return (
     <>
-      <Badge tone={kind === 'grant' ? 'good' : 'warn'}>{name}</Badge> {memo}
+      <Badge tone={kind === 'credit' ? 'good' : 'warn'}>{name}</Badge> {memo}
     </>
   )
 }

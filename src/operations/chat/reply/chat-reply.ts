@@ -319,8 +319,8 @@ export class ChatReply implements Reply {
         continue
       }
       const choice = this.choiceAt(index)
-      const lane = this.asked.n === 1 ? this.laneOf(raw.index, position) : 0
-      const { sent: shaped, token } = choice.take(raw, lane)
+      const providerChoice = this.asked.n === 1 ? this.providerChoiceOf(raw.index, position) : 0
+      const { sent: shaped, token } = choice.take(raw, providerChoice)
       if (token) this.sawToken()
       sent += this.write(shaped, labels)
     }
@@ -328,13 +328,13 @@ export class ChatReply implements Reply {
   }
 
   /** Returns the lane for a provider's choice. If one choice was requested, all belong to it. */
-  private laneOf(given: unknown, position: number): number {
-    const lane = Number.isInteger(given) ? (given as number) : position
-    if (lane !== 0 && !this.hasRenumbered) {
+  private providerChoiceOf(given: unknown, position: number): number {
+    const providerChoice = Number.isInteger(given) ? (given as number) : position
+    if (providerChoice !== 0 && !this.hasRenumbered) {
       this.hasRenumbered = true
       this.lost.mend('choice-renumbered')
     }
-    return lane
+    return providerChoice
   }
 
   private takeCompletion(completion: JsonObject): string {

@@ -4,8 +4,8 @@ import { readResponseStream } from '../helpers/response-events.js'
 import type { Answer } from './fault.js'
 
 /** An API through which the same call can be made. */
-export interface Door {
-  readonly name: DoorName
+export interface Api {
+  readonly name: ApiName
   readonly path: string
   /** The bytes that keep a silent stream alive begin with this. */
   readonly alive: string
@@ -17,13 +17,13 @@ export interface Door {
   assertFailed(text: string, code: string): void
 }
 
-export type DoorName = 'chat' | 'responses' | 'messages'
+export type ApiName = 'chat' | 'responses' | 'messages'
 
 /** The finish reason of a complete reply. */
 const REASONS = { whole: 'stop', calls: 'tool_calls', cut: 'length' } as const
 const reasonOf = (answer: Answer) => REASONS[answer as keyof typeof REASONS]
 
-const chat: Door = {
+const chat: Api = {
   name: 'chat',
   path: '/chat/completions',
   alive: ': keep-alive',
@@ -49,7 +49,7 @@ const chat: Door = {
   },
 }
 
-const responses: Door = {
+const responses: Api = {
   name: 'responses',
   path: '/responses',
   alive: ': keep-alive',
@@ -74,7 +74,7 @@ const responses: Door = {
 
 const STOPS = { whole: 'end_turn', calls: 'tool_use', cut: 'max_tokens' } as const
 
-const messages: Door = {
+const messages: Api = {
   name: 'messages',
   path: '/messages',
   alive: 'event: ping',
@@ -97,7 +97,7 @@ const messages: Door = {
   },
 }
 
-export const DOORS: readonly Door[] = [chat, responses, messages]
+export const APIS: readonly Api[] = [chat, responses, messages]
 
 /** The events of a stream without comments. */
 function eventsOf(text: string): string[] {

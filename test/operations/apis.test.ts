@@ -37,7 +37,7 @@ interface Answer {
   readonly text: string
 }
 
-interface Door {
+interface Api {
   readonly path: string
   readonly question: object
   /** Returns the text of a reply, and the usage with its charge. */
@@ -46,7 +46,7 @@ interface Door {
   error(body: Json): Json
 }
 
-const DOORS: readonly Door[] = [
+const APIS: readonly Api[] = [
   {
     path: '/responses',
     question: { input: 'Hi', max_output_tokens: 50 },
@@ -82,16 +82,16 @@ const DOORS: readonly Door[] = [
   },
 ]
 
-const CASES = DOORS.flatMap((door) =>
+const CASES = APIS.flatMap((api) =>
   PROVIDERS.flatMap(([label, dialect, adapter]) =>
-    [false, true].map((stream) => [door.path, label, stream, door, dialect, adapter] as const),
+    [false, true].map((stream) => [api.path, label, stream, api, dialect, adapter] as const),
   ),
 )
 
 let service: WireService
 afterEach(() => service.close())
 
-describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, door, dialect, adapter) => {
+describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, api, dialect, adapter) => {
   async function start(options: ServiceOptions = {}): Promise<void> {
     service = await WireService.start({ adapter, ...options })
     service.upstream.script(agent(dialect))
@@ -112,7 +112,7 @@ describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, doo
     const response = await service.host.request(path, {
       method: 'POST',
       headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ model: MODEL, stream, ...door.question, ...more }),
+      body: JSON.stringify({ model: MODEL, stream, ...api.question, ...more }),
     })
     return { status: response.status, headers: response.headers, text: await response.text() }
   }
@@ -120,7 +120,7 @@ describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, doo
   async function usageFor(more?: object, headers?: Readonly<Record<string, string>>): Promise<Json> {
     const { status, text } = await post(more, headers)
     expect(status, text).toBe(200)
-    const { said, usage } = door.read(text, stream)
+    const { said, usage } = api.read(text, stream)
     expect(said).toBe(ANSWER)
     return usage
   }
@@ -128,7 +128,7 @@ describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, doo
   async function errorFor(more?: object, headers?: Readonly<Record<string, string>>): Promise<Json> {
     const answer = await post(more, headers)
     expect(answer.headers['content-type']).toMatch(/^application\/json/)
-    return { status: answer.status, headers: answer.headers, ...door.error(JSON.parse(answer.text)) }
+    return { status: answer.status, headers: answer.headers, ...api.error(JSON.parse(answer.text)) }
   }
 
   const costs = async (account: string) =>
@@ -154,7 +154,7 @@ describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, doo
     for (;;) {
       const answer = await post()
       if (answer.status !== 200) {
-        expect(door.error(JSON.parse(answer.text))).toMatchObject({
+        expect(api.error(JSON.parse(answer.text))).toMatchObject({
           type: 'billing_error',
           code: 'budget_exceeded',
         })
@@ -183,7 +183,7 @@ describe.each(CASES)('%s, called by %s (stream: %s),', (path, label, stream, doo
     const key = { 'idempotency-key': 'key-1' }
     const first = await post({}, key)
     const again = await post({}, key)
-    expect(door.read(again.text, stream)).toMatchObject({ said: ANSWER, usage: { cost: 0.000178 } })
+    expect(api.read(again.text, stream)).toMatchObject({ said: ANSWER, usage: { cost: 0.000178 } })
     expect(again.text).toBe(first.text)
     expect(again.headers['idempotent-replayed']).toBe('true')
     expect(await errorFor({ temperature: 0.5 }, key)).toMatchObject({

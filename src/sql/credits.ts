@@ -7,7 +7,7 @@ import { Refusal } from './refusal.js'
 import { checkOptionalText, checkText } from './text.js'
 
 export interface PostRequest {
-  readonly kind: 'grant' | 'correction'
+  readonly kind: 'credit' | 'correction'
   readonly account: string
   /** A negative amount reduces the balance. */
   readonly amount: bigint

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Busy, createLanes } from '../../src/postgres/lanes.js'
+import { type Busy, createRowQueues } from '../../src/postgres/row-queues.js'
 import { createDeferred } from '../helpers/deferred.js'
 
 interface Command {
@@ -22,7 +22,7 @@ function createBench({ patienceMs = 10_000 } = {}) {
   /** Resolves when the row is free. */
   const frees = new Map<string, ReturnType<typeof createDeferred<void>>>()
   let failNext: Error | undefined
-  const lanes = createLanes<Command, Done>({
+  const lanes = createRowQueues<Command, Done>({
     async apply(batch, awaited) {
       batches.push({ ids: batch.map(({ id }) => id), awaited })
       const error = failNext
@@ -76,7 +76,7 @@ describe('lanes of a PostgreSQL batch', () => {
     const waiting = [add(1, 'a'), add(2, 'a')]
     expect(await Promise.all([add(3, 'b'), add(4, 'c')])).toEqual(isDone(3, 4))
     await expect.poll(() => batches.at(-1)?.awaited).toEqual(['a'])
-    // Joins the lane without another try.
+    // Joins the queue without another try.
     const late = add(5, 'a')
     expect(await add(6, 'b')).toEqual(isDone(6)[0])
     free('a')
@@ -108,7 +108,7 @@ describe('lanes of a PostgreSQL batch', () => {
 
   it('do not wait for a row that is free again', async () => {
     const waits: (readonly string[])[] = []
-    const lanes = createLanes<Command, Done>({
+    const lanes = createRowQueues<Command, Done>({
       async apply([command], awaited) {
         waits.push(awaited)
         return [waits.length < 6 ? { kind: 'busy', row: 'a' } : { kind: 'done', id: command!.id }]
@@ -137,7 +137,7 @@ describe('lanes of a PostgreSQL batch', () => {
     ])
     expect(await add(21, 'b')).toEqual(isDone(21)[0])
     expect(batches.at(-1)!.awaited).toEqual([])
-    // The lane closes when nobody has joined it for a moment.
+    // The queue closes when nobody has joined it for a moment.
     await lanes.close()
   })
 
@@ -160,7 +160,7 @@ describe('lanes of a PostgreSQL batch', () => {
   it('wait for all rows of a call that finds a different one busy each time', async () => {
     const rows = ['account', 'bucket']
     const busy: (readonly string[])[] = []
-    const lanes = createLanes<Command, Done>({
+    const lanes = createRowQueues<Command, Done>({
       async apply([command], awaited) {
         busy.push(awaited)
         if (awaited.length === 2) return [{ kind: 'done', id: command!.id }]

@@ -1,6 +1,6 @@
 import { formatCredits, parseCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
-import type { Actor, Cap, CapRule, ConnectGrant, ConnectGrants, Consent } from '../contracts/index.js'
+import type { Actor, Cap, CapRule, ConnectedApp, ConnectedApps, Consent } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
 import { capId, readCap, readCharged, readSpent, toLimit } from './connect-caps.js'
 import { actorOf, appendHistory } from './connect-history.js'
@@ -15,31 +15,31 @@ export interface Terms {
   readonly capRule?: Omit<CapRule, 'max'> & { readonly max?: string }
 }
 
-const LIVE_GRANT = `c.account = ?1 and c.app_id = ?2 and c.source = 'connect' and c.revoked_at is null`
+const LIVE_CONNECTED_APP = `c.account = ?1 and c.app_id = ?2 and c.source = 'connect' and c.revoked_at is null`
 
 /** SQL that is true if an account can consent to the app `p`. */
 const MAY_CONSENT = `p.id = ?2 and p.suspended_at is null
   and not exists (select 1 from {accounts} a where a.id = ?1 and a.suspended_at is not null)`
 
-export function createSqlGrants(database: SqlDatabase, newId: () => string): ConnectGrants {
+export function createSqlConnectedApps(database: SqlDatabase, newId: () => string): ConnectedApps {
   return {
-    async findGrant(account, appId) {
+    async findConnectedApp(account, appId) {
       const [row] = await database.all({
         text: `select c.*, l.definition as cap from {credentials} c left join {limits} l on l.id = ?3
-          where ${LIVE_GRANT}`,
+          where ${LIVE_CONNECTED_APP}`,
         parameters: [account, appId, capId(account, appId)],
       })
-      return row === undefined ? undefined : readGrant(row)
+      return row === undefined ? undefined : readConnectedApp(row)
     },
 
     async consent(consent) {
       const { account, appId, cap } = consent
-      const grantId = newId()
+      const connectedAppId = newId()
       const consentId = newId()
       const before = [...lockApp(database, appId), ...endDevices(database, consent)]
       const results = await database.batch([
         ...before,
-        putGrant(database, consent, grantId, consentId),
+        putConnectedApp(database, consent, connectedAppId, consentId),
         appendHistory(
           database,
           { id: consentId, kind: 'consented', by: actorOf(account), terms: toHistory(consent) },
@@ -47,19 +47,19 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
         ),
         {
           text: `update {consents} set kind = 'connected' where id = ?1 and credential_id = ?2`,
-          parameters: [consentId, grantId],
+          parameters: [consentId, connectedAppId],
         },
         cap === undefined ? removeCap(consent, consentId) : putCap(database, consent, cap, consentId),
-        // The sessions of a grant take its terms.
+        // The sessions of a connected app take its terms.
         database.changeEach('credentials', withSessions(consented(account, appId, consentId))),
       ])
-      const [grant] = results[before.length]!
-      return grant === undefined ? undefined : { grantId: readText(grant, 'id') }
+      const [connectedApp] = results[before.length]!
+      return connectedApp === undefined ? undefined : { connectedAppId: readText(connectedApp, 'id') }
     },
 
-    async revokeGrant(account, appId, by) {
+    async disconnectApp(account, appId, by) {
       const [row] = await database.all({
-        text: `select c.id from {credentials} c where ${LIVE_GRANT}`,
+        text: `select c.id from {credentials} c where ${LIVE_CONNECTED_APP}`,
         parameters: [account, appId],
       })
       if (row === undefined) return false
@@ -76,14 +76,17 @@ export function createSqlGrants(database: SqlDatabase, newId: () => string): Con
   }
 }
 
-/** Lets one transaction at a time add grants to an app or remove the app, so that no grant outlives its app. */
+/**
+ * Lets one transaction at a time add connected apps to an app or remove the app, so that no connected app outlives its
+ * app.
+ */
 export function lockApp(database: SqlDatabase, appId: string): readonly Statement[] {
   return lockName(database, `compat_router.app:${appId}`)
 }
 
 /**
- * Revokes a credential with its tokens and the sessions that depend on it, in one transaction. The history of a grant says
- * who did. Returns undefined if there is no such credential.
+ * Revokes a credential with its tokens and the sessions that depend on it, in one transaction. The history of a connected
+ * app says who did. Returns undefined if there is no such credential.
  */
 export async function revokeCredential(
   database: SqlDatabase,
@@ -125,21 +128,21 @@ export function withSessions({ text, parameters = [] }: Statement): Statement {
   }
 }
 
-/** Selects the grant whose terms this consent has set. */
+/** Selects the connected app whose terms this consent has set. */
 function consented(account: string, appId: string, consentId: string): Statement {
   return {
-    text: `select c.id from {credentials} c where ${LIVE_GRANT} and c.consent_id = ?3`,
+    text: `select c.id from {credentials} c where ${LIVE_CONNECTED_APP} and c.consent_id = ?3`,
     parameters: [account, appId, consentId],
   }
 }
 
 /**
- * Ends the devices and sessions of a grant that has ended: a new consent is for the current device and revives no
+ * Ends the devices and sessions of a connected app that has ended: a new consent is for the current device and revives no
  * others.
  */
 function endDevices({ now }: SqlDatabase, { account, appId }: Consent): readonly Statement[] {
   const ended = `select c.id from {credentials} c join {apps} p on p.id = c.app_id
-    where ${LIVE_GRANT} and c.ends_at <= ${now} and ${MAY_CONSENT}`
+    where ${LIVE_CONNECTED_APP} and c.ends_at <= ${now} and ${MAY_CONSENT}`
   const parameters = [account, appId]
   return [
     {
@@ -154,10 +157,10 @@ function endDevices({ now }: SqlDatabase, { account, appId }: Consent): readonly
   ]
 }
 
-function putGrant(
+function putConnectedApp(
   { now }: SqlDatabase,
   { account, appId, scopes, models, markup, capRule, endsAt }: Consent,
-  grantId: string,
+  connectedAppId: string,
   consentId: string,
 ): Statement {
   const terms: Terms = {
@@ -177,7 +180,7 @@ function putGrant(
     parameters: [
       account,
       appId,
-      grantId,
+      connectedAppId,
       JSON.stringify(scopes),
       JSON.stringify(terms),
       endsAt === undefined ? null : BigInt(endsAt),
@@ -186,23 +189,23 @@ function putGrant(
   }
 }
 
-/** Moves the cap of an earlier grant to the current one, with its bucket. */
+/** Moves the cap of an earlier connected app to the current one, with its bucket. */
 function putCap({ now }: SqlDatabase, { account, appId }: Consent, cap: Cap, consentId: string): Statement {
-  const grant = consented(account, appId, consentId)
+  const connectedApp = consented(account, appId, consentId)
   const limit = toLimit(account, appId, cap)
   return {
     text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
-      select ?4, 'credential', id, ?5, ${now} from (${grant.text}) granted where true
+      select ?4, 'credential', id, ?5, ${now} from (${connectedApp.text}) granted where true
       on conflict (id) do update set owner_id = excluded.owner_id, definition = excluded.definition`,
-    parameters: [...grant.parameters!, limit.id, toLimitCell(limit)],
+    parameters: [...connectedApp.parameters!, limit.id, toLimitCell(limit)],
   }
 }
 
 function removeCap({ account, appId }: Consent, consentId: string): Statement {
-  const grant = consented(account, appId, consentId)
+  const connectedApp = consented(account, appId, consentId)
   return {
-    text: `delete from {limits} where id = ?4 and exists (${grant.text})`,
-    parameters: [...grant.parameters!, capId(account, appId)],
+    text: `delete from {limits} where id = ?4 and exists (${connectedApp.text})`,
+    parameters: [...connectedApp.parameters!, capId(account, appId)],
   }
 }
 
@@ -220,7 +223,7 @@ function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost 
 }
 
 /** Reads a credential with the definition of its cap's limit. */
-export function readGrant(row: Row): ConnectGrant {
+export function readConnectedApp(row: Row): ConnectedApp {
   const { models, markup, capRule } = readJson<Terms>(row, 'terms')
   const cap = readCap(row, 'cap')
   const endsAt = readOptionalNumber(row, 'ends_at')

@@ -14,7 +14,7 @@ export interface Busy {
   readonly isCrowded?: true
 }
 
-export interface LanesOptions<Command, Outcome>
+export interface RowQueuesOptions<Command, Outcome>
   extends Pick<GroupCommitOptions<Command, Outcome>, 'conflicts' | 'maxCommands' | 'patienceMs'> {
   /**
    * Runs a batch in one transaction, which waits only for the rows in `awaited`. A command that needs another row that is
@@ -30,15 +30,15 @@ export interface LanesOptions<Command, Outcome>
 }
 
 /** The commands that wait for the same rows. */
-interface Lane<Command, Outcome> {
+interface RowQueue<Command, Outcome> {
   readonly groupCommit: GroupCommit<Command, Outcome>
   waiting: number
-  /** Whether its last batch was a crowd. Then the lane stays open for a moment. */
+  /** Whether its last batch was a crowd. Then the queue stays open for a moment. */
   isCrowded: boolean
 }
 
 /**
- * Most rows are free again after one batch of another process. Another try adds little to a batch, while a lane needs a
+ * Most rows are free again after one batch of another process. Another try adds little to a batch, while a queue needs a
  * batch of its own.
  */
 const TRIES_WITHOUT_WAIT = 6
@@ -55,21 +55,21 @@ const TRIES_FOR_ONE_ROW = 4
 
 /**
  * Commits commands in groups, and keeps a locked row from delaying other commands. Batches do not wait for rows. A
- * command whose row is locked is retried in the next batches, and then waits for the row in a lane, which later
- * commands for the row join. The lanes take turns on a second connection. A batch of a lane waits for its rows before
+ * command whose row is locked is retried in the next batches, and then waits for the row in a queue, which later
+ * commands for the row join. The queues take turns on a second connection. A batch of a queue waits for its rows before
  * it locks any other, so no batch waits for a row that it does not need.
  */
-export function createLanes<Command, Outcome extends { readonly kind: string }>({
+export function createRowQueues<Command, Outcome extends { readonly kind: string }>({
   apply,
   faultOf,
   rowsOf,
   conflicts,
   maxCommands,
   patienceMs,
-}: LanesOptions<Command, Outcome>): GroupCommit<Command, Outcome> {
+}: RowQueuesOptions<Command, Outcome>): GroupCommit<Command, Outcome> {
   const limits = { maxCommands, patienceMs, ...(conflicts !== undefined && { conflicts }) }
   const turns = createGate(1)
-  const lanes = new Map<string, Lane<Command, Outcome | Busy>>()
+  const rowQueues = new Map<string, RowQueue<Command, Outcome | Busy>>()
   let isClosed = false
   let pause: { readonly end: Promise<void>; readonly finish: () => void } | undefined
 
@@ -91,23 +91,23 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     },
   })
 
-  function openLane(key: string, rows: readonly string[]): Lane<Command, Outcome | Busy> {
+  function openRowQueue(key: string, rows: readonly string[]): RowQueue<Command, Outcome | Busy> {
     const groupCommit = createGroupCommit<Command, Outcome | Busy>({
       ...limits,
       apply(batch) {
-        lane.isCrowded = batch.length >= CROWD
+        rowQueue.isCrowded = batch.length >= CROWD
         return apply(batch, rows)
       },
       faultOf,
       takeTurn: turns.enter,
     })
-    const lane = { groupCommit, waiting: 0, isCrowded: false }
-    lanes.set(key, lane)
-    return lane
+    const rowQueue = { groupCommit, waiting: 0, isCrowded: false }
+    rowQueues.set(key, rowQueue)
+    return rowQueue
   }
 
-  function closeIfEmpty(key: string, lane: Lane<Command, Outcome | Busy>): void {
-    if (lane.waiting === 0) lanes.delete(key)
+  function closeIfEmpty(key: string, rowQueue: RowQueue<Command, Outcome | Busy>): void {
+    if (rowQueue.waiting === 0) rowQueues.delete(key)
   }
 
   async function waitFor(
@@ -116,25 +116,25 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     signal: AbortSignal | undefined,
   ): Promise<Outcome | Busy> {
     const key = rows.join('\0')
-    const lane = lanes.get(key) ?? openLane(key, rows)
-    lane.waiting++
+    const rowQueue = rowQueues.get(key) ?? openRowQueue(key, rows)
+    rowQueue.waiting++
     try {
-      return await lane.groupCommit.add(command, signal)
+      return await rowQueue.groupCommit.add(command, signal)
     } finally {
-      lane.waiting--
-      if (lane.waiting === 0) {
-        if (lane.isCrowded && !isClosed) setTimeout(closeIfEmpty, LINGER_MS, key, lane).unref()
-        else lanes.delete(key)
+      rowQueue.waiting--
+      if (rowQueue.waiting === 0) {
+        if (rowQueue.isCrowded && !isClosed) setTimeout(closeIfEmpty, LINGER_MS, key, rowQueue).unref()
+        else rowQueues.delete(key)
       }
     }
   }
 
   /** Returns a row that the command needs and that others are already waiting for. Undefined if there is none. */
   function findAwaited(command: Command): string | undefined {
-    return lanes.size === 0 ? undefined : rowsOf(command).find((row) => lanes.has(row))
+    return rowQueues.size === 0 ? undefined : rowsOf(command).find((row) => rowQueues.has(row))
   }
 
-  /** Resolves at the end of the pause shared by all busy commands, or when the lanes are closed. */
+  /** Resolves at the end of the pause shared by all busy commands, or when the queues are closed. */
   function waitForTry(): Promise<void> {
     pause ??= startPause(() => {
       pause = undefined
@@ -150,7 +150,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
   ): Promise<Outcome | Busy> {
     let outcome: Outcome | Busy = first
     for (let tries = 1; isBusy(outcome) && tries < TRIES_WITHOUT_WAIT; tries++) {
-      if (outcome.isCrowded || isClosed || lanes.has(outcome.row)) break
+      if (outcome.isCrowded || isClosed || rowQueues.has(outcome.row)) break
       await waitForTry()
       if (isClosed) break
       outcome = await quick.add(command, signal)
@@ -158,7 +158,7 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     return outcome
   }
 
-  /** Waits in a lane for the row that was busy, and for any other row that is busy then. */
+  /** Waits in a queue for the row that was busy, and for any other row that is busy then. */
   async function waitLong(command: Command, signal: AbortSignal | undefined, first: Busy): Promise<Outcome> {
     const found = new Set<string>()
     let { row } = first
@@ -185,12 +185,12 @@ export function createLanes<Command, Outcome extends { readonly kind: string }>(
     async close() {
       isClosed = true
       pause?.finish()
-      // In the same turn of the event loop, the commands whose pause has ended open their lanes.
+      // In the same turn of the event loop, the commands whose pause has ended open their queues.
       await new Promise<void>((resolve) => setImmediate(resolve))
       await quick.close()
-      for (const [key, lane] of lanes) closeIfEmpty(key, lane)
-      while (lanes.size > 0) {
-        await Promise.all([...lanes.values()].map(({ groupCommit }) => groupCommit.close()))
+      for (const [key, rowQueue] of rowQueues) closeIfEmpty(key, rowQueue)
+      while (rowQueues.size > 0) {
+        await Promise.all([...rowQueues.values()].map(({ groupCommit }) => groupCommit.close()))
       }
     },
   }

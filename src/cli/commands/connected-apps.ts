@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { CapRequest, GrantRow, GrantsQuery } from '../../admin/index.js'
+import type { CapRequest, ConnectedAppRow, ConnectedAppsQuery } from '../../admin/index.js'
 import { formatCredits } from '../../base/money.js'
 import { formatTime } from '../session/output.js'
 import { readPages } from '../session/pages.js'
 import { parseInteger } from '../session/parse.js'
-import type { Session } from '../session/session.js'
+import type { CommandContext } from '../session/session.js'
 
 interface ListOptions {
   readonly account?: string
@@ -14,9 +14,9 @@ interface ListOptions {
   readonly limit: number
 }
 
-export function addGrantCommands(program: Command, session: Session): void {
+export function addConnectedAppCommands(program: Command, session: CommandContext): void {
   const grants = program
-    .command('grants')
+    .command('connected-apps')
     .description('manage the apps that users have connected, and what these may spend')
   grants
     .command('list')
@@ -24,21 +24,21 @@ export function addGrantCommands(program: Command, session: Session): void {
     .option('--account <account>', 'only those of this account')
     .option('--app <app>', 'only those to this app')
     .option('--in-use', 'only those that are neither revoked nor over')
-    .option('--after <grant>', 'continue after this grant')
+    .option('--after <id>', 'continue after this one')
     .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
     .action(async ({ app, ...page }: ListOptions) => {
-      const query: GrantsQuery = { ...page, ...(app !== undefined && { appId: app }) }
+      const query: ConnectedAppsQuery = { ...page, ...(app !== undefined && { appId: app }) }
       const reader = await session.reader()
       const rows = await readPages(
         (next) => reader.connectedApps.list({ ...query, ...next }),
         ({ id }) => id,
         page.limit,
       )
-      session.show(rows, rows.map(toGrantRow))
+      session.show(rows, rows.map(toTableRow))
       if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
     })
   grants
-    .command('history <grant>')
+    .command('history <id>')
     .description('list what happened to a grant, newest first')
     .action(async (grantId: string) => {
       const rows = await (await session.reader()).connectedApps.listHistory(grantId)
@@ -53,9 +53,9 @@ export function addGrantCommands(program: Command, session: Session): void {
       )
     })
   grants
-    .command('cap <grant> <credits>')
+    .command('cap <id> <credits>')
     .description(
-      'set what an app may spend of its user in each period, or none, such as: grants cap 0197… 20',
+      'set what an app may spend of its user in each period, or none, such as: connected-apps cap 0197… 20',
     )
     .addOption(
       new Option('--per <period>', 'when it starts again').choices(['day', 'month']).default('month'),
@@ -70,16 +70,16 @@ export function addGrantCommands(program: Command, session: Session): void {
       session.say(`${grantId}: ${cap === null ? 'no cap' : `${amount} credits per ${period.per}`}`)
     })
   grants
-    .command('revoke <grant>')
+    .command('revoke <id>')
     .description('refuse all tokens of a grant everywhere within a second')
     .action(async (grantId: string) => {
       const isLive = await (await session.admin()).connectedApps.revoke(grantId)
-      if (!isLive) throw new Error(`There is no grant ${grantId} that is not revoked`)
+      if (!isLive) throw new Error(`There is no connected app ${grantId} that is not revoked`)
       session.say(`${grantId}: revoked`)
     })
 }
 
-function toGrantRow(row: GrantRow) {
+function toTableRow(row: ConnectedAppRow) {
   return {
     grant: row.id,
     account: row.account,
