@@ -92,6 +92,12 @@ it.each(TABLE)('%s refuses an unknown option and one of the wrong type, by name'
   )
 })
 
+it('createCompatRouter refuses a base path that no request can have', () => {
+  expect(() => createCompatRouter({ ...parts(), basePath: 'compat' })).toThrow(
+    expect.objectContaining({ code: 'invalid_option', field: 'basePath' }),
+  )
+})
+
 it('generateEnvelopeKey rejects an unknown option and a wrong curve, by name', async () => {
   const made = (options: object) => generateEnvelopeKey('kid', options)
   await expect(made({ curve: 5 })).rejects.toMatchObject({ code: 'invalid_option', field: 'curve' })

@@ -48,7 +48,9 @@ describe('the command line without its SQLite file', () => {
   it('names the file given by --file or by the environment', async () => {
     expect((await run('--json verify', { COMPAT_ROUTER_FILE: testFile.file })).said).toContain(testFile.file)
     expect((await run('balance alice --file typo.db')).said).toContain('typo.db. Name another')
-    expect((await run('verify', { COMPAT_ROUTER_FILE: '' })).said).toContain('needs the path of a file')
+    expect((await run('verify', { COMPAT_ROUTER_FILE: '' })).said).toContain(
+      'file must be the path of a file',
+    )
     expect(made()).toEqual([])
   })
 
@@ -59,7 +61,7 @@ describe('the command line without its SQLite file', () => {
         COMPAT_ROUTER_FILE: 'postgres://me:hunter2@db/credits',
       })
       expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' })
-      expect(said).toContain('needs the path of a file')
+      expect(said).toContain('file must be the path of a file')
       expect(said).not.toContain('hunter2')
       expect(made()).toEqual([])
     },

@@ -8,7 +8,7 @@ import type { LedgerRequest } from './ledger-retry.js'
 
 const CHARGE_BROKEN =
   'must return a complete charge: cost, base and markup as bigint, basis, byok, and usage with all its counts'
-const OVERDRAFT_BROKEN = 'must answer with the overdraft as bigint, 0n where there is none'
+const OVERDRAFT_BROKEN = 'must return the overdraft as bigint, 0n if there is none'
 
 /** Asks the ledger to post a charge, and checks its answer. */
 export class ChargeRequest implements LedgerRequest<SettleResult> {

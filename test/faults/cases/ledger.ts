@@ -297,7 +297,7 @@ function atAnswer(name: string, answers: (settled: Settled) => unknown, elapseMs
     answer: 'whole',
     async also(bench, call) {
       const { error, store } = await bench.event('store-fault', call)
-      if (store !== 'ledger' || !error.message.includes('broke its contract: settle() must answer'))
+      if (store !== 'ledger' || !error.message.includes('broke its contract: settle() must return'))
         throw new Error(`${store}: ${error.message}`)
       if (bench.has('charge-failed')) throw new Error('charge-failed although it was posted')
       expectCount(bench, 'settle', elapseMs === 0 ? 1 : 2)

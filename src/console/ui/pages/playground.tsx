@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { AccountView, AppView, ModelView } from '../../protocol.js'
+import type { ModelView } from '../../protocol.js'
 import { nameWithId, percentOf } from '../base/format.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { asProblem, Problem } from '../base/problem.js'
@@ -12,6 +12,7 @@ import { Empty, Listing, ProblemNotice } from '../parts/notice.js'
 import { Amount } from '../parts/values.js'
 import { callBody, type Message } from '../playground/call-body.js'
 import { sampleMessages } from '../playground/messages.js'
+import { likelyPayer, payerOptions, tokenNameOf } from '../playground/payer.js'
 import { namedIn, usePlayground } from '../playground/playground-state.js'
 import { SidePanel } from '../playground/side-panel.js'
 import { TurnView } from '../playground/turn-view.js'
@@ -298,26 +299,4 @@ function PriceLine({ model }: { model: ModelView }) {
       {prices.tiers !== undefined && ' · more for long prompts'}.
     </span>
   )
-}
-
-/** Describes the key that the samples need. */
-function tokenNameOf(isOwn: boolean, app: AppView | undefined): string {
-  if (isOwn) return 'the token that you pasted'
-  return app === undefined ? 'an API key of the account' : `an access token for the app ${app.name ?? app.id}`
-}
-
-/** Returns the first account in use that is not the one that earns. */
-function likelyPayer(accounts: readonly AccountView[]): string | undefined {
-  const inUse = accounts.filter(({ suspendedAt }) => suspendedAt === undefined)
-  return (inUse.find(({ id }) => id !== 'platform') ?? inUse[0] ?? accounts[0])?.id
-}
-
-/** Returns the accounts to choose from, which always include the chosen one. */
-function payerOptions(accounts: readonly AccountView[], chosen: string | undefined) {
-  const options = accounts.map(({ id, suspendedAt }) => ({
-    value: id,
-    label: suspendedAt === undefined ? id : `${id} (suspended)`,
-  }))
-  if (chosen === undefined || accounts.some(({ id }) => id === chosen)) return options
-  return [{ value: chosen, label: chosen }, ...options]
 }
