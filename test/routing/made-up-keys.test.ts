@@ -185,10 +185,10 @@ it("a credential of the adapter's own kind in the headers is refused at construc
     const key = apiKey === undefined ? {} : { apiKey }
     const authorization = { Authorization: `Bearer ${HOST_KEY}` }
     expect(() => openaiCompatible({ baseUrl, ...key, headers: authorization })).toThrow(
-      "'authorization' is set",
+      'headers.Authorization is set by the router',
     )
     expect(() => anthropic({ baseUrl, ...key, headers: { 'X-API-Key': HOST_KEY } })).toThrow(
-      "'X-API-Key' is set",
+      'headers.X-API-Key is set by the adapter; use apiKey',
     )
   }
 })

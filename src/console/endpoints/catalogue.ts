@@ -13,7 +13,7 @@ const modelBody = z.custom<ModelRequest & Change>(() => true)
 const routeBody = z.custom<RouteRequest & Change>(() => true)
 const limitBody = z.custom<LimitRequest>(() => true)
 
-interface RouteView extends RouteListing {
+export interface RouteView extends RouteListing {
   /** Absent if no call on it has ended yet, or the console observes no router. */
   readonly health: RouteHealth | undefined
   /** Why no call can use it, as a text for people; absent if no reason is known. */

@@ -105,7 +105,7 @@ async function readReport(
   return admin.reports.spendReport(present({ ...rest, account: accountOf(viewer, account) }))
 }
 
-interface NamedRow extends SpendRow {
+export interface NamedRow extends SpendRow {
   /** The display name of the key: an app's name or a credential's label. */
   readonly name: string | undefined
 }

@@ -4,7 +4,7 @@ import type { CallFacts, CallInFlight } from '../../contracts/index.js'
 import type { Context } from './endpoint.js'
 import { accountOf } from './viewer.js'
 
-interface InFlightCall
+export interface InFlightCall
   extends Partial<Pick<CallFacts, 'account' | 'model' | 'appId' | 'provider' | 'routeId' | 'sessionId'>> {
   readonly requestId: string
   /** Absent for calls of other processes. */

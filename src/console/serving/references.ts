@@ -5,7 +5,7 @@ import type { CallFacts, Prices } from '../../contracts/index.js'
  * The current unit prices: those of the route if it has its own, otherwise those of the model. They may have changed
  * since the charge, even under the same `priceVersion` if an operator did not change it.
  */
-interface CurrentPrices {
+export interface CurrentPrices {
   readonly of: 'model' | 'route'
   readonly prices: Prices
   readonly priceVersion: string | undefined
