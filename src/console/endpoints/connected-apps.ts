@@ -8,7 +8,7 @@ import { accountOf, changeBy } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
 const grantBody = z.strictObject({ grantId: nameSchema })
-/** `setGrantCap` checks the cap itself. */
+/** `connectedApps.setCap` checks the cap itself. */
 const capSchema = z.custom<Parameters<Admin['connectedApps']['setCap']>[1]>((cap) => typeof cap === 'object')
 
 /** Apps that users have connected. To a user, another account's grant looks as if it did not exist. */
