@@ -13,6 +13,8 @@ const importJose: NonNullable<Options['esbuildPlugins']>[number] = {
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    stores: 'src/stores.ts',
+    adapters: 'src/adapters.ts',
     envelope: 'src/envelope/seal.ts',
     'ai-sdk': 'src/providers/ai-sdk/index.ts',
     'price-lists': 'src/price-lists/index.ts',

@@ -42,6 +42,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   router: [...RULES, 'engine', 'endpoints', 'http', 'options'],
   'log-events': RULES,
   'print-failures': [...RULES, 'log-events'],
+  stores: CONTRACTS,
+  adapters: [...CONTRACTS, 'providers'],
   index: [
     ...RULES,
     'log-events',

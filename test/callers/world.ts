@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import {
   anthropic,
-  type ChatAdapter,
   type CompatRouter,
   createCompatRouter,
   generateEnvelopeKey,
@@ -18,6 +17,7 @@ import {
   type RouterEvent,
   type RouterOptions,
 } from 'compat-router'
+import type { ChatAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { sealProviderKey } from 'compat-router/envelope'
 import { andThen } from '../../src/engine/asking/within.js'

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
+import type { ChatAdapter } from '../../src/adapters.js'
 import { createAdmin } from '../../src/admin/index.js'
 import { type ConsoleOptions, type ConsoleViewer, createConsole } from '../../src/console/index.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import {
-  type ChatAdapter,
   createCompatRouter,
   generateEnvelopeKey,
   keyring,

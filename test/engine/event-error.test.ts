@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ChatAdapter } from '../../src/adapters.js'
 import { eventError } from '../../src/engine/events/event-error.js'
-import { type ChatAdapter, memoryLedger, memoryProviders } from '../../src/index.js'
+import { memoryLedger, memoryProviders } from '../../src/index.js'
 import { MODEL, type ServiceOptions, startService, UPSTREAM_MODEL } from '../routing/service.js'
 
 const unreadable = () => {

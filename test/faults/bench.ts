@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { createServer } from 'node:http'
+import type { ChatAdapter } from '../../src/adapters.js'
 import type {
-  ChatAdapter,
   CompatRouter,
   MemoryLedger,
   MemoryModel,

@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ChatAdapter } from '../../src/adapters.js'
 import { TurnGate } from '../../src/base/turn-gate.js'
 import {
-  type ChatAdapter,
   createCompatRouter,
   memoryCatalogue,
   memoryCredentials,

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
 import {
-  type CredentialResult,
   type CredentialStore,
   cachedCredentials,
   firstCredentials,
@@ -9,6 +8,7 @@ import {
   memoryCredentials,
 } from '../../src/index.js'
 import { createSqlCredentials } from '../../src/sql/credentials.js'
+import type { CredentialResult } from '../../src/stores.js'
 
 const CONTEXT = { requestId: 'one', signal: new AbortController().signal }
 const UNKNOWN: CredentialResult = { ok: false, reason: 'unknown' }

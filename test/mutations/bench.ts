@@ -3,7 +3,6 @@ import http, { type IncomingMessage, type Server, type ServerResponse } from 'no
 import type { AddressInfo } from 'node:net'
 import {
   anthropic,
-  type ChatAdapter,
   createCompatRouter,
   memoryCatalogue,
   memoryCredentials,
@@ -11,6 +10,7 @@ import {
   openaiCompatible,
   type RouterEvent,
 } from 'compat-router'
+import type { ChatAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { Pool } from 'undici'
 import { createSteppedClock } from '../helpers/stepped-clock.js'

@@ -1,4 +1,5 @@
-import { type ChatAdapter, isProviderError, type ProviderEvent } from 'compat-router'
+import { isProviderError } from 'compat-router'
+import type { ChatAdapter, ProviderEvent } from 'compat-router/adapters'
 import { isObject, type JsonObject } from './recordings.js'
 
 /** A bug made on purpose, to check that the mutations find it. */

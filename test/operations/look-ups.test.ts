@@ -1,7 +1,7 @@
 import { OpenRouter } from '@openrouter/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { ChatAdapter } from '../../src/adapters.js'
 import {
-  type ChatAdapter,
   type Limit,
   type MemoryCredential,
   memoryCalls,

@@ -1,11 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  anthropic,
-  type ChatAdapter,
-  memoryCredentials,
-  memoryProviders,
-  openaiCompatible,
-} from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { anthropic, memoryCredentials, memoryProviders, openaiCompatible } from '../../src/index.js'
 import { nanos } from '../helpers/decimals.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'

@@ -1,5 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { anthropic, type ChatAdapter, openaiCompatible } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { anthropic, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import type { Dialect } from '../helpers/agent-upstream.js'
 import { UPSTREAM_KEY } from '../wire/service.js'

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type ChatAdapter, memoryCredentials, openaiCompatible } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { anthropic, memoryCredentials, openaiCompatible } from '../../src/index.js'
 import { agent, CALL, SIGNATURE, THOUGHT } from '../helpers/agent-upstream.js'
 import type { Host } from '../helpers/hosts.js'
 import { readResponseStream } from '../helpers/response-events.js'

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type ChatAdapter, openaiCompatible } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { anthropic, openaiCompatible } from '../../src/index.js'
 import { agent, CALL, ENCRYPTED, SIGNATURE, THOUGHT } from '../helpers/agent-upstream.js'
 import { nanos } from '../helpers/decimals.js'
 import { readResponseStream } from '../helpers/response-events.js'

@@ -15,6 +15,8 @@ const entries = Object.keys(exports)
   .map((path) => ({ path, name: path.replace('.', 'compat-router') }))
 /** Runs in a thread of its own and throws if it is imported, so it may not declare any value. */
 const PROGRAM = 'compat-router/sqlite-worker'
+/** Export types alone. */
+const TYPES_ALONE = ['compat-router/stores', 'compat-router/adapters']
 const libraries = entries.map(({ name }) => name).filter((name) => name !== PROGRAM)
 
 type Names = Readonly<Record<string, readonly string[]>>
@@ -64,6 +66,7 @@ describe.each(FORMATS)('the types for %s', (format) => {
   })
 
   it('are compared with the values of every library', () => {
-    for (const name of libraries) expect(exported[name], name).not.toEqual([])
+    const empty = libraries.filter((name) => exported[name]!.length === 0)
+    expect(empty).toEqual(TYPES_ALONE)
   })
 })

@@ -1,9 +1,9 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ChatAdapter } from '../../src/adapters.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import {
   anthropic,
-  type ChatAdapter,
   createSecret,
   generateEnvelopeKey,
   keyring,

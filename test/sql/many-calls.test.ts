@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { CallQuery, CallStore } from '../../src/index.js'
+import type { CallStore } from '../../src/index.js'
+import type { CallQuery } from '../../src/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
 const CALLS = 100_000

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import net from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
+import type { ChatAdapter } from '../../src/adapters.js'
 import {
-  type ChatAdapter,
   createCompatRouter,
   memoryCatalogue,
   memoryCredentials,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type ChatAdapter, memoryProviders, openaiCompatible } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { anthropic, memoryProviders, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { createRandom } from '../simulation/random.js'
 import { BASE_COST, framesOf, PRICES, WireService } from './service.js'

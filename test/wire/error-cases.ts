@@ -4,12 +4,12 @@ import {
   type Envelopes,
   type ErrorCode,
   generateEnvelopeKey,
-  type HoldLimited,
   type IdempotencyStore,
   keyring,
   type Limit,
   type LimitUnit,
 } from '../../src/index.js'
+import type { HoldLimited } from '../../src/stores.js'
 import type { HostResponse } from '../helpers/hosts.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import { RawClient } from '../http/fixture.js'

@@ -1,6 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterEach, describe, expect, test } from 'vitest'
-import { type ChatAdapter, type MemoryModel, openaiCompatible } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { type MemoryModel, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import type { ScriptedReply } from '../helpers/scripted-upstream.js'
 import {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { CompatError, type CredentialResult, memoryCatalogue } from '../../src/index.js'
+import { CompatError, memoryCatalogue } from '../../src/index.js'
+import type { CredentialResult } from '../../src/stores.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { ask, MODEL, providerReply, WireService } from './service.js'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ChatAdapter } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import type { ReadChoice } from './client-schemas.js'
 

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
+import type { ChatAdapter } from '../../src/adapters.js'
 import {
-  type ChatAdapter,
   createCompatRouter,
   type MemoryCredentials,
   type MemoryLedger,

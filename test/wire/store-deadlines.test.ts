@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
-import { type CallContext, generateEnvelopeKey, type HoldResult, keyring } from '../../src/index.js'
+import { type CallContext, generateEnvelopeKey, keyring } from '../../src/index.js'
+import type { HoldResult } from '../../src/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { API_KEY, ask, type ServiceOptions, WireService } from './service.js'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { CatalogueStore, ChatAdapter, Model, ProviderRegistry } from '../../src/index.js'
+import type { ChatAdapter } from '../../src/adapters.js'
+import type { CatalogueStore, Model, ProviderRegistry } from '../../src/index.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { ask, COUNTS, MODEL, PRICES, providerReply, WireService } from './service.js'
 

@@ -1,4 +1,5 @@
-import { anthropic, type ChatAdapter, openaiCompatible } from '../../../src/index.js'
+import type { ChatAdapter } from '../../../src/adapters.js'
+import { anthropic, openaiCompatible } from '../../../src/index.js'
 import { sealReasoning } from '../../../src/operations/responses/request/sealed-reasoning.js'
 import { API_KEY, MODEL, WireService } from '../../wire/service.js'
 

@@ -47,7 +47,7 @@ describe.each([360, 1280])(
   { timeout: 120_000 },
   (width) => {
     it.each([
-      ['accounts', 'Grant to'],
+      ['accounts', 'Credit to'],
       ['keys', 'Revoke'],
       ['apps', 'Change'],
       ['models', 'Remove'],

@@ -1,5 +1,6 @@
-import type { Charge, SettleRequest } from 'compat-router'
+import type { Charge } from 'compat-router'
 import type { DurableStores } from 'compat-router/sqlite'
+import type { SettleRequest } from 'compat-router/stores'
 import { FAST, SMART } from './stage.js'
 
 export interface SimulatedCalls {

@@ -250,7 +250,7 @@ describe('a conversation in the playground', { timeout: 120_000 }, () => {
     await say(page, 'Hello again')
     await last('[role="alert"]').filter({ hasText: 'insufficient_credits' }).waitFor()
     const text = await last('[role="alert"]').textContent()
-    expect(text).toContain('Grant the account credits')
+    expect(text).toContain('Add credits to the account')
     expect(text).toContain('Status 402')
     expect(visit.complaints).toEqual([])
   })

@@ -1,4 +1,4 @@
-import type { SettleRequest } from '../../../src/index.js'
+import type { SettleRequest } from '../../../src/stores.js'
 import { createDeferred } from '../../helpers/deferred.js'
 import type { LedgerFault } from '../../helpers/faulty-ledger.js'
 import type { Bench, BenchCall } from '../bench.js'

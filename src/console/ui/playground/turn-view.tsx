@@ -173,7 +173,7 @@ function ToolCalls({ calls, onResults }: { calls: readonly ToolCall[]; onResults
 
 const BY_CODE: Readonly<Record<string, string>> = {
   insufficient_credits:
-    'Grant the account credits, choose a cheaper model, or set a smaller max_tokens, which reduces the hold.',
+    'Add credits to the account, choose a cheaper model, or set a smaller max_tokens, which reduces the hold.',
   credits_on_hold: 'Other calls hold these credits. Wait for them to end, or set a smaller max_tokens.',
   model_not_found: 'Choose a model from the list.',
   model_not_allowed:
