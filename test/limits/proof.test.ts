@@ -13,8 +13,9 @@ import { openStores } from './proof/stores.js'
 import type { World } from './proof/world.js'
 
 const CALLS = 400
-/** A bug shows within fewer calls, of one process. */
+/** A bug shows within fewer calls, of one process, if they meet as they must. Otherwise the next seed is tried. */
 const CALLS_WITH_A_BUG = 200
+const SEEDS_WITH_A_BUG = [3, 4, 5, 6]
 const PATIENCE_MS = 180_000
 
 function expectExact(result: ProofResult): void {
@@ -103,11 +104,25 @@ describe('the proof of limits', () => {
     await Promise.all(databases.map((database) => database.drop()))
   })
 
+  /** Returns the problems of the first seed that has any. */
   async function problemsOf(
     engine: World['engine'],
     more: Pick<World, 'bug'>,
     plant?: ProofOptions['plant'],
-  ) {
+  ): Promise<string> {
+    for (const seed of SEEDS_WITH_A_BUG) {
+      const problems = await problemsOfSeed(seed, engine, more, plant)
+      if (problems !== '') return problems
+    }
+    return ''
+  }
+
+  async function problemsOfSeed(
+    seed: number,
+    engine: World['engine'],
+    more: Pick<World, 'bug'>,
+    plant?: ProofOptions['plant'],
+  ): Promise<string> {
     let place = `${file.file}-${files++}`
     if (engine === 'PostgreSQL') {
       const database = await createTestDatabase()
@@ -115,7 +130,7 @@ describe('the proof of limits', () => {
       place = database.url
     }
     const world: World = { engine, place, calls: CALLS_WITH_A_BUG, kind: 'overlap', ...more }
-    const options = { world, processes: 1, callers: 20, kills: 0, seed: 3 }
+    const options = { world, processes: 1, callers: 20, kills: 0, seed }
     const { problems } = await prove(plant === undefined ? options : { ...options, plant })
     return problems.join('\n')
   }
