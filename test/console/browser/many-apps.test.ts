@@ -85,7 +85,10 @@ describe('reviews of apps in the console', { timeout: 120_000 }, () => {
     const page = await visit.open('operator', 'apps')
     const reviews = page.locator('section.reviews')
     await expect.poll(() => reviews.locator('tbody > tr[data-row]').count()).toBe(50)
-    await page.getByRole('navigation', { name: 'Pages' }).last().getByRole('button', { name: 'Next' }).click()
+    // That of the console, of the reviews and, once they are loaded, of the apps.
+    const lists = page.getByRole('navigation', { name: 'Pages' })
+    await expect.poll(() => lists.count()).toBe(3)
+    await lists.last().getByRole('button', { name: 'Next' }).click()
     await page.locator('tr[data-row="app-1150"]').waitFor()
     await reviews.getByRole('button', { name: 'Next' }).click()
     await expect.poll(() => reviews.locator('tbody > tr[data-row]').count()).toBe(10)
