@@ -158,6 +158,7 @@ export function resembles(one: string, other: string): boolean {
 /** Endings of our option names that other libraries often omit, as in `ttl`. */
 const UNITS = ['Ms', 'Bytes', 'Tokens', 'Entries']
 
-function lacksUnit(name: string, known: string): boolean {
+/** Whether a known name is this one with a unit. */
+export function lacksUnit(name: string, known: string): boolean {
   return UNITS.some((unit) => (name + unit).toLowerCase() === known.toLowerCase())
 }
