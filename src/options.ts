@@ -30,7 +30,13 @@ import {
 import { createEmitter } from './engine/events/emitter.js'
 import { memoryCalls, memoryIdempotency } from './memory/index.js'
 import { printFailures } from './print-failures.js'
-import { functionSchema, optionsSchema, readOptions, withMethods } from './rules/read-options.js'
+import {
+  functionSchema,
+  optionsSchema,
+  readOptions,
+  withDefaults,
+  withMethods,
+} from './rules/read-options.js'
 import { isReasoningName, REASONING_NAMES } from './rules/reasoning-names.js'
 import { mustBe } from './rules/schema-faults.js'
 import { basePathSchema, creditsSchema, labelSchema, nameSchema } from './rules/schemas.js'
@@ -421,11 +427,6 @@ function settings(
     routing: withDefaults(DEFAULTS.routing, given.routing),
     charging: withDefaults(DEFAULTS.charging, given.charging),
   }
-}
-
-function withDefaults<Group extends object>(defaults: Group, given: Partial<Group> = {}): Group {
-  const set = Object.entries(given).filter(([, value]) => value !== undefined)
-  return Object.freeze({ ...defaults, ...Object.fromEntries(set) })
 }
 
 /** Returns how much of recent replies is kept. Undefined if nothing is. */

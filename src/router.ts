@@ -37,7 +37,7 @@ export interface CompatRouter {
    * waits until every charge is posted or reported as failed. Does not close the host's stores and adapters.
    *
    * Of the running calls, `drained` ended by themselves and `aborted` were stopped. A repeat returns the same result.
-   * With `Infinity` it waits for as long as the calls take. Rejects with a `TypeError`, and closes nothing, if
+   * With `Infinity` it waits for as long as the calls take. Rejects with an `OptionsError`, and closes nothing, if
    * `graceMs` is not a number of at least 0 or another option is given. The signal name that a signal listener receives
    * is ignored.
    */

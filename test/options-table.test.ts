@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
-import { createAdmin } from '../src/admin/index.js'
+import { createAdmin, sessionHandler } from '../src/admin/index.js'
+import { browserSession } from '../src/browser/index.js'
+import { createConnect } from '../src/connect/index.js'
 import { createConsole, oneTimeSignIn } from '../src/console/index.js'
 import {
   anthropic,
@@ -41,6 +43,21 @@ const introspection = {
   audience: 'a',
   principal,
 }
+const connect = {
+  url: 'https://host.example/connect',
+  router: 'https://host.example/compat/v1',
+  stores: { connect: { findApp() {} }, catalogue: { get() {} } },
+  authenticate: () => undefined,
+  signIn: () => '/login',
+  secrets: ['s'.repeat(32)],
+  host: { name: 'Acme' },
+  cap: { suggested: '5' },
+}
+const session = {
+  admin: { sessions: { resume() {} } },
+  authenticate: () => undefined,
+  origins: ['https://app.example'],
+}
 const pages = { admin: { entries: { list() {} } }, authorise: () => undefined }
 
 /** Each function with options, and a member that is of the wrong type. */
@@ -78,6 +95,21 @@ const TABLE: readonly [name: string, make: (more: object) => unknown, wrong: obj
     { ttlMs: '1' },
     'ttlMs',
   ],
+  ['createConnect', (more) => createConnect({ ...connect, ...more } as never), { onEvent: 1 }, 'onEvent'],
+  [
+    'rates of createConnect',
+    (more) => createConnect({ ...connect, rates: more } as never),
+    { tokens: '1' },
+    'rates.tokens',
+  ],
+  ['sessionHandler', (more) => sessionHandler({ ...session, ...more } as never), { ttlMs: '1' }, 'ttlMs'],
+  [
+    'budget of sessionHandler',
+    (more) => sessionHandler({ ...session, budget: { amount: '1', ...more } } as never),
+    { per: 1 },
+    'budget.per',
+  ],
+  ['browserSession', (more) => browserSession({ refresh: '/session', ...more }), { refresh: 1 }, 'refresh'],
   ['keyring', (more) => keyring([], more), { clock: 1 }, 'clock'],
   ['createTelemetry', (more) => createTelemetry(more), { meter: 1 }, 'meter'],
   ['catalogueFromGenaiPrices', (more) => catalogueFromGenaiPrices([], more), { filter: 1 }, 'filter'],

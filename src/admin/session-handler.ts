@@ -5,7 +5,7 @@ import type { Awaitable } from '../contracts/index.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { functionSchema, optionsSchema, readOptions } from '../rules/read-options.js'
-import { checkSession, type SessionRequest, type SessionsAdmin } from './sessions.js'
+import { type SessionRequest, type SessionsAdmin, sessionTerms } from './sessions.js'
 
 /** The signed-in user behind a request. */
 export interface SessionUser {
@@ -31,18 +31,13 @@ export type SessionHandler = (
   next?: (error?: unknown) => void,
 ) => void
 
-/** The members of the sessions themselves are checked as those of each request are. */
 const handlerSchema = optionsSchema<SessionHandlerOptions>({
   admin: z.custom<SessionHandlerOptions['admin']>(
     (given) => typeof Object(Object(given).sessions).resume === 'function',
     'must be createAdmin(stores)',
   ),
   authenticate: functionSchema<SessionHandlerOptions['authenticate']>(),
-  origins: z.custom<SessionHandlerOptions['origins']>(() => true),
-  app: z.custom<SessionHandlerOptions['app']>(() => true).optional(),
-  models: z.custom<SessionHandlerOptions['models']>(() => true).optional(),
-  budget: z.custom<SessionHandlerOptions['budget']>(() => true).optional(),
-  ttlMs: z.custom<SessionHandlerOptions['ttlMs']>(() => true).optional(),
+  ...sessionTerms,
 })
 const JSON_BODY = /^application\/json(?:\s*;|$)/i
 const SECOND_MS = 1_000
@@ -53,12 +48,10 @@ const SECOND_MS = 1_000
  *
  * It answers only a POST of JSON that, according to the browser, comes from a page of the same origin, so that no other
  * page can use the user's cookie. A reloaded page shares the session and its budget. A fault is passed to `next`, or
- * answered with a 500.
+ * answered with a 500. Throws an `OptionsError` if an option is wrong.
  */
 export function sessionHandler(options: SessionHandlerOptions): SessionHandler {
-  readOptions(handlerSchema, options, 'sessionHandler')
-  const { admin, authenticate, ...terms } = options
-  checkSession({ ...terms, account: 'anybody' }, 'sessionHandler')
+  const { admin, authenticate, ...terms } = readOptions(handlerSchema, options, 'sessionHandler')
 
   async function answer(req: IncomingMessage): Promise<object> {
     checkRequest(req)

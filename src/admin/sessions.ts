@@ -4,12 +4,12 @@ import { parseCredits } from '../base/money.js'
 import { createToken, digestToken, shownParts } from '../base/tokens.js'
 import type { Limit } from '../contracts/index.js'
 import {
+  budgetSchema,
   idSchema,
   keysSchema,
   labelSchema,
   nameSchema,
   originsSchema,
-  ownedLimitSchema,
   parseInput,
   timeSchema,
   whose,
@@ -19,7 +19,6 @@ import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { toLimitCell } from '../sql/limit-rows.js'
 import { lockName } from '../sql/locks.js'
 import { Refusal } from '../sql/refusal.js'
-import { checkHoldable } from './amounts.js'
 
 /** A session of a signed-in user in a browser: a credential whose tokens live for minutes. */
 export interface SessionRequest {
@@ -92,15 +91,19 @@ const EXPIRED_TOKENS_KEPT_MS = LONGEST_MS
 const KEPT_MS = 30 * DAY_MS
 
 const ttlSchema = z.int().min(1_000).max(LONGEST_MS).default(DEFAULT_TTL_MS)
-const sessionSchema = z.strictObject({
-  account: nameSchema,
+/** The members that are the same for all sessions of a handler. */
+export const sessionTerms = {
   origins: originsSchema,
-  label: labelSchema.optional(),
   app: whose(nameSchema),
   models: keysSchema().optional(),
-  budget: z.unknown().optional(),
-  endsAt: timeSchema.optional(),
+  budget: budgetSchema.optional(),
   ttlMs: ttlSchema,
+}
+const sessionSchema = z.strictObject({
+  ...sessionTerms,
+  account: nameSchema,
+  label: labelSchema.optional(),
+  endsAt: timeSchema.optional(),
 })
 const refreshSchema = z.strictObject({ ttlMs: ttlSchema })
 const revokeSchema = z.strictObject({ account: nameSchema, label: labelSchema.optional() })
@@ -113,7 +116,6 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
   async function start(request: SessionRequest, mayResume: boolean): Promise<SessionToken> {
     const read = parseInput(sessionSchema, request, 'session')
     const credentialId = newId()
-    const budget = readBudget(read.budget, credentialId)
     const token = createToken('access-token')
     const session: Statement = mayResume
       ? { text: newestLive(database, read), parameters: termsOf(read) }
@@ -123,7 +125,7 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
       ...lockName(database, `compat_router.sessions:${read.account}`),
       ...deleteOld(database, read.account),
       insertSession(database, credentialId, read, mayResume),
-      ...(budget === undefined ? [] : [insertBudget(database, credentialId, budget)]),
+      ...(read.budget === undefined ? [] : [insertBudget(database, credentialId, read.budget)]),
       session,
       insertToken(database, token, read.ttlMs, session),
     ])
@@ -182,37 +184,6 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
   }
 }
 
-/** Throws a `TypeError` if a request for a session is invalid. */
-export function checkSession(request: SessionRequest, what: string): void {
-  readBudget(parseInput(sessionSchema, request, what).budget, 'session')
-}
-
-function readBudget(given: unknown, credentialId: string): Limit | undefined {
-  if (given === undefined) return undefined
-  const { amount, zone, ...limit } = parseInput(
-    ownedLimitSchema,
-    {
-      per: 'total',
-      ...Object(given),
-      id: `session-${credentialId}`,
-      unit: 'credits',
-      of: 'credential',
-      ownerId: credentialId,
-    },
-    'session.budget',
-  )
-  const credits = parseCredits(amount)
-  checkHoldable(credits, 'session.budget.amount')
-  return {
-    id: limit.id,
-    unit: limit.unit,
-    per: limit.per,
-    of: limit.of,
-    amount: credits,
-    ...(zone !== undefined && { zone }),
-  }
-}
-
 /** Returns the parameters `?1` to `?5` of {@link newestLive} and {@link insertSession}. */
 function termsOf({ account, app, label, models, origins }: ReadRequest) {
   return [account, label ?? null, app ?? null, toJsonCell(models), JSON.stringify(origins)]
@@ -256,7 +227,19 @@ function insertSession(
   }
 }
 
-function insertBudget({ now }: SqlDatabase, credentialId: string, budget: Limit): Statement {
+function insertBudget(
+  { now }: SqlDatabase,
+  credentialId: string,
+  { amount, per, zone }: z.infer<typeof budgetSchema>,
+): Statement {
+  const budget: Limit = {
+    id: `session-${credentialId}`,
+    unit: 'credits',
+    per,
+    of: 'credential',
+    amount: parseCredits(amount),
+    ...(zone !== undefined && { zone }),
+  }
   return {
     text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
       select ?1, 'credential', c.id, ?3, ${now} from {credentials} c where c.id = ?2`,

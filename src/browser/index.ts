@@ -1,3 +1,5 @@
+import { OptionsError } from '../base/options-error.js'
+
 /** A token from the handler of `sessionHandler`, or from any other source. */
 export interface FreshToken {
   readonly token: string
@@ -46,9 +48,10 @@ const EXPIRED = 'error_description="expired"'
  * Gets tokens for the calls of a page, and keeps the current one in memory. A call requests another token from 60
  * seconds before expiry, or from half of its lifetime if that is less than 2 minutes. All waiting calls share the
  * request. If the router still finds the token expired, the call is repeated once with another one, since it had not
- * begun. No other call is ever repeated.
+ * begun. No other call is ever repeated. Throws an `OptionsError` if an option is wrong.
  */
-export function browserSession({ refresh }: BrowserSessionOptions): BrowserSession {
+export function browserSession(options: BrowserSessionOptions): BrowserSession {
+  const refresh = readRefresh(options)
   let kept: Kept | undefined
   let pending: Promise<Kept | Response> | undefined
 
@@ -101,6 +104,20 @@ export function browserSession({ refresh }: BrowserSessionOptions): BrowserSessi
       pending = undefined
     },
   }
+}
+
+/** This file has no schema, since pages load it. */
+function readRefresh(options: BrowserSessionOptions): BrowserSessionOptions['refresh'] {
+  const { refresh, ...others } = Object(options) as BrowserSessionOptions
+  const [unknown] = Object.keys(others)
+  const where = 'browserSession'
+  if (unknown !== undefined) {
+    const problem = `is not an option of ${where}; its option is refresh`
+    throw new OptionsError({ code: 'unknown_option', where, field: unknown, problem })
+  }
+  if (typeof refresh === 'string' || typeof refresh === 'function' || refresh instanceof URL) return refresh
+  const problem = `must be an address or a function that returns a token; got ${typeof refresh}`
+  throw new OptionsError({ code: 'invalid_option', where, field: 'refresh', problem })
 }
 
 async function get(refresh: BrowserSessionOptions['refresh'], now: number): Promise<Kept | Response> {

@@ -44,7 +44,7 @@ const ANYONE = { 'access-control-allow-origin': '*', 'cache-control': 'public, m
  * Creates an OAuth 2.1 authorization server with which a host's users connect apps that spend their credits.
  *
  * Mount it at the root of the host: `app.use(createConnect({ url: 'https://host.example/connect', … }))`. It needs the
- * package `oidc-provider`. Throws a `TypeError` that names the missing or invalid option.
+ * package `oidc-provider`. Throws an `OptionsError` that names the wrong option.
  */
 export function createConnect(options: ConnectOptions): Connect {
   const settings = checkOptions(options)

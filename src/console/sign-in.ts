@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.js'
+import { OptionsError } from '../base/options-error.js'
 import { pathOf, pathUnder, withoutTrailingSlashes } from '../http/match.js'
 import { optionsSchema, readOptions, withMethods } from '../rules/read-options.js'
 import { basePathSchema } from '../rules/schemas.js'
@@ -132,7 +133,12 @@ export function oneTimeSignIn(given: OneTimeSignInOptions = {}): OneTimeSignIn {
       hint: `A link opens the console once. ${hint}`,
       link(consoleUrl: string) {
         if (typeof consoleUrl !== 'string') {
-          throw new TypeError("link needs the console's address, such as 'http://localhost:3000/console'")
+          throw new OptionsError({
+            code: 'invalid_option',
+            where: 'link',
+            field: 'consoleUrl',
+            problem: "must be the console's address, such as 'http://localhost:3000/console'",
+          })
         }
         return `${consoleUrl.replace(/\/+$/, '')}/sign-in#${links.add()}`
       },

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { isCompatError } from '../base/errors.js'
 import { MemoryBudget } from '../base/memory-budget.js'
 import { UnorderedList } from '../base/unordered-list.js'
@@ -10,6 +11,7 @@ import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
+import { optionsSchema, readOptions } from '../rules/read-options.js'
 import type { Caller } from './admission/authenticate.js'
 import { InFlight } from './admission/in-flight.js'
 import { letIn } from './admission/let-in.js'
@@ -69,9 +71,11 @@ export interface Engine {
 }
 
 const DEFAULT_GRACE_MS = 10_000
-const CLOSE_WRONG = 'close takes nothing, or an object with graceMs alone, such as { graceMs: 30_000 }.'
-const GRACE_WRONG =
-  'close: graceMs must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended.'
+const GRACE =
+  'must be a number of milliseconds, 0 or more, such as 30_000; Infinity waits until all calls have ended'
+const closeSchema = optionsSchema<{ readonly graceMs?: number }>({
+  graceMs: z.custom<number>((given) => typeof given === 'number' && given >= 0, GRACE).optional(),
+})
 /** Only the client's own cache may keep an answer, and must revalidate it, since an answer with a credential differs. */
 const KEPT_IF_ANONYMOUS = 'private, no-cache'
 const JSON_HEADERS = Object.freeze({ 'content-type': JSON_TYPE })
@@ -222,10 +226,7 @@ export function createEngine(given: EngineOptions): Engine {
     routes: () => parts.health.snapshot(),
 
     close: async (asking = {}) => {
-      const asked = isSignal(asking) ? {} : asking
-      if (!isCloseOptions(asked)) throw new TypeError(CLOSE_WRONG)
-      const { graceMs = DEFAULT_GRACE_MS } = asked
-      if (typeof graceMs !== 'number' || !(graceMs >= 0)) throw new TypeError(GRACE_WRONG)
+      const { graceMs = DEFAULT_GRACE_MS } = readOptions(closeSchema, isSignal(asking) ? {} : asking, 'close')
       closing ??= shutDown(graceMs)
       return closing
     },
@@ -235,9 +236,4 @@ export function createEngine(given: EngineOptions): Engine {
 /** Node passes a signal's name to its listeners: `process.on('SIGTERM', router.close)` must work. */
 function isSignal(given: unknown): boolean {
   return typeof given === 'string' && given.startsWith('SIG')
-}
-
-function isCloseOptions(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false
-  return Object.keys(given).every((name) => name === 'graceMs')
 }

@@ -1,4 +1,5 @@
 import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import { OptionsError, type OptionsErrorCode } from '../base/options-error.js'
 import {
   CONTENT_ENCRYPTION,
   ENVELOPE_PREFIX,
@@ -29,7 +30,7 @@ export interface ProviderKey {
  * `jwk` is one of the keys that the router publishes at `/envelope-keys`. Each call returns a different text. Works
  * wherever Web Crypto does: in browsers (on `https:` or localhost), workers and Node.
  *
- * Rejects with a `TypeError` if the input is invalid. The message explains why and contains no part of the key.
+ * Rejects with an `OptionsError` if the input is invalid. The message explains why and contains no part of the key.
  */
 export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePublicKey): Promise<string> {
   const payload = readPayload(providerKey)
@@ -39,8 +40,9 @@ export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePub
     .encrypt(publicKey)
   const envelope = ENVELOPE_PREFIX + sealed
   if (envelope.length > MAX_ENVELOPE_BYTES) {
-    throw new TypeError(
-      `The envelope would have ${envelope.length} bytes, but the maximum is ${MAX_ENVELOPE_BYTES}: shorten key, provider or account`,
+    throw wrong(
+      '',
+      `would return ${envelope.length} bytes, but the maximum is ${MAX_ENVELOPE_BYTES}: shorten key, provider or account`,
     )
   }
   return envelope
@@ -50,56 +52,63 @@ export async function sealProviderKey(providerKey: ProviderKey, jwk: EnvelopePub
 const SMALLEST_EXPIRY_MS = 100_000_000_000
 
 const FIELDS = ['key', 'provider', 'account', 'expiresAt']
+const TAKEN = `takes an object with only ${FIELDS.join(', ')}`
+
+/** This file has no schema, since pages load it. */
+function wrong(field: string, problem: string, code: OptionsErrorCode = 'invalid_option'): OptionsError {
+  return new OptionsError({ code, where: 'sealProviderKey', field, problem })
+}
 
 function readPayload(given: ProviderKey) {
-  if (typeof given !== 'object' || given === null) {
-    throw new TypeError(`sealProviderKey takes an object with ${FIELDS.join(', ')}`)
-  }
+  if (typeof given !== 'object' || given === null) throw wrong('', TAKEN)
   // A misspelt `expiresAt` would mean no expiry. The message does not quote the name, which may be a secret.
-  if (Object.keys(given).some((name) => !FIELDS.includes(name))) {
-    throw new TypeError(`a provider key has only these fields: ${FIELDS.join(', ')}`)
-  }
+  if (Object.keys(given).some((name) => !FIELDS.includes(name))) throw wrong('', TAKEN, 'unknown_option')
   const { key, provider, account, expiresAt } = given
   if (typeof key !== 'string' || !PROVIDER_KEY_PATTERN.test(key)) {
-    throw new TypeError(
-      'key must be a string of 1 to 4,096 visible ASCII characters, without spaces or line breaks',
+    throw wrong(
+      'key',
+      'must be a string of 1 to 4,096 visible ASCII characters, without spaces or line breaks',
     )
   }
   if (typeof provider !== 'string' || provider === '') {
-    throw new TypeError("provider must be the name of the provider that the key is for, such as 'openai'")
+    throw wrong('provider', "must be the name of the provider that the key is for, such as 'openai'")
   }
   if (typeof account !== 'string' || account === '') {
-    throw new TypeError('account must be the account that may use the key')
+    throw wrong('account', 'must be the account that may use the key')
   }
   if (expiresAt === undefined) return { key, provider, account }
   if (!Number.isFinite(expiresAt) || expiresAt < SMALLEST_EXPIRY_MS || expiresAt > Number.MAX_SAFE_INTEGER) {
-    throw new TypeError('expiresAt must be a time in milliseconds since the Unix epoch')
+    throw wrong(
+      'expiresAt',
+      `must be a time in milliseconds since the Unix epoch; got ${typeof expiresAt === 'number' ? expiresAt : typeof expiresAt}`,
+    )
   }
   return { key, provider, account, exp: Math.floor(expiresAt / 1000) }
 }
 
 async function importPublicKey(jwk: EnvelopePublicKey) {
   if (typeof jwk !== 'object' || jwk === null) {
-    throw new TypeError('jwk must be one of the keys listed at /envelope-keys')
+    throw wrong('jwk', 'must be one of the keys listed at /envelope-keys')
   }
   const { kty, crv, x, y, kid, use, alg } = jwk
   if ('d' in jwk) {
-    throw new TypeError(
-      'jwk is a private key, which must never leave the router: seal with the key that /envelope-keys lists',
+    throw wrong(
+      'jwk',
+      'is a private key, which must never leave the router: seal with the key that /envelope-keys lists',
     )
   }
   if (typeof kid !== 'string' || !KEY_ID_PATTERN.test(kid)) {
-    throw new TypeError('jwk.kid must be 1 to 256 visible ASCII characters')
+    throw wrong('jwk.kid', 'must be 1 to 256 visible ASCII characters')
   }
-  if (use !== undefined && use !== 'enc') throw new TypeError("jwk.use must be 'enc'")
-  if (alg !== undefined && alg !== KEY_AGREEMENT) throw new TypeError(`jwk.alg must be '${KEY_AGREEMENT}'`)
+  if (use !== undefined && use !== 'enc') throw wrong('jwk.use', "must be 'enc'")
+  if (alg !== undefined && alg !== KEY_AGREEMENT) throw wrong('jwk.alg', `must be '${KEY_AGREEMENT}'`)
   let clean: JWK
   if (kty === 'EC' && crv === 'P-256') clean = { kty, crv, x, y }
   else if (kty === 'OKP' && crv === 'X25519') clean = { kty, crv, x }
-  else throw new TypeError("jwk must be an EC key on 'P-256' or an OKP key on 'X25519'")
+  else throw wrong('jwk', "must be an EC key on 'P-256' or an OKP key on 'X25519'")
   try {
     return await importJWK(clean, KEY_AGREEMENT)
   } catch {
-    throw new TypeError(`jwk is not a valid ${crv} public key, or Web Crypto cannot be used here`)
+    throw wrong('jwk', `is not a valid ${crv} public key, or Web Crypto cannot be used here`)
   }
 }

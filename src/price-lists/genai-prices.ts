@@ -1,3 +1,4 @@
+import { OptionsError } from '../base/options-error.js'
 import type { Model } from '../contracts/index.js'
 import { functionSchema, optionsSchema, readOptions } from '../rules/read-options.js'
 import { momentSchema } from '../rules/schemas.js'
@@ -49,8 +50,8 @@ export interface PriceListProblem {
  * a free model is left out too unless the list states its zero. Units that have no price in a catalogue (videos, cached
  * audio and images, searches, longer cache times) are left out of their model. `problems` lists all of these.
  *
- * The prices are those of one time: read the list again to update them. Throws a `TypeError` if the list or an option is
- * invalid.
+ * The prices are those of one time: read the list again to update them. Throws an `OptionsError` if the list or an option
+ * is invalid.
  */
 export function catalogueFromGenaiPrices(
   list: GenaiProvider | readonly GenaiProvider[] | null | undefined,
@@ -94,10 +95,14 @@ function readProviders(list: unknown): readonly GenaiProvider[] {
   for (const provider of providers) {
     const { id, models } = (provider ?? {}) as Partial<GenaiProvider>
     if (typeof id !== 'string' || !Array.isArray(models)) {
-      throw new TypeError(
-        'The price list must be a provider, or an array of providers, as @pydantic/genai-prices has them: ' +
+      throw new OptionsError({
+        code: 'invalid_option',
+        where: 'catalogueFromGenaiPrices',
+        field: 'list',
+        problem:
+          'must be a provider, or an array of providers, as @pydantic/genai-prices has them: ' +
           "await waitForUpdate(), or findProvider({ providerId: 'openai' })",
-      )
+      })
     }
   }
   return providers as readonly GenaiProvider[]

@@ -102,6 +102,12 @@ export function readOptions<Options>(
   })
 }
 
+/** Returns the defaults with those options that are set. */
+export function withDefaults<Group extends object>(defaults: Group, given: Partial<Group> = {}): Group {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return Object.freeze({ ...defaults, ...Object.fromEntries(set) })
+}
+
 const WHOLE = /^(?:is missing; it )?must be an object/
 const SHOWN_CHARS = 64
 /** Options that hold secrets, such as `apiKey`, `secretKeys`, `auth.clientSecret` and `headers.authorization`. */

@@ -122,7 +122,8 @@ function describeUnknownFields(names: readonly string[], schema: unknown): strin
 function describeBound(origin: string, bound: number | bigint, than: string): string | undefined {
   if (origin === 'string' && than === 'at least' && bound === 1) return 'must not be empty'
   const number = bound.toLocaleString('en')
-  if (origin === 'string') return `must have ${than} ${number} characters`
-  if (origin === 'array') return `must have ${than} ${number} items`
+  const ending = bound === 1 ? '' : 's'
+  if (origin === 'string') return `must have ${than} ${number} character${ending}`
+  if (origin === 'array') return `must have ${than} ${number} item${ending}`
   return `must be ${than} ${number}`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
-import { MAX_CREDITS, parseCredits } from '../base/money.js'
+import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS, OPTIONAL_PRICES } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
 import { resembles } from './read-options.js'
@@ -213,6 +213,18 @@ const limitFields = {
 }
 
 const OWNERS = ['credential', 'account', 'app'] as const
+
+/** The credits that a session may spend. */
+export const budgetSchema = z
+  .strictObject({
+    amount: creditsSchema.refine(
+      (text) => !isCredits(text) || parseCredits(text) <= MAX_CREDITS,
+      `must be at most ${formatCredits(MAX_CREDITS)} credits`,
+    ),
+    per: limitFields.per.default('total'),
+    zone: limitFields.zone,
+  })
+  .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
 
 /** A `Limit`, with a bigint. */
 export const limitSchema = z

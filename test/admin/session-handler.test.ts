@@ -207,7 +207,7 @@ describe('the session handler', () => {
   it.each([
     [{ admin: undefined }, 'sessionHandler: admin must be createAdmin(stores)'],
     [{ authenticate: undefined }, 'sessionHandler: authenticate is missing'],
-    [{ origins: ['*'] }, 'sessionHandler.origins.0'],
+    [{ origins: ['*'] }, 'sessionHandler: origins.0'],
     [{ budget: { amount: '-1' } }, 'budget.amount'],
     [{ account: 'alice' }, 'account is not an option'],
   ])('cannot be created with %o', (wrong, says) => {

@@ -64,7 +64,9 @@ describe('a one-time link to the console', () => {
   })
 
   it('needs the address of the console', () => {
-    expect(() => oneTimeSignIn().link(undefined as never)).toThrow("link needs the console's address")
+    expect(() => oneTimeSignIn().link(undefined as never)).toThrow(
+      "link: consoleUrl must be the console's address",
+    )
   })
 
   it('opens a page that sends the secret and removes it from the browser history', async () => {

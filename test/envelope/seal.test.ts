@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { OptionsError } from '../../src/base/options-error.js'
 import type { EnvelopePublicKey } from '../../src/envelope/index.js'
 import { type ProviderKey, sealProviderKey } from '../../src/envelope/seal.js'
 import { BINDING, CURVES, keys, NOW, outcome, PROVIDER_KEY, published, RIGHT } from './fixtures.js'
@@ -54,41 +55,45 @@ describe('sealProviderKey', () => {
   })
 
   const badInput: [string, object, RegExp][] = [
-    ['an empty key', { key: '' }, /^key must/],
-    ['a key with a line break at its end', { key: `${PROVIDER_KEY}\n` }, /^key must/],
-    ['a key with a space', { key: 'sk live' }, /^key must/],
-    ['a key with a letter outside ASCII', { key: 'sk-é' }, /^key must/],
-    ['a key of 4,097 characters', { key: 'k'.repeat(4097) }, /^key must/],
-    ['a key that is not a string', { key: 12345 }, /^key must/],
-    ['no provider', { provider: undefined }, /^provider must/],
-    ['an empty provider', { provider: '' }, /^provider must/],
-    ['no account', { account: undefined }, /^account must/],
-    ['an empty account', { account: '' }, /^account must/],
-    ['an expiry in seconds', { expiresAt: NOW / 1000 }, /^expiresAt must .* milliseconds/],
-    ['an expiry that is not a number', { expiresAt: Number.NaN }, /^expiresAt must/],
-    ['an infinite expiry', { expiresAt: Number.POSITIVE_INFINITY }, /^expiresAt must/],
-    ['a misspelt expiry', { expires: NOW + 1 }, /^a provider key has only these fields: .*expiresAt$/],
-    ['more than fits into an envelope', { account: 'a'.repeat(8192) }, /^The envelope would have \d+ bytes/],
+    ['an empty key', { key: '' }, /^sealProviderKey: key must/],
+    ['a key with a line break at its end', { key: `${PROVIDER_KEY}\n` }, /^sealProviderKey: key must/],
+    ['a key with a space', { key: 'sk live' }, /^sealProviderKey: key must/],
+    ['a key with a letter outside ASCII', { key: 'sk-é' }, /^sealProviderKey: key must/],
+    ['a key of 4,097 characters', { key: 'k'.repeat(4097) }, /^sealProviderKey: key must/],
+    ['a key that is not a string', { key: 12345 }, /^sealProviderKey: key must/],
+    ['no provider', { provider: undefined }, /^sealProviderKey: provider must/],
+    ['an empty provider', { provider: '' }, /^sealProviderKey: provider must/],
+    ['no account', { account: undefined }, /^sealProviderKey: account must/],
+    ['an empty account', { account: '' }, /^sealProviderKey: account must/],
+    ['an expiry in seconds', { expiresAt: NOW / 1000 }, /^sealProviderKey: expiresAt must .* milliseconds/],
+    ['an expiry that is not a number', { expiresAt: Number.NaN }, /^sealProviderKey: expiresAt must/],
+    ['an infinite expiry', { expiresAt: Number.POSITIVE_INFINITY }, /^sealProviderKey: expiresAt must/],
+    ['a misspelt expiry', { expires: NOW + 1 }, /^sealProviderKey takes an object with only .*expiresAt$/],
+    [
+      'more than fits into an envelope',
+      { account: 'a'.repeat(8192) },
+      /^sealProviderKey would return \d+ bytes/,
+    ],
   ]
   it('refuses a value that is not a provider key', async () => {
     await expect(sealProviderKey(null as never, jwk)).rejects.toThrow(
-      new TypeError('sealProviderKey takes an object with key, provider, account, expiresAt'),
+      'sealProviderKey takes an object with only key, provider, account, expiresAt',
     )
   })
 
   it.each(badInput)('refuses %s', async (_what, change, message) => {
     await expect(sealProviderKey({ ...RIGHT, ...change } as ProviderKey, jwk)).rejects.toThrow(message)
     await expect(sealProviderKey({ ...RIGHT, ...change } as ProviderKey, jwk)).rejects.toBeInstanceOf(
-      TypeError,
+      OptionsError,
     )
   })
 
   const badKeys: [string, unknown, RegExp][] = [
-    ['no key', undefined, /^jwk must be one of the keys/],
+    ['no key', undefined, /^sealProviderKey: jwk must be one of the keys/],
     ['a private key', keys['P-256'], /private key/],
-    ['a key without kid', { ...jwk, kid: undefined }, /^jwk\.kid/],
-    ['a key for signatures', { ...jwk, use: 'sig' }, /^jwk\.use/],
-    ['a key for another algorithm', { ...jwk, alg: 'ECDH-ES+A256KW' }, /^jwk\.alg/],
+    ['a key without kid', { ...jwk, kid: undefined }, /^sealProviderKey: jwk\.kid/],
+    ['a key for signatures', { ...jwk, use: 'sig' }, /^sealProviderKey: jwk\.use/],
+    ['a key for another algorithm', { ...jwk, alg: 'ECDH-ES+A256KW' }, /^sealProviderKey: jwk\.alg/],
     ['a key on another curve', { ...jwk, crv: 'P-384' }, /'P-256'.*'X25519'/],
     ['a key whose type does not match its curve', { ...jwk, kty: 'OKP' }, /'P-256'.*'X25519'/],
     ['a symmetric key', { kty: 'oct', k: 'AAAA', kid: 'a' }, /'P-256'.*'X25519'/],
@@ -97,7 +102,7 @@ describe('sealProviderKey', () => {
   ]
   it.each(badKeys)('refuses to seal with %s', async (_what, bad, message) => {
     await expect(sealProviderKey(RIGHT, bad as EnvelopePublicKey)).rejects.toThrow(message)
-    await expect(sealProviderKey(RIGHT, bad as EnvelopePublicKey)).rejects.toBeInstanceOf(TypeError)
+    await expect(sealProviderKey(RIGHT, bad as EnvelopePublicKey)).rejects.toBeInstanceOf(OptionsError)
   })
 
   it('has no part of the key in any error', async () => {

@@ -1,8 +1,13 @@
 import type { IncomingMessage } from 'node:http'
+import { z } from 'zod'
 import { type Credits, parseCredits } from '../../base/money.js'
+import { OptionsError } from '../../base/options-error.js'
 import { type MarkupTerms, parseMarkup } from '../../base/prices.js'
+import { isSafeAddress } from '../../base/web-address.js'
 import type { Awaitable, CatalogueStore, ConnectStore, Markup } from '../../contracts/index.js'
-import { refuseUnknown, requireFunction } from '../../rules/option-checks.js'
+import { functionSchema, optionsSchema, readOptions, withDefaults } from '../../rules/read-options.js'
+import { mustBe } from '../../rules/schema-faults.js'
+import { creditsSchema, markupSchema, zoneSchema } from '../../rules/schemas.js'
 import type { ConnectEvent } from './events.js'
 import { imageType } from './images.js'
 
@@ -131,129 +136,6 @@ export interface Settings
 
 const MIN_SECRET_BYTES = 32
 const MAX_DAYS = 3_650
-const LOOPBACKS = ['127.0.0.1', '[::1]', 'localhost']
-
-/** The names of all options. The compiler checks that none is missing. */
-const OPTIONS: readonly string[] = Object.keys({
-  url: true,
-  router: true,
-  stores: true,
-  authenticate: true,
-  signIn: true,
-  secrets: true,
-  host: true,
-  cap: true,
-  end: true,
-  markup: true,
-  clientAddress: true,
-  introspect: true,
-  rates: true,
-  onEvent: true,
-} satisfies Record<keyof ConnectOptions, true>)
-
-/** Throws a `TypeError` that names the wrong option. */
-export function checkOptions(options: ConnectOptions): Settings {
-  refuseUnknown(options, OPTIONS, 'createConnect')
-  const { authenticate, clientAddress, host, introspect = [], markup, onEvent, secrets, signIn } = options
-  const url = checkAddress('url', options.url)
-  if (url.pathname === '/') fail('url must have a path of its own, such as https://host.example/connect')
-  const { stores } = options
-  if (typeof stores?.connect?.findApp !== 'function' || typeof stores.catalogue?.get !== 'function') {
-    fail('stores must be postgresStores(…) or sqliteStores(…)')
-  }
-  if (typeof authenticate !== 'function') {
-    fail('authenticate must be a function of the request that returns { account, name }, or undefined')
-  }
-  if (typeof signIn !== 'function') fail("signIn must be a function that returns the host's login page")
-  if (!Array.isArray(secrets) || secrets.length === 0 || !secrets.every(isLong)) {
-    fail(`secrets must be strings of ${MIN_SECRET_BYTES} bytes or more, and at least one`)
-  }
-  requireFunction('createConnect: clientAddress', clientAddress)
-  requireFunction('createConnect: onEvent', onEvent)
-  for (const { id, secret } of introspect) {
-    if (typeof id !== 'string' || id === '' || typeof secret !== 'string' || !isLong(secret)) {
-      fail(`introspect must be a list of { id, secret }, with secrets of ${MIN_SECRET_BYTES} bytes or more`)
-    }
-  }
-  return {
-    url: url.href,
-    router: checkAddress('router', options.router).href,
-    store: stores.connect,
-    catalogue: stores.catalogue,
-    authenticate,
-    signIn,
-    secrets,
-    clientAddress,
-    host: checkHost(host),
-    cap: checkCap(options.cap),
-    end: checkEnd(options.end),
-    maxMarkup: markup?.max === undefined ? undefined : parseMarkup(markup.max),
-    introspect,
-    rates: checkRates(options.rates),
-    emit: emitter(onEvent),
-  }
-}
-
-function fail(what: string): never {
-  throw new TypeError(`createConnect: ${what}.`)
-}
-
-function isLong(secret: unknown): boolean {
-  return typeof secret === 'string' && Buffer.byteLength(secret) >= MIN_SECRET_BYTES
-}
-
-/** Parses an https address, or http on loopback, in its normal form and without a trailing slash. */
-function checkAddress(name: string, text: unknown): URL {
-  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACKS.includes(url.hostname))
-  if (url === undefined || !isSafe || url.search + url.hash + url.username + url.password !== '') {
-    fail(
-      `${name} must be an https address, or http on loopback, without a query; got ${JSON.stringify(text)}`,
-    )
-  }
-  if (url.href !== text && url.href !== `${text}/`) fail(`${name} must be in its normal form: ${url.href}`)
-  if (url.pathname !== '/' && url.pathname.endsWith('/')) fail(`${name} must not end with a slash`)
-  return url
-}
-
-function checkHost(host: ConnectHost | undefined): Settings['host'] {
-  if (typeof host?.name !== 'string' || host.name.trim() === '') fail("host.name must be the host's name")
-  for (const name of ['home', 'support'] as const) {
-    const link = host[name]
-    if (link !== undefined && !/^(https?:\/\/|mailto:)/.test(link)) fail(`host.${name} must be a link`)
-  }
-  if (host.logo !== undefined && imageType(host.logo) === undefined) {
-    fail('host.logo must be the bytes of a PNG, JPEG or WebP file')
-  }
-  return { ...host, credits: host.credits ?? 'credits' }
-}
-
-function checkCap(cap: ConnectCap | undefined): Settings['cap'] {
-  if (cap === undefined) fail("cap must be { suggested }, such as { suggested: '5' }")
-  const { max, period = 'month', required = true, zone } = cap
-  if (period !== 'day' && period !== 'month') fail("cap.period must be 'day' or 'month'")
-  if (zone !== undefined) new Intl.DateTimeFormat('en', { timeZone: zone })
-  const suggested = parseCredits(cap.suggested, 'cap.suggested')
-  const most = max === undefined ? undefined : parseCredits(max, 'cap.max')
-  if (most !== undefined && suggested > most) fail('cap.suggested must be at most cap.max')
-  return { suggested, max: most, period, zone, required }
-}
-
-function checkEnd({ maxDays, suggestedDays }: ConnectEnd = {}): ConnectEnd {
-  for (const days of [maxDays, suggestedDays]) {
-    if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= MAX_DAYS)) {
-      fail(`the days of end must be whole numbers from 1 to ${MAX_DAYS}`)
-    }
-  }
-  if (maxDays !== undefined && (suggestedDays ?? 0) > maxDays) {
-    fail('end.suggestedDays must be at most end.maxDays')
-  }
-  return {
-    ...(maxDays !== undefined && { maxDays }),
-    ...(suggestedDays !== undefined && { suggestedDays }),
-  }
-}
-
 const DEFAULT_RATES: Required<ConnectRates> = {
   authorizations: 30,
   strangers: 60,
@@ -261,13 +143,134 @@ const DEFAULT_RATES: Required<ConnectRates> = {
   tokens: 60,
   unknownTokens: 20,
 }
+const ADDRESS = 'an https address, or http on loopback, without a query'
 
-function checkRates(rates: ConnectRates = {}): Required<ConnectRates> {
-  refuseUnknown(rates, Object.keys(DEFAULT_RATES), 'createConnect: rates')
-  for (const [name, rate] of Object.entries(rates)) {
-    if (!Number.isSafeInteger(rate) || rate < 1) fail(`rates.${name} must be a positive integer`)
+/** An address in its normal form, without a trailing slash. */
+const addressSchema = z.string(mustBe(ADDRESS)).superRefine((text, context) => {
+  const fault = addressFault(text)
+  if (fault !== undefined) context.addIssue(fault)
+})
+const secretSchema = z
+  .string()
+  .refine(
+    (secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES,
+    `must have ${MIN_SECRET_BYTES} bytes or more`,
+  )
+const linkSchema = z
+  .string()
+  .regex(/^(https?:\/\/|mailto:)/, 'must be a link, such as https://host.example/help')
+const daysSchema = z.int().min(1).max(MAX_DAYS)
+const rateSchema = z.int().min(1).optional()
+
+const hostSchema = optionsSchema<ConnectHost>({
+  name: z.string().regex(/\S/, "must be the host's name"),
+  logo: z
+    .custom<Uint8Array>(
+      (bytes) => imageType(bytes) !== undefined,
+      'must be the bytes of a PNG, JPEG or WebP file',
+    )
+    .optional(),
+  home: linkSchema.optional(),
+  support: linkSchema.optional(),
+  credits: z.string().optional(),
+})
+
+const capSchema = optionsSchema<ConnectCap>({
+  suggested: creditsSchema,
+  max: creditsSchema.optional(),
+  period: z.enum(['day', 'month']).optional(),
+  zone: zoneSchema.optional(),
+  required: z.boolean().optional(),
+})
+
+const endSchema = optionsSchema<ConnectEnd>({
+  suggestedDays: daysSchema.optional(),
+  maxDays: daysSchema.optional(),
+}).refine(({ maxDays = MAX_DAYS, suggestedDays = 1 }) => suggestedDays <= maxDays, {
+  path: ['suggestedDays'],
+  error: 'must be at most end.maxDays',
+})
+
+const ratesSchema = optionsSchema<ConnectRates>({
+  authorizations: rateSchema,
+  strangers: rateSchema,
+  answers: rateSchema,
+  tokens: rateSchema,
+  unknownTokens: rateSchema,
+})
+
+const connectSchema = optionsSchema<ConnectOptions>({
+  url: addressSchema.refine(
+    (text) => !URL.canParse(text) || new URL(text).pathname !== '/',
+    'must have a path of its own, such as https://host.example/connect',
+  ),
+  router: addressSchema,
+  stores: z.custom<ConnectStores>(
+    (given) =>
+      typeof Object(Object(given).connect).findApp === 'function' &&
+      typeof Object(Object(given).catalogue).get === 'function',
+    'must be postgresStores(…) or sqliteStores(…)',
+  ),
+  authenticate: functionSchema('of the request that returns { account, name }, or undefined'),
+  signIn: functionSchema("that returns the address of the host's login page"),
+  secrets: z.array(secretSchema).min(1),
+  host: hostSchema,
+  cap: capSchema,
+  end: endSchema.optional(),
+  markup: optionsSchema<NonNullable<ConnectOptions['markup']>>({ max: markupSchema.optional() }).optional(),
+  clientAddress: functionSchema<NonNullable<ConnectOptions['clientAddress']>>().optional(),
+  introspect: z.array(z.strictObject({ id: z.string().min(1), secret: secretSchema })).optional(),
+  rates: ratesSchema.optional(),
+  onEvent: functionSchema<NonNullable<ConnectOptions['onEvent']>>().optional(),
+})
+
+/** Checks the options and adds the defaults. Throws an `OptionsError` that names the wrong option. */
+export function checkOptions(given: ConnectOptions): Settings {
+  const options = readOptions(connectSchema, given, 'createConnect')
+  const { cap, end = {}, host, introspect = [], markup, rates, stores } = options
+  return {
+    url: new URL(options.url).href,
+    router: new URL(options.router).href,
+    store: stores.connect,
+    catalogue: stores.catalogue,
+    authenticate: options.authenticate,
+    signIn: options.signIn,
+    secrets: options.secrets,
+    clientAddress: options.clientAddress,
+    host: { ...host, credits: host.credits ?? 'credits' },
+    cap: readCap(cap),
+    end,
+    maxMarkup: markup?.max === undefined ? undefined : parseMarkup(markup.max),
+    introspect,
+    rates: withDefaults(DEFAULT_RATES, rates),
+    emit: emitter(options.onEvent),
   }
-  return { ...DEFAULT_RATES, ...rates }
+}
+
+function addressFault(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !isSafeAddress(url)) return `must be ${ADDRESS}`
+  if (url.search + url.hash + url.username + url.password !== '') return `must be ${ADDRESS}`
+  if (url.href !== text && url.href !== `${text}/`) return `must be in its normal form: ${url.href}`
+  return url.pathname !== '/' && url.pathname.endsWith('/') ? 'must not end with a slash' : undefined
+}
+
+/** Throws an `OptionsError` if more is suggested than allowed. */
+function readCap({ max, period = 'month', required = true, suggested, zone }: ConnectCap): Settings['cap'] {
+  const cap = {
+    suggested: parseCredits(suggested),
+    max: max === undefined ? undefined : parseCredits(max),
+    period,
+    zone,
+    required,
+  }
+  if (cap.max === undefined || cap.suggested <= cap.max) return cap
+  throw new OptionsError({
+    code: 'invalid_option',
+    where: 'createConnect',
+    field: 'cap.suggested',
+    problem: `must be at most cap.max; got ${suggested}`,
+  })
 }
 
 function emitter(onEvent: ConnectOptions['onEvent']): Settings['emit'] {
