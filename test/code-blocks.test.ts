@@ -920,18 +920,6 @@ describe('a code block of the documents', () => {
     expect(await importBlock('stand-in')).toBeDefined()
   })
 
-  it('names only commands that exist', async () => {
-    const shown = blocks.filter(({ directives }) => directives.check === 'commands')
-    const commands = shown.flatMap(({ text }) => [...text.matchAll(/npx compat-router ([a-z-]+)/g)])
-    expect(commands.length).toBeGreaterThan(10)
-    const surroundings = { env: {}, stdin: Readable.from([]), writeError: () => {} }
-    for (const name of new Set(commands.map(([, name]) => name!))) {
-      let help = ''
-      await runCli([name, '--help'], { ...surroundings, write: (text) => (help += text) })
-      expect(help).toContain(`Usage: compat-router ${name} `)
-    }
-  })
-
   it('makes a secret key of 32 bytes', async () => {
     const [npx, name, ...args] = checked('secret').text.trim().split(' ')
     expect([npx, name]).toEqual(['npx', packageJson.name])

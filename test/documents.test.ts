@@ -10,6 +10,7 @@ import { KNOWN_FIELDS } from '../src/protocol/request-fields/known-fields.js'
 import { REFUSED_FIELDS } from '../src/protocol/request-fields/refused-fields.js'
 import type { DurableStores } from '../src/sqlite/index.js'
 import tsup from '../tsup.config.js'
+import { listCommands, nameOf, withCommandTable } from './cli/command-table.js'
 import { allEndpoints } from './helpers/all-endpoints.js'
 import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './helpers/markdown.js'
 import { adminSignatures, withSignatures } from './package/admin-signatures.js'
@@ -70,6 +71,12 @@ describe('the tables of the documents', () => {
     const signatures = adminSignatures(read('test/package/api/admin.md'))
     const page = read('docs/admin.md')
     expect(page).toBe(withSignatures(page, signatures))
+  })
+
+  it('have every command of the command line', () => {
+    // If this fails, run npm run api, which writes this page too.
+    const page = read('docs/cli.md')
+    expect(page).toBe(withCommandTable(page))
   })
 
   it('have every entry of the package', () => {
@@ -179,6 +186,15 @@ describe.each(documents)('the document %s', (name) => {
   it('names only commands that exist', () => {
     const named = [...read(name).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => script!)
     expect(named.filter((script) => !Object.hasOwn(packageJson.scripts, script))).toEqual([])
+  })
+
+  it('names only commands of the command line that exist', () => {
+    const text = read(name)
+    const typed =
+      /npx (?:-p [\w-]+ )*compat-router (?:--(?:json|file \S+) )?([a-z][\w-]*(?: [a-z][\w-]*)?)(?! --help)/g
+    const known = listCommands().map(nameOf)
+    const named = [...text.matchAll(typed)].map(([, command]) => command!)
+    expect(named.filter((command) => !known.includes(command))).toEqual([])
   })
 
   it('has no broken relative links', () => {

@@ -2,7 +2,7 @@
  * Sells access to models: sign-up, prepaid credits through Stripe, and keys and connected apps with monthly budgets.
  * Everything is in PostgreSQL, beside the application's own users.
  *
- * Make a `SECRET_KEY` and a `CONNECT_SECRET` once, each with `npx compat-router keys generate-secret`. Run it with
+ * Make a `SECRET_KEY` and a `CONNECT_SECRET` once, each with `npx compat-router maintenance generate-secret`. Run it with
  * `DATABASE_URL=postgres://… SECRET_KEY=… CONNECT_SECRET=… OPENAI_API_KEY=sk-… STRIPE_SECRET_KEY=sk_test_…
  * STRIPE_WEBHOOK_SECRET=whsec_… npx tsx examples/saas/app.ts`, and `stripe listen --forward-to localhost:3000/stripe`.
  * Users can connect an app after `DATABASE_URL=postgres://… npx compat-router apps add`.

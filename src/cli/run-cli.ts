@@ -1,22 +1,37 @@
 import { Command, CommanderError } from 'commander'
 import { version } from '../base/version.js'
-import { addAccountCommands } from './commands/accounts.js'
-import { addAppCommands } from './commands/apps.js'
-import { addCallCommands } from './commands/calls.js'
-import { addConnectedAppCommands } from './commands/connected-apps.js'
-import { addCredentialCommands } from './commands/credentials.js'
-import { addDatabaseCommands } from './commands/database.js'
 import { addDemoCommand } from './commands/demo.js'
-import { addHoldCommands } from './commands/holds.js'
-import { addLimitCommands } from './commands/limits.js'
-import { addModelCommands } from './commands/models.js'
-import { addReportCommands } from './commands/reports.js'
-import { addRouteCommands } from './commands/routes.js'
-import { createSession, type Surroundings } from './session/session.js'
+import {
+  type CommandContext,
+  createContext,
+  type GlobalOptions,
+  type Surroundings,
+} from './context/context.js'
+import { NOUNS } from './nouns.js'
 
 /** Runs the command line over `createAdmin`. Writes errors itself and resolves with the exit code. */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const context = createContext(surroundings, readOptions)
+  const program = createProgram(surroundings, context)
+  function readOptions(): GlobalOptions {
+    return { ...program.opts(), isFileArgument: program.getOptionValueSource('file') === 'cli' }
+  }
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode
+    surroundings.writeError(`error: ${describeError(error)}\n`)
+    return 1
+  } finally {
+    await context.close()
+  }
+}
+
+/** Returns the program with a command for each noun, and under it one for each verb. */
+export function createProgram(surroundings: Surroundings, context: CommandContext): Command {
   const program = new Command('compat-router')
+    .usage('[options] <noun> <verb>')
     .description(
       'Administers the accounts, keys, apps, models and routes of a compat-router.\n\nThe database is the SQLite file of --file, otherwise DATABASE_URL (postgres://…), otherwise a SQLite file by default.\nSecrets come from standard input or the environment, never from arguments.',
     )
@@ -35,36 +50,13 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
     .exitOverride()
     .configureOutput({ writeOut: surroundings.write, writeErr: surroundings.writeError })
     .showHelpAfterError()
-  const session = createSession(surroundings, () => ({
-    ...program.opts(),
-    isFileArgument: program.getOptionValueSource('file') === 'cli',
-  }))
-  for (const add of [
-    addAccountCommands,
-    addCredentialCommands,
-    addAppCommands,
-    addConnectedAppCommands,
-    addLimitCommands,
-    addHoldCommands,
-    addModelCommands,
-    addRouteCommands,
-    addReportCommands,
-    addCallCommands,
-    addDatabaseCommands,
-  ]) {
-    add(program, session)
+  for (const [name, { about, verbs }] of Object.entries(NOUNS)) {
+    const noun = program.command(name).description(about)
+    for (const [usage, define] of Object.entries(verbs)) define(noun.command(usage), context)
+    noun.summary(`${about}: ${noun.commands.map((verb) => verb.name()).join(', ')}`)
   }
   addDemoCommand(program, surroundings.write)
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return 0
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode
-    surroundings.writeError(`error: ${describeError(error)}\n`)
-    return 1
-  } finally {
-    await session.close()
-  }
+  return program
 }
 
 /** If all addresses of a host refuse, Node's error has no message. */

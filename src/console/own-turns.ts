@@ -76,7 +76,8 @@ export function createOwnTurns(): OwnTurns {
         connectedApps: {
           ...connectedApps,
           list: list(connectedApps.list),
-          listHistory: (grantId, query) => inTurn(account, () => connectedApps.listHistory(grantId, query)),
+          listHistory: (connectedAppId, query) =>
+            inTurn(account, () => connectedApps.listHistory(connectedAppId, query)),
         },
         models: { ...models, list: list(models.list) },
         routes: { ...routes, list: list(routes.list) },

@@ -49,11 +49,11 @@ export type IssuedReply = ReplyOf<'keys/issue'>
 /** The terms of an app that the person has seen. If the app has worse ones by now, the reply is 409 and no token is made. */
 export type SeenTerms = NonNullable<BodyOf<'keys/playground'>['terms']>
 export type AppView = ReplyOf<'apps'>['apps'][number]
-export type OwnAppView = ReplyOf<'apps/own'>['ownApps'][number]
-export type ReviewView = ReplyOf<'apps/reviews'>['reviews'][number]
-export type GrantView = ReplyOf<'connected-apps'>['grants'][number]
-export type DeviceView = GrantView['devices'][number]
-export type GrantEventView = ReplyOf<'connected-apps/history'>['history'][number]
+export type OwnAppView = ReplyOf<'user-apps'>['ownApps'][number]
+export type ReviewView = ReplyOf<'user-apps/reviews'>['reviews'][number]
+export type ConnectedAppView = ReplyOf<'connected-apps'>['connectedApps'][number]
+export type DeviceView = ConnectedAppView['devices'][number]
+export type ConnectedAppEventView = ReplyOf<'connected-apps/history'>['history'][number]
 export type ModelView = ReplyOf<'models'>['models'][number]
 export type RouteView = ReplyOf<'routes'>['routes'][number]
 export type LimitView = ReplyOf<'accounts'>['limits'][number]

@@ -93,7 +93,7 @@ export async function migrate(
 /** Explains the error if the role may not create the tables that this release needs. */
 function toRefusal(error: unknown, schema: string): unknown {
   if (!(error instanceof Error) || (error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) return error
-  const message = `This role may not migrate the schema ${schema} (${error.message}): run compat-router migrate with a role that may`
+  const message = `This role may not migrate the schema ${schema} (${error.message}): run compat-router maintenance migrate with a role that may`
   return Object.assign(new Error(message, { cause: error }), { code: INSUFFICIENT_PRIVILEGE })
 }
 

@@ -5,10 +5,12 @@ import { createAdmin } from '../../src/admin/index.js'
 import { version } from '../../src/base/version.js'
 import { postgresStores } from '../../src/postgres/index.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
+import { adminFunctions } from '../helpers/admin-functions.js'
 import { context, createFacts, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { pngOf } from '../helpers/pictures.js'
 import { createTestDatabase, type TestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
+import { listCommands, nameOf } from './command-table.js'
 import { runCommand } from './run-command.js'
 
 describe('the command line', () => {
@@ -28,32 +30,32 @@ describe('the command line', () => {
   it('generates a secret key that stores accept, without a database', async () => {
     const env = { COMPAT_ROUTER_FILE: `${testFile.file}-none` }
     const [first, second] = [
-      await run('keys generate-secret', { env }),
-      await run('keys generate-secret', { env }),
+      await run('maintenance generate-secret', { env }),
+      await run('maintenance generate-secret', { env }),
     ]
     expect(first).toEqual({ exitCode: 0, out: expect.stringMatching(/^[0-9a-f]{64}\n$/), said: '' })
     expect(second.out).not.toBe(first.out)
     expect(existsSync(env.COMPAT_ROUTER_FILE)).toBe(false)
     const sealing = { ...env, COMPAT_ROUTER_SECRET_KEYS: `k1:${first.out.trim()}` }
-    expect(await run('routes rotate-secrets', { env: sealing })).toMatchObject({ exitCode: 0 })
+    expect(await run('maintenance rotate-secrets', { env: sealing })).toMatchObject({ exitCode: 0 })
     rmSync(env.COMPAT_ROUTER_FILE, { force: true })
   })
 
   it('opens accounts, grants once per reference, corrects balances and shows them', async () => {
-    expect((await run('migrate')).exitCode).toBe(0)
+    expect((await run('maintenance migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
-    const grant = 'credit alice 5.25 --reference invoice-1 --memo paid'
+    const grant = 'accounts credit alice 5.25 --reference invoice-1 --memo paid'
     expect(await run(grant)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })
     expect(await run(grant)).toMatchObject({
       exitCode: 0,
       said: expect.stringMatching(/^Nothing was posted: invoice-1 was already posted at 20.*Z\n$/),
     })
-    expect((await run('correct alice -- -0.25')).exitCode).toBe(0)
-    const shown = await run('--json balance alice')
+    expect((await run('accounts correct alice -- -0.25')).exitCode).toBe(0)
+    const shown = await run('--json accounts balance alice')
     expect(JSON.parse(shown.out)).toEqual({ posted: '5', held: '0', available: '5' })
     expect(await run('accounts list')).toMatchObject({ out: expect.stringContaining('alice'), said: '' })
     expect((await run('accounts list --limit 1')).said).toBe('There may be more: --after alice\n')
-    expect(await run('balance nobody')).toMatchObject({
+    expect(await run('accounts balance nobody')).toMatchObject({
       exitCode: 1,
       said: 'error: There is no account nobody\n',
     })
@@ -63,15 +65,15 @@ describe('the command line', () => {
     const issued = JSON.parse((await run('--json keys issue alice --label laptop')).out)
     const stores = sqliteStores({ file: testFile.file })
     expect(await stores.credentials.resolve(issued.token, context)).toMatchObject({ ok: true })
-    const listed = await run('credentials list --account alice')
+    const listed = await run('keys list --account alice')
     expect(listed.out).toContain('laptop')
     expect(listed.out).not.toContain(issued.token)
-    const again = JSON.parse((await run(`--json credentials reissue ${issued.credentialId}`)).out)
+    const again = JSON.parse((await run(`--json keys reissue ${issued.credentialId}`)).out)
     expect(await stores.credentials.resolve(issued.token, context)).toMatchObject({ reason: 'revoked' })
     expect(await stores.credentials.resolve(again.token, context)).toMatchObject({ ok: true })
-    expect((await run(`credentials revoke ${issued.credentialId}`)).exitCode).toBe(0)
+    expect((await run(`keys revoke ${issued.credentialId}`)).exitCode).toBe(0)
     expect(await stores.credentials.resolve(again.token, context)).toMatchObject({ reason: 'revoked' })
-    expect((await run('credentials revoke nobody')).exitCode).toBe(1)
+    expect((await run('keys revoke nobody')).exitCode).toBe(1)
     await stores.close()
   })
 
@@ -79,25 +81,25 @@ describe('the command line', () => {
     const stores = sqliteStores({ file: testFile.file })
     await stores.ledger.settle(createSettle('refundable', 'carl', 30n), context)
     await stores.close()
-    const listed = JSON.parse((await run('--json entries --account carl')).out)
+    const listed = JSON.parse((await run('--json entries list --account carl')).out)
     const [{ id }] = listed.entries
-    const part = await run(`refund ${id} 0.00000001 --reference ticket-7 --memo slow`)
+    const part = await run(`entries refund ${id} 0.00000001 --reference ticket-7 --memo slow`)
     expect(part).toMatchObject({ exitCode: 0, out: expect.stringContaining('refund'), said: '' })
-    expect((await run(`refund ${id} 0.00000001 --reference ticket-7`)).said).toMatch(
+    expect((await run(`entries refund ${id} 0.00000001 --reference ticket-7`)).said).toMatch(
       /^Nothing was posted: ticket-7 was already posted at 20/,
     )
-    const rest = JSON.parse((await run(`--json refund ${id}`)).out)
+    const rest = JSON.parse((await run(`--json entries refund ${id}`)).out)
     expect(rest.refund).toEqual({ of: id, amount: '0.00000002' })
-    expect(await run(`refund ${id}`)).toMatchObject({
+    expect(await run(`entries refund ${id}`)).toMatchObject({
       exitCode: 1,
       said: `error: The charge ${id} of 0.00000003 credits has been refunded already\n`,
     })
-    expect((await run('entries --account carl')).out).toMatch(/refund .*carl .*0.00000001 .*slow/)
-    expect((await run('--json balance carl')).out).toContain('"posted": "0"')
+    expect((await run('entries list --account carl')).out).toMatch(/refund .*carl .*0.00000001 .*slow/)
+    expect((await run('--json accounts balance carl')).out).toContain('"posted": "0"')
   })
 
   it('sets, lists, changes and removes limits', async () => {
-    await run('credit dora 1')
+    await run('accounts credit dora 1')
     const { credentialId } = JSON.parse((await run('--json keys issue dora')).out)
     expect(await run(`limits put dora-budget 20.5 --owner ${credentialId} --zone Asia/Tokyo`)).toMatchObject({
       exitCode: 0,
@@ -141,22 +143,22 @@ describe('the command line', () => {
 
   it('issues a key for some models, and lists them', async () => {
     const issued = JSON.parse((await run('--json keys issue alice --allow a/b --allow c')).out)
-    const listed = await run('--json credentials list --account alice')
+    const listed = await run('--json keys list --account alice')
     const row = JSON.parse(listed.out).find(
       ({ credentialId }: { credentialId: string }) => credentialId === issued.credentialId,
     )
     expect(row.allowedModels).toEqual(['a/b', 'c'])
-    expect((await run('credentials list --account alice')).out).toContain('a/b c')
-    await run(`credentials revoke ${issued.credentialId}`)
+    expect((await run('keys list --account alice')).out).toContain('a/b c')
+    await run(`keys revoke ${issued.credentialId}`)
   })
 
   it('registers apps, issues their tokens, and suspends', async () => {
     expect((await run('apps put writer --markup 2000 --flat 0.001 --allow a/b --allow c')).exitCode).toBe(0)
     expect((await run('apps list')).out).toContain('a/b c')
-    const issued = await run('--json tokens issue alice writer --expires 2030-01-01')
+    const issued = await run('--json keys issue-token alice writer --expires 2030-01-01')
     expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
-    expect((await run('tokens issue alice nobody')).said).toContain('There is no app "nobody"')
-    const more = await run('tokens issue alice writer --keys-per-account 1')
+    expect((await run('keys issue-token alice nobody')).said).toContain('There is no app "nobody"')
+    const more = await run('keys issue-token alice writer --keys-per-account 1')
     expect(more.said).toContain('has 1 keys and tokens in use, the most that are allowed')
     expect((await run('keys issue alice --keys-per-account 0')).said).toContain(
       'keysPerAccount must be at least 1; got 0',
@@ -198,7 +200,7 @@ describe('the command line', () => {
     )
 
     const timeOf = (text: string): string => /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text)![0]
-    expect((await run('apps review list')).out).toBe('nothing waits for review\n')
+    expect((await run('user-apps list-reviews')).out).toBe('nothing waits for review\n')
     const stores = sqliteStores({ file: testFile.file })
     const admin = createAdmin(stores)
     const { state, owner, account, ...own } = (await admin.apps.list({ appIds: ['pad'] }))[0]!
@@ -207,27 +209,27 @@ describe('the command line', () => {
       ['accept', 'Better pad'],
     ]) {
       await admin.userApps.put('olga', { ...own, name: 'Pad of pads' })
-      const seen = timeOf((await run('apps review list')).out)
+      const seen = timeOf((await run('user-apps list-reviews')).out)
       await admin.userApps.put('olga', { ...own, name: 'Better pad' })
-      expect((await run(`apps review ${decision} pad ${seen}`)).said).toBe(
+      expect((await run(`user-apps decide-review pad ${seen} ${decision}`)).said).toBe(
         'error: The review of the app "pad" has changed or was decided: load it again\n',
       )
-      const { out } = await run('apps review list')
+      const { out } = await run('user-apps list-reviews')
       expect(out).toContain('{"name":"Better pad"}')
-      expect((await run(`apps review ${decision} pad ${timeOf(out)}`)).exitCode).toBe(0)
+      expect((await run(`user-apps decide-review pad ${timeOf(out)} ${decision}`)).exitCode).toBe(0)
       expect((await stores.connect.findApp('pad'))?.name).toBe(name)
     }
-    expect((await run('apps review accept pad')).said).toContain("missing required argument 'at'")
-    expect((await run('apps review accept pad 2027-01-31')).said).toBe(
+    expect((await run('user-apps decide-review pad')).said).toContain("missing required argument 'at'")
+    expect((await run('user-apps decide-review pad 2027-01-31 accept')).said).toBe(
       'error: Nothing of the app pad waits for review\n',
     )
 
     const picture = `${testFile.file}.png`
     writeFileSync(picture, pngOf(16, 16))
-    expect((await run(`apps logo pad ${picture}`)).exitCode).toBe(0)
+    expect((await run(`apps put-logo pad ${picture}`)).exitCode).toBe(0)
     expect((await stores.connect.findApp('pad'))?.logo?.type).toBe('image/png')
-    expect((await run('apps logo pad')).said).toBe('pad: logo removed\n')
-    expect((await run('apps logo nobody')).exitCode).toBe(1)
+    expect((await run('apps put-logo pad')).said).toBe('pad: logo removed\n')
+    expect((await run('apps put-logo nobody')).exitCode).toBe(1)
     await stores.close()
   })
 
@@ -242,17 +244,19 @@ describe('the command line', () => {
     expect((await run('connected-apps list --app pad --limit 1')).said).toContain(
       'There may be more: --after ',
     )
-    expect((await run(`connected-apps cap ${grantId} 20 --zone Europe/Paris`)).said).toBe(
+    expect((await run(`connected-apps set-cap ${grantId} 20 --zone Europe/Paris`)).said).toBe(
       `${grantId}: 20 credits per month\n`,
     )
     const [row] = JSON.parse((await run('--json connected-apps list --account alice --in-use')).out)
     expect(row).toMatchObject({ cap: { amount: '20', per: 'month', zone: 'Europe/Paris' }, spent: '0' })
-    expect((await run(`connected-apps cap ${grantId} none`)).said).toBe(`${grantId}: no cap\n`)
-    expect((await run(`connected-apps cap ${grantId} -5`)).exitCode).toBe(1)
-    expect((await run('connected-apps cap none 5')).said).toBe('error: There is no connected app "none"\n')
+    expect((await run(`connected-apps set-cap ${grantId} none`)).said).toBe(`${grantId}: no cap\n`)
+    expect((await run(`connected-apps set-cap ${grantId} -5`)).exitCode).toBe(1)
+    expect((await run('connected-apps set-cap none 5')).said).toBe(
+      'error: There is no connected app "none"\n',
+    )
     expect((await run(`connected-apps revoke ${grantId}`)).said).toBe(`${grantId}: revoked\n`)
     expect((await run(`connected-apps revoke ${grantId}`)).exitCode).toBe(1)
-    expect((await run(`connected-apps history ${grantId}`)).out).toContain('cap-changed')
+    expect((await run(`connected-apps list-history ${grantId}`)).out).toContain('cap-changed')
     expect((await run('apps remove pad')).said).toBe('pad: removed\n')
     expect((await run('apps remove pad')).exitCode).toBe(1)
     expect((await run('connected-apps list --in-use')).out).toBe('none\n')
@@ -276,7 +280,7 @@ describe('the command line', () => {
     const both = {
       COMPAT_ROUTER_SECRET_KEYS: `k2:${randomBytes(32).toString('hex')},${keys.COMPAT_ROUTER_SECRET_KEYS}`,
     }
-    expect((await run('routes rotate-secrets', { env: both })).said).toBe('1 secret sealed again\n')
+    expect((await run('maintenance rotate-secrets', { env: both })).said).toBe('1 secret sealed again\n')
     expect((await run('routes list')).out).toContain('k2')
     expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk', ...keys } })).exitCode).toBe(0)
     expect((await run(`routes put ${path}`, { env: { PROVIDER_SECRET: 'sk' } })).said).toContain(
@@ -317,24 +321,24 @@ describe('the command line', () => {
       await stores.ledger.settle(createSettle(holdId, 'alice', 500_000_000n, { facts }), context)
     }
     await stores.close()
-    const page = await run('entries --account alice --limit 2')
+    const page = await run('entries list --account alice --limit 2')
     expect(page.out).toContain('-0.5')
     expect(page.out).not.toContain('\u001b')
     const cursor = /--after (\S+)/.exec(page.said)?.[1]
-    expect((await run(`--json entries --account alice --limit 2 --after ${cursor}`)).out).toContain(
+    expect((await run(`--json entries list --account alice --limit 2 --after ${cursor}`)).out).toContain(
       '"holdId": "1"',
     )
-    expect((await run('spend --by model --from 2020-01-01')).out).toContain('1.5')
-    expect((await run('spend --by colour')).exitCode).toBe(1)
-    expect((await run('spend --from yesterday')).said).toContain('Must be a valid time')
-    expect(await run('verify')).toEqual({
+    expect((await run('reports spend --by model --from 2020-01-01')).out).toContain('1.5')
+    expect((await run('reports spend --by colour')).exitCode).toBe(1)
+    expect((await run('reports spend --from yesterday')).said).toContain('Must be a valid time')
+    expect(await run('maintenance verify')).toEqual({
       exitCode: 0,
       out: 'The books are sound: every balance, hold and charge adds up.\n',
       said: '',
     })
-    expect(await run('--json verify')).toEqual({ exitCode: 0, out: '[]\n', said: '' })
-    expect((await run('prune-holds --days 30')).said).toBe('0 holds deleted\n')
-    expect((await run('prune-holds --days 3')).said).toContain('at least 30 days')
+    expect(await run('--json maintenance verify')).toEqual({ exitCode: 0, out: '[]\n', said: '' })
+    expect((await run('maintenance prune-holds --days 30')).said).toBe('0 holds deleted\n')
+    expect((await run('maintenance prune-holds --days 3')).said).toContain('at least 30 days')
   })
 
   it('lists open holds and releases one', async () => {
@@ -342,15 +346,15 @@ describe('the command line', () => {
     const hold = createHold('alice', 7n)
     await stores.ledger.hold(hold, context)
     await stores.close()
-    expect((await run('holds list --account alice')).out).toMatch(
+    expect((await run('maintenance open-holds --account alice')).out).toMatch(
       new RegExp(`${hold.holdId}.*alice.*0\\.000000007.*acme/fast`),
     )
-    expect(await run(`holds free ${hold.holdId}`)).toMatchObject({
+    expect(await run(`maintenance free-hold ${hold.holdId}`)).toMatchObject({
       exitCode: 0,
       said: `${hold.holdId}: free\n`,
     })
-    expect((await run('holds list')).out).toBe('none\n')
-    expect(await run(`holds free ${hold.holdId}`)).toMatchObject({
+    expect((await run('maintenance open-holds')).out).toBe('none\n')
+    expect(await run(`maintenance free-hold ${hold.holdId}`)).toMatchObject({
       exitCode: 1,
       said: `error: There is no open hold "${hold.holdId}"\n`,
     })
@@ -382,30 +386,32 @@ describe('the command line', () => {
       routing: { considered: ['acme:fast'], excluded: [], chosenBy: 'only-route', attempts },
     })
     await stores.close()
-    const all = await run('calls --account carol')
+    const all = await run('calls list --account carol')
     expect(all.out).toContain('2030-01-31T12:00:30.000Z')
     for (const text of ['chatcmpl-good', 'chatcmpl-bad', '1235', '100', '0.25'])
       expect(all.out).toContain(text)
     for (const filter of ['--status 502', '--code provider_error', '--problems', '--request request-2']) {
-      const found = await run(`--json calls --key ${credentialId} ${filter} --from 2030-01-31`)
+      const found = await run(`--json calls list --key ${credentialId} ${filter} --from 2030-01-31`)
       expect(JSON.parse(found.out).calls.map(({ id }: { id: string }) => id)).toEqual(['chatcmpl-bad'])
     }
-    const first = await run('calls --account carol --limit 1')
+    const first = await run('calls list --account carol --limit 1')
     const cursor = /--after (\S+)/.exec(first.said)?.[1]
-    expect((await run(`calls --account carol --limit 1 --after ${cursor}`)).out).toContain('chatcmpl-good')
-    const shown = await run('calls show request-2')
+    expect((await run(`calls list --account carol --limit 1 --after ${cursor}`)).out).toContain(
+      'chatcmpl-good',
+    )
+    const shown = await run('calls find request-2')
     for (const text of ['acme:fast: provider_error, The provider answered 500.', 'only-route', '502']) {
       expect(shown.out).toContain(text)
     }
-    expect((await run('--json calls show chatcmpl-good')).out).toContain('"cost": "0.25"')
-    expect(await run('calls show nothing')).toMatchObject({
+    expect((await run('--json calls find chatcmpl-good')).out).toContain('"cost": "0.25"')
+    expect(await run('calls find nothing')).toMatchObject({
       exitCode: 1,
       said: expect.stringContaining('No call nothing is kept'),
     })
     expect((await run('calls nothing')).exitCode).toBe(1)
-    const [listed] = JSON.parse((await run('--json credentials list --account carol')).out)
+    const [listed] = JSON.parse((await run('--json keys list --account carol')).out)
     expect(listed).toMatchObject({ credentialId, lastUsedAt: Date.UTC(2030, 0, 31, 12), spent: '0.25' })
-    const table = (await run('credentials list --account carol')).out
+    const table = (await run('keys list --account carol')).out
     for (const text of ['2030-01-31T12:00:00.000Z', '0.25']) expect(table).toContain(text)
   })
 
@@ -414,13 +420,13 @@ describe('the command line', () => {
     const stores = sqliteStores({ file })
     await stores.database.all({ text: "insert into {accounts} (id, posted, created_at) values ('x', 5, 0)" })
     await stores.close()
-    const verified = await run('verify', { env: { COMPAT_ROUTER_FILE: file } })
+    const verified = await run('maintenance verify', { env: { COMPAT_ROUTER_FILE: file } })
     const message =
       'The account "x" has a balance of 0.000000005, but its postings add up to 0: restore the missing postings from a backup, or change posted in its accounts row by the difference.'
     const said = `${message}\nerror: The books do not add up: 1 difference\n`
     expect(verified).toMatchObject({ exitCode: 1, said })
     expect(verified.out).toMatch(/balance .* x .* 0\.000000005 .* 0 /)
-    const asJson = await run('--json verify', { env: { COMPAT_ROUTER_FILE: file } })
+    const asJson = await run('--json maintenance verify', { env: { COMPAT_ROUTER_FILE: file } })
     expect(asJson).toMatchObject({ exitCode: 1, said })
     expect(JSON.parse(asJson.out)).toEqual([
       { what: 'balance', id: 'x', found: '0.000000005', expected: '0', message },
@@ -429,11 +435,11 @@ describe('the command line', () => {
 
   it('works on PostgreSQL if DATABASE_URL is set, and shows no password', async () => {
     const env = { DATABASE_URL: server.url.replace('postgres@', 'postgres:hidden@') }
-    const migrated = await run('migrate', { env })
+    const migrated = await run('maintenance migrate', { env })
     expect(migrated.exitCode).toBe(0)
     expect(migrated.said).toMatch(/^PostgreSQL .*compat_router is up to date\n$/)
     expect(migrated.said).not.toContain('hidden')
-    expect((await run('credit bob 3', { env })).exitCode).toBe(0)
+    expect((await run('accounts credit bob 3', { env })).exitCode).toBe(0)
     expect(await postgresStores(server.pool).ledger.balance('bob', context)).toMatchObject({
       posted: 3n * 10n ** 9n,
     })
@@ -441,18 +447,60 @@ describe('the command line', () => {
 
   it('writes its version without opening a database', async () => {
     const env = { COMPAT_ROUTER_FILE: '/nowhere/credits.db' }
-    for (const args of ['--version', '-V', '--version migrate']) {
+    for (const args of ['--version', '-V', '--version maintenance migrate']) {
       expect(await run(args, { env })).toEqual({ exitCode: 0, out: `${version}\n`, said: '' })
     }
+  })
+
+  it('has the nouns and verbs of the functions of administration', () => {
+    const functions = adminFunctions()
+    const more = listCommands()
+      .map(nameOf)
+      .filter((name) => !functions.includes(name))
+    expect(more).toEqual([
+      'apps add',
+      'apps edit',
+      'maintenance migrate',
+      'maintenance generate-secret',
+      'demo',
+    ])
+  })
+
+  it.each([
+    ['key list', 'keys'],
+    ['acounts credit alice 1', 'accounts'],
+    ['conected-apps list', 'connected-apps'],
+    ['keys lst', 'list'],
+    ['accounts credt alice 1', 'credit'],
+    ['maintenance verfy', 'verify'],
+    ['user-apps list-review', 'list-reviews'],
+  ])('%s is refused, and %s is suggested', async (mistyped, meant) => {
+    const refused = await run(mistyped)
+    expect(refused).toMatchObject({ exitCode: 1, out: '' })
+    expect(refused.said).toContain(`(Did you mean ${meant}?)`)
+  })
+
+  it('lists the verbs of a noun in its help, and the nouns with their verbs in its own', async () => {
+    const { out } = await run('--help')
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'calls how calls ended, refusals and failures included: list, find',
+    )
+    const keys = await run('keys --help')
+    expect(keys).toMatchObject({ exitCode: 0, said: '' })
+    for (const verb of ['issue', 'issue-token', 'reissue', 'revoke', 'list']) {
+      expect(keys.out).toMatch(new RegExp(`^  ${verb} `, 'm'))
+    }
+    const without = await run('keys')
+    expect(without).toEqual({ exitCode: 1, out: '', said: keys.out })
   })
 
   it('shows help, and refuses unknown commands and invalid values', async () => {
     expect(await run('--help')).toMatchObject({ exitCode: 0 })
     expect((await run('--help')).out).toContain('Secrets come from standard input or the environment')
     expect(await run('nonsense')).toMatchObject({ exitCode: 1 })
-    expect(await run('credit alice 1.0000000001')).toMatchObject({ exitCode: 1 })
-    expect((await run('migrate', { env: { COMPAT_ROUTER_SECRET_KEYS: 'nonsense' } })).said).toContain(
-      'COMPAT_ROUTER_SECRET_KEYS',
-    )
+    expect(await run('accounts credit alice 1.0000000001')).toMatchObject({ exitCode: 1 })
+    expect(
+      (await run('maintenance migrate', { env: { COMPAT_ROUTER_SECRET_KEYS: 'nonsense' } })).said,
+    ).toContain('COMPAT_ROUTER_SECRET_KEYS')
   })
 })

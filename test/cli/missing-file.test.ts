@@ -39,22 +39,24 @@ describe('the command line without its SQLite file', () => {
     async (args) => {
       const { exitCode, out, said } = await run(args)
       expect(said).toBe(
-        `error: There is no SQLite file ${join(dirname(testFile.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router migrate with the same settings.\n`,
+        `error: There is no SQLite file ${join(dirname(testFile.file), '.data/compat-router.db')}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router maintenance migrate with the same settings.\n`,
       )
       expect({ exitCode, out, made: made() }).toEqual({ exitCode: 1, out: '', made: [] })
     },
   )
 
   it('names the file given by --file or by the environment', async () => {
-    expect((await run('--json verify', { COMPAT_ROUTER_FILE: testFile.file })).said).toContain(testFile.file)
-    expect((await run('balance alice --file typo.db')).said).toContain('typo.db. Name another')
-    expect((await run('verify', { COMPAT_ROUTER_FILE: '' })).said).toContain(
+    expect((await run('--json maintenance verify', { COMPAT_ROUTER_FILE: testFile.file })).said).toContain(
+      testFile.file,
+    )
+    expect((await run('accounts balance alice --file typo.db')).said).toContain('typo.db. Name another')
+    expect((await run('maintenance verify', { COMPAT_ROUTER_FILE: '' })).said).toContain(
       'file must be the path of a file',
     )
     expect(made()).toEqual([])
   })
 
-  it.each(['verify', 'accounts open alice'])(
+  it.each(['maintenance verify', 'accounts open alice'])(
     '%s shows no password if an address is given instead of a file',
     async (args) => {
       const { exitCode, out, said } = await run(args, {
@@ -75,11 +77,11 @@ describe('the command line without its SQLite file', () => {
     expect((await run('accounts open alice --file books/new.db')).said).toBe('alice is open\n')
     expect(existsSync(join(dirname(testFile.file), 'books/new.db'))).toBe(true)
     expect((await run('accounts list --file books/new.db')).out).toContain('alice')
-    expect(await run('verify --file books/new.db')).toMatchObject({
+    expect(await run('maintenance verify --file books/new.db')).toMatchObject({
       exitCode: 0,
       out: 'The books are sound: every balance, hold and charge adds up.\n',
     })
-    expect((await run('migrate')).exitCode).toBe(0)
+    expect((await run('maintenance migrate')).exitCode).toBe(0)
     expect((await run('models list')).out).toBe('none\n')
   })
 })

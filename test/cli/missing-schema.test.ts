@@ -32,7 +32,7 @@ describe('the command line on a PostgreSQL schema without tables', () => {
       expect(await run(`${args} --schema typo`)).toEqual({
         exitCode: 1,
         out: '',
-        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.\n`,
+        said: `error: PostgreSQL ${host}${pathname}, schema typo, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router maintenance migrate with the same settings.\n`,
       })
       expect(await made()).toEqual([])
     },
@@ -48,7 +48,7 @@ describe('the command line on a PostgreSQL schema without tables', () => {
 
   it("does not change another program's schema", async () => {
     await server.pool.query('create schema another; create table another.migrations_of_mine (id int)')
-    expect((await run('verify --schema another')).said).toContain('schema another, has no tables')
+    expect((await run('maintenance verify --schema another')).said).toContain('schema another, has no tables')
     const { rows } = await server.pool.query(
       "select relname from pg_class where relnamespace = 'another'::regnamespace and relkind = 'r'",
     )
@@ -63,8 +63,8 @@ describe('the command line on a PostgreSQL schema without tables', () => {
     })
     expect((await run('accounts open alice --schema by_writing')).said).toBe('alice is open\n')
     expect((await run('accounts list', { COMPAT_ROUTER_SCHEMA: 'by_writing' })).out).toContain('alice')
-    expect((await run('migrate --schema by_migrating')).exitCode).toBe(0)
-    expect(await run('verify --schema by_migrating')).toMatchObject({ exitCode: 0 })
+    expect((await run('maintenance migrate --schema by_migrating')).exitCode).toBe(0)
+    expect(await run('maintenance verify --schema by_migrating')).toMatchObject({ exitCode: 0 })
     expect(await made()).toEqual(['by_migrating', 'by_writing'])
   })
 })

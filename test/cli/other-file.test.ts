@@ -20,7 +20,7 @@ describe('the command line on a SQLite file without tables', () => {
     expect(await run(args)).toEqual({
       exitCode: 1,
       out: '',
-      said: `error: The SQLite file ${testFile.file} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.\n`,
+      said: `error: The SQLite file ${testFile.file} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router maintenance migrate with the same settings.\n`,
     })
     expect(readFileSync(testFile.file)).toHaveLength(0)
   })
@@ -30,14 +30,14 @@ describe('the command line on a SQLite file without tables', () => {
     other.exec('create table migrations (id integer)')
     other.close()
     const before = readFileSync(testFile.file)
-    expect((await run('verify')).said).toContain('has no tables of compat-router')
+    expect((await run('maintenance verify')).said).toContain('has no tables of compat-router')
     expect(readFileSync(testFile.file)).toEqual(before)
     expect(readdirSync(dirname(testFile.file))).toHaveLength(1)
   })
 
   it('reports a file that is not a SQLite database', async () => {
     writeFileSync(testFile.file, 'Not a database. '.repeat(1_000))
-    expect(await run('verify')).toMatchObject({
+    expect(await run('maintenance verify')).toMatchObject({
       exitCode: 1,
       said: `error: The SQLite file ${testFile.file} cannot be opened: it is not a database\n`,
     })
@@ -45,7 +45,7 @@ describe('the command line on a SQLite file without tables', () => {
 
   it('creates the tables for a command that writes, and then reads from them', async () => {
     writeFileSync(testFile.file, '')
-    expect(await run('migrate')).toMatchObject({ exitCode: 0 })
-    expect(await run('verify')).toMatchObject({ exitCode: 0 })
+    expect(await run('maintenance migrate')).toMatchObject({ exitCode: 0 })
+    expect(await run('maintenance verify')).toMatchObject({ exitCode: 0 })
   })
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parseTime } from '../../src/cli/session/parse.js'
+import { parseTime } from '../../src/cli/context/parse.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { runCommand } from './run-command.js'
 
@@ -67,8 +67,8 @@ describe('times on the command line', () => {
   it.each(REFUSED)('cannot be %j, which is refused with an example of a valid time', async (text) => {
     for (const args of [
       ['keys', 'issue', 'alice', `--expires=${text}`],
-      ['spend', `--from=${text}`],
-      ['entries', `--to=${text}`],
+      ['reports', 'spend', `--from=${text}`],
+      ['entries', 'list', `--to=${text}`],
     ]) {
       const { exitCode, out, said } = await run(...args)
       expect({ exitCode, out }).toEqual({ exitCode: 1, out: '' })
@@ -78,7 +78,7 @@ describe('times on the command line', () => {
   })
 
   it('must be in the future for an expiry, but may be in the past for a report', async () => {
-    const ended = ['keys issue alice', 'tokens issue alice app', 'credentials reissue x']
+    const ended = ['keys issue alice', 'keys issue-token alice app', 'keys reissue x']
     for (const command of ended) {
       for (const time of ['2001-12-01', '1700000000000', new Date().toISOString()]) {
         const { exitCode, out, said } = await run(...command.split(' '), '--expires', time)
@@ -88,9 +88,9 @@ describe('times on the command line', () => {
     }
     const soon = new Date(Date.now() + 3_600_000).toISOString()
     expect(await run('keys', 'issue', 'alice', '--expires', soon)).toMatchObject({ exitCode: 0 })
-    expect(JSON.parse((await run('--json', 'credentials', 'list')).out)).toMatchObject([
+    expect(JSON.parse((await run('--json', 'keys', 'list')).out)).toMatchObject([
       { expiresAt: Date.parse(soon) },
     ])
-    expect((await run('spend', '--from', '2001-12-01')).exitCode).toBe(0)
+    expect((await run('reports', 'spend', '--from', '2001-12-01')).exitCode).toBe(0)
   })
 })

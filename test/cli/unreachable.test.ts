@@ -7,7 +7,7 @@ describe('the command line without a reachable PostgreSQL server', () => {
     vi.restoreAllMocks()
   })
 
-  it.each(['verify', 'accounts open alice'])(
+  it.each(['maintenance verify', 'accounts open alice'])(
     '%s reports the error of each address of the host',
     async (args) => {
       const addresses: readonly LookupAddress[] = [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { runCommand } from './run-command.js'
 
 describe('the command line with a DATABASE_URL that is not an address of a PostgreSQL database', () => {
-  it.each(['balance alice', 'accounts open alice', 'migrate'])(
+  it.each(['accounts balance alice', 'accounts open alice', 'maintenance migrate'])(
     '%s explains the format without showing the value',
     async (args) => {
       for (const url of [

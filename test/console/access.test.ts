@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endpoints } from '../../src/console/endpoints/index.js'
 import type { ReplyOf } from '../../src/console/protocol.js'
+import { adminFunctions } from '../helpers/admin-functions.js'
 import { pngOf } from '../helpers/pictures.js'
 import {
   type Answer,
@@ -23,7 +24,7 @@ interface Row {
 }
 
 interface Ids {
-  readonly grantId: Readonly<Record<string, string>>
+  readonly connectedAppId: Readonly<Record<string, string>>
   readonly review: Record<string, unknown>
   /** The hash of the logo of the app in review. */
   readonly logo: string
@@ -39,7 +40,7 @@ const route = { id: 'extra', model: 'acme/extra', provider: 'fake', adapter: 'fa
 const limit = { id: 'extra-limit', unit: 'credits', amount: '5', per: 'month' }
 const app = { id: 'extra-app', markup: { basisPoints: 1 }, allowedModels: [] }
 
-const grant: Row['ask'] = (name, { grantId }) => ({ grantId: grantId[name] })
+const connectedApp: Row['ask'] = (name, { connectedAppId }) => ({ connectedAppId: connectedAppId[name] })
 const ownApp = { id: 'own-app', markup: { basisPoints: 1 }, allowedModels: [] }
 const connectable = { name: 'Scribbles', redirectUris: ['https://scribbles.example/cb'] }
 
@@ -84,38 +85,38 @@ const rows: Readonly<Record<string, Row>> = {
   'POST apps/put': { user: 'never', ask: () => app },
   'POST apps/suspend': { user: 'never', ask: () => ({ id: app.id }) },
   'POST apps/resume': { user: 'never', ask: () => ({ id: app.id }) },
-  'POST apps/logo': { user: 'never', ask: () => ({ id: app.id, logo: null }) },
+  'POST apps/put-logo': { user: 'never', ask: () => ({ id: app.id, logo: null }) },
   'POST apps/remove': { user: 'never', ask: () => ({ id: app.id }) },
-  'GET apps/reviews': { user: 'never' },
-  'GET apps/reviews/logo': {
+  'GET user-apps/reviews': { user: 'never' },
+  'GET apps/logo': {
     user: 'never',
     ask: (_, { review, logo }) => ({ appId: review.appId, hash: logo }),
   },
-  'POST apps/reviews/decide': { user: 'never', ask: (_, { review }) => ({ review, decision: 'accept' }) },
-  'GET apps/own': { user: 'publisher' },
-  'POST apps/own/put': { user: 'publisher', ask: () => ({ ...ownApp, ...connectable, name: 'Own' }) },
-  'POST apps/own/logo': { user: 'publisher', ask: () => ({ id: ownApp.id, logo: null }) },
-  'POST apps/own/ask': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
-  'POST apps/own/remove': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
+  'POST user-apps/decide-review': { user: 'never', ask: (_, { review }) => ({ review, decision: 'accept' }) },
+  'GET user-apps': { user: 'publisher' },
+  'POST user-apps/put': { user: 'publisher', ask: () => ({ ...ownApp, ...connectable, name: 'Own' }) },
+  'POST user-apps/put-logo': { user: 'publisher', ask: () => ({ id: ownApp.id, logo: null }) },
+  'POST user-apps/ask-for-review': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
+  'POST user-apps/remove': { user: 'publisher', ask: () => ({ id: ownApp.id }) },
   'GET connected-apps': { user: 'own', ask: account, foreign: 'refused' },
-  'GET connected-apps/history': { user: 'own', ask: grant, foreign: 'refused' },
-  'POST connected-apps/cap': {
+  'GET connected-apps/history': { user: 'own', ask: connectedApp, foreign: 'refused' },
+  'POST connected-apps/set-cap': {
     user: 'own',
-    ask: (name, all) => ({ ...grant(name, all), cap: null }),
+    ask: (name, all) => ({ ...connectedApp(name, all), cap: null }),
     foreign: 'refused',
   },
   'POST connected-apps/remove-device': {
     user: 'own',
-    ask: (name, all) => ({ ...grant(name, all), connectionId: `device-of-${name}` }),
+    ask: (name, all) => ({ ...connectedApp(name, all), connectionId: `device-of-${name}` }),
     foreign: 'refused',
   },
-  'POST connected-apps/revoke': { user: 'own', ask: grant, foreign: 'refused' },
+  'POST connected-apps/revoke': { user: 'own', ask: connectedApp, foreign: 'refused' },
   'GET models': { user: 'own' },
   'POST models/put': { user: 'never', ask: () => model },
   'GET routes': { user: 'never' },
   'POST routes/put': { user: 'never', ask: () => route },
   'POST routes/remove': { user: 'never', ask: () => ({ id: route.id }) },
-  'POST routes/rotate-secrets': { user: 'never' },
+  'POST maintenance/rotate-secrets': { user: 'never' },
   'POST limits/put': {
     user: 'never',
     ask: (name) => ({ ...limit, of: 'account', ownerId: name }),
@@ -153,10 +154,10 @@ beforeAll(async () => {
   const chargeOf = async (name: string) => (await bench.admin.entries.list({ payer: name })).entries[0]!.id
   ids = {
     credentialId: { alice: idOf('alice'), bob: idOf('bob'), nobody: 'no-such-credential' },
-    grantId: {
+    connectedAppId: {
       alice: await connect('alice'),
       bob: await connect('bob'),
-      nobody: 'no-such-grant',
+      nobody: 'no-such-app',
     },
     ...(await askForReview()),
     entryId: { alice: await chargeOf('alice'), bob: await chargeOf('bob'), nobody: '0' },
@@ -171,7 +172,7 @@ async function connect(who: string): Promise<string> {
   const { connect: store } = bench.stores
   await bench.admin.apps.put({ id: 'pad', markup: { basisPoints: 1 }, allowedModels: [], ...connectable })
   const terms = { scopes: ['models.run'], models: [], markup: { basisPoints: 1 } }
-  const granted = await store.consent({
+  const connected = await store.consent({
     account: who,
     appId: 'pad',
     appName: connectable.name,
@@ -179,7 +180,7 @@ async function connect(who: string): Promise<string> {
     ...terms,
   })
   await store.addConnection({ id: `device-of-${who}`, account: who, appId: 'pad' })
-  return granted!.connectedAppId
+  return connected!.connectedAppId
 }
 
 async function askForReview(): Promise<Pick<Ids, 'review' | 'logo'>> {
@@ -212,6 +213,12 @@ describe("the console's table of permissions", () => {
     for (const { method, path, who } of endpoints) {
       expect(who, path).toBe(WHO[rows[`${method} ${path}`]!.user])
     }
+  })
+
+  it('has the names of the functions of administration for its writes', () => {
+    const functions = adminFunctions().map((name) => name.replace(' ', '/'))
+    const writes = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
+    expect(writes.filter((path) => !functions.includes(path))).toEqual(['keys/playground'])
   })
 
   describe.each(Object.entries(rows))('has %s, which', (name, row) => {
@@ -269,8 +276,8 @@ describe("the console's table of permissions", () => {
         text
           .replace(ids.credentialId.bob!, 'X')
           .replace(/bob|nobody|no-such-credential/, 'X')
-          .replace(ids.grantId.bob!, 'X')
-          .replace('no-such-grant', 'X')
+          .replace(ids.connectedAppId.bob!, 'X')
+          .replace('no-such-app', 'X')
       expect(anonymous(other.text)).toBe(anonymous(none.text))
     },
   )
@@ -516,7 +523,7 @@ describe('a user of the console', () => {
       expect((await reissue(bench.as(operator), credentialId)).status).toBe(200)
     })
 
-    it('gets one without additional scopes, neither for the grant nor for the token', async () => {
+    it('gets one without additional scopes, neither for the credential nor for the token', async () => {
       const scopes = ['models.run', 'profile', 'admin']
       const { credentialId } = await bench.admin.keys.issueToken({
         account: 'alice',

@@ -410,7 +410,7 @@ describe("an operator using the console's API", () => {
     ])
     const without = { ...route, settings, secret: null, was }
     expect((await visit().post('api/routes/put', without)).status).toBe(200)
-    expect((await visit().post('api/routes/rotate-secrets')).json).toEqual({ count: 0 })
+    expect((await visit().post('api/maintenance/rotate-secrets')).json).toEqual({ count: 0 })
     expect((await visit().post('api/models/remove', { id: 'acme/new' })).json).toEqual({ done: true })
     const models = await visit().get<ReplyOf<'models'>>('api/models')
     expect(models.json.models.map(({ id }) => id)).not.toContain('acme/new')

@@ -124,7 +124,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
       expect(found.flatMap(({ apps }) => apps.map(({ id }) => id))).toEqual(all)
       expect(found.length).toBeGreaterThan(2)
     }
-    const own = await pagesOf<ReplyOf<'apps/own'>>('api/apps/own', alice)
+    const own = await pagesOf<ReplyOf<'user-apps'>>('api/user-apps', alice)
     expect(own.flatMap(({ ownApps }) => ownApps.map(({ id }) => id))).toEqual(numbered('large', LARGE_ROWS))
     expect(own.length).toBeGreaterThan(1)
   })
@@ -147,7 +147,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
   })
 
   it('of reviews is followed by further ones until each review was shown once', async () => {
-    const found = await pagesOf<ReplyOf<'apps/reviews'>>('api/apps/reviews')
+    const found = await pagesOf<ReplyOf<'user-apps/reviews'>>('api/user-apps/reviews')
     expect(found.map(({ reviews }) => reviews.length)).toEqual([50, 50, 20])
     expect(found.flatMap(({ reviews }) => reviews.map(({ app }) => app?.id))).toEqual(
       numbered('app', REVIEWS),

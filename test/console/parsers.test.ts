@@ -7,7 +7,7 @@ const values: readonly unknown[] = [null, NUL, { toString: 1 }]
 /** The fields of all bodies. */
 const fields = [
   'account amount reference memo entryId credentialId lastFour expiresAt scopes allowedModels metadata label appId',
-  'id name markup redirectUris origins site suggestedCap owner state testers logo review decision grantId cap',
+  'id name markup redirectUris origins site suggestedCap owner state testers logo review decision connectedAppId cap',
   'connectionId model provider adapter upstreamModel settings secret prices weight unit per zone of ownerId was',
 ].flatMap((line) => line.split(' '))
 
@@ -25,7 +25,7 @@ describe('a request that the console cannot read', () => {
     amount: '1',
     id: 'x',
     appId: 'notes',
-    grantId: 'g',
+    connectedAppId: 'g',
     logo: Buffer.from('no picture').toString('base64'),
     hash: 'h',
     decision: 'accept',
@@ -56,10 +56,12 @@ describe('a request that the console cannot read', () => {
     'is refused with the name of the field if a logo is invalid: %s',
     async (text) => {
       const logo = Buffer.from(text).toString('base64')
-      const { status, json } = await bench.as(operator).post<{ error: { field: string } }>('api/apps/logo', {
-        id: 'notes',
-        logo,
-      })
+      const { status, json } = await bench
+        .as(operator)
+        .post<{ error: { field: string } }>('api/apps/put-logo', {
+          id: 'notes',
+          logo,
+        })
       expect([status, json.error.field]).toEqual([400, 'logo'])
     },
   )

@@ -471,7 +471,7 @@ describe('invalid input to the console', () => {
 
       await rekeyed.as(operator).post('api/routes/put', route)
       await rekeyed.stores.database.all({ text: "update {routes} set secret_key_id = 'k0'" })
-      const rotated = await rekeyed.as(operator).post('api/routes/rotate-secrets')
+      const rotated = await rekeyed.as(operator).post('api/maintenance/rotate-secrets')
       expect(rotated.status).toBe(409)
       expect(rotated.json).toEqual({ error: { message: 'No secret key "k0" was given in secretKeys' } })
     } finally {

@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { withCommandTable } from '../cli/command-table.js'
 import { adminSignatures, withSignatures } from './admin-signatures.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -125,5 +126,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [name, text] of texts) await writeFile(join(REPORTS, name), text)
   const page = join(ROOT, 'docs', 'admin.md')
   await writeFile(page, withSignatures(await readFile(page, 'utf8'), adminSignatures(texts.get('admin.md')!)))
+  const commands = join(ROOT, 'docs', 'cli.md')
+  await writeFile(commands, withCommandTable(await readFile(commands, 'utf8')))
   console.log(`${texts.size} reports in test/package/api`)
 }

@@ -95,7 +95,7 @@ describe('a PostgreSQL schema', () => {
     await expect(migrated).rejects.toMatchObject({
       code: '42501',
       message:
-        'This role may not migrate the schema earlier (permission denied for schema earlier): run compat-router migrate with a role that may',
+        'This role may not migrate the schema earlier (permission denied for schema earlier): run compat-router maintenance migrate with a role that may',
     })
   })
 })

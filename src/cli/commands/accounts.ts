@@ -1,102 +1,90 @@
 import type { Command } from 'commander'
-import type { AccountRow, CreditRequest, RefundOptions } from '../../admin/index.js'
-import type { Entry } from '../../contracts/index.js'
-import { formatTime } from '../session/output.js'
-import { parseInteger } from '../session/parse.js'
-import type { CommandContext } from '../session/session.js'
+import type { AccountRow, Admin, CreditRequest, PostedEntry } from '../../admin/index.js'
+import type { CommandContext } from '../context/context.js'
+import { formatTime } from '../context/output.js'
+import { parseInteger } from '../context/parse.js'
+import type { Noun } from '../noun.js'
+import { sayRepeat } from './repeats.js'
 
-export function addAccountCommands(program: Command, session: CommandContext): void {
-  const accounts = program.command('accounts').description('manage accounts, which pay and earn')
+type Amount = Pick<CreditRequest, 'account' | 'amount' | 'reference' | 'memo'>
 
-  accounts
-    .command('open <account>')
-    .description('create an account without credits')
-    .action(async (account: string) => {
-      const admin = await session.admin()
-      await admin.accounts.open(account)
-      session.say(`${account} is open`)
-    })
+export const accounts: Noun = {
+  about: 'accounts, which pay and earn',
+  verbs: {
+    'open <account>': (command, context) =>
+      command.description('create an account without credits').action(async (account: string) => {
+        const admin = await context.admin()
+        await admin.accounts.open(account)
+        context.say(`${account} is open`)
+      }),
 
-  accounts
-    .command('list')
-    .description('list accounts and their balances')
-    .option('--after <account>', 'continue after this account')
-    .option('--limit <rows>', 'maximum number of rows', parseInteger, 100)
-    .action(async (page: { after?: string; limit: number }) => {
-      const rows = await (await session.reader()).accounts.list(page)
-      session.show(rows, rows.map(toAccountRow))
-      if (rows.length === page.limit) session.say(`There may be more: --after ${rows.at(-1)?.id}`)
-    })
+    'credit <account> <credits>': (command, context) =>
+      post(
+        command.description('add credits to an account; creates it if needed'),
+        context,
+        (admin, request) => admin.accounts.credit(request),
+      ),
 
-  for (const [name, description] of [
-    ['suspend', 'refuse all credentials of an account until it is resumed'],
-    ['resume', 'accept the credentials of an account again'],
-  ] as const) {
-    accounts
-      .command(`${name} <account>`)
-      .description(description)
-      .action(async (account: string) => {
-        const admin = await session.admin()
-        const known =
-          name === 'suspend' ? await admin.accounts.suspend(account) : await admin.accounts.resume(account)
-        if (!known) throw new Error(`There is no account ${account}`)
-        session.say(`${account}: ${name === 'suspend' ? 'suspended' : 'resumed'}`)
-      })
-  }
+    'correct <account> <credits>': (command, context) =>
+      post(
+        command.description('add or take credits; write a negative amount as -- -1.50'),
+        context,
+        (admin, request) => admin.accounts.correct(request),
+      ),
 
-  program
-    .command('balance <account>')
-    .description('show the balance of an account, in credits')
-    .action(async (account: string) => {
-      const balance = await (await session.reader()).accounts.balance(account)
-      if (balance === undefined) throw new Error(`There is no account ${account}`)
-      session.show(balance, [{ posted: balance.posted, held: balance.held, available: balance.available }])
-    })
+    'suspend <account>': (command, context) =>
+      command
+        .description('refuse all credentials of an account until it is resumed')
+        .action(async (account: string) => {
+          const known = await (await context.admin()).accounts.suspend(account)
+          requireAccount(known, account)
+          context.say(`${account}: suspended`)
+        }),
 
-  for (const [name, description] of [
-    ['credit', 'add credits to an account; creates it if needed'],
-    ['correct', 'add or take credits; write a negative amount as -- -1.50'],
-  ] as const) {
-    program
-      .command(`${name} <account> <credits>`)
-      .description(description)
-      .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
-      .option('--memo <text>', 'the reason, shown with the entry')
-      .action(async (account: string, amount: string, options: Pick<CreditRequest, 'reference' | 'memo'>) => {
-        const admin = await session.admin()
-        const request = { account, amount, ...options }
-        const entry =
-          name === 'credit' ? await admin.accounts.credit(request) : await admin.accounts.correct(request)
-        session.show(entry, [toPostedRow(entry)])
-        if (entry.isRepeat) sayRepeat(session, options.reference, entry)
-      })
-  }
-  addRefundCommand(program, session)
+    'resume <account>': (command, context) =>
+      command.description('accept the credentials of an account again').action(async (account: string) => {
+        const known = await (await context.admin()).accounts.resume(account)
+        requireAccount(known, account)
+        context.say(`${account}: resumed`)
+      }),
+
+    list: (command, context) =>
+      command
+        .description('list accounts and their balances')
+        .option('--after <account>', 'continue after this account')
+        .option('--limit <rows>', 'maximum number of rows', parseInteger, 100)
+        .action(async (page: { after?: string; limit: number }) => {
+          const rows = await (await context.reader()).accounts.list(page)
+          context.show(rows, rows.map(toAccountRow))
+          if (rows.length === page.limit) context.say(`There may be more: --after ${rows.at(-1)?.id}`)
+        }),
+
+    'balance <account>': (command, context) =>
+      command.description('show the balance of an account, in credits').action(async (account: string) => {
+        const balance = await (await context.reader()).accounts.balance(account)
+        if (balance === undefined) throw new Error(`There is no account ${account}`)
+        context.show(balance, [{ posted: balance.posted, held: balance.held, available: balance.available }])
+      }),
+  },
 }
 
-function addRefundCommand(program: Command, session: CommandContext): void {
-  program
-    .command('refund <entry> [credits]')
-    .description('reverse a charge, or a part of it; everything that is left by default')
+function post(
+  command: Command,
+  context: CommandContext,
+  run: (admin: Admin, request: Amount) => Promise<PostedEntry>,
+): void {
+  command
     .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
     .option('--memo <text>', 'the reason, shown with the entry')
-    .action(async (entryId: string, amount: string | undefined, options: RefundOptions) => {
-      const entry = await (await session.admin()).entries.refund(entryId, amount, options)
-      session.show(entry, [
-        {
-          entry: entry.id,
-          kind: entry.kind,
-          charge: entry.refund?.of,
-          account: entry.facts?.account,
-          amount: entry.refund?.amount,
-        },
-      ])
-      if (entry.isRepeat) sayRepeat(session, options.reference, entry)
+    .action(async (account: string, amount: string, options: Pick<Amount, 'reference' | 'memo'>) => {
+      const entry = await run(await context.admin(), { account, amount, ...options })
+      context.show(entry, [toPostedRow(entry)])
+      if (entry.isRepeat) sayRepeat(context, options.reference, entry)
     })
 }
 
-function sayRepeat(session: CommandContext, reference: string | undefined, { at }: Entry): void {
-  session.say(`Nothing was posted: ${reference} was already posted at ${formatTime(at)}`)
+function requireAccount(known: boolean, account: string): void {
+  if (!known) throw new Error(`There is no account ${account}`)
 }
 
 function toAccountRow(row: AccountRow) {
@@ -110,7 +98,7 @@ function toAccountRow(row: AccountRow) {
   }
 }
 
-function toPostedRow(entry: Entry) {
+function toPostedRow(entry: PostedEntry) {
   const [posting] = entry.postings
   return { entry: entry.id, kind: entry.kind, account: posting?.account, amount: posting?.amount }
 }

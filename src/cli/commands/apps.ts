@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { AppRequest, AppRow } from '../../admin/index.js'
-import { formatTime } from '../session/output.js'
-import { readPages } from '../session/pages.js'
-import { collect, parseInteger, parseTime } from '../session/parse.js'
-import type { CommandContext } from '../session/session.js'
+import { formatTime } from '../context/output.js'
+import { readPages } from '../context/pages.js'
+import { collect, parseInteger } from '../context/parse.js'
+import type { Noun } from '../noun.js'
 
 interface AppOptions {
   readonly name?: string
@@ -22,120 +22,91 @@ interface AppOptions {
   readonly live?: boolean
 }
 
-export function addAppCommands(program: Command, session: CommandContext): void {
-  const apps = program.command('apps').description('manage apps that act for accounts, and their markup')
-  withAppOptions(apps.command('put <app>').description('register an app, or replace it as a whole')).action(
-    async (id: string, options: AppOptions) => {
-      await (await session.admin()).apps.put(toApp(newApp(id), options))
-      session.say(`${id} is registered`)
-    },
-  )
-  withAppOptions(apps.command('add <app>').description('register a new app')).action(
-    async (id: string, options: AppOptions) => {
-      const isNew = await (await session.admin()).apps.put(toApp(newApp(id), options), { was: null })
-      if (!isNew) throw new Error(`There is an app ${id} already: change it with apps edit`)
-      session.say(`${id} is registered`)
-    },
-  )
-  withAppOptions(
-    apps.command('edit <app>').description('change what the options name, and keep the rest of an app'),
-  )
-    .option('--live', 'let everybody connect it')
-    .action(async (id: string, options: AppOptions) => {
-      const admin = await session.admin()
-      const [was] = await admin.apps.list({ appIds: [id] })
-      if (was === undefined) throw new Error(`There is no app ${id}`)
-      const { logo: _logo, suspendedAt: _suspendedAt, ...before } = was
-      const isSame = await admin.apps.put(toApp(before, options), { was })
-      if (!isSame) throw new Error(`The app ${id} has changed in the meantime: nothing was saved`)
-      session.say(`${id} is changed`)
-    })
-  apps
-    .command('list')
-    .description('list all apps')
-    .option('--owner <account>', 'only the apps that this account may edit')
-    .action(async (query: { owner?: string }) => {
-      const reader = await session.reader()
-      const rows = await readPages(
-        (page) => reader.apps.list({ ...query, ...page }),
-        ({ id }) => id,
-      )
-      session.show(rows, rows.map(toAppRow))
-    })
-  apps
-    .command('logo <app> [file]')
-    .description(
-      'set the logo from a PNG, JPEG or WebP file of at most 32 KiB and 512 pixels; without one, remove it',
-    )
-    .action(async (id: string, file?: string) => {
-      const logo = file === undefined ? null : await readFile(file)
-      const known = await (await session.admin()).apps.putLogo(id, logo)
-      if (!known) throw new Error(`There is no app ${id}`)
-      session.say(`${id}: logo ${logo === null ? 'removed' : 'set'}`)
-    })
-  for (const name of ['suspend', 'resume'] as const) {
-    apps
-      .command(`${name} <app>`)
-      .description(
-        name === 'suspend'
-          ? 'refuse all tokens of an app until it is resumed'
-          : 'accept the tokens of an app again',
-      )
-      .action(async (id: string) => {
-        const admin = await session.admin()
-        const known = name === 'suspend' ? await admin.apps.suspend(id) : await admin.apps.resume(id)
-        if (!known) throw new Error(`There is no app ${id}`)
-        session.say(`${id}: ${name === 'suspend' ? 'suspended' : 'resumed'}`)
-      })
-  }
-  apps
-    .command('remove <app>')
-    .description('revoke all grants and tokens of an app, and remove it')
-    .action(async (id: string) => {
-      const known = await (await session.admin()).apps.remove(id)
-      if (!known) throw new Error(`There is no app ${id}`)
-      session.say(`${id}: removed`)
-    })
-  addReviewCommands(apps, session)
+export const apps: Noun = {
+  about: 'apps that act for accounts, and their markup',
+  verbs: {
+    'put <app>': (command, context) =>
+      withAppOptions(command.description('register an app, or replace it as a whole')).action(
+        async (id: string, options: AppOptions) => {
+          await (await context.admin()).apps.put(toApp(newApp(id), options))
+          context.say(`${id} is registered`)
+        },
+      ),
+
+    'add <app>': (command, context) =>
+      withAppOptions(command.description('register a new app')).action(
+        async (id: string, options: AppOptions) => {
+          const isNew = await (await context.admin()).apps.put(toApp(newApp(id), options), { was: null })
+          if (!isNew) throw new Error(`There is an app ${id} already: change it with apps edit`)
+          context.say(`${id} is registered`)
+        },
+      ),
+
+    'edit <app>': (command, context) =>
+      withAppOptions(command.description('change what the options name, and keep the rest of an app'))
+        .option('--live', 'let everybody connect it')
+        .action(async (id: string, options: AppOptions) => {
+          const admin = await context.admin()
+          const [was] = await admin.apps.list({ appIds: [id] })
+          if (was === undefined) throw noApp(id)
+          const { logo: _logo, suspendedAt: _suspendedAt, ...before } = was
+          const isSame = await admin.apps.put(toApp(before, options), { was })
+          if (!isSame) throw new Error(`The app ${id} has changed in the meantime: nothing was saved`)
+          context.say(`${id} is changed`)
+        }),
+
+    'put-logo <app> [file]': (command, context) =>
+      command
+        .description(
+          'set the logo from a PNG, JPEG or WebP file of at most 32 KiB and 512 pixels; without one, remove it',
+        )
+        .action(async (id: string, file?: string) => {
+          const logo = file === undefined ? null : await readFile(file)
+          requireApp(await (await context.admin()).apps.putLogo(id, logo), id)
+          context.say(`${id}: logo ${logo === null ? 'removed' : 'set'}`)
+        }),
+
+    'suspend <app>': (command, context) =>
+      command.description('refuse all tokens of an app until it is resumed').action(async (id: string) => {
+        requireApp(await (await context.admin()).apps.suspend(id), id)
+        context.say(`${id}: suspended`)
+      }),
+
+    'resume <app>': (command, context) =>
+      command.description('accept the tokens of an app again').action(async (id: string) => {
+        requireApp(await (await context.admin()).apps.resume(id), id)
+        context.say(`${id}: resumed`)
+      }),
+
+    'remove <app>': (command, context) =>
+      command
+        .description('remove an app, and revoke all its tokens; its users have no longer connected it')
+        .action(async (id: string) => {
+          requireApp(await (await context.admin()).apps.remove(id), id)
+          context.say(`${id}: removed`)
+        }),
+
+    list: (command, context) =>
+      command
+        .description('list all apps')
+        .option('--owner <account>', 'only the apps that this account may edit')
+        .action(async (query: { owner?: string }) => {
+          const reader = await context.reader()
+          const rows = await readPages(
+            (page) => reader.apps.list({ ...query, ...page }),
+            ({ id }) => id,
+          )
+          context.show(rows, rows.map(toAppRow))
+        }),
+  },
 }
 
-function addReviewCommands(apps: Command, session: CommandContext): void {
-  const review = apps.command('review').description('decide on changes that owners want for their apps')
-  review
-    .command('list')
-    .description('list what waits for review')
-    .action(async () => {
-      const reader = await session.reader()
-      const rows = await readPages(
-        (page) => reader.userApps.listReviews(page),
-        ({ appId }) => appId,
-      )
-      session.show(
-        rows,
-        rows.map(({ appId, by, at, values }) => ({
-          app: appId,
-          by,
-          at: formatTime(at),
-          values: JSON.stringify(values),
-        })),
-        'nothing waits for review',
-      )
-    })
-  for (const decision of ['accept', 'reject'] as const) {
-    review
-      .command(`${decision} <app>`)
-      .description(
-        decision === 'accept' ? 'put the values in force' : 'drop the values, and keep those in force',
-      )
-      .argument('<at>', 'the time of the review that you have seen, as apps review list shows it', parseTime)
-      .action(async (id: string, at: number) => {
-        const admin = await session.admin()
-        const [asked] = await admin.userApps.listReviews({ appIds: [id] })
-        if (asked === undefined) throw new Error(`Nothing of the app ${id} waits for review`)
-        await admin.userApps.decideReview({ ...asked, at }, decision)
-        session.show(asked, [{ app: id, [`${decision}ed`]: JSON.stringify(asked.values) }])
-      })
-  }
+function requireApp(known: boolean, id: string): void {
+  if (!known) throw noApp(id)
+}
+
+function noApp(id: string): Error {
+  return new Error(`There is no app ${id}`)
 }
 
 function withAppOptions(command: Command): Command {

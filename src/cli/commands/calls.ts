@@ -1,64 +1,57 @@
-import type { Command } from 'commander'
 import type { KeptCall, RoutingExplanation } from '../../contracts/index.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
-import { formatTime, type TableRow } from '../session/output.js'
-import { parseInteger, parseTime } from '../session/parse.js'
-import type { CommandContext } from '../session/session.js'
+import { formatTime, type TableRow } from '../context/output.js'
+import { parseInteger } from '../context/parse.js'
+import type { Noun } from '../noun.js'
+import { addFilters, type FilterOptions } from './filters.js'
 
-interface CallsOptions {
+interface CallsOptions extends FilterOptions {
   readonly problems?: true
   readonly status?: number
   readonly code?: string
   readonly key?: string
   readonly request?: string
-  readonly account?: string
-  readonly app?: string
-  readonly model?: string
-  readonly from?: number
-  readonly to?: number
   readonly after?: string
   readonly limit: number
 }
 
-export function addCallCommands(program: Command, session: CommandContext): void {
-  const calls = program
-    .command('calls')
-    .description('list how calls ended, newest first, refusals and failures included')
-    .option('--problems', 'only calls that failed, were refused or were not charged')
-    .option('--status <status>', 'only this HTTP status', parseInteger)
-    .option('--code <code>', 'only this error code, or client-left')
-    .option('--key <credential>', 'only calls with this key or access token')
-    .option('--request <id>', 'only this x-request-id')
-    .option('--account <account>', 'only this account')
-    .option('--app <app>', 'only this app')
-    .option('--model <model>', 'only this model')
-    .option('--from <time>', 'at or after this time, such as 2027-01-31', parseTime)
-    .option('--to <time>', 'before this time', parseTime)
-    .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
-    .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
-    .action(async ({ app, code, key, request, ...query }: CallsOptions) => {
-      const page = await (await session.reader()).calls.list({
-        ...query,
-        ...(app !== undefined && { appId: app }),
-        ...(code !== undefined && { outcome: code }),
-        ...(key !== undefined && { credentialId: key }),
-        ...(request !== undefined && { requestId: request }),
-      })
-      session.show(page, page.calls.map(toRow))
-      if (page.next !== undefined) session.say(`More: --after ${page.next}`)
-    })
-  calls
-    .command('show <id>')
-    .description('explain one call, by the id of its reply or its x-request-id')
-    .action(async (id: string) => {
-      const call = await (await session.reader()).calls.find(id)
-      if (call === undefined) {
-        throw new Error(
-          `No call ${id} is kept. Calls of the last second may be missing, and old ones are deleted`,
-        )
-      }
-      session.show(call, toDetails(call))
-    })
+export const calls: Noun = {
+  about: 'how calls ended, refusals and failures included',
+  verbs: {
+    list: (command, context) =>
+      addFilters(command.description('list how calls ended, newest first'))
+        .option('--problems', 'only calls that failed, were refused or were not charged')
+        .option('--status <status>', 'only this HTTP status', parseInteger)
+        .option('--code <code>', 'only this error code, or client-left')
+        .option('--key <credential>', 'only calls with this key or access token')
+        .option('--request <id>', 'only this x-request-id')
+        .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
+        .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
+        .action(async ({ app, code, key, request, ...query }: CallsOptions) => {
+          const page = await (await context.reader()).calls.list({
+            ...query,
+            ...(app !== undefined && { appId: app }),
+            ...(code !== undefined && { outcome: code }),
+            ...(key !== undefined && { credentialId: key }),
+            ...(request !== undefined && { requestId: request }),
+          })
+          context.show(page, page.calls.map(toRow))
+          if (page.next !== undefined) context.say(`More: --after ${page.next}`)
+        }),
+
+    'find <id>': (command, context) =>
+      command
+        .description('explain one call, by the id of its reply or its x-request-id')
+        .action(async (id: string) => {
+          const call = await (await context.reader()).calls.find(id)
+          if (call === undefined) {
+            throw new Error(
+              `No call ${id} is kept. Calls of the last second may be missing, and old ones are deleted`,
+            )
+          }
+          context.show(call, toDetails(call))
+        }),
+  },
 }
 
 function toRow(call: KeptCall): TableRow {

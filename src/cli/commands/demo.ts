@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { parseInteger } from '../session/parse.js'
+import { parseInteger } from '../context/parse.js'
 
 const HIGHEST_PORT = 65_535
 

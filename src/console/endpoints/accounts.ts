@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import type { Admin, CreditRequest, PostedEntry } from '../../admin/index.js'
 import { nameSchema } from '../../rules/schemas.js'
-import { type Context, emptySchema, get, limitSchema, post } from '../serving/endpoint.js'
+import { type Context, get, limitSchema, post } from '../serving/endpoint.js'
 import { limitsOf } from '../serving/limits.js'
 import { accountOf, noAccount } from '../serving/viewer.js'
 import { accountView, entryView, present } from '../serving/views.js'
 
 const accountBody = z.strictObject({ account: nameSchema })
-/** `grant` and `correct` check the members themselves. */
-const grantBody = z.custom<CreditRequest>(() => true)
+/** `credit` and `correct` check the members themselves. */
+const amountBody = z.custom<CreditRequest>(() => true)
 
 export const accountEndpoints = [
   get(
@@ -38,10 +38,10 @@ export const accountEndpoints = [
     await admin.accounts.open(account)
     return reply(admin, account)
   }),
-  post('accounts/credit', 'operator', 'entry', grantBody, async (grant, context) =>
-    posted(await context.admin.accounts.credit(grant), context),
+  post('accounts/credit', 'operator', 'entry', amountBody, async (credit, context) =>
+    posted(await context.admin.accounts.credit(credit), context),
   ),
-  post('accounts/correct', 'operator', 'entry', grantBody, async (correction, context) =>
+  post('accounts/correct', 'operator', 'entry', amountBody, async (correction, context) =>
     posted(await context.admin.accounts.correct(correction), context),
   ),
   post('accounts/suspend', 'operator', 'account', accountBody, async ({ account }, { admin }) => {
@@ -52,11 +52,6 @@ export const accountEndpoints = [
     await admin.accounts.resume(account)
     return reply(admin, account)
   }),
-
-  post('maintenance/verify', 'operator', 'isSound', emptySchema, async (_, { admin }) => {
-    const discrepancies = await admin.maintenance.verify()
-    return { isSound: discrepancies.length === 0, discrepancies }
-  }),
 ]
 
 async function reply(admin: Admin, account: string) {
@@ -66,7 +61,7 @@ async function reply(admin: Admin, account: string) {
 }
 
 /**
- * Replies to a posting with its entry and the account that it was made to: the one that the grant or the correction names,
+ * Replies to a posting with its entry and the account that it was made to: the one that the credit or the correction names,
  * or the payer of the refunded charge. `isRepeat` if the reference had been posted before: `entry` is that earlier entry,
  * and nothing was posted now.
  */

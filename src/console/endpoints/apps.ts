@@ -61,7 +61,7 @@ export const appEndpoints = [
   post('apps/resume', 'operator', 'done', idBody, async ({ id }, { admin }) =>
     done(await admin.apps.resume(id), 'app', id),
   ),
-  post('apps/logo', 'operator', 'done', logoBody, async ({ id, logo }, { admin }) =>
+  post('apps/put-logo', 'operator', 'done', logoBody, async ({ id, logo }, { admin }) =>
     done(await admin.apps.putLogo(id, logo), 'app', id),
   ),
   post('apps/remove', 'operator', 'done', idBody, async ({ id }, { admin }) =>
@@ -69,7 +69,7 @@ export const appEndpoints = [
   ),
 
   /** The values that wait for an operator, each with the app as it is in force. */
-  get('apps/reviews', 'operator', 'reviews', pageQuery, async ({ after }, { admin }) => {
+  get('user-apps/reviews', 'operator', 'reviews', pageQuery, async ({ after }, { admin }) => {
     const list = (page: object) => admin.userApps.listReviews(page)
     const { rows, ...next } = await readPage(list, ROWS_SHOWN, after, ({ appId }) => appId)
     const apps = await admin.apps.list({ appIds: rows.map(({ appId }) => appId) })
@@ -77,7 +77,7 @@ export const appEndpoints = [
     return { reviews: rows.map((review) => ({ ...review, app: byId.get(review.appId) })), ...next }
   }),
   get(
-    'apps/reviews/logo',
+    'apps/logo',
     'operator',
     'picture',
     z.strictObject({ appId: nameSchema, hash: nameSchema }),
@@ -89,7 +89,7 @@ export const appEndpoints = [
   ),
   /** An operator decides on the values that it has seen: if they have changed, the reply is 409. */
   post(
-    'apps/reviews/decide',
+    'user-apps/decide-review',
     'operator',
     'done',
     z.strictObject({ review: reviewSchema, decision: z.enum(['accept', 'reject']) }),
@@ -99,7 +99,7 @@ export const appEndpoints = [
     },
   ),
 
-  get('apps/own', 'publisher', 'ownApps', pageQuery, async ({ after }, context) => {
+  get('user-apps', 'publisher', 'ownApps', pageQuery, async ({ after }, context) => {
     const { admin } = context
     const owner = ownerOf(context)
     const list = (page: object) => admin.apps.list({ ...page, owner })
@@ -111,17 +111,17 @@ export const appEndpoints = [
       ...next,
     }
   }),
-  post('apps/own/put', 'publisher', 'inReview', ownAppBody, async (app, context) =>
+  post('user-apps/put', 'publisher', 'inReview', ownAppBody, async (app, context) =>
     context.admin.userApps.put(ownerOf(context), app),
   ),
-  post('apps/own/logo', 'publisher', 'inReview', logoBody, async ({ id, logo }, context) =>
+  post('user-apps/put-logo', 'publisher', 'inReview', logoBody, async ({ id, logo }, context) =>
     context.admin.userApps.putLogo(ownerOf(context), id, logo),
   ),
-  post('apps/own/ask', 'publisher', 'done', idBody, async ({ id }, context) => {
+  post('user-apps/ask-for-review', 'publisher', 'done', idBody, async ({ id }, context) => {
     await context.admin.userApps.askForReview(ownerOf(context), id)
     return DONE
   }),
-  post('apps/own/remove', 'publisher', 'done', idBody, async ({ id }, context) =>
+  post('user-apps/remove', 'publisher', 'done', idBody, async ({ id }, context) =>
     done(await context.admin.userApps.remove(ownerOf(context), id), 'app', id),
   ),
 ]

@@ -51,9 +51,6 @@ export const catalogueEndpoints = [
   post('routes/remove', 'operator', 'done', idBody, async ({ id }, { admin }) =>
     done(await admin.routes.remove(id), 'route', id),
   ),
-  post('routes/rotate-secrets', 'operator', 'count', emptySchema, async (_, { admin }) => ({
-    count: await admin.maintenance.rotateSecrets(),
-  })),
 
   post('limits/put', 'operator', 'done', limitBody, async (limit, { admin }) => {
     await admin.limits.put(limit)

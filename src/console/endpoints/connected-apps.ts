@@ -7,16 +7,16 @@ import { readPage } from '../serving/page.js'
 import { accountOf, changeBy } from '../serving/viewer.js'
 import { present } from '../serving/views.js'
 
-const grantBody = z.strictObject({ grantId: nameSchema })
+const connectedAppBody = z.strictObject({ connectedAppId: nameSchema })
 /** `connectedApps.setCap` checks the cap itself. */
 const capSchema = z.custom<Parameters<Admin['connectedApps']['setCap']>[1]>((cap) => typeof cap === 'object')
 
-/** Apps that users have connected. To a user, another account's grant looks as if it did not exist. */
+/** Apps that users have connected. To a user, another account's looks as if it did not exist. */
 export const connectedAppEndpoints = [
   get(
     'connected-apps',
     'both',
-    'grants',
+    'connectedApps',
     z.strictObject({
       account: nameSchema.optional(),
       appId: nameSchema.optional(),
@@ -29,47 +29,57 @@ export const connectedAppEndpoints = [
       const query = present({ appId, account: accountOf(viewer, account), inUse: shown === 'in-use' })
       const list = (page: object) => admin.connectedApps.list({ ...query, ...page })
       const { rows, ...next } = await readPage(list, limit, after, ({ id }) => id)
-      return { grants: rows.map(grantView), ...next }
+      return { connectedApps: rows.map(connectedAppView), ...next }
     },
   ),
-  get('connected-apps/history', 'both', 'history', grantBody, async ({ grantId }, context) => {
-    await findConnectedApp(grantId, context)
-    return { history: await context.admin.connectedApps.listHistory(grantId) }
+  get('connected-apps/history', 'both', 'history', connectedAppBody, async ({ connectedAppId }, context) => {
+    await findConnectedApp(connectedAppId, context)
+    return { history: await context.admin.connectedApps.listHistory(connectedAppId) }
   }),
   post(
-    'connected-apps/cap',
+    'connected-apps/set-cap',
     'both',
     'done',
-    z.strictObject({ grantId: nameSchema, cap: capSchema.nullable() }),
-    async ({ grantId, cap }, context) => {
-      await findConnectedApp(grantId, context)
-      await context.admin.connectedApps.setCap(grantId, cap, changeBy(context.viewer))
+    z.strictObject({ connectedAppId: nameSchema, cap: capSchema.nullable() }),
+    async ({ connectedAppId, cap }, context) => {
+      await findConnectedApp(connectedAppId, context)
+      await context.admin.connectedApps.setCap(connectedAppId, cap, changeBy(context.viewer))
       return DONE
     },
   ),
-  post('connected-apps/revoke', 'both', 'done', grantBody, async ({ grantId }, { viewer, admin }) =>
-    done(await admin.connectedApps.revoke(grantId, changeBy(viewer)), 'connected app', grantId),
+  post(
+    'connected-apps/revoke',
+    'both',
+    'done',
+    connectedAppBody,
+    async ({ connectedAppId }, { viewer, admin }) =>
+      done(
+        await admin.connectedApps.revoke(connectedAppId, changeBy(viewer)),
+        'connected app',
+        connectedAppId,
+      ),
   ),
   post(
     'connected-apps/remove-device',
     'both',
     'done',
-    grantBody.extend({ connectionId: nameSchema }),
-    async ({ grantId, connectionId }, { viewer, admin }) =>
+    connectedAppBody.extend({ connectionId: nameSchema }),
+    async ({ connectedAppId, connectionId }, { viewer, admin }) =>
       done(
-        await admin.connectedApps.removeDevice(grantId, connectionId, changeBy(viewer)),
+        await admin.connectedApps.removeDevice(connectedAppId, connectionId, changeBy(viewer)),
         'device',
         connectionId,
       ),
   ),
 ]
 
-async function findConnectedApp(grantId: string, { viewer, admin }: Context): Promise<void> {
-  const [grant] = await admin.connectedApps.list({ connectedAppIds: [grantId], ...changeBy(viewer) })
-  if (grant === undefined) throw notFound(`There is no connected app ${JSON.stringify(grantId)}`, 'grantId')
+async function findConnectedApp(connectedAppId: string, { viewer, admin }: Context): Promise<void> {
+  const [found] = await admin.connectedApps.list({ connectedAppIds: [connectedAppId], ...changeBy(viewer) })
+  if (found === undefined)
+    throw notFound(`There is no connected app ${JSON.stringify(connectedAppId)}`, 'connectedAppId')
 }
 
 /** Only an operator may remove a cap that is required. */
-function grantView({ capRule, ...grant }: ConnectedAppRow) {
-  return { ...grant, capRequired: capRule?.required === true ? true : undefined }
+function connectedAppView({ capRule, ...row }: ConnectedAppRow) {
+  return { ...row, capRequired: capRule?.required === true ? true : undefined }
 }

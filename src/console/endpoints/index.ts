@@ -6,10 +6,12 @@ import { connectedAppEndpoints } from './connected-apps.js'
 import { entryEndpoints } from './entries.js'
 import { keyEndpoints } from './keys.js'
 import { liveEndpoints } from './live.js'
+import { maintenanceEndpoints } from './maintenance.js'
 import { reportEndpoints } from './reports.js'
 
 /**
- * The API of the console's pages, by the nouns of administration. `../protocol.ts` derives the types of the pages from it.
+ * The API of the console's pages. `../protocol.ts` derives their types from it. A path that writes is a function of
+ * administration, `admin.connectedApps.setCap` as `connected-apps/set-cap`; one that reads begins with the same noun.
  *
  * Failures are `ErrorReply`: 400 for invalid input, 401 if nobody is signed in, 403 if only an operator may do this or
  * the request is from another site, 404 if an item does not exist or is not the viewer's, 405, 409 if a reference or a
@@ -26,4 +28,5 @@ export const endpoints = [
   ...appEndpoints,
   ...connectedAppEndpoints,
   ...catalogueEndpoints,
+  ...maintenanceEndpoints,
 ]

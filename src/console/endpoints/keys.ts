@@ -124,12 +124,12 @@ export const keyEndpoints = [
       scopes: keysSchema().default(RUN_SCOPES),
       terms: termsSchema.optional(),
     }),
-    async ({ terms, ...grant }, context) => {
-      await checkBearer(grant, context)
-      checkScopes(grant.scopes, RUN_SCOPES, context)
-      const pinned = await checkApp(grant.appId, grant.account, terms, context)
-      const made = await context.admin.keys.issueToken({ ...present(grant), ...pinned })
-      return { ...made, expiresAt: grant.expiresAt }
+    async ({ terms, ...request }, context) => {
+      await checkBearer(request, context)
+      checkScopes(request.scopes, RUN_SCOPES, context)
+      const pinned = await checkApp(request.appId, request.account, terms, context)
+      const made = await context.admin.keys.issueToken({ ...present(request), ...pinned })
+      return { ...made, expiresAt: request.expiresAt }
     },
   ),
 

@@ -16,7 +16,7 @@ export function notFound(message: string, field?: string): HttpError {
   return new HttpError(404, message, field)
 }
 
-/** The admin functions' format for a fault in a member of their input: `grant.amount: must be …`. */
+/** The admin functions' format for a fault in a member of their input: `limit.amount: must be …`. */
 const GIVEN_PATTERN = /^([a-zA-Z][a-zA-Z ]*)(?:\.([^\s:]+))?: (.+)$/s
 /** Their format for a fault in a single value: `limit must be …`. */
 const NAMED_PATTERN = /^([a-z]\w*(?:\.\w+)*) (?:must|is beyond)\b/
@@ -32,7 +32,7 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
   ['app id', 'id'],
   ['route id', 'id'],
   ['entry id', 'entryId'],
-  ['grant id', 'grantId'],
+  ['id of a connected app', 'connectedAppId'],
   ['connection id', 'connectionId'],
 ])
 

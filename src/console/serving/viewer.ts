@@ -62,7 +62,7 @@ export function noAccount(account: string): HttpError {
   return notFound(`There is no account ${JSON.stringify(account)}`, 'account')
 }
 
-/** Names who makes a change, for the history of a grant. */
+/** Names who makes a change, for the history of a connected app. */
 export function changeBy(viewer: ConsoleViewer): { readonly account?: string } {
   return viewer.kind === 'user' ? { account: viewer.account } : {}
 }

@@ -66,7 +66,7 @@ export function Apps({ query }: { query: Place['query'] }) {
   const setLogo = (app: AppView): void =>
     actions.form(
       logoForm(nameOf(app), async (logo) => {
-        await write('apps/logo', { id: app.id, logo })
+        await write('apps/put-logo', { id: app.id, logo })
         return `Saved the logo of ${nameOf(app)}.`
       }),
     )

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
-import type { DeviceView, GrantView } from '../../protocol.js'
+import type { ConnectedAppView, DeviceView } from '../../protocol.js'
 import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { isOperator, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
+import { ConnectedAppHistory } from '../parts/connected-app-history.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
-import { GrantHistory } from '../parts/grant-history.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
 import { Table } from '../parts/table.js'
@@ -27,18 +27,18 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
   const shown = SHOWN.find(({ value }) => value === query.shown)?.value ?? 'in-use'
   const question = { account, appId, shown }
   const pages = usePages(question)
-  const grants = useLoad('connected-apps', { ...question, after: pages.after })
-  const uncapped = grants.data?.grants.filter(({ cap }) => cap === undefined) ?? []
+  const listed = useLoad('connected-apps', { ...question, after: pages.after })
+  const uncapped = listed.data?.connectedApps.filter(({ cap }) => cap === undefined) ?? []
   const spend = useKeySpend(uncapped.map(({ id }) => id))
   const specs = useSubjectSpecs().filter(({ name }) => name !== 'model')
-  const actions = useActions(grants.reload)
-  /** To an operator, grants of several accounts to one app look alike without the account. */
-  const titleOf = (grant: GrantView): string =>
-    isForOperator ? `${nameOf(grant)} for ${grant.account}` : nameOf(grant)
+  const actions = useActions(listed.reload)
+  /** To an operator, the connections of several accounts to one app look alike without the account. */
+  const titleOf = (row: ConnectedAppView): string =>
+    isForOperator ? `${nameOf(row)} for ${row.account}` : nameOf(row)
 
-  const changeCap = (grant: GrantView): void =>
+  const changeCap = (row: ConnectedAppView): void =>
     actions.form({
-      title: `Cap of ${nameOf(grant)}`,
+      title: `Cap of ${nameOf(row)}`,
       intro:
         'What the app may spend in each period, its markup included. A new cap applies to the next call. If it is lower than the spend of this period, calls are refused until the next one.',
       action: 'Save',
@@ -46,8 +46,8 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
         {
           name: 'amount',
           label: 'At most, credits',
-          value: grant.cap?.amount,
-          ...(grant.capRequired === true && !isForOperator
+          value: row.cap?.amount,
+          ...(row.capRequired === true && !isForOperator
             ? { isRequired: true }
             : { hint: 'Without a cap, the app may spend everything that the account has.' }),
         },
@@ -56,12 +56,12 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
           label: 'In which period',
           kind: 'select',
           options: PERIODS.map((per) => ({ value: per, label: `per ${per}` })),
-          value: grant.cap?.per ?? 'month',
+          value: row.cap?.per ?? 'month',
         },
         {
           name: 'zone',
           label: 'Time zone',
-          value: grant.cap?.zone,
+          value: row.cap?.zone,
           placeholder: 'Europe/Paris',
           hint: 'In which days and months begin. If it is empty, it stays as it is. With another one, the spend counts from 0.',
         },
@@ -70,33 +70,33 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
         const amount = values.text('amount')
         const per = PERIODS.find((one) => one === values.text('per'))!
         const cap = amount === undefined ? null : { amount, per, zone: values.text('zone') }
-        await write('connected-apps/cap', { grantId: grant.id, cap })
-        return cap !== null ? `Saved the cap of ${nameOf(grant)}.` : `${nameOf(grant)} has no cap now.`
+        await write('connected-apps/set-cap', { connectedAppId: row.id, cap })
+        return cap !== null ? `Saved the cap of ${nameOf(row)}.` : `${nameOf(row)} has no cap now.`
       },
     })
 
-  const revoke = (grant: GrantView): void =>
+  const revoke = (row: ConnectedAppView): void =>
     actions.confirm({
-      title: `Disconnect ${nameOf(grant)}?`,
+      title: `Disconnect ${nameOf(row)}?`,
       intro: (
         <p>
-          Within a second, every call of the app for the account <strong>{grant.account}</strong> is refused,
-          on all its devices. Calls that are running are finished and charged. To use the app again, its user
-          has to connect it again.
+          Within a second, every call of the app for the account <strong>{row.account}</strong> is refused, on
+          all its devices. Calls that are running are finished and charged. To use the app again, its user has
+          to connect it again.
         </p>
       ),
       action: 'Disconnect it',
-      run: () => write('connected-apps/revoke', { grantId: grant.id }),
-      done: () => `Disconnected ${nameOf(grant)}.`,
+      run: () => write('connected-apps/revoke', { connectedAppId: row.id }),
+      done: () => `Disconnected ${nameOf(row)}.`,
     })
 
-  const removeDevice = (grant: GrantView, device: DeviceView): void =>
+  const removeDevice = (row: ConnectedAppView, device: DeviceView): void =>
     actions.confirm({
-      title: `Remove ${labelOf(device)} of ${nameOf(grant)}?`,
+      title: `Remove ${labelOf(device)} of ${nameOf(row)}?`,
       intro: 'Within a second, calls from this device are refused. The others stay connected.',
       action: 'Remove it',
       run: () =>
-        write('connected-apps/remove-device', { grantId: grant.id, connectionId: device.connectionId }),
+        write('connected-apps/remove-device', { connectedAppId: row.id, connectionId: device.connectionId }),
       done: () => `Removed ${labelOf(device)}.`,
     })
 
@@ -110,8 +110,8 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
       <div class="toolbar">
         <Choice label="Show" options={SHOWN} value={shown} onChange={(shown) => changeQuery({ shown })} />
       </div>
-      <Listing what="connected apps" loaded={grants}>
-        {({ grants: rows, next }) =>
+      <Listing what="connected apps" loaded={listed}>
+        {({ connectedApps: rows, next }) =>
           rows.length === 0 ? (
             <Empty
               title={account || appId ? 'No connected app matches these filters.' : 'No app is connected.'}
@@ -129,32 +129,34 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
                     head: 'App',
                     cell: ({ appId, appName }) => <NamedId of={{ id: appId, name: appName }} />,
                   },
-                  ...(isForOperator ? [{ head: 'Account', cell: (grant: GrantView) => grant.account }] : []),
+                  ...(isForOperator
+                    ? [{ head: 'Account', cell: (row: ConnectedAppView) => row.account }]
+                    : []),
                   { head: 'Adds', cell: ({ markup }) => <Markup of={markup} /> },
                   { head: 'Models', cell: ({ models }) => <ModelList ids={models} /> },
-                  { head: 'Spent', cell: (grant) => <Spent of={grant} inAll={spend(grant.id)} /> },
+                  { head: 'Spent', cell: (row) => <Spent of={row} inAll={spend(row.id)} /> },
                   { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
                   {
                     head: 'Ends',
                     cell: ({ endsAt }) => (endsAt === undefined ? 'never' : <Time at={endsAt} />),
                   },
-                  { head: 'State', cell: (grant) => <State of={grant} /> },
+                  { head: 'State', cell: (row) => <State of={row} /> },
                 ]}
-                actions={(grant) =>
-                  grant.revokedAt === undefined && (
+                actions={(row) =>
+                  row.revokedAt === undefined && (
                     <>
                       <RowButton
                         label="Change the cap"
-                        of={`of ${titleOf(grant)}`}
-                        onPress={() => changeCap(grant)}
+                        of={`of ${titleOf(row)}`}
+                        onPress={() => changeCap(row)}
                       />
-                      <RowButton label="Disconnect" of={titleOf(grant)} onPress={() => revoke(grant)} />
+                      <RowButton label="Disconnect" of={titleOf(row)} onPress={() => revoke(row)} />
                     </>
                   )
                 }
                 detailLabel="Details"
-                nameOf={(grant) => `of ${titleOf(grant)}`}
-                detail={(grant) => <Detail of={grant} onRemove={(device) => removeDevice(grant, device)} />}
+                nameOf={(row) => `of ${titleOf(row)}`}
+                detail={(row) => <Detail of={row} onRemove={(device) => removeDevice(row, device)} />}
               />
               <Pager pages={pages} next={next} />
             </>
@@ -166,7 +168,7 @@ export function ConnectedApps({ query }: { query: Place['query'] }) {
 }
 
 /** The spend in the cap's period. Without a cap, the spend since the app was connected. */
-function Spent({ of: { cap, spent }, inAll }: { of: GrantView; inAll: ComponentChildren }) {
+function Spent({ of: { cap, spent }, inAll }: { of: ConnectedAppView; inAll: ComponentChildren }) {
   if (cap === undefined) return <>{inAll} in all, no cap</>
   return (
     <>
@@ -175,22 +177,22 @@ function Spent({ of: { cap, spent }, inAll }: { of: GrantView; inAll: ComponentC
   )
 }
 
-function State({ of: { endsAt, revokedAt } }: { of: GrantView }) {
+function State({ of: { endsAt, revokedAt } }: { of: ConnectedAppView }) {
   if (revokedAt !== undefined) return <Badge tone="bad">disconnected</Badge>
   if (endsAt !== undefined && endsAt <= Date.now()) return <Badge tone="warn">ended</Badge>
   return <Badge tone="good">connected</Badge>
 }
 
 /** The devices of a connected app and its history, which is read again after each change. */
-function Detail({ of: grant, onRemove }: { of: GrantView; onRemove: (device: DeviceView) => void }) {
+function Detail({ of: row, onRemove }: { of: ConnectedAppView; onRemove: (device: DeviceView) => void }) {
   return (
-    <div class="grant-detail">
+    <div class="connected-app-detail">
       <h2>Devices</h2>
-      {grant.devices.length === 0 ? (
+      {row.devices.length === 0 ? (
         <p>No device is connected.</p>
       ) : (
         <ul>
-          {grant.devices.map((device) => (
+          {row.devices.map((device) => (
             <li key={device.connectionId}>
               {labelOf(device)}, connected <Time at={device.createdAt} />, used <Time at={device.usedAt} />{' '}
               <RowButton label="Remove" of={labelOf(device)} onPress={() => onRemove(device)} />
@@ -199,10 +201,10 @@ function Detail({ of: grant, onRemove }: { of: GrantView; onRemove: (device: Dev
         </ul>
       )}
       <h2>History</h2>
-      <GrantHistory key={JSON.stringify([grant.cap, grant.devices])} grantId={grant.id} />
+      <ConnectedAppHistory key={JSON.stringify([row.cap, row.devices])} connectedAppId={row.id} />
     </div>
   )
 }
 
-const nameOf = ({ appId, appName }: GrantView): string => appName ?? appId
+const nameOf = ({ appId, appName }: ConnectedAppView): string => appName ?? appId
 const labelOf = ({ connectionId, label }: DeviceView): string => label ?? `device ${connectionId.slice(0, 8)}`

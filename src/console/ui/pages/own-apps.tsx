@@ -13,7 +13,7 @@ import { Amount, Markup, ModelList, NamedId } from '../parts/values.js'
 /** The apps that the viewer publishes, with their users, calls and earnings. */
 export function OwnApps() {
   const pages = usePages('own-apps')
-  const apps = useLoad('apps/own', { after: pages.after })
+  const apps = useLoad('user-apps', { after: pages.after })
   const models = useLoad('models', {})
   const actions = useActions(apps.reload)
   const known = models.data?.models.map(({ id }) => id)
@@ -29,7 +29,7 @@ export function OwnApps() {
       action: app === undefined ? 'Publish it' : 'Save',
       fields: appFields(app, known),
       run: async (values) => {
-        const { inReview } = await write('apps/own/put', readAppFields(values))
+        const { inReview } = await write('user-apps/put', readAppFields(values))
         return inReview ? 'Saved. Some of it waits for review.' : 'Saved the app.'
       },
     })
@@ -38,7 +38,7 @@ export function OwnApps() {
   const setLogo = (app: OwnAppView): void =>
     actions.form(
       logoForm(nameOf(app), async (logo) => {
-        const { inReview } = await write('apps/own/logo', { id: app.id, logo })
+        const { inReview } = await write('user-apps/put-logo', { id: app.id, logo })
         return inReview ? 'Saved. The logo waits for review.' : 'Saved the logo.'
       }),
     )
@@ -48,7 +48,7 @@ export function OwnApps() {
       title: `Ask to make ${nameOf(app)} live?`,
       intro: 'An operator looks at its name, site, logo and redirect URIs. Then every user can connect it.',
       action: 'Ask',
-      run: () => write('apps/own/ask', { id: app.id }),
+      run: () => write('user-apps/ask-for-review', { id: app.id }),
       done: () => `Asked for a review of ${nameOf(app)}.`,
     })
 
@@ -62,7 +62,7 @@ export function OwnApps() {
         </p>
       ),
       action: 'Remove it',
-      run: () => write('apps/own/remove', { id: app.id }),
+      run: () => write('user-apps/remove', { id: app.id }),
       done: () => `Removed ${nameOf(app)}.`,
     })
 

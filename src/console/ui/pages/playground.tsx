@@ -203,7 +203,7 @@ function Bench({ models, query }: { models: readonly ModelView[]; query: Place['
         {apps.problem !== undefined && <ProblemNotice problem={apps.problem} onRetry={apps.reload} />}
         {accounts.data?.accounts.length === 0 && payer === undefined && !isOwn && (
           <Empty title="No account can pay yet.">
-            <a href="#/accounts">Open an account</a> and grant it credits.
+            <a href="#/accounts">Open an account</a> and credit it.
           </Empty>
         )}
         <ol class="turns" aria-live="polite" aria-label="What was said">

@@ -73,7 +73,7 @@ export function Routes({ query }: { query: Place['query'] }) {
       intro:
         "Every provider's key that is not sealed under the first secret key is sealed under it. After that, the older secret keys are no longer needed.",
       action: 'Seal them again',
-      run: () => write('routes/rotate-secrets', {}),
+      run: () => write('maintenance/rotate-secrets', {}),
       done: ({ count }) =>
         count === 0
           ? 'All secrets were already sealed under the current key.'

@@ -11,7 +11,7 @@ import { useActions } from './use-actions.js'
 /** The values that owners of apps want to change, for an operator to decide. Shows nothing if there are none. */
 export function AppReviews({ onDecided }: { onDecided: () => void }) {
   const pages = usePages('app-reviews')
-  const reviews = useLoad('apps/reviews', { after: pages.after })
+  const reviews = useLoad('user-apps/reviews', { after: pages.after })
   const actions = useActions(() => {
     reviews.reload()
     onDecided()
@@ -24,7 +24,7 @@ export function AppReviews({ onDecided }: { onDecided: () => void }) {
       action: decision === 'accept' ? 'Accept them' : 'Reject them',
       run: () => {
         const { app: _, ...review } = shown
-        return write('apps/reviews/decide', { review, decision })
+        return write('user-apps/decide-review', { review, decision })
       },
       done: () => `${decision === 'accept' ? 'Accepted' : 'Rejected'} the changes of ${shown.appId}.`,
     })
@@ -94,9 +94,7 @@ function Values({ of: { app, appId, values } }: { of: ReviewView }) {
 /** The picture of a logo; undefined if there is none. */
 function logoOf(appId: string, hash: string | undefined): VNode | undefined {
   if (hash === undefined) return undefined
-  return (
-    <img class="logo" src={pathOf('apps/reviews/logo', { appId, hash })} alt={`Logo ${hash.slice(0, 8)}`} />
-  )
+  return <img class="logo" src={pathOf('apps/logo', { appId, hash })} alt={`Logo ${hash.slice(0, 8)}`} />
 }
 
 /** A text, or a picture. */

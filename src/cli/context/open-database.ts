@@ -50,12 +50,12 @@ async function requireTablesOfFile(file: string): Promise<void> {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') return
     throw new Error(
-      `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router migrate with the same settings.`,
+      `There is no SQLite file ${resolve(file)}. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create this one, run compat-router maintenance migrate with the same settings.`,
     )
   }
   if (await hasTables(file)) return
   throw new Error(
-    `The SQLite file ${resolve(file)} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.`,
+    `The SQLite file ${resolve(file)} has no tables of compat-router. Name another with --file or COMPAT_ROUTER_FILE, or a PostgreSQL database with DATABASE_URL; to create them in this one, run compat-router maintenance migrate with the same settings.`,
   )
 }
 
@@ -81,7 +81,7 @@ async function hasTables(file: string): Promise<boolean> {
 async function requireTablesOfSchema(url: string, schema: string): Promise<void> {
   if (await hasTablesOfSchema(url, schema)) return
   throw new Error(
-    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router migrate with the same settings.`,
+    `${describeServer(url, schema)}, has no tables of compat-router. Name another schema with --schema or COMPAT_ROUTER_SCHEMA, or another database with DATABASE_URL; to create them in this one, run compat-router maintenance migrate with the same settings.`,
   )
 }
 

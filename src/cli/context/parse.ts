@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError } from 'commander'
-import type { CommandContext } from './session.js'
+import type { CommandContext } from './context.js'
 
 const TIME_PATTERN =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,3}))?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
@@ -42,8 +42,8 @@ export function collect(text: string, before: readonly string[] = []): readonly 
 }
 
 /** Reads JSON from a file, or from standard input if the path is `-`. */
-export async function readJsonFile<Value>(path: string, session: CommandContext): Promise<Value> {
-  const text = path === '-' ? await session.readStdin() : await readFile(path, 'utf8')
+export async function readJsonFile<Value>(path: string, context: CommandContext): Promise<Value> {
+  const text = path === '-' ? await context.readStdin() : await readFile(path, 'utf8')
   try {
     return JSON.parse(text) as Value
   } catch {

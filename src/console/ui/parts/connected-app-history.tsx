@@ -1,4 +1,4 @@
-import type { GrantEventView, GrantView } from '../../protocol.js'
+import type { ConnectedAppEventView, ConnectedAppView } from '../../protocol.js'
 import { useLoad } from '../base/use-load.js'
 import { Time } from './basics.js'
 import { Listing } from './notice.js'
@@ -9,9 +9,9 @@ interface Terms {
   readonly redirectHost?: string
   readonly scopes?: readonly string[]
   readonly models?: readonly string[]
-  readonly markup?: GrantView['markup']
+  readonly markup?: ConnectedAppView['markup']
   /** `null` if the cap was removed. */
-  readonly cap?: GrantView['cap'] | null
+  readonly cap?: ConnectedAppView['cap'] | null
   readonly endsAt?: number
   readonly connectionId?: string
   readonly label?: string
@@ -27,9 +27,9 @@ const REASONS: Readonly<Record<string, string>> = {
 /** An account may be called operator. */
 const BY = { account: 'the account', operator: 'the operator', app: 'the app' } as const
 
-/** The events of a grant: the terms that its user agreed to, changes of the cap, devices, and who revoked it. */
-export function GrantHistory({ grantId }: { grantId: string }) {
-  const history = useLoad('connected-apps/history', { grantId })
+/** The events of a connected app: the terms that its user agreed to, changes of the cap, devices, and who revoked it. */
+export function ConnectedAppHistory({ connectedAppId }: { connectedAppId: string }) {
+  const history = useLoad('connected-apps/history', { connectedAppId })
   return (
     <Listing what="the history" loaded={history}>
       {({ history: events }) => (
@@ -47,7 +47,7 @@ export function GrantHistory({ grantId }: { grantId: string }) {
   )
 }
 
-function Facts({ of: event, among }: { of: GrantEventView; among: readonly GrantEventView[] }) {
+function Facts({ of: event, among }: { of: ConnectedAppEventView; among: readonly ConnectedAppEventView[] }) {
   const terms: Terms | undefined = event.terms
   if (terms === undefined) return undefined
   if (terms.markup !== undefined) return <Consent of={terms} markup={terms.markup} />
@@ -61,7 +61,7 @@ function Facts({ of: event, among }: { of: GrantEventView; among: readonly Grant
 }
 
 /** The terms that the consent page showed. */
-function Consent({ of: terms, markup }: { of: Terms; markup: GrantView['markup'] }) {
+function Consent({ of: terms, markup }: { of: Terms; markup: ConnectedAppView['markup'] }) {
   const { cap, endsAt, models = [], redirectHost, scopes = [] } = terms
   return (
     <span class="hint">
@@ -80,7 +80,7 @@ function Consent({ of: terms, markup }: { of: Terms; markup: GrantView['markup']
 }
 
 /** Only the event that added the device has its label. */
-function deviceText({ connectionId = '' }: Terms, among: readonly GrantEventView[]): string {
+function deviceText({ connectionId = '' }: Terms, among: readonly ConnectedAppEventView[]): string {
   const added: Terms | undefined = among.find(
     ({ kind, terms }) => kind === 'device-added' && terms?.connectionId === connectionId,
   )?.terms

@@ -39,7 +39,7 @@ export interface CommandContext {
   close(): Promise<void>
 }
 
-export function createSession(surroundings: Surroundings, options: () => GlobalOptions): CommandContext {
+export function createContext(surroundings: Surroundings, options: () => GlobalOptions): CommandContext {
   let opened: Promise<OpenDatabase> | undefined
 
   function database(): Promise<OpenDatabase> {

@@ -1,0 +1,74 @@
+import type { RefundOptions } from '../../admin/index.js'
+import type { Entry, EntryQuery } from '../../contracts/index.js'
+import { formatTime } from '../context/output.js'
+import { parseInteger } from '../context/parse.js'
+import type { Noun } from '../noun.js'
+import { addFilters, type FilterOptions, toFilters } from './filters.js'
+import { sayRepeat } from './repeats.js'
+
+type ListOptions = FilterOptions & {
+  readonly session?: string
+  readonly after?: string
+  readonly limit: number
+}
+
+export const entries: Noun = {
+  about: 'the postings of the ledger',
+  verbs: {
+    list: (command, context) =>
+      addFilters(command.description('list postings, newest first'))
+        .option('--session <id>', 'only entries of this session')
+        .option('--after <cursor>', 'show the next page: the cursor that ended the previous one')
+        .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
+        .action(async (options: ListOptions) => {
+          const query: EntryQuery = {
+            ...toFilters(options),
+            limit: options.limit,
+            ...(options.session !== undefined && { sessionId: options.session }),
+            ...(options.after !== undefined && { after: options.after }),
+          }
+          const page = await (await context.reader()).entries.list(query)
+          context.show(page, page.entries.map(toEntryRow))
+          if (page.next !== undefined) context.say(`More: --after ${page.next}`)
+        }),
+
+    'refund <entry> [credits]': (command, context) =>
+      command
+        .description('reverse a charge, or a part of it; everything that is left by default')
+        .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
+        .option('--memo <text>', 'the reason, shown with the entry')
+        .action(async (entryId: string, amount: string | undefined, options: RefundOptions) => {
+          const entry = await (await context.admin()).entries.refund(entryId, amount, options)
+          context.show(entry, [
+            {
+              entry: entry.id,
+              kind: entry.kind,
+              charge: entry.refund?.of,
+              account: entry.facts?.account,
+              amount: entry.refund?.amount,
+            },
+          ])
+          if (entry.isRepeat) sayRepeat(context, options.reference, entry)
+        }),
+  },
+}
+
+function toEntryRow(entry: Entry) {
+  return {
+    at: formatTime(entry.at),
+    entry: entry.id,
+    kind: entry.kind,
+    account: entry.facts?.account ?? entry.postings[0]?.account,
+    amount: amountOf(entry),
+    model: entry.facts?.model,
+    app: entry.facts?.appId,
+    provider: entry.facts?.provider,
+    reply: entry.facts?.completionId,
+    memo: entry.memo,
+  }
+}
+
+/** Returns the change to the payer's balance, or the amount of a credit or a correction. */
+function amountOf({ charge, refund, postings }: Entry): bigint | undefined {
+  return charge === undefined ? (refund?.amount ?? postings[0]?.amount) : -charge.cost
+}

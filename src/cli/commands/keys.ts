@@ -1,0 +1,123 @@
+import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
+import type { CommandContext } from '../context/context.js'
+import { formatTime } from '../context/output.js'
+import { collect, parseExpiry, parseInteger } from '../context/parse.js'
+import type { Noun } from '../noun.js'
+
+interface IssueOptions {
+  readonly label?: string
+  readonly expires?: number
+  readonly keysPerAccount?: number
+}
+
+interface KeyOptions extends IssueOptions {
+  readonly allow?: string[]
+}
+
+interface TokenOptions extends IssueOptions {
+  readonly scope?: string[]
+}
+
+export const keys: Noun = {
+  about: 'API keys, whose account pays, and access tokens, with which an app acts for an account',
+  verbs: {
+    'issue <account>': (command, context) =>
+      command
+        .description('create an API key; it is shown once')
+        .option('--label <text>', 'a name, to tell it from others')
+        .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+        .option('--allow <model>', 'a model that it may use, instead of all; repeatable', collect)
+        .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
+        .action(async (account: string, { label, expires, allow, ...bound }: KeyOptions) => {
+          const issued = await (await context.admin(bound)).keys.issue({
+            account,
+            ...(label !== undefined && { label }),
+            ...(expires !== undefined && { expiresAt: expires }),
+            ...(allow !== undefined && { allowedModels: allow }),
+          })
+          showIssued(context, issued)
+        }),
+
+    'issue-token <account> <app>': (command, context) =>
+      command
+        .description('create an access token, with which an app acts for an account; it is shown once')
+        .option('--scope <scope>', 'repeatable; models.run by default', collect)
+        .option('--label <text>', 'a name, to tell it from others')
+        .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+        .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
+        .action(
+          async (
+            account: string,
+            appId: string,
+            { scope = ['models.run'], label, expires, ...bound }: TokenOptions,
+          ) => {
+            const issued = await (await context.admin(bound)).keys.issueToken({
+              account,
+              appId,
+              scopes: scope,
+              ...(label !== undefined && { label }),
+              ...(expires !== undefined && { expiresAt: expires }),
+            })
+            showIssued(context, issued)
+          },
+        ),
+
+    'reissue <credential>': (command, context) =>
+      command
+        .description('replace a lost key or token; the new one is shown once, the old one is revoked')
+        .option('--expires <time>', 'when the new one expires, such as 2027-01-31T12:00Z', parseExpiry)
+        .action(async (credentialId: string, { expires }: { expires?: number }) => {
+          const admin = await context.admin()
+          const options = expires === undefined ? {} : { expiresAt: expires }
+          showIssued(context, await admin.keys.reissue(credentialId, options))
+        }),
+
+    'revoke <credential>': (command, context) =>
+      command
+        .description('refuse a key or token everywhere within a second')
+        .action(async (credentialId: string) => {
+          const known = await (await context.admin()).keys.revoke(credentialId)
+          if (!known) throw new Error(`There is no credential ${credentialId}`)
+          context.say(`${credentialId}: revoked`)
+        }),
+
+    list: (command, context) =>
+      command
+        .description('list keys and tokens without their secret part, with their last use and their spend')
+        .option('--account <account>', 'only this account')
+        .option('--app <app>', 'only this app')
+        .action(async ({ account, app }: { account?: string; app?: string }) => {
+          const reader = await context.reader()
+          const filters = {
+            ...(account !== undefined && { account }),
+            ...(app !== undefined && { appId: app }),
+          }
+          const rows = await reader.keys.list(filters)
+          const spend = await reader.reports.spend({ by: 'key', ...filters })
+          const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
+          const shown = rows.map((row) => ({ ...row, spent: costs.get(row.credentialId) ?? 0n }))
+          context.show(shown, shown.map(toCredentialRow))
+        }),
+  },
+}
+
+function showIssued(context: CommandContext, issued: IssuedCredential): void {
+  context.say('Shown only once: only its digest is stored.')
+  context.show(issued, [{ credential: issued.credentialId, token: issued.token }])
+}
+
+function toCredentialRow(row: CredentialRow & { readonly spent: bigint }) {
+  return {
+    credential: row.credentialId,
+    kind: row.kind,
+    account: row.account,
+    app: row.appId,
+    label: row.label,
+    models: row.allowedModels?.join(' '),
+    token: `${row.prefix}…${row.lastFour}`,
+    used: formatTime(row.lastUsedAt),
+    spent: row.spent,
+    expires: formatTime(row.expiresAt),
+    revoked: formatTime(row.revokedAt),
+  }
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import type { OpenHoldsQuery } from '../../admin/index.js'
+import { formatTime } from '../context/output.js'
+import { parseInteger } from '../context/parse.js'
+import type { Noun } from '../noun.js'
+
+export const maintenance: Noun = {
+  about: 'the schema, the books, open holds and secrets',
+  verbs: {
+    migrate: (command, context) =>
+      command
+        .description('bring the schema up to date; the stores do this themselves if they are allowed to')
+        .action(async () => {
+          const { where } = await context.database()
+          context.say(`${where} is up to date`)
+        }),
+
+    verify: (command, context) =>
+      command
+        .description('compare balances, holds and entries with all postings; exits with 1 if any differ')
+        .action(async () => {
+          const found = await (await context.reader()).maintenance.verify()
+          context.show(
+            found,
+            found.map(({ message: _, ...row }) => row),
+            'The books are sound: every balance, hold and charge adds up.',
+          )
+          for (const { message } of found) context.say(message)
+          if (found.length > 0) {
+            const count = found.length === 1 ? '1 difference' : `${found.length} differences`
+            throw new Error(`The books do not add up: ${count}`)
+          }
+        }),
+
+    'open-holds': (command, context) =>
+      command
+        .description('list the credit that is reserved for calls in flight, the latest to expire first')
+        .option('--account <account>', 'only this account')
+        .option('--limit <rows>', 'maximum number of rows, up to 1000', parseInteger, 100)
+        .action(async (query: OpenHoldsQuery) => {
+          const rows = await (await context.reader()).maintenance.openHolds(query)
+          context.show(
+            rows,
+            rows.map(({ account, amount, expiresAt, facts, holdId }) => ({
+              hold: holdId,
+              account,
+              amount,
+              model: facts?.model,
+              expires: formatTime(expiresAt),
+            })),
+          )
+        }),
+
+    'free-hold <hold>': (command, context) =>
+      command
+        .description(
+          'release a hold and its Idempotency-Key; if its call still runs, it is charged all the same',
+        )
+        .action(async (holdId: string) => {
+          await (await context.admin()).maintenance.freeHold(holdId)
+          context.say(`${holdId}: free`)
+        }),
+
+    'prune-holds': (command, context) =>
+      command
+        .description('delete holds that ended long ago; entries stay')
+        .option('--days <days>', 'at least 30', parseInteger, 90)
+        .action(async ({ days }: { days: number }) => {
+          const count = await (await context.admin()).maintenance.pruneHolds(days)
+          context.say(`${count === 1 ? '1 hold' : `${count} holds`} deleted`)
+        }),
+
+    'generate-secret': (command, context) =>
+      command
+        .description('print 32 random bytes, for the secretKeys of your stores or the secret of Connect')
+        .action(() => context.write(randomBytes(32).toString('hex'))),
+
+    'rotate-secrets': (command, context) =>
+      command
+        .description('seal the secrets of all routes again under the first key of COMPAT_ROUTER_SECRET_KEYS')
+        .action(async () => {
+          const count = await (await context.admin()).maintenance.rotateSecrets()
+          context.say(`${count === 1 ? '1 secret' : `${count} secrets`} sealed again`)
+        }),
+  },
+}
