@@ -1,4 +1,5 @@
 import type { CompatError, ProviderError } from '../base/errors.js'
+import type { Mutable } from '../base/mutable.js'
 import type { ErrorStyle } from '../protocol/error-body.js'
 import type { RequestBody, SentText } from '../protocol/request-body.js'
 import type { OwnFields } from '../protocol/request-fields/own-fields.js'
@@ -9,13 +10,13 @@ import type { Model } from './catalogue.js'
 import type { EngineOptions } from './engine-options.js'
 import type { OpenApiOperation } from './openapi.js'
 import type {
-  AdapterRun,
   PromptEscapes,
   ProviderAdapter,
   ProviderCall,
   ProviderEvent,
   ProviderRequest,
   Route,
+  TakeEvents,
 } from './providers.js'
 import type { ReplyReader } from './reasoning-name.js'
 import type { IncomingCall, ReplyBytes } from './reply.js'
@@ -62,14 +63,12 @@ export interface Operation<A extends Asked = Asked> extends Api {
    * labels, or the envelope of a provider key, which differs with each sealing.
    */
   digest(asked: A): object
-  /** Whether an adapter serves this operation. */
+}
+
+/** An operation that the `operations` of a model can name. The others are further APIs to the same models. */
+export interface ModelOperation<A extends Asked = Asked> extends Operation<A> {
+  /** Whether an adapter serves it, whatever a request asks for. The list of models shows it. */
   isServedBy(adapter: ProviderAdapter): boolean
-  /** Runs a call on an adapter that serves the operation. */
-  run(
-    adapter: ProviderAdapter,
-    call: ProviderCall<ProviderRequest>,
-    take: Parameters<AdapterRun>[1],
-  ): ReturnType<AdapterRun>
 }
 
 /** The parts of a request that the engine reads. A plain object: the engine may copy it with a different `own`. */
@@ -97,7 +96,7 @@ export interface PlanOptions
   readonly contextCounter?: TokenCounter
 }
 
-/** One request for one model: how much it may use, and the request that each route gets. */
+/** One request for one model: how much it may use, and how each route takes it. */
 export interface Plan {
   /**
    * The estimated tokens of the input, computed on the first read. Throws 400 `invalid_request` if the input needs an
@@ -116,19 +115,15 @@ export interface Plan {
    */
   shortened?(outputTokens: number): string | undefined
   /**
-   * Returns the request for a route, with the provider's name of the model, and for no more output than the hold
-   * covers.
-   *
-   * @param outputTokens the output that the hold covers, over all choices
+   * Returns how a route takes the request. Undefined if its adapter has no method for the operation. Asked once for each
+   * route of the model, before anything is held. So it only decides, and converts nothing.
    */
-  requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest
+  on(route: Route, onCallersKey: boolean): RoutedCall | RefusedCall | undefined
   /**
    * Returns the output limit of each choice that such a request has although the client set none. Undefined if the
    * client set one, or if the request has none. Absent if no field limits the output.
    */
   chosenLimit?(route: Route, outputTokens: number): number | undefined
-  /** Returns a new reply for one attempt. */
-  reply(parts: ReplyParts): Reply
   /**
    * The bytes that the request refers to beyond its body, such as those of items that it names. Absent if there are
    * none.
@@ -136,15 +131,39 @@ export interface Plan {
   readonly namedBytes?: number
   /** The most bytes of a provider's reply, if that may be more than `sizes.replyBytes`. */
   readonly replyBytes?: number
-  /** Returns why an adapter cannot serve the request although it serves the operation. Absent if no request is refused. */
-  refusalOf?(adapter: ProviderAdapter): CompatError | undefined
   /**
    * The fewest tokens that {@link input} can have, known without reading it. Set if reading it takes long, so that the
    * credit for these tokens is held first.
    */
   readonly leastInput?: number | undefined
-  /** Releases the request once no further route gets it. {@link input} must have been read. Replies are still created. */
+  /** Releases the request once no further route gets it. {@link input} must have been read. */
   forget(): void
+}
+
+/** How one route takes a request: by which method of its adapter, and how that method's reply is read. */
+export interface RoutedCall {
+  /**
+   * Makes the request, with the provider's name of the model and for no more output than the hold covers. Then runs the
+   * call. The request becomes a member of `call` itself, so that the engine can release it.
+   *
+   * @param outputTokens the output that the hold covers, over all choices
+   */
+  run(call: UnsentCall, outputTokens: number, take: TakeEvents): Promise<{ terminated: boolean }>
+  /** Returns a new reply for one attempt. */
+  reply(parts: ReplyParts): Reply
+}
+
+/** A call to a provider whose request is not made yet. */
+export interface UnsentCall extends Mutable<Omit<ProviderCall, 'request'>> {
+  request?: ProviderRequest
+}
+
+/** A route cannot carry this request although its adapter serves the operation. */
+export interface RefusedCall {
+  /** For the host, such as `cannot serve so large a request`. */
+  readonly refused: string
+  /** For the client, if no other route can carry the request either. */
+  readonly error: CompatError
 }
 
 /** Output tokens over all choices. The hold covers a number from `least` to `most`. */

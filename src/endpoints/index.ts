@@ -1,7 +1,7 @@
 import type { Endpoint } from '../contracts/endpoint.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
 import type { LedgerLookUps } from '../contracts/look-ups.js'
-import type { Operation } from '../contracts/operation.js'
+import type { ModelOperation, Operation } from '../contracts/operation.js'
 import type { Engine } from '../engine/engine.js'
 import { chat } from '../operations/chat/index.js'
 import { creditsEndpoint } from '../operations/credits/index.js'
@@ -34,8 +34,7 @@ export function createEndpoints(
 ): readonly Endpoint[] {
   // Every charged operation. Add a new one here.
   const operations: readonly Operation[] = [chat, createResponses(recent), messages, embeddings]
-  // The operations that models name. The others are further APIs to them.
-  const modelOperations = operations.filter(({ modelOperation }) => modelOperation === undefined)
+  const modelOperations: readonly ModelOperation[] = [chat, embeddings]
   const endpoints: Endpoint[] = [
     ...operations.map((operation) => charged(operation, engine)),
     countEndpoint(engine),

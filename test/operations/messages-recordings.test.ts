@@ -39,18 +39,21 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
   )
   const body = { model: MODEL.id, max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'a' }] }
   let ids = 0
-  const reply = new MessagesPlan(readRequest(body, {}), MODEL, OPTIONS).reply({
+  const route = {
+    id: 'r',
+    provider: 'acme',
+    upstreamModel: 'claude',
+    adapter: ADAPTERS[kind === 'anthropic' ? 0 : 1],
+  }
+  const routed = new MessagesPlan(readRequest(body, {}), MODEL, OPTIONS).on(route, false)
+  if (routed === undefined) expect.fail('no adapter')
+  const reply = routed.reply({
     id: 'msg_1',
     created: 7,
     counter: byteRatioCounter,
     meter,
     newId: () => String(++ids),
-    route: {
-      id: 'r',
-      provider: 'acme',
-      upstreamModel: 'claude',
-      adapter: ADAPTERS[kind === 'anthropic' ? 0 : 1],
-    },
+    route,
     splice,
     repeatedBytes: Infinity,
   })

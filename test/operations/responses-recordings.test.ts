@@ -174,13 +174,16 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
     },
     { principal: { kind: 'api-key', credentialId: 'c', account: 'alice' }, userAgent: undefined },
   )
-  const reply = plan.reply({
+  const route = { id: 'acme-1', provider: 'acme', adapter: { chat: expect.fail }, upstreamModel: 'model' }
+  const routed = plan.on(route, false)
+  if (routed === undefined || 'refused' in routed) expect.fail('no method')
+  const reply = routed.reply({
     id: 'resp_1',
     created: 7,
     counter: byteRatioCounter,
     meter,
     newId: () => String(++ids),
-    route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
+    route,
     splice: true,
     repeatedBytes: Infinity,
   })

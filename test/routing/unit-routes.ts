@@ -37,8 +37,8 @@ export function choose(routes: readonly Route[], options: Choosing = {}): RouteC
     input: { atMost: () => promptTokens, atLeast: promptTokens, hasMedia: false },
     outputOn: () => ({ least: 0, usual: 0, most: 0, step: 1 }),
     choices: 1,
-    requestFor: () => expect.fail('not called'),
-    reply: () => expect.fail('not called'),
+    on: ({ adapter }) =>
+      adapter.chat && { run: () => expect.fail('not called'), reply: () => expect.fail('not called') },
     forget: () => expect.fail('not called'),
   }
   return chooseRoutes(

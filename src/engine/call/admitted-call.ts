@@ -4,7 +4,7 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { Secret } from '../../contracts/context.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { CallFacts } from '../../contracts/ledger.js'
-import type { Asked, Operation, Plan } from '../../contracts/operation.js'
+import type { Asked, Operation, Plan, RoutedCall } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
 import type { Caller } from '../admission/authenticate.js'
@@ -50,6 +50,8 @@ export interface AdmittedCall {
   readonly plan: Plan
   /** In the order in which to try them. */
   readonly routes: readonly Route[]
+  /** How each of the routes takes the request. */
+  readonly calls: ReadonlyMap<Route, RoutedCall>
   /** The caller's own provider key. */
   readonly providerKey: Secret | undefined
   /** The digest of the call's `Idempotency-Key`. */

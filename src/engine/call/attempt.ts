@@ -1,9 +1,8 @@
 import { type CompatError, isProviderError, isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { Credits } from '../../base/money.js'
-import type { Mutable } from '../../base/mutable.js'
 import type { CallFacts } from '../../contracts/ledger.js'
-import type { Reply } from '../../contracts/operation.js'
-import type { ProviderCall, ProviderEvent, ProviderRequest, Route } from '../../contracts/providers.js'
+import type { Reply, RoutedCall, UnsentCall } from '../../contracts/operation.js'
+import type { ProviderEvent, Route } from '../../contracts/providers.js'
 import { cleanLabel } from '../../protocol/text.js'
 import { clampUsage, type Usage } from '../../protocol/usage.js'
 import type { CallEnd, Outcome } from '../charging/outcome.js'
@@ -27,6 +26,8 @@ export interface AttemptOptions {
   readonly call: AdmittedCall
   readonly client: ClientReply
   readonly route: Route
+  /** How the route takes the request. */
+  readonly routed: RoutedCall
   /** Undefined under a caller's own key, which says nothing about the route. */
   readonly visit: RouteVisit | undefined
   readonly quote: Quote
@@ -94,8 +95,11 @@ export class Attempt implements Watched {
   private lastTokenAt: number
   private firstTokenAt: number | undefined
   private isOver = false
-  /** Undefined before the call, and once the request was released. */
-  private providerCall: Mutable<ProviderCall<ProviderRequest>> | undefined
+  /**
+   * Undefined before the call, and once the request was released. Nothing else refers to the request that was made for
+   * the route.
+   */
+  private providerCall: UnsentCall | undefined
   /** Whether the first bytes of the stream were sent. */
   private hasOpened = false
   /** When the reply began to wait for room in memory. */
@@ -104,7 +108,7 @@ export class Attempt implements Watched {
   private running: { resolve(): void; reject(error: unknown): void } | undefined
 
   constructor(private readonly options: AttemptOptions) {
-    const { call, facts, parts, quote, route } = options
+    const { call, facts, parts, quote, route, routed } = options
     this.route = route
     this.quote = quote
     this.facts = facts
@@ -114,7 +118,7 @@ export class Attempt implements Watched {
       (field, value) => this.reportImplausible(field, value),
       (name, count) => this.reportUnread(name, count),
     )
-    this.reply = call.plan.reply({
+    this.reply = routed.reply({
       id: options.replyId,
       created: options.created,
       counter: parts.options.replyCounter,
@@ -131,13 +135,11 @@ export class Attempt implements Watched {
 
   /** Calls the provider. Settles when the reply has ended or was interrupted, and {@link result} is known. */
   run(): Promise<void> {
-    const { call, client, outputTokens, parts, route } = this.options
-    const { log, operation, plan, providerKey, requestId } = call
+    const { call, client, outputTokens, parts, route, routed } = this.options
+    const { log, plan, providerKey, requestId } = call
     const { sizes, timeouts, traceContext } = parts.options
     log.outputLimit = plan.chosenLimit?.(route, outputTokens)
     return new Promise((resolve, reject) => {
-      // Only the stack and `providerCall` refer to the request, so that it can be released.
-      const request = plan.requestFor(route, providerKey !== undefined, outputTokens)
       this.running = { resolve, reject }
       if (client.left) this.leave()
       parts.watchdog.add(this)
@@ -149,8 +151,7 @@ export class Attempt implements Watched {
         this.finish(false, this.interruption === undefined ? this.readError(error) : undefined)
       }
       try {
-        const providerCall: ProviderCall<ProviderRequest> = {
-          request,
+        const providerCall: UnsentCall = {
           sentText: call.request.asked.sentText,
           stream: call.stream,
           auth:
@@ -165,8 +166,8 @@ export class Attempt implements Watched {
           trace: traceContext === 'forward' ? log.trace : undefined,
         }
         this.providerCall = providerCall
-        operation
-          .run(route.adapter, providerCall, this.take)
+        routed
+          .run(providerCall, outputTokens, this.take)
           .then((answer) => this.finish(answer?.terminated === true, undefined), failed)
       } catch (error) {
         failed(error)
@@ -368,7 +369,7 @@ export class Attempt implements Watched {
     const { providerCall } = this
     if (providerCall === undefined) return
     this.providerCall = undefined
-    providerCall.request = { model: providerCall.request.model }
+    providerCall.request = { model: this.route.upstreamModel }
     providerCall.sentText = undefined
     const { memory, plan, request } = this.options.call
     plan.forget()

@@ -258,6 +258,7 @@ export class Call implements LiveCall {
       call: this.call,
       client: this.client,
       route,
+      routed: this.call.calls.get(route)!,
       visit,
       quote: quoted,
       facts,

@@ -125,7 +125,7 @@ async function prepare(
   if (plan.leftOut !== undefined) reportLeftOut(plan.leftOut, asked.model, call.requestId, parts)
   const { account } = principal
   const registered = await findRoutes(model, context, options)
-  const { routes, explanation } = chooseRoutes(
+  const { calls, routes, explanation } = chooseRoutes(
     { operation, asked, model, plan, account, routes: registered, spreadKey: options.newId },
     parts.health,
     parts.readPrices,
@@ -150,6 +150,7 @@ async function prepare(
     neverOverdraw,
     plan,
     routes,
+    calls,
     providerKey,
     claim,
   }

@@ -16,6 +16,6 @@ export interface RouteChoiceRequest {
 /** Removes the unwanted routes and notes why. */
 export type Keep = (
   routes: readonly Route[],
-  why: string,
+  why: string | ((route: Route) => string),
   wanted: (route: Route) => boolean,
 ) => readonly Route[]

@@ -2,7 +2,7 @@ import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { RoutingExplanation } from '../../contracts/events.js'
-import type { Plan } from '../../contracts/operation.js'
+import type { RefusedCall, RoutedCall } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { notServed } from '../admission/find-model.js'
@@ -20,6 +20,8 @@ import { createRoutePrices } from './route-prices.js'
 export interface RouteChoice {
   /** In the order in which to try them. Never empty. */
   readonly routes: readonly Route[]
+  /** How each of them takes the request. May have further routes. */
+  readonly calls: ReadonlyMap<Route, RoutedCall>
   readonly explanation: Omit<RoutingExplanation, 'attempts'>
 }
 
@@ -53,24 +55,25 @@ export function chooseRoutes(
   const keep: Keep = (routes, why, wanted) =>
     routes.filter((route) => {
       const isWanted = wanted(route)
-      if (!isWanted) excluded.push({ routeId: route.id, why })
+      if (!isWanted) excluded.push({ routeId: route.id, why: typeof why === 'string' ? why : why(route) })
       return isWanted
     })
   const onlyFirst = (routes: readonly Route[], why: string): readonly Route[] =>
     keep(routes, why, (route) => route === routes[0])
+  const { able, calls, serving } = servingRoutes(call, keep)
   const explain = (
     routes: readonly Route[],
     chosenBy: RoutingExplanation['chosenBy'],
     behind: RoutingExplanation['behind'],
   ): RouteChoice => ({
     routes,
+    calls,
     explanation: { considered: routes.map(({ id }) => id), excluded, ...(behind && { behind }), chosenBy },
   })
   const prices = createRoutePrices(model, readPrices, () => call.plan.leastInput ?? call.plan.input.atMost())
 
-  const serving = servingRoutes(call, keep)
   if (providerKey !== undefined) {
-    const pinned = pinnedRoutes(call, serving, keep)
+    const pinned = pinnedRoutes(call, able, serving, keep)
     if (routing !== undefined) checkNames(routing, call)
     const { routes } = orderRoutes(pinned, undefined, call, health, prices)
     const { ordered, behind } = moveTroubled(routes, health)
@@ -98,40 +101,60 @@ export function chooseRoutes(
   return explain(onlyFirst(ordered, 'routing.allow_fallbacks is false'), chosenBy, behind)
 }
 
-/** Returns the enabled routes that serve the operation with these parameters. Throws if there is none. */
+interface ServingRoutes {
+  /** The enabled routes that serve the operation. */
+  readonly able: readonly Route[]
+  /** Those of them that can carry this request and may be sent its parameters. */
+  readonly serving: readonly Route[]
+  readonly calls: ReadonlyMap<Route, RoutedCall>
+}
+
+/** Asks each enabled route how it takes the request. Throws if none does. */
 function servingRoutes(
   { asked, model, operation, plan, routes }: RouteChoiceRequest,
   keep: Keep,
-): readonly Route[] {
+): ServingRoutes {
+  const calls = new Map<Route, RoutedCall>()
+  const refusals = new Map<Route, RefusedCall>()
+  const onCallersKey = asked.own.providerKey !== undefined
   const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
-  const able = keep(enabled, `does not serve ${operation.name}`, ({ adapter }) =>
-    operation.isServedBy(adapter),
-  )
+  const able = keep(enabled, `does not serve ${operation.name}`, (route) => {
+    const answer = plan.on(route, onCallersKey)
+    if (answer === undefined) return false
+    if ('refused' in answer) refusals.set(route, answer)
+    else calls.set(route, answer)
+    return true
+  })
   if (able.length === 0 && enabled.length > 0) throw notServed(operation, model)
-  const serving = servingRequest(plan, able, keep)
-  if (asked.unlisted.length === 0 || serving.length === 0) return serving
-  const allowed = keep(serving, 'may not be sent a parameter of the request', (route) =>
+  const taking = withoutRefusals(able, refusals, keep)
+  if (asked.unlisted.length === 0 || taking.length === 0) return { able, serving: taking, calls }
+  const serving = keep(taking, 'may not be sent a parameter of the request', (route) =>
     servesParameters(asked, model, route),
   )
-  if (allowed.length === 0) throw unlistedParameters(asked, model)
-  return allowed
+  if (serving.length === 0) throw unlistedParameters(asked, model)
+  return { able, serving, calls }
 }
 
-/** Returns the routes whose adapter can serve this request. Throws if there is none. */
-function servingRequest(plan: Plan, routes: readonly Route[], keep: Keep): readonly Route[] {
-  if (plan.refusalOf === undefined) return routes
-  let refusal: CompatError | undefined
-  const serving = keep(routes, 'cannot serve so large a request', ({ adapter }) => {
-    const found = plan.refusalOf?.(adapter)
-    refusal ??= found
-    return found === undefined
-  })
-  if (serving.length === 0 && refusal !== undefined) throw refusal
-  return serving
+/** Returns the routes that can carry the request. Throws the error of the first if none can. */
+function withoutRefusals(
+  routes: readonly Route[],
+  refusals: ReadonlyMap<Route, RefusedCall>,
+  keep: Keep,
+): readonly Route[] {
+  const [first] = refusals.values()
+  if (first === undefined) return routes
+  const left = keep(
+    routes,
+    (route) => refusals.get(route)!.refused,
+    (route) => !refusals.has(route),
+  )
+  if (left.length === 0) throw first.error
+  return left
 }
 
 function pinnedRoutes(
-  { asked, model, operation, routes }: RouteChoiceRequest,
+  { asked, model }: RouteChoiceRequest,
+  able: readonly Route[],
   serving: readonly Route[],
   keep: Keep,
 ): readonly Route[] {
@@ -139,10 +162,7 @@ function pinnedRoutes(
   const named = keep(serving, 'not the pinned provider', (route) => route.provider === provider)
   const pinned = keep(named, "takes no caller's key", takesCallersKey)
   if (pinned.length > 0) return pinned
-  const open = routes.filter(
-    (route) => route.enabled !== false && operation.isServedBy(route.adapter) && takesCallersKey(route),
-  )
-  const names = [...new Set(open.map((route) => route.provider))]
+  const names = [...new Set(able.filter(takesCallersKey).map((route) => route.provider))]
   throw new CompatError(
     'provider_not_enabled',
     `The provider named in provider does not serve the model '${model.id}' with a caller's own key. ${

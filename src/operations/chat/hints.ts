@@ -1,6 +1,8 @@
 import { isProviderError } from '../../base/errors.js'
-import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
+import type { Mutable } from '../../base/mutable.js'
+import type { ProviderCall, TakeEvents } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { AdapterWith } from '../../rules/adapter-methods.js'
 
 /** Fields that agents send to every model, and that only suggest how it should work. */
 const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls', 'verbosity'])
@@ -10,9 +12,9 @@ const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_ca
  * it has sent anything.
  */
 export async function chatWithHints(
-  adapter: ChatAdapter,
-  call: ProviderCall<ChatRequest>,
-  take: Parameters<ChatAdapter['chat']>[1],
+  adapter: AdapterWith<'chat'>,
+  call: Mutable<ProviderCall<ChatRequest>>,
+  take: TakeEvents,
 ): Promise<{ terminated: boolean }> {
   try {
     return await adapter.chat(call, take)
@@ -20,7 +22,7 @@ export async function chatWithHints(
     const hint =
       isProviderError(failure) && failure.reason === 'unsupported-request' ? failure.param : undefined
     if (!HINTS.has(hint) || call.request[hint!] === undefined) throw failure
-    const request = Object.assign({}, call.request, { [hint!]: undefined })
-    return chatWithHints(adapter, Object.assign({}, call, { request }), take)
+    call.request = Object.assign({}, call.request, { [hint!]: undefined })
+    return chatWithHints(adapter, call, take)
   }
 }

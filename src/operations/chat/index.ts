@@ -1,6 +1,5 @@
-import type { Operation } from '../../contracts/operation.js'
-import type { ProviderCall } from '../../contracts/providers.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ModelOperation } from '../../contracts/operation.js'
+import { hasMethod } from '../../rules/adapter-methods.js'
 import { chatOpenApi } from './openapi.js'
 import { ChatPlan } from './plan.js'
 import { type ParsedChatRequest, parseChatRequest } from './read-request.js'
@@ -8,7 +7,7 @@ import { reasoningNameFor } from './reply/reasoning-name.js'
 import { unsupportedFields } from './unsupported.js'
 
 /** `POST /chat/completions`. */
-export const chat: Operation<ParsedChatRequest> = {
+export const chat: ModelOperation<ParsedChatRequest> = {
   name: 'chat',
   path: '/chat/completions',
   scope: 'models.run',
@@ -27,7 +26,5 @@ export const chat: Operation<ParsedChatRequest> = {
     sessionId,
   }),
 
-  isServedBy: (adapter) => adapter.chat !== undefined,
-
-  run: (adapter, call, take) => adapter.chat!(call as ProviderCall<ChatRequest>, take),
+  isServedBy: (adapter) => hasMethod(adapter, 'chat'),
 }

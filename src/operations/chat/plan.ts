@@ -1,14 +1,9 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type {
-  InputEstimate,
-  OutputRange,
-  Plan,
-  PlanOptions,
-  Reply,
-  ReplyParts,
-} from '../../contracts/operation.js'
-import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { InputEstimate, OutputRange, Plan, PlanOptions, RoutedCall } from '../../contracts/operation.js'
+import type { Route } from '../../contracts/providers.js'
 import type { ReasoningName } from '../../contracts/reasoning-name.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from './context-left.js'
 import { isOutputBound, RequestedOutput } from './output-bounds.js'
 import { estimatePrompt, predictedTokens, withoutRequest } from './prompt-estimate.js'
@@ -83,7 +78,23 @@ export class ChatPlan implements Plan {
     return OUTPUT_FIELDS.filter((name) => isOutputBound(forward[name])).join(' and ') || 'max_tokens'
   }
 
-  requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest {
+  on(route: Route, onCallersKey: boolean): RoutedCall | undefined {
+    const { adapter } = route
+    if (!hasMethod(adapter, 'chat')) return undefined
+    return {
+      run: (call, outputTokens, take) => {
+        const request = this.chatFor(route, onCallersKey, outputTokens)
+        return adapter.chat(Object.assign(call, { request }), take)
+      },
+      reply: (parts) => {
+        const { model, stream, n } = this.asked
+        return new ChatReply(parts, { model, stream, n, reasoningName: this.reasoningName })
+      },
+    }
+  }
+
+  /** Returns the chat for a route, with the provider's name of the model, and for no more output than the hold covers. */
+  protected chatFor(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
     const { asked, model } = this
     const bounds = this.output.bounds(this.boundWithin(outputTokens))
     return upstreamRequest(routeParameters(asked, model, route, onCallersKey), model, route, bounds)
@@ -95,11 +106,5 @@ export class ChatPlan implements Plan {
     if (this.estimate !== undefined && this.options.neverOverdraw) {
       this.estimate = withoutRequest(this.estimate)
     }
-  }
-
-  reply(parts: ReplyParts): Reply {
-    const { reasoningName } = this
-    const { model, stream, n } = this.asked
-    return new ChatReply(parts, { model, stream, n, reasoningName })
   }
 }

@@ -1,12 +1,11 @@
-import type { Operation } from '../../contracts/operation.js'
-import type { ProviderCall } from '../../contracts/providers.js'
-import type { EmbeddingRequest } from '../../protocol/embedding-request.js'
+import type { ModelOperation } from '../../contracts/operation.js'
+import { hasMethod } from '../../rules/adapter-methods.js'
 import { embeddingsOpenApi } from './openapi.js'
 import { EmbeddingsPlan } from './plan.js'
 import { type AskedEmbeddings, parseEmbeddingsRequest } from './read-request.js'
 
 /** `POST /embeddings`. */
-export const embeddings: Operation<AskedEmbeddings> = {
+export const embeddings: ModelOperation<AskedEmbeddings> = {
   name: 'embeddings',
   path: '/embeddings',
   scope: 'models.run',
@@ -27,7 +26,5 @@ export const embeddings: Operation<AskedEmbeddings> = {
     sessionId,
   }),
 
-  isServedBy: (adapter) => adapter.embeddings !== undefined,
-
-  run: (adapter, call, take) => adapter.embeddings!(call as ProviderCall<EmbeddingRequest>, take),
+  isServedBy: (adapter) => hasMethod(adapter, 'embeddings'),
 }

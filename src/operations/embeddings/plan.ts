@@ -5,10 +5,11 @@ import type {
   OutputRange,
   Plan,
   PlanOptions,
-  Reply,
-  ReplyParts,
+  RefusedCall,
+  RoutedCall,
 } from '../../contracts/operation.js'
-import type { ProviderAdapter, ProviderRequest, Route } from '../../contracts/providers.js'
+import type { ProviderAdapter, Route } from '../../contracts/providers.js'
+import { hasMethod } from '../../rules/adapter-methods.js'
 import type { AskedEmbeddings } from './read-request.js'
 import { EmbeddingsReply } from './reply.js'
 
@@ -44,7 +45,24 @@ export class EmbeddingsPlan implements Plan {
     return Math.min(Math.max(this.options.sizes.replyBytes, this.bytesOf('numbers')), this.mostBytes)
   }
 
-  refusalOf({ embeddingsFormat: form = 'numbers' }: ProviderAdapter): CompatError | undefined {
+  on({ adapter, upstreamModel }: Route): RoutedCall | RefusedCall | undefined {
+    if (!hasMethod(adapter, 'embeddings')) return undefined
+    const error = this.tooLarge(adapter)
+    if (error !== undefined) return { refused: 'cannot serve so large a request', error }
+    return {
+      run: (call, _outputTokens, take) => {
+        const request = { ...this.asked.forward, model: upstreamModel }
+        return adapter.embeddings(Object.assign(call, { request }), take)
+      },
+      reply: (parts) => {
+        const { count, format, model } = this.asked
+        return new EmbeddingsReply(parts, { count, format, model })
+      },
+    }
+  }
+
+  /** Returns the error for more embeddings than fit into a reply of an adapter. */
+  private tooLarge({ embeddingsFormat: form = 'numbers' }: ProviderAdapter): CompatError | undefined {
     const { asked, dimensions, mostBytes } = this
     if (this.bytesOf(form) <= mostBytes) return undefined
     const fit = Math.floor(mostBytes / (dimensions * NUMBER_BYTES[form]))
@@ -59,18 +77,9 @@ export class EmbeddingsPlan implements Plan {
     return NO_OUTPUT
   }
 
-  requestFor({ upstreamModel }: Route): ProviderRequest {
-    return { ...this.asked.forward, model: upstreamModel }
-  }
-
   forget(): void {
     const { forward, ...rest } = this.asked
     this.asked = { ...rest, forward: { model: forward.model, input: '' } }
-  }
-
-  reply(parts: ReplyParts): Reply {
-    const { count, format, model } = this.asked
-    return new EmbeddingsReply(parts, { count, format, model })
   }
 
   private get dimensions(): number {

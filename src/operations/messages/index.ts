@@ -1,8 +1,4 @@
 import type { Operation } from '../../contracts/operation.js'
-import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
-import type { MessagesRequest } from '../../protocol/messages-request.js'
-import { chatWithHints } from '../chat/hints.js'
 import { messagesOpenApi } from './openapi.js'
 import { MessagesPlan } from './plan.js'
 import { PING } from './reply/choice-stream-writer.js'
@@ -33,11 +29,4 @@ export const messages: Operation<AskedMessages> = {
     routing,
     sessionId,
   }),
-
-  isServedBy: (adapter) => adapter.messages !== undefined || adapter.chat !== undefined,
-
-  run: (adapter, call, take) =>
-    adapter.messages === undefined
-      ? chatWithHints(adapter as ChatAdapter, call as ProviderCall<ChatRequest>, take)
-      : adapter.messages(call as unknown as ProviderCall<MessagesRequest>, take),
 }

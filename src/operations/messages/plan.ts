@@ -6,10 +6,15 @@ import type {
   PlanOptions,
   Reply,
   ReplyParts,
+  RoutedCall,
 } from '../../contracts/operation.js'
-import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { Route } from '../../contracts/providers.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from '../chat/context-left.js'
-import { RequestedOutput } from '../chat/output-bounds.js'
+import { chatWithHints } from '../chat/hints.js'
+import { type OutputBounds, RequestedOutput } from '../chat/output-bounds.js'
 import {
   estimatePrompt,
   MOST_TOKENS_A_DOCUMENT,
@@ -74,14 +79,43 @@ export class MessagesPlan implements Plan {
     return tokens < 1 ? undefined : `max_tokens: ${tokens}`
   }
 
-  requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest {
-    const { asked, model, output } = this
-    const bounds = output.bounds(outputTokens - output.thinking)
-    if (route.adapter.messages !== undefined) {
-      return nativeRequest(asked, model, route, bounds, onCallersKey)
+  on(route: Route, onCallersKey: boolean): RoutedCall | undefined {
+    const { adapter } = route
+    if (hasMethod(adapter, 'messages')) {
+      return {
+        run: (call, outputTokens, take) => {
+          const request = this.messageFor(route, onCallersKey, outputTokens)
+          return adapter.messages(Object.assign(call, { request }), take)
+        },
+        reply: (parts) => {
+          const { model, stream } = this.asked
+          return new NativeReply(parts, { id: parts.id, model }, stream)
+        },
+      }
     }
+    if (!hasMethod(adapter, 'chat')) return undefined
+    return {
+      run: (call, outputTokens, take) => {
+        const request = this.chatFor(route, onCallersKey, outputTokens)
+        return chatWithHints(adapter, Object.assign(call, { request }), take)
+      },
+      reply: (parts) => this.replyOfChat(parts),
+    }
+  }
+
+  private messageFor(route: Route, onCallersKey: boolean, outputTokens: number): MessagesRequest {
+    return nativeRequest(this.asked, this.model, route, this.boundsWithin(outputTokens), onCallersKey)
+  }
+
+  private chatFor(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
+    const { asked, model } = this
     const chat = { forward: chatFor(asked, model, route), marksCache: asked.marksCache }
-    return upstreamRequest(routeParameters(chat, model, route, onCallersKey), model, route, bounds)
+    const parameters = routeParameters(chat, model, route, onCallersKey)
+    return upstreamRequest(parameters, model, route, this.boundsWithin(outputTokens))
+  }
+
+  private boundsWithin(outputTokens: number): OutputBounds {
+    return this.output.bounds(outputTokens - this.output.thinking)
   }
 
   forget(): void {
@@ -92,10 +126,9 @@ export class MessagesPlan implements Plan {
     }
   }
 
-  reply(parts: ReplyParts): Reply {
+  private replyOfChat(parts: ReplyParts): Reply {
     const { model, stream } = this.asked
     const { route } = parts
-    if (route.adapter.messages !== undefined) return new NativeReply(parts, { id: parts.id, model }, stream)
     return new ChatReply(
       parts,
       { model, stream, n: 1, reasoningName: 'both' },

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../base/errors.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
-import type { Api, Operation } from '../../contracts/operation.js'
+import type { Api, ModelOperation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
 import type { Engine } from '../../engine/engine.js'
@@ -43,7 +43,7 @@ interface Audience {
  */
 export function modelEndpoints(
   engine: Engine,
-  operations: readonly Operation[],
+  operations: readonly ModelOperation[],
   { isPublic }: { readonly isPublic: boolean },
 ): readonly Endpoint[] {
   const { options } = engine

@@ -5,7 +5,7 @@ import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { Model } from '../../contracts/catalogue.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
-import type { Operation } from '../../contracts/operation.js'
+import type { ModelOperation } from '../../contracts/operation.js'
 import { authoriseKeyModel, isHiddenFrom } from '../../engine/admission/authorise.js'
 import { listsOperation, lookUpModel } from '../../engine/admission/find-model.js'
 import type { LazyContext } from '../../engine/asking/lazy-context.js'
@@ -61,7 +61,7 @@ export class ModelReplies {
 
   constructor(
     private readonly options: EngineOptions,
-    private readonly operations: readonly Operation[],
+    private readonly operations: readonly ModelOperation[],
     private readonly shapes: ModelShapes,
   ) {}
 
@@ -139,7 +139,7 @@ export class ModelReplies {
   }
 
   /** Whether a model serves an operation: as its catalogue entry says, or otherwise if any of its routes does. */
-  private async serves(model: Model, operation: Operation, context: LazyContext): Promise<boolean> {
+  private async serves(model: Model, operation: ModelOperation, context: LazyContext): Promise<boolean> {
     const isListed = listsOperation(model, operation)
     if (isListed !== undefined) return isListed
     const key = JSON.stringify([operation.name, model.id])
@@ -194,7 +194,7 @@ interface ModelFilter {
   /** Selects models that accept all of these. Empty for any. */
   readonly parameters: readonly string[]
   /** Selects models that serve this operation. */
-  readonly operation: Operation | undefined
+  readonly operation: ModelOperation | undefined
 }
 
 /**
@@ -202,7 +202,7 @@ interface ModelFilter {
  * neither. Ignores all other fields, since model pickers send some. Throws a 400 `invalid_request` for an operation
  * that the router does not have.
  */
-function readFilter(query: string, operations: readonly Operation[]): ModelFilter | undefined {
+function readFilter(query: string, operations: readonly ModelOperation[]): ModelFilter | undefined {
   if (query === '') return undefined
   const fields = new URLSearchParams(query)
   const parameters = fields.getAll('supported_parameters').flatMap((text) => text.split(',').filter(Boolean))

@@ -1,11 +1,7 @@
 import { CompatError } from '../../base/errors.js'
 import type { Endpoint } from '../../contracts/endpoint.js'
 import type { Operation } from '../../contracts/operation.js'
-import type { ChatAdapter, ProviderCall } from '../../contracts/providers.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
 import { errorReply } from '../../protocol/error-body.js'
-import type { ResponsesRequest } from '../../protocol/responses-request.js'
-import { chatWithHints } from '../chat/hints.js'
 import { unsupportedFields } from '../chat/unsupported.js'
 import { responsesOpenApi } from './openapi.js'
 import { ResponsePlan } from './plan.js'
@@ -57,13 +53,6 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
     routing,
     sessionId,
   }),
-
-  isServedBy: (adapter) => adapter.chat !== undefined || adapter.responses !== undefined,
-
-  run: (adapter, call, take) =>
-    adapter.responses === undefined
-      ? chatWithHints(adapter as ChatAdapter, call as ProviderCall<ChatRequest>, take)
-      : adapter.responses(call as unknown as ProviderCall<ResponsesRequest>, take),
 })
 
 /** The paths of a stored reply. All of them answer 404, since no reply is stored. */

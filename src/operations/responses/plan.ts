@@ -1,7 +1,10 @@
 import type { Model } from '../../contracts/catalogue.js'
-import type { InputEstimate, PlanOptions, Reply, ReplyParts } from '../../contracts/operation.js'
-import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { InputEstimate, PlanOptions, Reply, ReplyParts, RoutedCall } from '../../contracts/operation.js'
+import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { hasMethod } from '../../rules/adapter-methods.js'
+import { chatWithHints } from '../chat/hints.js'
 import { ChatPlan } from '../chat/plan.js'
 import { MOST_TOKENS_A_PART } from '../chat/prompt-estimate.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
@@ -54,12 +57,38 @@ export class ResponsePlan extends ChatPlan {
     return super.input
   }
 
-  override requestFor(route: Route, onCallersKey: boolean, outputTokens: number): ProviderRequest {
+  override on(route: Route, onCallersKey: boolean): RoutedCall | undefined {
+    const { adapter } = route
+    const reply = (parts: ReplyParts): Reply => this.reply(parts)
+    if (hasMethod(adapter, 'responses')) {
+      return {
+        run: (call, outputTokens, take) => {
+          const request = this.responseFor(route, onCallersKey, outputTokens)
+          return adapter.responses(Object.assign(call, { request }), take)
+        },
+        reply,
+      }
+    }
+    if (!hasMethod(adapter, 'chat')) return undefined
+    return {
+      run: (call, outputTokens, take) => {
+        const request = this.chatFor(route, onCallersKey, outputTokens)
+        return chatWithHints(adapter, Object.assign(call, { request }), take)
+      },
+      reply,
+    }
+  }
+
+  private responseFor(route: Route, onCallersKey: boolean, outputTokens: number): ResponsesRequest {
     this.readNamed()
-    const request = super.requestFor(route, onCallersKey, outputTokens) as ChatRequest
+    const chat = super.chatFor(route, onCallersKey, outputTokens)
+    return toResponsesRequest(chat, this.response, route.provider)
+  }
+
+  protected override chatFor(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
+    this.readNamed()
+    const request = super.chatFor(route, onCallersKey, outputTokens)
     const { items, settings, thoughts } = this.response
-    if (route.adapter.responses !== undefined)
-      return toResponsesRequest(request, this.response, route.provider)
     if (!haveReasoning(items)) return request
     return Object.assign({}, request, {
       messages: checkedMessages(settings.instructions, items, thoughts, route.provider),
@@ -90,7 +119,7 @@ export class ResponsePlan extends ChatPlan {
     return 'max_output_tokens'
   }
 
-  override reply(parts: ReplyParts): Reply {
+  private reply(parts: ReplyParts): Reply {
     const { recent, repeated } = this
     const { calledTools, include, mayKeep, model, stream } = this.response
     const about: AboutResponse = {
