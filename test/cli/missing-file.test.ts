@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { programFile } from '../helpers/program.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 import { READING } from './reading-commands.js'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = new URL('../../src/cli/main.ts', import.meta.url)
 
 describe('the command line without its SQLite file', () => {
   let testFile: TestFile
@@ -20,11 +20,11 @@ describe('the command line without its SQLite file', () => {
   /** Runs the program in the folder of the file. */
   async function run(args: string, env: NodeJS.ProcessEnv = {}) {
     const { DATABASE_URL: _, COMPAT_ROUTER_FILE: __, ...rest } = process.env
-    const child = spawn(
-      process.execPath,
-      ['--import', import.meta.resolve('tsx'), MAIN, ...args.split(' ')],
-      { cwd: dirname(testFile.file), env: { ...rest, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
-    )
+    const child = spawn(process.execPath, [await programFile(MAIN), ...args.split(' ')], {
+      cwd: dirname(testFile.file),
+      env: { ...rest, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const [out, said, [exitCode]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),

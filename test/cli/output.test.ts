@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { programFile } from '../helpers/program.js'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = new URL('../../src/cli/main.ts', import.meta.url)
 const SLOW_MS = 30_000
 
 /** Runs the program in its own process with its output sent to `stdout`. */
-function start(stdout: 'pipe' | number) {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, '--help'], {
+async function start(stdout: 'pipe' | number) {
+  const child = spawn(process.execPath, [await programFile(MAIN), '--help'], {
     stdio: ['ignore', stdout, 'pipe'],
   })
   let said = ''
@@ -21,7 +21,7 @@ function start(stdout: 'pipe' | number) {
 }
 
 it('the command line exits quietly if the reader of its output is gone', { timeout: SLOW_MS }, async () => {
-  const { child, ended } = start('pipe')
+  const { child, ended } = await start('pipe')
   child.stdout!.destroy()
   expect(await ended).toEqual({ exitCode: 0, said: '' })
 })
@@ -31,7 +31,7 @@ it.skipIf(!existsSync('/dev/full'))(
   { timeout: SLOW_MS },
   async () => {
     const full = openSync('/dev/full', 'w')
-    const { ended } = start(full)
+    const { ended } = await start(full)
     closeSync(full)
     const { exitCode, said } = await ended
     expect(said).toMatch(/^error: standard output cannot be written: ENOSPC[^\n]*\n$/)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { programFile } from '../helpers/program.js'
 import type { HostSettings } from './host-program.js'
 
 /** A host in another process. */
@@ -11,8 +11,8 @@ export interface HostProcess {
 
 /** Starts one, and waits until it listens. */
 export async function startHost(settings: HostSettings): Promise<HostProcess> {
-  const program = fileURLToPath(new URL('host-program.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(settings)], {
+  const program = await programFile(new URL('host-program.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''

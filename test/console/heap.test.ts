@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import type { ErrorReply, ReplyOf } from '../../src/console/protocol.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
+import { programFile } from '../helpers/program.js'
 import { createTestFile } from '../helpers/sqlite.js'
 import { ask } from './console-bench.js'
 
@@ -14,8 +14,8 @@ const MODELS = Array.from({ length: 60_000 }, (_, index) => `m/${index}`)
 
 /** Starts a console in a process with a heap of 512 MB. Returns its origin, and its exit code if it has ended. */
 async function startConsole(file: string) {
-  const program = fileURLToPath(new URL('heap-program.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--max-old-space-size=512', '--import', 'tsx', program, file], {
+  const program = await programFile(new URL('heap-program.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--max-old-space-size=512', program, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const closed = once(child, 'close')

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { programFile } from '../helpers/program.js'
 
-const PROGRAM = fileURLToPath(new URL('./polluted-program.ts', import.meta.url))
+const PROGRAM = new URL('./polluted-program.ts', import.meta.url)
 const run = promisify(execFile)
 
 const planted: Readonly<Record<string, unknown>> = {
@@ -31,7 +31,7 @@ type Outcomes = readonly (readonly [clean: unknown[], polluted: unknown[]])[]
 describe('a property that a dependency adds to Object.prototype', () => {
   let outcomes: Readonly<Record<string, Outcomes>>
   beforeAll(async () => {
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', PROGRAM, JSON.stringify(planted)])
+    const { stdout } = await run(process.execPath, [await programFile(PROGRAM), JSON.stringify(planted)])
     outcomes = JSON.parse(stdout)
   })
 

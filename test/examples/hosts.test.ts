@@ -87,7 +87,7 @@ describe.each(Object.keys(hosts))('examples/%s', (name) => {
   })
 
   it('prints a curl command that works', { timeout: 60_000 }, async () => {
-    const program = runFile(`examples/${name}`, { PORT: '0', OPENAI_API_KEY: apiKey })
+    const program = await runFile(`examples/${name}`, { PORT: '0', OPENAI_API_KEY: apiKey })
     const text = await said(program, /\n$/)
     expect(JSON.parse(await paste(text))).toMatchObject({ data: [{ id: 'acme/fast' }] })
     await stopped(program, 'SIGTERM')

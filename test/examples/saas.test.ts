@@ -485,7 +485,7 @@ describe('examples/saas', () => {
   })
 
   it('runs from its file and keeps edits in the database', { timeout: 60_000 }, async () => {
-    const program = runFile('examples/saas/app.ts', {
+    const program = await runFile('examples/saas/app.ts', {
       PORT: '0',
       DATABASE_URL: database.url,
       SECRET_KEY,

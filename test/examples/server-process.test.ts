@@ -6,7 +6,7 @@ import { sqliteStores } from 'compat-router/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../helpers/postgres.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
-import { curlsOf, greeting, paste, run, stopped } from './server-program.js'
+import { curlsOf, greeting, paste, run, runAsNpmStart, stopped } from './server-program.js'
 
 let place: TestFile
 
@@ -34,7 +34,7 @@ function balanceOf(text: string): bigint {
 
 describe('npm start', { timeout: 120_000 }, () => {
   it('prints keys and curl commands that work as printed, and closes on a signal', async () => {
-    const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
+    const server = runAsNpmStart({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     const text = await greeting(server)
     expect(text).toMatch(/Base URL +http:\/\/127\.0\.0\.1:\d+\/compat\/v1\n/)
     expect(text).toMatch(/Demo API key +sk-[\w-]+ +\(alice pays, balance 5 credits\)/)
@@ -56,7 +56,7 @@ describe('npm start', { timeout: 120_000 }, () => {
   })
 
   it('first prints a link that opens the console once, and never shows its secret again', async () => {
-    const server = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
+    const server = await run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     const text = await greeting(server)
     const [, link] = /^\nConsole +(\S+)\n +works once, within an hour; npm start prints a new link\n/.exec(
       text,
@@ -112,7 +112,7 @@ describe('npm start', { timeout: 120_000 }, () => {
             ? { COMPAT_ROUTER_FILE: file }
             : { DATABASE_URL: database.url, COMPAT_ROUTER_SECRET_KEYS: `test:${'1'.repeat(64)}` }),
         }
-        const first = run(env)
+        const first = await run(env)
         const text = await greeting(first)
         expect(text).toMatch(
           database === undefined
@@ -124,7 +124,7 @@ describe('npm start', { timeout: 120_000 }, () => {
         const { usage } = JSON.parse(await paste(curlsOf(text)[0]!)) as { usage: { cost: number } }
         expect(await stopped(first, 'SIGKILL')).toEqual([null, 'SIGKILL'])
 
-        const second = run(env)
+        const second = await run(env)
         const again = await greeting(second)
         expect(balanceOf(again)).toBe(nano('5') - nano(usage.cost.toFixed(9)))
         expect(again).not.toContain(key)
@@ -134,7 +134,7 @@ describe('npm start', { timeout: 120_000 }, () => {
         expect(reply.usage).toEqual(usage)
         await stopped(second, 'SIGTERM')
 
-        const third = run(env, ['--new-keys'])
+        const third = await run(env, ['--new-keys'])
         const renewed = KEY_PATTERN.exec(await greeting(third))![1]!
         expect(renewed).not.toBe(key)
         const [curl] = curlsOf(third.said.stdout)
@@ -153,7 +153,7 @@ describe('npm start', { timeout: 120_000 }, () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
-    const { child, said: output } = run({ PORT: String(port), COMPAT_ROUTER_FILE: place.file }, [
+    const { child, said: output } = await run({ PORT: String(port), COMPAT_ROUTER_FILE: place.file }, [
       '--new-keys',
     ])
     expect(await once(child, 'close')).toEqual([1, null])
@@ -168,14 +168,14 @@ describe('npm start', { timeout: 120_000 }, () => {
   })
 
   it('npm start names the setting that is wrong', async () => {
-    const { child, said: output } = run({ PORT: 'http' })
+    const { child, said: output } = await run({ PORT: 'http' })
     expect(await once(child, 'close')).toEqual([1, null])
     expect(output.stderr).toBe('PORT must be a number from 0 to 65535, such as 3000; got "http".\n')
   })
 
   it('npm start explains what to do about a file that is not a database', async () => {
     writeFileSync(place.file, 'Nothing that SQLite could read. '.repeat(200))
-    const { child, said: output } = run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
+    const { child, said: output } = await run({ PORT: '0', COMPAT_ROUTER_FILE: place.file })
     expect(await once(child, 'close')).toEqual([1, null])
     expect(output.stderr).toBe(
       `${place.file} is not an SQLite database, or is damaged. Restore a backup, move the file away to start afresh, or name another file in COMPAT_ROUTER_FILE.\n`,

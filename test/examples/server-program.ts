@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach } from 'vitest'
+import { programFile } from '../helpers/program.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+const ROOT = new URL('../..', import.meta.url)
 const curlFile = fileURLToPath(new URL('../helpers/curl.mjs', import.meta.url))
 let running: ChildProcess[] = []
 
@@ -14,15 +15,28 @@ afterEach(() => {
 })
 
 /** Starts the example server in its own process, which ends with the test. */
-export function run(env: Readonly<Record<string, string>>, args: readonly string[] = []) {
+export function run(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<Program> {
   return runFile('examples/server/main.ts', env, args)
 }
 
 /** Starts any example in its own process, which ends with the test. */
-export function runFile(file: string, env: Readonly<Record<string, string>>, args: readonly string[] = []) {
+export async function runFile(
+  file: string,
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<Program> {
+  return runNode([await programFile(new URL(file, ROOT)), ...args], env)
+}
+
+/** Starts the example server as `npm start` does, which reads its TypeScript. */
+export function runAsNpmStart(env: Readonly<Record<string, string>>): Program {
+  return runNode(['--import', 'tsx', 'examples/server/main.ts'], env)
+}
+
+function runNode(args: readonly string[], env: Readonly<Record<string, string>>) {
   const { PATH = '', HOME = '' } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
-    cwd: root,
+  const child = spawn(process.execPath, args, {
+    cwd: fileURLToPath(ROOT),
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -37,7 +51,7 @@ export function runFile(file: string, env: Readonly<Record<string, string>>, arg
   return { child, said }
 }
 
-type Program = ReturnType<typeof run>
+type Program = ReturnType<typeof runNode>
 
 /** Waits for output that matches. Throws all output if the process ends without a match. */
 export async function said({ child, said: output }: Program, pattern: RegExp): Promise<string> {

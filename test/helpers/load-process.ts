@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { programFile } from './program.js'
 
 export interface LoadProcess {
   /** Ids that the process has written: of settlements that the ledger has acknowledged, or of calls that were kept. */
@@ -14,10 +14,10 @@ export interface LoadProcess {
 }
 
 /** Starts a program of this folder. */
-export function startLoad(load: object, program = 'ledger-load.ts'): LoadProcess {
+export async function startLoad(load: object, program = 'ledger-load.ts'): Promise<LoadProcess> {
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), JSON.stringify(load)],
+    [await programFile(new URL(program, import.meta.url)), JSON.stringify(load)],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const acknowledged = new Set<string>()

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { createDeferred } from './deferred.js'
+import { programFile } from './program.js'
 import type { RouterStart } from './router-process.js'
 
 /** A call that streams. */
@@ -29,8 +29,8 @@ export interface RouterProcess {
 
 /** Starts a router in a process of its own, which ends with the test. */
 export async function startRouter(start: RouterStart): Promise<RouterProcess> {
-  const program = fileURLToPath(new URL('router-process.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(start)], {
+  const program = await programFile(new URL('router-process.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, JSON.stringify(start)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const ended = once(child, 'close')

@@ -25,15 +25,17 @@ describe('a PostgreSQL ledger whose process is killed', () => {
     await openAccounts(stores.database, { alice: '1000000', bob: '1000000' })
     const acknowledged = new Set<string>()
     for (let round = 1; round <= rounds; round++) {
-      const loads = [1, 2].map(() =>
-        startLoad({
-          engine: 'PostgreSQL',
-          place: database.url,
-          accounts: ['alice', 'bob'],
-          callers: 50,
-          cost: 7,
-          ttlMs: 1_000,
-        }),
+      const loads = await Promise.all(
+        [1, 2].map(() =>
+          startLoad({
+            engine: 'PostgreSQL',
+            place: database.url,
+            accounts: ['alice', 'bob'],
+            callers: 50,
+            cost: 7,
+            ttlMs: 1_000,
+          }),
+        ),
       )
       await loads[0]!.until(100 + ((round * 37) % 400))
       await Promise.all(loads.map((load) => load.kill()))
@@ -47,15 +49,17 @@ describe('a PostgreSQL ledger whose process is killed', () => {
   it('is never overspent by four processes with 200 callers each', { timeout: 120_000 }, async () => {
     const stores = postgresStores(database.pool)
     await openAccounts(stores.database, { carol: '0.000002', dave: '0.000001' })
-    const loads = [1, 2, 3, 4].map(() =>
-      startLoad({
-        engine: 'PostgreSQL',
-        place: database.url,
-        accounts: ['carol', 'dave'],
-        callers: 200,
-        cost: 1,
-        ttlMs: 60_000,
-      }),
+    const loads = await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        startLoad({
+          engine: 'PostgreSQL',
+          place: database.url,
+          accounts: ['carol', 'dave'],
+          callers: 200,
+          cost: 1,
+          ttlMs: 60_000,
+        }),
+      ),
     )
     await Promise.all(loads.map((load) => load.ended))
     expect(loads.reduce((sum, load) => sum + load.acknowledged.size, 0)).toBe(3_000)

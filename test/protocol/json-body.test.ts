@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CompatError, isCompatError } from '../../src/base/errors.js'
 import { checkJsonValue, parseJsonBody } from '../../src/protocol/json-body.js'
+import { programFile } from '../helpers/program.js'
 
 const bytes = (text: string) => Buffer.from(text)
 const parsed = (body: Uint8Array) => parseJsonBody(body).value
@@ -162,8 +162,8 @@ describe('parseJsonBody', () => {
   })
 
   it('refuses every expensive body of 32 MiB within a second and 300 MB', async () => {
-    const script = fileURLToPath(new URL('hostile-bodies.ts', import.meta.url))
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', script])
+    const script = await programFile(new URL('hostile-bodies.ts', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [script])
     const results = stdout
       .trim()
       .split('\n')

@@ -134,7 +134,9 @@ describe('failures of three killed processes', () => {
       const before = open()
       await openAccounts(before.database, { alice: '1' })
       await before.close()
-      const processes = [1, 2, 3].map(() => startLoad({ engine, place }, 'kept-calls-load.ts'))
+      const processes = await Promise.all(
+        [1, 2, 3].map(() => startLoad({ engine, place }, 'kept-calls-load.ts')),
+      )
       await Promise.all(processes.map((one) => one.until(3)))
       await Promise.all(processes.map((one) => one.kill()))
       const after = open()

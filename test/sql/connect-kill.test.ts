@@ -39,7 +39,9 @@ async function survive(open: () => DurableStores, load: object, processes: numbe
   await first.close()
   const accounts = new Set(['alice'])
   for (let round = 1; round <= rounds; round++) {
-    const loads = Array.from({ length: processes }, () => startLoad(load, 'connect-load.ts'))
+    const loads = await Promise.all(
+      Array.from({ length: processes }, () => startLoad(load, 'connect-load.ts')),
+    )
     await Promise.all(loads.map((one) => one.until(30 + ((round * 37) % 50))))
     await Promise.all(loads.map((one) => one.kill()))
     for (const one of loads) for (const account of one.acknowledged) accounts.add(account)

@@ -1,6 +1,5 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { postgresStores } from '../../src/postgres/index.js'
@@ -12,6 +11,7 @@ import { type Connection, openConnection } from '../../src/sqlite/connection.js'
 import { sqliteStores } from '../../src/sqlite/index.js'
 import { migrate as migrateSqlite, sqliteMigrations } from '../../src/sqlite/migrations.js'
 import { createTestDatabase } from '../helpers/postgres.js'
+import { programFile } from '../helpers/program.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
 const APPLIED = 'select version, name from {migrations} order by version'
@@ -160,8 +160,8 @@ it('a PostgreSQL schema with another history is refused, and stays as it was', a
 
 /** Opens the stores in two processes at the same moment, and returns their exit codes. */
 async function openInTwo(engine: 'sqlite' | 'postgres', place: string): Promise<readonly unknown[]> {
-  const program = fileURLToPath(new URL('../helpers/ready-process.ts', import.meta.url))
-  const children = [0, 1].map(() => fork(program, [engine, place], { execArgv: ['--import', 'tsx'] }))
+  const program = await programFile(new URL('../helpers/ready-process.ts', import.meta.url))
+  const children = [0, 1].map(() => fork(program, [engine, place]))
   onTestFinished(() => {
     for (const child of children) child.kill('SIGKILL')
   })

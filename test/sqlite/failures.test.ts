@@ -8,7 +8,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
@@ -18,6 +17,7 @@ import { createWorkerClient } from '../../src/sqlite/worker-client.js'
 import { checkLedger } from '../helpers/check-ledger.js'
 import { context, createHold, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
+import { programFile } from '../helpers/program.js'
 import { createTestFile, type TestFile } from '../helpers/sqlite.js'
 
 describe('a SQLite file', () => {
@@ -219,11 +219,11 @@ describe('a SQLite file', () => {
 
   it('on a full disk refuses new entries, and loses none that it acknowledged', async () => {
     const file = `${place.file}-full`
-    const script = fileURLToPath(new URL('../helpers/fill-disk.ts', import.meta.url))
+    const script = await programFile(new URL('../helpers/fill-disk.ts', import.meta.url))
     const { stdout, stderr } = spawnSync(
       'bash',
       // A limit on file size fails a write like a full disk. Its signal must not end the process.
-      ['-c', `trap '' XFSZ; ulimit -f 2000; exec "${process.execPath}" --import tsx "${script}" "${file}"`],
+      ['-c', `trap '' XFSZ; ulimit -f 2000; exec "${process.execPath}" "${script}" "${file}"`],
       { encoding: 'utf8' },
     )
     const lines = stdout.split('\n').filter((line) => line !== '')

@@ -23,7 +23,7 @@ describe('a SQLite ledger whose process is killed', () => {
     await first.close()
     const acknowledged = new Set<string>()
     for (let round = 1; round <= rounds; round++) {
-      const load = startLoad({
+      const load = await startLoad({
         engine: 'SQLite',
         place: place.file,
         accounts: ['alice', 'bob'],
@@ -45,8 +45,17 @@ describe('a SQLite ledger whose process is killed', () => {
     const file = `${place.file}-shared`
     const stores = sqliteStores({ file })
     await openAccounts(stores.database, { alice: '0.0000015' })
-    const loads = [1, 2].map(() =>
-      startLoad({ engine: 'SQLite', place: file, accounts: ['alice'], callers: 50, cost: 1, ttlMs: 60_000 }),
+    const loads = await Promise.all(
+      [1, 2].map(() =>
+        startLoad({
+          engine: 'SQLite',
+          place: file,
+          accounts: ['alice'],
+          callers: 50,
+          cost: 1,
+          ttlMs: 60_000,
+        }),
+      ),
     )
     await Promise.all(loads.map((load) => load.ended))
     const acknowledged = loads.flatMap((load) => [...load.acknowledged])

@@ -13,9 +13,9 @@ let on: Side
 let off: Side
 let lastPlayed: readonly [on: Played, off: Played]
 
-beforeAll(() => {
-  on = startSide('on')
-  off = startSide('off')
+beforeAll(async () => {
+  on = await startSide('on')
+  off = await startSide('off')
 })
 afterAll(() => Promise.all([on.close(), off.close()]))
 

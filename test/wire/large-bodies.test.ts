@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import http, { type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { programFile } from '../helpers/program.js'
 import type { LargeBodyReport } from './large-bodies.js'
 
 const BODY_BYTES = 32 * 1_024 * 1_024
@@ -34,8 +34,7 @@ async function measure(): Promise<LargeBodyReport> {
 }
 
 beforeAll(async () => {
-  const script = fileURLToPath(new URL('large-bodies.ts', import.meta.url))
-  server = fork(script, { execArgv: ['--import', 'tsx'] })
+  server = fork(await programFile(new URL('large-bodies.ts', import.meta.url)))
   ;[last] = (await once(server, 'message')) as [LargeBodyReport]
   // A first run, so that one-off compilation and allocation do not count.
   for (let warm = 0; warm < 50; warm++) await post(Buffer.from(`${CHAT}{}]}`))

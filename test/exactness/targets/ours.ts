@@ -1,15 +1,15 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Program, startProgram } from '../../bench/lib/program.js'
 import { decimal } from '../../helpers/decimals.js'
+import { programFile } from '../../helpers/program.js'
 import { post } from '../play-call.js'
 import type { OursQuestion, OursSetup } from '../programs/ours-messages.js'
 import type { CallFacts, Gateway, Owed, Policy, Target, Upstream } from '../target.js'
 import { NOTHING, PRICES, priceOf } from '../usage.js'
 
-const PROGRAM = fileURLToPath(new URL('../programs/ours.ts', import.meta.url))
+const PROGRAM = new URL('../programs/ours.ts', import.meta.url)
 const MANIFEST = new URL('../../../package.json', import.meta.url)
 const MODEL = 'gpt-4o'
 const PLENTY = '1000000'
@@ -104,9 +104,9 @@ async function startOurs(upstream: Upstream, stores: 'memory' | 'SQLite'): Promi
 
 const KILL_PATIENCE_MS = 10_000
 
-function startOwn(setup: OursSetup): Promise<Program> {
+async function startOwn(setup: OursSetup): Promise<Program> {
   return startProgram({
-    command: [process.execPath, '--import', 'tsx', PROGRAM, JSON.stringify(setup)],
+    command: [process.execPath, await programFile(PROGRAM), JSON.stringify(setup)],
     core: 'system',
   })
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import OpenAI, { APIError } from 'openai'
 import { creditsToNumber, formatCredits, parseCredits } from '../../../src/base/money.js'
 import type { CallContext, Charge, LedgerReader, LedgerStore } from '../../../src/contracts/index.js'
 import { memoryIdempotency, memoryLedger } from '../../../src/index.js'
+import { programFile } from '../../helpers/program.js'
 import { type Cut, startCuttingProxy } from './cutting-proxy.js'
 import { type CountingProvider, startProvider, wordsOf } from './provider.js'
 import { seeded } from './random.js'
@@ -250,8 +250,8 @@ async function startServices(
 }
 
 async function startProcess(databaseUrl: string, providerUrl: string): Promise<Service> {
-  const program = fileURLToPath(new URL('service-process.ts', import.meta.url))
-  const child = fork(program, [databaseUrl, providerUrl], { execArgv: ['--import', 'tsx'] })
+  const program = await programFile(new URL('service-process.ts', import.meta.url))
+  const child = fork(program, [databaseUrl, providerUrl])
   const { port } = await told<{ port: number }>(child)
   return {
     port,

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { createAdmin } from '../../../src/admin/index.js'
 import type { CallContext, Principal } from '../../../src/contracts/index.js'
 import { bucketOf } from '../../../src/rules/bucket-of.js'
 import type { DurableStores } from '../../../src/sql/stores.js'
 import { openAccounts } from '../../helpers/open-accounts.js'
+import { programFile } from '../../helpers/program.js'
 import { seeded } from '../../idempotency/proof/random.js'
 import { installAudit, readChanges } from './audit.js'
 import { Replay } from './replay.js'
@@ -77,7 +77,7 @@ export async function prove(options: ProofOptions): Promise<ProofResult> {
   async function runProcess(index: number): Promise<void> {
     let left = Math.ceil(world.calls / processes)
     while (left > 0) {
-      const child = start(options, index, left, seed * 1_000 + starts++)
+      const child = await start(options, index, left, seed * 1_000 + starts++)
       const said = hear(child, (line) => {
         if (line.refusal !== undefined) refusals.push(line.refusal)
         if (line.fault !== undefined) problems.push(`a fault: ${line.fault}`)
@@ -123,10 +123,15 @@ export async function prove(options: ProofOptions): Promise<ProofResult> {
   }
 }
 
-function start({ world, callers, skewMs = 0 }: ProofOptions, index: number, calls: number, seed: number) {
-  const program = fileURLToPath(new URL('./process.ts', import.meta.url))
+async function start(
+  { world, callers, skewMs = 0 }: ProofOptions,
+  index: number,
+  calls: number,
+  seed: number,
+) {
+  const program = await programFile(new URL('./process.ts', import.meta.url))
   const settings = { world, calls, callers, seed, skewMs: index % 2 === 1 ? skewMs : 0 }
-  return spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(settings)], {
+  return spawn(process.execPath, [program, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 }

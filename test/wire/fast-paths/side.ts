@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { programFile } from '../../helpers/program.js'
 import { playLane, type Reply } from './client.js'
 import { replyName, type Scenario } from './scenario.js'
 import type { Accounts, Answer, Order } from './side-process.js'
@@ -21,11 +21,10 @@ export interface Side {
   close(): Promise<void>
 }
 
-const PROGRAM = fileURLToPath(new URL('side-process.ts', import.meta.url))
+const PROGRAM = new URL('side-process.ts', import.meta.url)
 
-export function startSide(fastPaths: 'on' | 'off'): Side {
-  const child = fork(PROGRAM, {
-    execArgv: ['--import', 'tsx'],
+export async function startSide(fastPaths: 'on' | 'off'): Promise<Side> {
+  const child = fork(await programFile(PROGRAM), {
     env: { ...process.env, COMPAT_ROUTER_FAST_PATHS: fastPaths },
     serialization: 'advanced',
   })
