@@ -49,7 +49,9 @@ describe.each(['a body', 'a stream'])('a task with two calls, read from %s', (fo
   test.each<StrictRow>(['openai', 'deepseek', 'groq', 'mistral', 'gemini-chat'])(
     'goes through chats of %s with the library of OpenAI',
     async (row) => {
-      upstream.script(row, LOOK, SUN)
+      // The library does not know that Mistral's content has parts if it has thoughts.
+      const { thoughts: _, ...look } = LOOK
+      upstream.script(row, row === 'mistral' ? look : LOOK, { text: 'Sun in both.' })
       const client = new OpenAI({ apiKey: 'sk', baseURL: upstream.baseUrl(row), maxRetries: 0 })
       const messages: OpenAI.ChatCompletionMessageParam[] = [
         { role: 'system', content: 'Be brief.' },
@@ -69,7 +71,12 @@ describe.each(['a body', 'a stream'])('a task with two calls, read from %s', (fo
         '{"place":"Rome"}',
         '{"place":"Oslo"}',
       ])
-      messages.push(first.choices[0]?.message as OpenAI.ChatCompletionMessage)
+      // Some of these vendors refuse members of their own replies, which only OpenAI's library adds or keeps.
+      messages.push({
+        role: 'assistant',
+        content: first.choices[0]?.message.content ?? null,
+        tool_calls: calls,
+      })
       for (const { id } of calls) messages.push({ role: 'tool', tool_call_id: id, content: 'sun' })
       expect((await ask()).choices[0]?.message.content).toBe('Sun in both.')
       expect(refusals()).toEqual([undefined, undefined])

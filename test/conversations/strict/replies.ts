@@ -80,11 +80,10 @@ const chatUsage = ({ input, output, cached = 0, thoughts = 0 }: StrictUsage) => 
 
 const finishOf = ({ finish, calls = [] }: StrictReply) => finish ?? (calls.length > 0 ? 'tool_calls' : 'stop')
 
-/** The member that has a chat API's thoughts. OpenAI's has none. */
+/** The member that has a chat API's thoughts. OpenAI's has none, and Mistral's are parts of the content. */
 const THOUGHT_MEMBERS: Readonly<Partial<Record<StrictRow, string>>> = {
   deepseek: 'reasoning_content',
   groq: 'reasoning',
-  mistral: 'reasoning_content',
   'gemini-chat': 'reasoning_content',
 }
 
@@ -101,6 +100,14 @@ const chatCalls = (reply: StrictReply, asked: Asked) =>
     }
   })
 
+/** Thoughts as Mistral sends them. */
+const thoughtPart = (text: string) => [{ type: 'thinking', thinking: [{ type: 'text', text }] }]
+
+function chatContent({ text, thoughts }: StrictReply, { row }: Asked): unknown {
+  if (row !== 'mistral' || thoughts === undefined) return text ?? null
+  return [...thoughtPart(thoughts), ...(text === undefined ? [] : [{ type: 'text', text }])]
+}
+
 function thoughtMember(reply: StrictReply, { row }: Asked): Record<string, string> {
   const name = THOUGHT_MEMBERS[row]
   return name === undefined || reply.thoughts === undefined ? {} : { [name]: reply.thoughts }
@@ -110,7 +117,7 @@ function chatBody(reply: StrictReply, asked: Asked): object {
   const calls = chatCalls(reply, asked)
   const message = {
     role: 'assistant',
-    content: reply.text ?? null,
+    content: chatContent(reply, asked),
     ...thoughtMember(reply, asked),
     ...(calls.length > 0 ? { tool_calls: calls } : {}),
     ...(asked.row === 'openai' ? { refusal: null, annotations: [] } : {}),
@@ -138,9 +145,11 @@ function chatEvents(reply: StrictReply, asked: Asked, asksUsage: boolean): reado
   })
   const delta = (fields: object, finish: string | null = null) =>
     chunk([{ index: 0, delta: fields, logprobs: null, finish_reason: finish }])
-  const thoughts = Object.entries(thoughtMember(reply, asked)).flatMap(([name, text]) =>
-    pieces(text).map((piece) => delta({ [name]: piece })),
-  )
+  const name = THOUGHT_MEMBERS[asked.row]
+  const thoughts = pieces(reply.thoughts ?? '').flatMap((piece) => {
+    if (asked.row === 'mistral') return [delta({ content: thoughtPart(piece) })]
+    return name === undefined ? [] : [delta({ [name]: piece })]
+  })
   const calls = chatCalls(reply, asked).flatMap((call, index) => {
     if ('custom' in call && call.custom !== undefined) {
       const { id, type, custom } = call

@@ -22,3 +22,7 @@ export interface Rule {
   readonly refuses: Json
   readonly accepts: Json
 }
+
+/** `A`, `A and B`, `A, B, and C`. */
+export const listed = (words: readonly string[], last: string): string =>
+  words.length < 3 ? words.join(` ${last} `) : `${words.slice(0, -1).join(', ')}, ${last} ${words.at(-1)}`

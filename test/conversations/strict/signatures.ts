@@ -10,3 +10,6 @@ export function sign(vendor: 'anthropic' | 'openai' | 'google', text: string): s
 /** Whether the vendor made it, for whatever text. */
 export const isFrom = (vendor: 'anthropic' | 'openai' | 'google', signature: string): boolean =>
   Buffer.from(signature, 'base64').toString().startsWith(`${vendor}:`)
+
+/** What Google accepts instead of a signature for calls of other models. */
+export const SKIP_SIGNATURE = 'skip_thought_signature_validator'

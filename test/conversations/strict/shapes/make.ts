@@ -30,6 +30,8 @@ export function shapesOf(sources: Readonly<Record<string, readonly [path: string
     strict: true,
     skipLibCheck: true,
     target: ts.ScriptTarget.ES2022,
+    // Without the types of browsers, which take longest to read.
+    lib: ['lib.es2022.d.ts'],
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     types: [],
