@@ -9,12 +9,13 @@ const SRC = fileURLToPath(new URL('../../src', import.meta.url))
 /** The other rooms that each room may import. */
 const BASE = ['base']
 const PROTOCOL = [...BASE, 'protocol']
-const CONTRACTS = [...PROTOCOL, 'contracts']
+const CONTRACTS = [...PROTOCOL, 'conversation', 'contracts']
 const RULES = [...CONTRACTS, 'rules']
 const ALLOWED: Record<string, readonly string[]> = {
   base: [],
   protocol: BASE,
-  contracts: PROTOCOL,
+  conversation: PROTOCOL,
+  contracts: [...PROTOCOL, 'conversation'],
   rules: CONTRACTS,
   engine: RULES,
   replies: RULES,

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { NO_RESULT } from '../../src/conversation/results.js'
 import { anthropic } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
@@ -99,7 +100,7 @@ describe.each([true, false])('an earlier reply that Claude refuses (stream: %s)'
   })
 })
 
-it('aiSdk gives a tool call without a result an empty one', async () => {
+it('aiSdk gives a tool call without a result one that says so', async () => {
   const fake = fakeModel({})
   service = await WireService.start({ adapter: () => aiSdk({ model: () => fake }) })
   const two = { role: 'assistant', content: null, tool_calls: [call, { ...call, id: 'b' }] }
@@ -111,6 +112,9 @@ it('aiSdk gives a tool call without a result an empty one', async () => {
     toolName: 'look',
     output: { type: 'text', value },
   })
-  expect(fake.calls[0]!.prompt[2]).toEqual({ role: 'tool', content: [result('b', 'x'), result('a', '')] })
+  expect(fake.calls[0]!.prompt[2]).toEqual({
+    role: 'tool',
+    content: [result('a', NO_RESULT), result('b', 'x')],
+  })
   expect(fake.calls[0]!.prompt).toHaveLength(4)
 })

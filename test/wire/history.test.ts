@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { NO_RESULT } from '../../src/conversation/results.js'
 import { openaiCompatible } from '../../src/index.js'
 import {
   answerEvents,
@@ -162,7 +163,7 @@ describe.each(modes)('an interrupted tool call ($mode)', ({ first, stream }) => 
     content: null,
     tool_calls: [call('{}'), call('{}', { id: 'call_2' })],
   }
-  const none = (id: string): Message => ({ role: 'tool', tool_call_id: id, content: '' })
+  const none = (id: string): Message => ({ role: 'tool', tool_call_id: id, content: NO_RESULT })
 
   it.each([
     ['without any result', [two], [two, none('call_1'), none('call_2')]],
@@ -172,7 +173,7 @@ describe.each(modes)('an interrupted tool call ($mode)', ({ first, stream }) => 
       [calls('{}'), { role: 'assistant', content: 'x' }],
       [calls('{}'), none('call_1'), { role: 'assistant', content: 'x' }],
     ],
-  ] as const)('gets an empty result if %s', async (_name, given, sent) => {
+  ] as const)('gets a result that says so if %s', async (_name, given, sent) => {
     const [got] = await send({ messages: [first, ...given], stream })
     expect(got).toEqual([first, ...sent, USER])
   })

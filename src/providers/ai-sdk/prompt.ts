@@ -1,6 +1,7 @@
+import { CallIds } from '../../conversation/call-ids.js'
 import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { CallNames } from '../openai-input/call-names.js'
+import { nameForClaude, sameName } from '../openai-input/call-names.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import { toFilePart, toResultPart } from './media.js'
@@ -17,32 +18,20 @@ export interface PromptTarget extends ModelNames {
 
 /**
  * Converts messages to a prompt of the specification. Consecutive tool results form one message. Each has the name of
- * the call that it answers, as the specification requires. A call that was interrupted and has no result gets an empty
- * one, since providers refuse it otherwise. Messages without content are omitted, except those of users.
+ * the call that it answers, as the specification requires. Messages without content are omitted, except those of users.
  *
  * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
  */
 export function toPrompt(messages: readonly InputMessage[], target: PromptTarget): PromptMessage[] {
   const { urls, version } = target
   const prompt: PromptMessage[] = []
-  const calls = new CallNames(isClaude(target))
+  const fitting = isClaude(target) ? nameForClaude : sameName
+  const calls = { ids: new CallIds(fitting), fitting }
+  /** The names of calls by their ids. */
   const names = new Map<string, string>()
   let results: PromptPart[] | undefined
-  const addResult = (toolCallId: string, output: JsonObject): void => {
-    if (results === undefined) {
-      results = []
-      prompt.push({ role: 'tool', content: results })
-    }
-    const toolName = names.get(toolCallId) ?? toolCallId
-    results.push({ type: 'tool-result', toolCallId: calls.idOf(toolCallId), toolName, output })
-  }
-  const unanswered = new Set<string>()
   for (const message of systemFirst(messages, target)) {
-    if (message.role !== 'tool') {
-      for (const id of unanswered) addResult(id, { type: 'text', value: '' })
-      unanswered.clear()
-      results = undefined
-    }
+    if (message.role !== 'tool') results = undefined
     switch (message.role) {
       case 'system': {
         const content = message.content.map(({ text }) => text).join('\n')
@@ -54,17 +43,19 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
         prompt.push({ role: 'user', content: message.content.map((part) => toPart(part, version, urls)) })
         break
       case 'assistant': {
-        const content = toAssistantParts(message, target, calls)
-        for (const call of message.toolCalls) {
-          names.set(call.id, calls.nameOf(call.name))
-          unanswered.add(call.id)
-        }
+        const content = toAssistantParts(message, target, calls, names)
         if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
       }
       case 'tool': {
-        unanswered.delete(message.toolCallId)
-        addResult(message.toolCallId, toOutput(message.content, version, urls))
+        if (results === undefined) {
+          results = []
+          prompt.push({ role: 'tool', content: results })
+        }
+        const toolCallId = calls.ids.ofResult(message.toolCallId)
+        const toolName = names.get(toolCallId) ?? toolCallId
+        const output = toOutput(message.content, version, urls)
+        results.push({ type: 'tool-result', toolCallId, toolName, output })
       }
     }
   }
@@ -86,7 +77,8 @@ function toPart(part: ContentPart, version: SpecificationVersion, urls: Supporte
 function toAssistantParts(
   message: InputMessage & { role: 'assistant' },
   model: ModelNames,
-  calls: CallNames,
+  { fitting, ids }: { readonly ids: CallIds; readonly fitting: (name: string) => string },
+  names: Map<string, string>,
 ): PromptPart[] {
   const options = signedOptions(message, model)
   return [
@@ -94,13 +86,12 @@ function toAssistantParts(
     ...message.content
       .filter(({ text }) => text.trim() !== '')
       .map((part) => ({ type: 'text', text: part.text, ...(part.cache && CACHE) })),
-    ...message.toolCalls.map((call, index) => ({
-      type: 'tool-call',
-      toolCallId: calls.newId(call.id),
-      toolName: calls.nameOf(call.name),
-      input: withDigits(call.input),
-      ...options[index],
-    })),
+    ...message.toolCalls.map((call, index) => {
+      const toolCallId = ids.ofCall(call.id)
+      const toolName = fitting(call.name)
+      names.set(toolCallId, toolName)
+      return { type: 'tool-call', toolCallId, toolName, input: withDigits(call.input), ...options[index] }
+    }),
   ]
 }
 

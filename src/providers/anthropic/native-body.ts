@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { fittingTurns } from './native-turns.js'
 import type { SentThinking } from './request.js'
 
 const THINKING = new Set<unknown>(['thinking', 'redacted_thinking'])
@@ -13,7 +14,8 @@ export function nativeBody(request: MessagesRequest, stream: boolean, thinking: 
   for (const name of Object.keys(request)) if (name !== 'betas') body[name] = request[name]
   if (stream) body.stream = true
   if (!thinking.budget) delete body.thinking
-  if (!thinking.blocks) body.messages = withoutThinking(request.messages)
+  const { messages, model } = request
+  body.messages = fittingTurns(thinking.blocks ? messages : withoutThinking(messages), model)
   return body
 }
 
@@ -21,6 +23,7 @@ export function nativeBody(request: MessagesRequest, stream: boolean, thinking: 
 export function countBody(request: MessagesRequest): JsonObject {
   const body: JsonObject = {}
   for (const name of COUNTED) if (request[name] !== undefined) body[name] = request[name]
+  body.messages = fittingTurns(request.messages, request.model)
   return body
 }
 

@@ -1,4 +1,5 @@
-import { CallNames } from '../openai-input/call-names.js'
+import { CallIds } from '../../conversation/call-ids.js'
+import { nameForClaude, sameName } from '../openai-input/call-names.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import { isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
@@ -17,7 +18,6 @@ type Reply = InputMessage & { readonly role: 'assistant' }
  *   and none from another provider. Models of other providers sign nothing, and some require all reasoning.
  * - Calls may come from another provider. For Claude models, their ids and names are reduced to the characters that the
  *   API accepts. A repeated id is replaced, since the API accepts each only once.
- * - A call that was interrupted and has no result gets an empty one.
  * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API rejects
  *   both.
  */
@@ -26,7 +26,8 @@ export function toTurns(
   model: string,
   sendsThinking = true,
 ): { system: NativeBlock[]; turns: NativeTurn[] } {
-  const names = new CallNames(isClaude(model))
+  const fitting = isClaude(model) ? nameForClaude : sameName
+  const ids = new CallIds(fitting)
   const toThoughts = isClaude(model) ? toSignedBlocks : toThinkingBlocks
   const system: NativeBlock[] = []
   const turns: NativeTurn[] = []
@@ -35,7 +36,7 @@ export function toTurns(
       system.push(...toContent(message.content))
       continue
     }
-    const blocks = toBlocks(message, names, sendsThinking ? toThoughts : () => [])
+    const blocks = toBlocks(message, { ids, fitting }, sendsThinking ? toThoughts : () => [])
     if (blocks.length === 0) continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     let turn = turns.at(-1)
@@ -45,10 +46,7 @@ export function toTurns(
     }
     turn.content.push(...blocks)
   }
-  for (const [index, turn] of turns.entries()) {
-    if (turn.role === 'user')
-      turn.content = resultsFirst([...missingResults(turns[index - 1], turn), ...turn.content])
-  }
+  for (const turn of turns) if (turn.role === 'user') turn.content = resultsFirst(turn.content)
   return { system, turns }
 }
 
@@ -67,9 +65,15 @@ function isThinking(block: NativeBlock | undefined): boolean {
   return block?.type === 'thinking' || block?.type === 'redacted_thinking'
 }
 
+/** How the calls of a conversation are named for the API. */
+interface SentCalls {
+  readonly ids: CallIds
+  readonly fitting: (name: string) => string
+}
+
 function toBlocks(
   message: Exclude<InputMessage, { role: 'system' }>,
-  names: CallNames,
+  { fitting, ids }: SentCalls,
   toThoughts: (message: Reply) => NativeBlock[],
 ): NativeBlock[] {
   const content = toContent(message.content)
@@ -80,7 +84,7 @@ function toBlocks(
       return [
         {
           type: 'tool_result',
-          tool_use_id: names.idOf(message.toolCallId),
+          tool_use_id: ids.ofResult(message.toolCallId),
           ...(content.length !== 0 && { content }),
           ...(message.isError && { is_error: true }),
         },
@@ -91,8 +95,8 @@ function toBlocks(
         ...content,
         ...message.toolCalls.map(({ id, name, input }) => ({
           type: 'tool_use',
-          id: names.newId(id),
-          name: names.nameOf(name),
+          id: ids.ofCall(id),
+          name: fitting(name),
           input,
         })),
       ]
@@ -119,12 +123,6 @@ function toThinkingBlocks(message: Reply): NativeBlock[] {
 }
 
 const isResult = (block: NativeBlock) => block.type === 'tool_result'
-
-function missingResults(before: NativeTurn | undefined, { content }: NativeTurn): NativeBlock[] {
-  const answered = new Set(content.map((block) => block.tool_use_id))
-  const calls = before?.content.filter((block) => block.type === 'tool_use' && !answered.has(block.id)) ?? []
-  return calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id }))
-}
 
 function resultsFirst(content: NativeBlock[]): NativeBlock[] {
   return [...content.filter(isResult), ...content.filter((block) => !isResult(block))]

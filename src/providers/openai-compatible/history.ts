@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { type CallIds, callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
+import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 
@@ -37,25 +39,59 @@ const NO_REASONING = ' '
 /** https://ai.google.dev/gemini-api/docs/thought-signatures */
 export const UNSIGNED = 'skip_thought_signature_validator'
 
-/**
- * Returns the messages to send. A message that needs no change is returned as the same object. A call that was
- * interrupted and has no result gets an empty one, since providers refuse it otherwise.
- */
+const CALLS: CallsAndResults<ChatMessage> = {
+  callsOf: (message) =>
+    message.role === 'assistant' ? callsOf(message).map(({ id }) => textOf(id) ?? '') : [],
+  resultOf: (message) => (message.role === 'tool' ? (textOf(message.tool_call_id) ?? '') : undefined),
+  missing: (id) => ({ role: 'tool', tool_call_id: id, content: NO_RESULT }),
+  orphan: ({ content }, id) => ({
+    role: 'user',
+    content: isText(content)
+      ? `${orphanWords(id)}\n${content}`
+      : [{ type: 'text', text: orphanWords(id) }, ...partsOf(content)],
+  }),
+}
+
+/** Returns the messages to send. A message that needs no change is returned as the same object. */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
-  const unanswered = new Set<unknown>()
-  for (const message of messages) {
-    const sent = prepareMessage(message, form)
+  const fitting = form.shortIds ? shortId : fittingId
+  /** For the latest reply: one id may occur in several replies. */
+  let ids: CallIds | undefined
+  /** Media in the results of tools, which chat providers take from users only. */
+  let media: unknown[] = []
+  for (const message of settleResults(messages, CALLS)) {
+    const calls = CALLS.callsOf(message)
+    if (calls.length > 0) ids = callIdsFor(calls, fitting)
+    const sent = prepareMessage(message, form, ids)
     if (sent === undefined) continue
-    if (sent.role === 'tool') unanswered.delete(sent.tool_call_id)
-    else {
-      for (const id of unanswered) prepared.push({ role: 'tool', tool_call_id: id, content: '' })
-      unanswered.clear()
+    if (sent.role === 'tool') {
+      prepared.push(withoutMedia(sent, media))
+      continue
     }
-    if (sent.role === 'assistant') for (const { id } of callsOf(sent)) if (isText(id)) unanswered.add(id)
-    prepared.push(sent)
+    if (media.length === 0) prepared.push(sent)
+    else if (sent.role === 'user') prepared.push({ ...sent, content: [...media, ...partsOf(sent.content)] })
+    else prepared.push({ role: 'user', content: media }, sent)
+    if (media.length > 0) media = []
   }
+  if (media.length > 0) prepared.push({ role: 'user', content: media })
   return prepared
+}
+
+/** Returns the result of a call with its text alone. Adds its other parts to `media`, after words that name the call. */
+function withoutMedia(message: ChatMessage, media: unknown[]): ChatMessage {
+  const { content: parts } = message
+  const isMedia = (part: unknown) => !isObject(part) || part.type !== 'text'
+  if (!Array.isArray(parts) || !parts.some(isMedia)) return message
+  media.push({ type: 'text', text: `Attached to the result of ${String(message.tool_call_id)}:` })
+  for (const part of parts.filter(isMedia)) media.push(part)
+  const texts = parts.filter(isObject).flatMap(({ text, type }) => (type === 'text' ? [String(text)] : []))
+  return { ...message, content: texts.join('\n\n') }
+}
+
+function partsOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content
+  return isText(content) ? [{ type: 'text', text: content }] : []
 }
 
 /** Whether a message has reasoning of an earlier reply, in any of its forms. */
@@ -72,23 +108,32 @@ export function callsOf({ tool_calls: calls }: ChatMessage): readonly JsonObject
   return Array.isArray(calls) ? calls.filter(isObject) : []
 }
 
-function prepareMessage(message: ChatMessage, form: HistoryForm): ChatMessage | undefined {
-  if (message.role === 'assistant') return prepareReply(message, form)
+function prepareMessage(
+  message: ChatMessage,
+  form: HistoryForm,
+  ids: CallIds | undefined,
+): ChatMessage | undefined {
+  if (message.role === 'assistant') return prepareReply(message, form, ids)
   const changed: JsonObject = {}
   // A member for another API.
   if ('is_error' in message) changed.is_error = undefined
   if (message.role === 'developer' && !form.developerRole) changed.role = 'system'
-  if (form.shortIds && isText(message.tool_call_id)) changed.tool_call_id = shortId(message.tool_call_id)
+  if (ids !== undefined && isText(message.tool_call_id))
+    changed.tool_call_id = ids.ofResult(message.tool_call_id)
   return withChanges(message, changed)
 }
 
 /** Returns undefined for a reply with nothing left, which strict providers refuse. */
-function prepareReply(message: ChatMessage, form: HistoryForm): ChatMessage | undefined {
+function prepareReply(
+  message: ChatMessage,
+  form: HistoryForm,
+  ids: CallIds | undefined,
+): ChatMessage | undefined {
   const changed: JsonObject = {}
   changeReasoning(message, form, changed)
   if (!form.extras && 'images' in message) changed.images = undefined
   const calls = callsOf(message)
-  if (calls.length > 0) changeCalls(calls, form, changed)
+  if (calls.length > 0) changeCalls(calls, form, ids, changed)
   else if (!isObject(message.function_call) && !isObject(message.audio)) changeContent(message, changed)
   const sent = withChanges(message, changed)
   return isEmpty(sent) ? undefined : sent
@@ -151,11 +196,16 @@ function changeContent(message: ChatMessage, changed: JsonObject): void {
   if ('refusal' in message) changed.refusal = undefined
 }
 
-function changeCalls(calls: readonly JsonObject[], form: HistoryForm, changed: JsonObject): void {
-  if (form.extras && !form.shortIds && !form.signsCalls) return
+function changeCalls(
+  calls: readonly JsonObject[],
+  form: HistoryForm,
+  ids: CallIds | undefined,
+  changed: JsonObject,
+): void {
+  if (form.extras && ids === undefined && !form.signsCalls) return
   const prepared = calls.map((call) => {
     const sent = Object.assign({}, call)
-    if (form.shortIds && isText(call.id)) sent.id = shortId(call.id)
+    if (ids !== undefined && isText(call.id)) sent.id = ids.ofCall(call.id)
     if (!form.extras) for (const field of CALL_EXTRAS) delete sent[field]
     return sent
   })
@@ -169,6 +219,13 @@ function changeCalls(calls: readonly JsonObject[], form: HistoryForm, changed: J
 
 function isSigned({ extra_content: extra }: JsonObject): boolean {
   return isObject(extra) && isObject(extra.google) && isText(extra.google.thought_signature)
+}
+
+/** OpenAI, DeepSeek and Groq take no longer ids of calls. */
+const MOST_ID_CHARS = 40
+
+function fittingId(id: string): string {
+  return shortenedTo(MOST_ID_CHARS, id)
 }
 
 const SHORT_ID = /^[a-z0-9]{9}$/i

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
+import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
@@ -13,9 +15,47 @@ export function buildResponsesBody(
   stream: boolean,
   withReasoning: boolean,
 ): string {
-  const input = withReasoning ? request.input : request.input.filter(({ type }) => type !== 'reasoning')
+  const sent = withReasoning ? request.input : request.input.filter(({ type }) => type !== 'reasoning')
+  const input = withFittingIds(settleResults(sent, CALLS))
   const body = Object.assign({}, request, { input, store: false, stream: stream ? true : undefined })
   return writeExactly(body, randomUUID)
+}
+
+const OF_REPLIES = new Set<unknown>(['reasoning', 'function_call', 'custom_tool_call'])
+const RESULTS: ReadonlyMap<unknown, string> = new Map([
+  ['function_call', 'function_call_output'],
+  ['custom_tool_call', 'custom_tool_call_output'],
+])
+const RESULT_TYPES = new Set<unknown>(RESULTS.values())
+
+const isCall = ({ type }: JsonObject): boolean => RESULTS.has(type)
+const isResult = ({ type }: JsonObject): boolean => RESULT_TYPES.has(type)
+const callId = ({ call_id: id }: JsonObject): string => textOf(id) ?? ''
+
+const CALLS: CallsAndResults<JsonObject> = {
+  callsOf: (item) => (isCall(item) ? [callId(item)] : []),
+  resultOf: (item) => (isResult(item) ? callId(item) : undefined),
+  continuesReply: ({ role, type }) => role === 'assistant' || OF_REPLIES.has(type),
+  missing: (id, { type }) => ({ type: RESULTS.get(type), call_id: id, output: NO_RESULT }),
+  orphan: ({ output }, id) => {
+    const words = { type: 'input_text', text: orphanWords(id) }
+    const said = Array.isArray(output) ? output : [{ type: 'input_text', text: String(output) }]
+    return { type: 'message', role: 'user', content: [words, ...said] }
+  },
+}
+
+/** OpenAI's limit. */
+const MOST_ID_CHARS = 64
+
+/** Returns the items with ids of calls that the API takes, each only once. */
+function withFittingIds(items: readonly JsonObject[]): readonly JsonObject[] {
+  const given = items.filter(isCall).map(callId)
+  const ids = callIdsFor(given, (id) => shortenedTo(MOST_ID_CHARS, id))
+  if (ids === undefined) return items
+  return items.map((item) => {
+    if (isCall(item)) return { ...item, call_id: ids.ofCall(callId(item)) }
+    return isResult(item) ? { ...item, call_id: ids.ofResult(callId(item)) } : item
+  })
 }
 
 /** Fields of a chat that are read here. */

@@ -1,3 +1,4 @@
+import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
 import { readArguments } from '../../protocol/call-arguments.js'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
@@ -36,18 +37,39 @@ export type InputMessage = { readonly param: string } & (
 /**
  * Reads the messages of a request. `developer` counts as `system`. A call in the old form, `function_call`, is read as a
  * tool call, and the message of role `function` after it as its result.
+ * Results stand right behind the message with their calls.
  *
  * Fields that only label a message or repeat parts of a reply (`name`, `parsed`, `annotations`, …) are ignored.
  * Content that cannot be read throws `unsupported-request` with its path.
  */
-export function readMessages(messages: readonly ChatMessage[]): InputMessage[] {
+export function readMessages(messages: readonly ChatMessage[]): readonly InputMessage[] {
   let oldCall = ''
-  return messages.map((message, index) => {
+  const read = messages.map((message, index) => {
     const param = `messages.${index}`
     if (isObject(message.function_call)) oldCall = `function_call_${index}`
-    const read = readByRole(message, param, oldCall)
-    return hasCacheMark(message) ? markLast(read) : read
+    const one = readByRole(message, param, oldCall)
+    return hasCacheMark(message) ? markLast(one) : one
   })
+  return settleResults(read, CALLS)
+}
+
+const plainText = (text: string): TextPart => ({ type: 'text', text, cache: false })
+
+const CALLS: CallsAndResults<InputMessage> = {
+  callsOf: (message) => (message.role === 'assistant' ? message.toolCalls.map(({ id }) => id) : []),
+  resultOf: (message) => (message.role === 'tool' ? message.toolCallId : undefined),
+  missing: (id) => ({
+    role: 'tool',
+    param: 'messages',
+    toolCallId: id,
+    content: [plainText(NO_RESULT)],
+    isError: true,
+  }),
+  orphan: ({ content, param }, id) => ({
+    role: 'user',
+    param,
+    content: [plainText(orphanWords(id)), ...content],
+  }),
 }
 
 /** A cache mark on a message applies to its last part. */

@@ -9,6 +9,13 @@ const promptOf = async (messages: readonly object[], version: Version = 'v3', su
   return error ?? options.prompt
 }
 
+/** A reply with the call whose result follows. */
+const called = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
+}
+
 describe('the AI SDK prompt', () => {
   it('has the right form for each role', async () => {
     const call = (id: string, name: string) => ({
@@ -28,7 +35,6 @@ describe('the AI SDK prompt', () => {
       { role: 'tool', tool_call_id: 'b', content: 'blue' },
       { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'red' }] },
       { role: 'user', content: 'And?' },
-      { role: 'tool', tool_call_id: 'z', content: '' },
     ])
     const result = (toolCallId: string, toolName: string, value: string) => ({
       type: 'tool-result',
@@ -51,7 +57,6 @@ describe('the AI SDK prompt', () => {
       },
       { role: 'tool', content: [result('b', 'see', 'blue'), result('a', 'look', 'red')] },
       { role: 'user', content: [text('And?')] },
-      { role: 'tool', content: [result('z', 'z', '')] },
     ])
   })
 
@@ -119,7 +124,8 @@ describe('the AI SDK prompt', () => {
       { type: 'text', text: 'Here' },
       { type: 'image_url', image_url: { url: PNG } },
     ]
-    expect(await promptOf([{ role: 'tool', tool_call_id: 'a', content }], version)).toMatchObject([
+    expect(await promptOf([called, { role: 'tool', tool_call_id: 'a', content }], version)).toMatchObject([
+      {},
       {
         role: 'tool',
         content: [{ output: { type: 'content', value: [{ type: 'text', text: 'Here' }, part] } }],
@@ -129,6 +135,7 @@ describe('the AI SDK prompt', () => {
 
   it('contains a URL in a tool result if the version has a form for it', async () => {
     const messages = [
+      called,
       {
         role: 'tool',
         tool_call_id: 'a',
@@ -138,9 +145,11 @@ describe('the AI SDK prompt', () => {
     const urls = { '*': [/^https:/] }
     expect(await promptOf(messages, 'v2', urls)).toMatchObject({ reason: 'unsupported-request' })
     expect(await promptOf(messages, 'v3', urls)).toMatchObject([
+      {},
       { content: [{ output: { value: [{ type: 'image-url', url: 'https://a.example/a.png' }] } }] },
     ])
     expect(await promptOf(messages, 'v4', urls)).toMatchObject([
+      {},
       { content: [{ output: { value: [{ type: 'file', data: { type: 'url' } }] } }] },
     ])
   })

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isProviderError } from '../../../src/base/errors.js'
+import { NO_RESULT } from '../../../src/conversation/results.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { toNativeRequest } from '../../../src/providers/anthropic/request.js'
 
@@ -233,11 +234,13 @@ describe('a conversation of several providers, sent to Anthropic,', () => {
     ])
   })
 
-  it('has an empty result of a call that was interrupted', () => {
+  it('has a result of a call that was interrupted, which says so', () => {
     const messages = [said(called('a'), called('b')), result('b'), go]
+    const content = [{ type: 'text', text: NO_RESULT }]
+    const none = { type: 'tool_result', tool_use_id: 'a', content, is_error: true }
     expect(convertMessages(...messages).messages).toEqual([
       turn(use('a'), use('b')),
-      { role: 'user', content: [...results('a', 'b').content, ...go.content] },
+      { role: 'user', content: [none, ...results('b').content, ...go.content] },
     ])
   })
 

@@ -55,9 +55,11 @@ describe('buildRequestBody', () => {
   })
 
   it('omits the member of a tool result that is only for other providers', () => {
-    const messages = [{ role: 'tool', content: 'x', tool_call_id: 'c', is_error: true }]
-    expect(build({ messages }).messages).toEqual([{ role: 'tool', content: 'x', tool_call_id: 'c' }])
-    expect(messages[0]).toHaveProperty('is_error')
+    const called = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const reply = { role: 'assistant', content: null, tool_calls: [called] }
+    const messages = [reply, { role: 'tool', content: 'x', tool_call_id: 'c', is_error: true }]
+    expect(build({ messages }).messages).toEqual([reply, { role: 'tool', content: 'x', tool_call_id: 'c' }])
+    expect(messages[1]).toHaveProperty('is_error')
   })
 
   it('copies the schemas of tools and formats digit for digit', () => {
@@ -76,11 +78,13 @@ describe('buildRequestBody', () => {
     ['as they are', { role: 'user', content: LONG }, usesFastPath('messages')],
     ['but not with a member that is for another API', { role: 'tool', content: LONG, is_error: true }, false],
   ])('sends the bytes of long messages on %s', (_, message, areBytes) => {
-    const sent = sendOn([message], true)
+    const reply = { role: 'assistant', content: null, tool_calls: [{ type: 'function' }] }
+    const before = message.role === 'tool' ? [reply] : []
+    const sent = sendOn([...before, message], true)
     expect(Buffer.isBuffer(sent)).toBe(areBytes)
     expect(JSON.parse(String(sent))).toEqual({
       model: 'm',
-      messages: [{ role: message.role, content: LONG }],
+      messages: [...before, { role: message.role, content: LONG }],
       stream: true,
       stream_options: { include_usage: true },
     })

@@ -16,7 +16,7 @@ const NOT_CHAT = new Set([...FIELD_NAMES, 'betas'])
  * Converts a request of the Messages API to the chat request that every adapter can send.
  *
  * - The system prompt becomes the first message. The results of tools become messages of their own, before the rest of
- *   their turn. Their images and documents follow in the user's message, since most providers accept only text in a result.
+ *   their turn.
  * - Documents of text become text. Other documents become files.
  * - `thinking` and `output_config.effort` become `reasoning_effort`: for a budget, the word that is nearest to it. An
  *   effort above `high` becomes `high`, the highest one that every provider knows. Without both, the model decides.
@@ -111,29 +111,22 @@ function toChatMessages({ messages, system }: MessagesRequest, readThought: Read
 
 /** Adds the messages of a user's or a system's turn: first the results of tools, and then the rest. */
 function addTurn(role: string, content: unknown, converted: ChatMessage[]): void {
-  const rest: JsonObject[] = []
   const others: JsonObject[] = []
   for (const block of blocksOf(content)) {
-    if (block.type === 'tool_result') converted.push(toToolMessage(block, rest))
+    if (block.type === 'tool_result') converted.push(toToolMessage(block))
     else others.push(block)
   }
-  const parts = [...rest, ...toContent(others)]
+  const parts = toContent(others)
   if (parts.length > 0) converted.push({ role, content: plainly(parts) })
 }
 
-/** @param media receives the images and files of the result */
-function toToolMessage(block: JsonObject, media: JsonObject[]): ChatMessage {
+function toToolMessage(block: JsonObject): ChatMessage {
   const parts = toContent(block.content)
-  const found = parts.filter(({ type }) => type !== 'text')
-  if (found.length > 0)
-    media.push(...toText(`Attached to the result of ${String(block.tool_use_id)}:`), ...found)
+  const texts = parts.flatMap(({ text, type }) => (type === 'text' ? [text] : []))
   const message: ChatMessage = {
     role: 'tool',
     tool_call_id: block.tool_use_id,
-    content: parts
-      .map(({ text }) => text)
-      .filter(isText)
-      .join('\n\n'),
+    content: texts.length === parts.length ? texts.join('\n\n') : parts,
   }
   if (block.is_error === true) message.is_error = true
   if (block.cache_control !== undefined) message.cache_control = block.cache_control

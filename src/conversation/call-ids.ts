@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto'
+
+const HASH_CHARS = 8
+
+/** Returns a text of at most this many characters. A longer one ends with a hash of the whole text. */
+export function shortenedTo(most: number, text: string): string {
+  if (text.length <= most) return text
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_CHARS)
+  return `${text.slice(0, most - HASH_CHARS - 1)}_${hash}`
+}
+
+/** The new ids of the calls with one given id. Those before `next` have their results. */
+interface Waiting {
+  readonly ids: string[]
+  next: number
+}
+
+/**
+ * Gives the calls of a conversation ids that an API takes, each only once. An id depends only on the conversation before
+ * it, so one that grows keeps the ids of its beginning. Expects results in the order of their calls.
+ */
+export class CallIds {
+  private readonly used = new Set<string>()
+  /** How often each id was asked for. */
+  private readonly times = new Map<string, number>()
+  private readonly waiting = new Map<string, Waiting>()
+
+  /** @param fitting returns an id that the API takes: the same one for the same text */
+  constructor(private readonly fitting: (id: string) => string) {}
+
+  /** Returns the id of the next call. */
+  ofCall(given: string): string {
+    const first = this.fitting(given)
+    let time = this.times.get(first) ?? 0
+    let id: string
+    do {
+      time++
+      id = time === 1 ? first : this.fitting(`${first}_${time}`)
+    } while (this.used.has(id))
+    this.times.set(first, time)
+    this.used.add(id)
+    const waiting = this.waiting.get(given)
+    if (waiting === undefined) this.waiting.set(given, { ids: [id], next: 0 })
+    else waiting.ids.push(id)
+    return id
+  }
+
+  /** Returns the id for the next result: that of the earliest call with this id that has none yet. */
+  ofResult(given: string): string {
+    const waiting = this.waiting.get(given)
+    if (waiting === undefined) return this.fitting(given)
+    // A further result belongs to the last of these calls.
+    return waiting.ids[waiting.next] === undefined ? waiting.ids.at(-1)! : waiting.ids[waiting.next++]!
+  }
+}
+
+/** Returns ids for the calls of a conversation, or undefined if an API takes the given ones. */
+export function callIdsFor(given: Iterable<string>, fitting: (id: string) => string): CallIds | undefined {
+  const known = new Set<string>()
+  for (const id of given) {
+    if (known.has(id) || fitting(id) !== id) return new CallIds(fitting)
+    known.add(id)
+  }
+  return undefined
+}

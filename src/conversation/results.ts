@@ -1,0 +1,158 @@
+/** How the elements of a conversation, in the form of one API, take part in calls of tools. */
+export interface CallsAndResults<Element> {
+  /** Returns the ids of the calls in an element. `''` stands for a call without an id. */
+  callsOf(element: Element): readonly string[]
+  /**
+   * Returns the id of the call whose result an element is, or undefined if it is no result. `''` stands for a result
+   * without an id, which answers the next call.
+   */
+  resultOf(element: Element): string | undefined
+  /** Whether an element belongs to the reply of the one before it. Absent if each element is a reply of its own. */
+  continuesReply?(element: Element): boolean
+  /** Returns the result of a call of this element that has none. */
+  missing(id: string, element: Element): Element
+  /** Returns a result without a call as a text of the user. */
+  orphan(result: Element, id: string): Element
+}
+
+/** What the model reads as the result of a call that has none. */
+export const NO_RESULT = 'There is no result: the call was interrupted.'
+
+/** Returns the words that precede a result without a call. */
+export function orphanWords(id: string): string {
+  return id === '' ? 'The result of a call of a tool:' : `The result of the call ${id} of a tool:`
+}
+
+/**
+ * Puts the results of calls where every API takes them: right behind the reply with their calls, one for each.
+ *
+ * Clients send other messages between a call and its result, answer a call twice, drop a call whose result they keep,
+ * and interrupt calls. A call that has no result gets one that says so, unless the conversation ends with its reply. A
+ * result without a call, and each further result of a call, becomes a text of the user. Nothing else changes its place.
+ * Returns the same list if it is already right. Takes one pass over it then, and time in proportion to it otherwise.
+ */
+export function settleResults<Element>(
+  elements: readonly Element[],
+  view: CallsAndResults<Element>,
+): readonly Element[] {
+  return isSettled(elements, view) ? elements : new Settlement(elements, view).settled()
+}
+
+function isSettled<Element>(elements: readonly Element[], view: CallsAndResults<Element>): boolean {
+  const open = new OpenIds()
+  let hasResults = false
+  for (const element of elements) {
+    const result = view.resultOf(element)
+    if (result !== undefined) {
+      if (!open.take(result)) return false
+      hasResults = true
+      continue
+    }
+    const continues = !hasResults && view.continuesReply?.(element) === true
+    if (open.size > 0 && !continues) return false
+    hasResults = false
+    for (const id of view.callsOf(element)) open.add(id)
+  }
+  return open.size === 0 || !hasResults
+}
+
+/** The ids of calls without a result. One id may occur several times. */
+class OpenIds {
+  size = 0
+  private counts: Map<string, number> | undefined
+
+  add(id: string): void {
+    this.counts ??= new Map()
+    this.counts.set(id, (this.counts.get(id) ?? 0) + 1)
+    this.size++
+  }
+
+  /** Returns whether there was such a call. */
+  take(id: string): boolean {
+    const { counts } = this
+    if (counts === undefined || this.size === 0) return false
+    const taken = id === '' && !counts.has(id) ? (counts.keys().next().value as string) : id
+    const count = counts.get(taken)
+    if (count === undefined) return false
+    if (count === 1) counts.delete(taken)
+    else counts.set(taken, count - 1)
+    this.size--
+    return true
+  }
+}
+
+interface Call<Element> {
+  readonly id: string
+  readonly element: Element
+  result: Element | undefined
+}
+
+/** Calls in their order. Those before `next` have their results. */
+class Queue<Element> {
+  readonly calls: Call<Element>[] = []
+  private next = 0
+
+  first(): Call<Element> | undefined {
+    while (this.calls[this.next]?.result !== undefined) this.next++
+    return this.calls[this.next]
+  }
+}
+
+class Settlement<Element> {
+  /** The calls of each reply, by the position of its last element. */
+  private readonly callsBefore = new Map<number, readonly Call<Element>[]>()
+  private readonly orphans = new Set<number>()
+
+  constructor(
+    private readonly elements: readonly Element[],
+    private readonly view: CallsAndResults<Element>,
+  ) {
+    const byId = new Map<string, Queue<Element>>()
+    let reply = new Queue<Element>()
+    let hasEnded = false
+    for (const [position, element] of elements.entries()) {
+      const id = view.resultOf(element)
+      if (id !== undefined) {
+        hasEnded = true
+        const call = id === '' ? reply.first() : byId.get(id)?.first()
+        if (call === undefined) this.orphans.add(position)
+        else call.result = element
+        continue
+      }
+      if (hasEnded || view.continuesReply?.(element) !== true) {
+        reply = new Queue()
+        hasEnded = false
+      }
+      for (const callId of view.callsOf(element)) {
+        const call = { id: callId, element, result: undefined }
+        reply.calls.push(call)
+        const queue = byId.get(callId) ?? new Queue()
+        queue.calls.push(call)
+        byId.set(callId, queue)
+      }
+      if (reply.calls.length > 0 && !this.goesOnAfter(position)) this.callsBefore.set(position, reply.calls)
+    }
+  }
+
+  settled(): Element[] {
+    const { elements, orphans, view } = this
+    const settled: Element[] = []
+    const last = elements.length - 1
+    for (const [position, element] of elements.entries()) {
+      const id = view.resultOf(element)
+      if (id === undefined) settled.push(element)
+      else if (orphans.has(position)) settled.push(view.orphan(element, id))
+      for (const call of this.callsBefore.get(position) ?? []) {
+        if (call.result !== undefined) settled.push(call.result)
+        else if (position < last && call.id !== '') settled.push(view.missing(call.id, call.element))
+      }
+    }
+    return settled
+  }
+
+  private goesOnAfter(position: number): boolean {
+    const next = this.elements[position + 1]
+    if (next === undefined || this.view.resultOf(next) !== undefined) return false
+    return this.view.continuesReply?.(next) === true
+  }
+}

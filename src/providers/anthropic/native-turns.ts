@@ -1,0 +1,120 @@
+import { type CallIds, callIdsFor } from '../../conversation/call-ids.js'
+import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
+import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { nameForClaude, sameName } from '../openai-input/call-names.js'
+import { isClaude } from './turns.js'
+
+type Messages = MessagesRequest['messages']
+
+const isCall = ({ type }: JsonObject): boolean => type === 'tool_use'
+const isResult = ({ type }: JsonObject): boolean => type === 'tool_result'
+const isBlank = ({ text, type }: JsonObject): boolean =>
+  type === 'text' && typeof text === 'string' && text.trim() === ''
+
+function blocksOf({ content }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(content) ? content.filter(isObject) : []
+}
+
+/** Returns the one result that an element is. See {@link toElements}. */
+function resultIn(message: JsonObject): JsonObject | undefined {
+  const [first] = blocksOf(message)
+  return first !== undefined && isResult(first) ? first : undefined
+}
+
+const CALLS: CallsAndResults<JsonObject> = {
+  callsOf: (message) =>
+    blocksOf(message)
+      .filter(isCall)
+      .map(({ id }) => textOf(id) ?? ''),
+  resultOf: (message) => {
+    const result = resultIn(message)
+    return result === undefined ? undefined : (textOf(result.tool_use_id) ?? '')
+  },
+  missing: (id) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true }],
+  }),
+  orphan: (message, id) => {
+    const content = resultIn(message)?.content
+    const words = { type: 'text', text: orphanWords(id) }
+    const said = isText(content) ? [{ type: 'text', text: content }] : Array.isArray(content) ? content : []
+    return { role: 'user', content: [words, ...said] }
+  },
+}
+
+/**
+ * Returns messages that the API takes: results right behind their calls and before anything else, ids that occur once,
+ * and no blank text. Clients send other ones back if they got them from another provider. Returns the same list if it is
+ * right already.
+ */
+export function fittingTurns(messages: Messages, model: string): Messages {
+  const { elements, isAsSent } = toElements(messages)
+  const settled = settleResults(elements, CALLS)
+  const calls = settled.flatMap((message) => CALLS.callsOf(message))
+  const ids = callIdsFor(calls, isClaude(model) ? nameForClaude : sameName)
+  if (isAsSent && settled === elements && ids === undefined) return messages
+  const joined = joinTurns(settled)
+  return ids === undefined ? joined : joined.map((message) => withIds(message, ids))
+}
+
+/** Splits messages, so that each result is an element. Results come before the rest of their message. */
+function toElements(messages: Messages): { elements: readonly JsonObject[]; isAsSent: boolean } {
+  const elements: JsonObject[] = []
+  let isAsSent = true
+  for (const message of messages) {
+    const { content, role } = message
+    if (!Array.isArray(content)) {
+      elements.push(message)
+      continue
+    }
+    const results = content.filter((block) => isObject(block) && isResult(block))
+    const rest = content.filter((block) => !(isObject(block) && (isResult(block) || isBlank(block))))
+    const isFirst = results.every((result, position) => result === content[position])
+    if (!isFirst || results.length + rest.length < content.length) isAsSent = false
+    else if (results.length === 0) {
+      elements.push(message)
+      continue
+    }
+    for (const result of results) elements.push({ role, content: [result] })
+    if (rest.length > 0) elements.push({ role, content: rest })
+  }
+  return { elements, isAsSent }
+}
+
+/** Joins messages of the user that follow each other, since the API takes results only from the message after their calls. */
+function joinTurns(messages: readonly JsonObject[]): JsonObject[] {
+  const joined: JsonObject[] = []
+  /** The content of the last message, if it is a copy that may grow. */
+  let own: unknown[] | undefined
+  for (const message of messages) {
+    const last = joined.at(-1)
+    if (message.role !== 'user' || last?.role !== 'user') {
+      joined.push(message)
+      own = undefined
+      continue
+    }
+    if (own === undefined) {
+      own = [...partsOf(last)]
+      joined[joined.length - 1] = { ...last, content: own }
+    }
+    for (const part of partsOf(message)) own.push(part)
+  }
+  return joined
+}
+
+function partsOf({ content }: JsonObject): readonly unknown[] {
+  return Array.isArray(content) ? content : [{ type: 'text', text: content }]
+}
+
+function withIds(message: JsonObject, ids: CallIds): JsonObject {
+  const { content } = message
+  if (!Array.isArray(content)) return message
+  const renamed = content.map((block: unknown) => {
+    if (!isObject(block)) return block
+    if (isCall(block)) return { ...block, id: ids.ofCall(textOf(block.id) ?? '') }
+    if (!isResult(block)) return block
+    return { ...block, tool_use_id: ids.ofResult(textOf(block.tool_use_id) ?? '') }
+  })
+  return { ...message, content: renamed }
+}

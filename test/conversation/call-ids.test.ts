@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { CallIds, callIdsFor, shortenedTo } from '../../src/conversation/call-ids.js'
+
+const clean = (text: string) => shortenedTo(20, text.replace(/\W/g, '_'))
+
+describe('the ids of calls', () => {
+  it('are kept if an API takes them', () => {
+    expect(callIdsFor(['a', 'b'], clean)).toBeUndefined()
+    expect(callIdsFor(['a', 'a'], clean)).toBeInstanceOf(CallIds)
+    expect(callIdsFor(['a', 'b.c'], clean)).toBeInstanceOf(CallIds)
+  })
+
+  it('occur once each, and results have those of their calls, in their order', () => {
+    const ids = new CallIds(clean)
+    const calls = ['a', 'a', 'b.c', 'b_c', 'a'].map((id) => ids.ofCall(id))
+    expect(calls).toEqual(['a', 'a_2', 'b_c', 'b_c_2', 'a_3'])
+    expect(['a', 'b_c', 'a', 'b.c', 'a', 'a'].map((id) => ids.ofResult(id))).toEqual([
+      ...['a', 'b_c_2', 'a_2', 'b_c', 'a_3', 'a_3'],
+    ])
+    expect(ids.ofResult('of.nobody')).toBe('of_nobody')
+    expect([ids.ofCall('a'), ids.ofResult('a'), ids.ofCall('a'), ids.ofResult('a')]).toEqual([
+      ...['a_4', 'a_4', 'a_5', 'a_5'],
+    ])
+  })
+
+  it('are the same for the beginning of a longer conversation, and no longer than the limit', () => {
+    const given = ['call.0', 'x'.repeat(50), 'call.0', 'x'.repeat(50)]
+    const idsOf = (list: readonly string[]) => {
+      const ids = new CallIds(clean)
+      return list.map((id) => ids.ofCall(id))
+    }
+    const all = idsOf(given)
+    expect(idsOf(given.slice(0, 3))).toEqual(all.slice(0, 3))
+    expect(new Set(all).size).toBe(4)
+    expect(all.every((id) => id.length <= 20)).toBe(true)
+  })
+
+  it('take time in proportion to their number, even if all become one', () => {
+    const cleaned = new CallIds((id) => id.replace(/[^\w-]/g, '_'))
+    const start = process.cpuUsage().user
+    for (let count = 0; count < 20_000; count++) cleaned.ofCall(String.fromCodePoint(0x4e00 + count))
+    expect(process.cpuUsage().user - start).toBeLessThan(1_000_000)
+  })
+})
