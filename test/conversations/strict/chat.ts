@@ -14,11 +14,13 @@ import {
   wordsOf,
 } from './openai-words.js'
 import type { Objection, Rule } from './rule.js'
-import { first, isObject, type Json, type Misfit, misfitOf, objects } from './shape.js'
+import { first, isObject, type Json, type Misfit, misfitFinder, objects } from './shape.js'
 import { OPENAI } from './shapes/index.js'
 import { isFrom, SKIP_SIGNATURE, sign } from './signatures.js'
 
 const SPEC = 'https://github.com/openai/openai-openapi'
+
+const misfitOf = misfitFinder(OPENAI)
 
 // What examples are made of.
 const USER = { role: 'user', content: 'Hi' }
@@ -763,7 +765,7 @@ const RANGES: readonly (readonly [name: string, least: number, most?: number])[]
 ]
 
 const isUnknown = (body: Json, name: string) => {
-  const misfit = misfitOf(OPENAI, 'chat', { model: 'm', messages: [], [name]: body[name] })
+  const misfit = misfitOf('chat', { model: 'm', messages: [], [name]: body[name] })
   return misfit?.kind === 'unknown' && misfit.path.length === 1
 }
 
@@ -776,7 +778,7 @@ export function refusalOfChat(row: StrictRow, { body }: StrictRequest): StrictRe
     })
     if (refusal !== undefined) return refusal
   }
-  const misfit = misfitOf(OPENAI, 'chat', body)
+  const misfit = misfitOf('chat', body)
   return misfit === undefined || !counts(row, misfit) ? undefined : refused(row, 'shape', wordsOf(misfit))
 }
 
@@ -786,7 +788,8 @@ export function refusalOfChat(row: StrictRow, { body }: StrictRequest): StrictRe
  */
 function counts(row: StrictRow, { kind, path }: Misfit): boolean {
   if (row === 'openai') return kind !== 'unknown' || path.length === 1
-  return kind === 'missing' || (kind === 'type' && path.at(-1) !== 'image_url')
+  const content = path.indexOf('content')
+  return (kind === 'missing' || kind === 'type') && (content < 0 || content === path.length - 1)
 }
 
 const BODIES: Readonly<Partial<Record<StrictRow, (objection: Objection) => object>>> = {

@@ -2,7 +2,7 @@ import { signatureObjection, signsCalls } from './chat.js'
 import type { StrictRefusal, StrictRequest } from './index.js'
 import { pathOf } from './openai-words.js'
 import type { Objection, Rule } from './rule.js'
-import { first, isObject, type Json, type Misfit, misfitOf, objects } from './shape.js'
+import { first, isObject, type Json, type Misfit, misfitFinder, objects } from './shape.js'
 import { GEMINI } from './shapes/gemini.js'
 import { sign } from './signatures.js'
 
@@ -12,6 +12,8 @@ export interface GeminiRule extends Omit<Rule, 'objection' | 'rows'> {
   /** For the examples. */
   readonly model?: string
 }
+
+const misfitOf = misfitFinder(GEMINI)
 
 // What examples are made of.
 const HI = { role: 'user', parts: [{ text: 'Hi' }] }
@@ -264,7 +266,7 @@ export const GEMINI_RULES: readonly GeminiRule[] = [
 export const modelOf = (path: string): string => /\/models\/([^/:?]+):/.exec(path)?.[1] ?? ''
 
 export function refusalOfGemini({ path, body }: StrictRequest): StrictRefusal | undefined {
-  const misfit = misfitOf(GEMINI, 'generate', body)
+  const misfit = misfitOf('generate', body)
   if (misfit !== undefined) return refused('shape', wordsOf(misfit))
   return first(GEMINI_RULES, (rule) => {
     const objection = isObject(body) ? rule.objection(body, modelOf(path)) : undefined

@@ -1,6 +1,6 @@
 import type { StrictRefusal, StrictRequest } from './index.js'
 import type { Objection, Rule } from './rule.js'
-import { first, isObject, type Json, type Misfit, misfitOf, objects, type Shapes } from './shape.js'
+import { first, isObject, type Json, type Misfit, misfitFinder, objects, type Shapes } from './shape.js'
 import { ANTHROPIC } from './shapes/index.js'
 import { isFrom, sign } from './signatures.js'
 
@@ -30,6 +30,8 @@ const SHAPES: Shapes = {
 }
 
 const THINKING_DOCS = 'https://docs.claude.com/en/docs/build-with-claude/extended-thinking'
+
+const misfitOf = misfitFinder(SHAPES)
 
 // What examples are made of.
 const USER = { role: 'user', content: 'Hi' }
@@ -542,7 +544,7 @@ export function refusalOfMessages({ path, headers, body }: StrictRequest): Stric
   const counts = path.split('?')[0]?.endsWith('/count_tokens') === true
   const betas = headers['anthropic-beta']
   const root = betas !== undefined ? (counts ? 'betaCount' : 'beta') : counts ? 'count' : 'messages'
-  const misfit = misfitOf(SHAPES, root, body)
+  const misfit = misfitOf(root, body)
   if (misfit !== undefined) return refused('shape', wordsOf(misfit))
   return first(MESSAGES_RULES, (rule) => {
     const objection = isObject(body) ? rule.objection(body, betas ?? '') : undefined

@@ -14,7 +14,7 @@ import {
   wrongValue,
 } from './openai-words.js'
 import type { Objection, Rule } from './rule.js'
-import { first, isObject, type Json, misfitOf, objects, type Shapes } from './shape.js'
+import { first, isObject, type Json, misfitFinder, objects, type Shapes } from './shape.js'
 import { OPENAI } from './shapes/index.js'
 import { isFrom, sign } from './signatures.js'
 
@@ -25,7 +25,7 @@ const SHAPES: Shapes = {
   roots: OPENAI.roots,
   named: {
     ...OPENAI.named,
-    ...withOptional('ResponseOutputMessage', ['id', 'status']),
+    ...withOptional('ResponseOutputMessage', ['id', 'status', 'type']),
     ...withOptional('ResponseOutputText', ['annotations']),
     ...withOptional('ResponseReasoningItem', ['id']),
   },
@@ -36,6 +36,8 @@ function withOptional(name: string, members: readonly string[]): Shapes['named']
   if (typeof shape !== 'object' || !('members' in shape)) throw new Error(`There is no shape ${name}.`)
   return { [name]: { ...shape, optional: [...(shape.optional ?? []), ...members] } }
 }
+
+const misfitOf = misfitFinder(SHAPES)
 
 // What examples are made of.
 const USER = { role: 'user', content: 'Hi' }
@@ -340,7 +342,7 @@ export function refusalOfResponses(row: StrictRow, { body }: StrictRequest): Str
     })
     if (refusal !== undefined) return refusal
   }
-  const misfit = misfitOf(SHAPES, 'responses', body)
+  const misfit = misfitOf('responses', body)
   return misfit && refused('shape', wordsOf(misfit))
 }
 

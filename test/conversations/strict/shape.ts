@@ -62,8 +62,14 @@ const at = ({ path, tags }: Place, step: string | number): Place => ({
   tags: [...tags, step],
 })
 
-export function misfitOf({ roots, named }: Shapes, root: string, value: unknown): Misfit | undefined {
-  const resolved = (shape: Shape): Exclude<Shape, { ref: string }> => {
+type Resolved = Exclude<Shape, { ref: string }>
+type Alternative = Exclude<Resolved, { either: readonly Shape[] }>
+
+/** Makes a function that finds where a value first does not fit a root of these shapes. */
+export function misfitFinder({ roots, named }: Shapes): (root: string, value: unknown) => Misfit | undefined {
+  const alternatives = new Map<Shape, readonly Alternative[]>()
+
+  const resolved = (shape: Shape): Resolved => {
     if (typeof shape !== 'object' || !('ref' in shape)) return shape
     const target = named[shape.ref]
     if (target === undefined) throw new Error(`There is no shape ${shape.ref}.`)
@@ -85,7 +91,7 @@ export function misfitOf({ roots, named }: Shapes, root: string, value: unknown)
       if (!Array.isArray(value)) return { kind: 'type', ...place, wanted: ['list'], value }
       return first(value, (element, n) => check(shape.list, element, at(place, n)))
     }
-    if ('either' in shape) return checkEither(shape.either, value, place)
+    if ('either' in shape) return checkEither(flat(shape), value, place)
     if (!isObject(value)) return { kind: 'type', ...place, wanted: ['object'], value }
     return checkMembers(shape, value, place)
   }
@@ -106,8 +112,7 @@ export function misfitOf({ roots, named }: Shapes, root: string, value: unknown)
     })
   }
 
-  function checkEither(shapes: readonly Shape[], value: unknown, place: Place): Misfit | undefined {
-    const all = shapes.flatMap((shape) => flat(shape))
+  function checkEither(all: readonly Alternative[], value: unknown, place: Place): Misfit | undefined {
     if (!isObject(value)) {
       const misfits = all.map((shape) => check(shape, value, place))
       if (misfits.includes(undefined)) return undefined
@@ -136,9 +141,14 @@ export function misfitOf({ roots, named }: Shapes, root: string, value: unknown)
     return misfits.reduce((best, misfit) => (nearness(misfit) > nearness(best) ? misfit : best))
   }
 
-  function flat(shape: Shape): readonly Exclude<Shape, { ref: string }>[] {
+  /** The shapes of which one must fit, as often as they are asked for. */
+  function flat(shape: Shape): readonly Alternative[] {
+    const known = alternatives.get(shape)
+    if (known !== undefined) return known
     const one = resolved(shape)
-    return typeof one === 'object' && 'either' in one ? one.either.flatMap(flat) : [one]
+    const all = typeof one === 'object' && 'either' in one ? one.either.flatMap(flat) : [one]
+    alternatives.set(shape, all)
+    return all
   }
 
   /** The first member that should be one of a few words, and is not. */
@@ -165,7 +175,7 @@ export function misfitOf({ roots, named }: Shapes, root: string, value: unknown)
       : { kind: 'value', ...tag, wanted: [...new Set(wanted)], value: value[name] }
   }
 
-  return check(roots[root] as Shape, value, { path: [], tags: [] })
+  return (root, value) => check(roots[root] as Shape, value, { path: [], tags: [] })
 }
 
 /** How far a value fitted before it did not. A member too many is found only where all others fit. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Misfit, misfitOf, type Shape } from './shape.js'
+import { type Misfit, misfitFinder, type Shape, type Shapes } from './shape.js'
 import { ANTHROPIC, OPENAI } from './shapes/index.js'
 import { SOURCES, shapesOf } from './shapes/make.js'
 
@@ -10,7 +10,7 @@ test('the shapes are those of the installed client libraries', () => {
 
 const text: Shape = { members: { type: { only: ['text'] }, text: 'string' } }
 const image: Shape = { members: { type: { only: ['image'] }, url: 'string' } }
-const SHAPES = {
+const SHAPES: Shapes = {
   roots: {
     root: {
       members: {
@@ -22,9 +22,10 @@ const SHAPES = {
     },
   },
   named: { text },
-} as const satisfies Parameters<typeof misfitOf>[0]
+}
+const misfitOf = misfitFinder(SHAPES)
 
-const misfit = (value: unknown): Partial<Misfit> | undefined => misfitOf(SHAPES, 'root', value)
+const misfit = (value: unknown): Partial<Misfit> | undefined => misfitOf('root', value)
 
 test.each<[what: string, value: unknown, misfit: Partial<Misfit> | undefined]>([
   ['fits', { role: 'user', content: 'a', more: { a: 1 } }, undefined],
