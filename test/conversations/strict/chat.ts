@@ -8,6 +8,8 @@ import {
   longLabel,
   mismatched,
   NAME,
+  noFileData,
+  noImage,
   openAiBody,
   outside,
   tooLong,
@@ -39,6 +41,13 @@ const look = (parameters: Json, more: Json = {}): Json => ({
 })
 const LOOK = look({ type: 'object', properties: {} })
 const PICTURE = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
+
+const pdf = (data: string): Json => ({ type: 'file', file: { filename: 'a.pdf', file_data: data } })
+
+const eachPart = (body: Json, find: (part: Json, place: string) => Objection | undefined) =>
+  first(objects(body.messages), ({ content }, n) =>
+    first(objects(content), (part, at) => find(part, `messages[${n}].content[${at}]`)),
+  )
 
 const callsOf = (message: Json | undefined) => objects(message?.tool_calls)
 const idsOf = (message: Json | undefined) => callsOf(message).map(({ id }) => String(id))
@@ -493,6 +502,33 @@ export const CHAT_RULES: readonly Rule[] = [
       role: 'user',
       content: [PICTURE],
     }),
+  },
+  {
+    id: 'data-of-image',
+    source: 'https://github.com/mkht/PSOpenAI/issues/43',
+    rows: ['openai'],
+    objection: (body) =>
+      eachPart(body, ({ image_url: image }, place) =>
+        isObject(image) ? noImage(`${place}.image_url.url`, image.url) : undefined,
+      ),
+    refuses: {
+      model: 'm',
+      messages: [
+        { role: 'user', content: [{ ...PICTURE, image_url: { url: 'data:application/pdf;base64,AA==' } }] },
+      ],
+    },
+    accepts: { model: 'm', messages: [{ role: 'user', content: [PICTURE] }] },
+  },
+  {
+    id: 'data-of-file',
+    source: 'https://github.com/vercel/ai/issues/7266',
+    rows: ['openai'],
+    objection: (body) =>
+      eachPart(body, ({ file }, place) =>
+        isObject(file) ? noFileData(`${place}.file.file_data`, file.file_data) : undefined,
+      ),
+    refuses: { model: 'm', messages: [{ role: 'user', content: [pdf('https://example.com/a.pdf')] }] },
+    accepts: { model: 'm', messages: [{ role: 'user', content: [pdf('data:application/pdf;base64,AA==')] }] },
   },
   {
     id: 'null-content',

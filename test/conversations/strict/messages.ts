@@ -129,6 +129,21 @@ const WITHOUT_PREFILL = /claude-(opus|sonnet|haiku)-(4-[6-9]|[5-9])|fable|mythos
 const WITHOUT_BUDGET = /claude-(opus|sonnet|haiku)-(4-[7-9]|[5-9])|fable|mythos/
 const ONE_OF_TWO = /claude-opus-4-[1-9](?!\d)|claude-(sonnet|haiku)-4-[5-9](?!\d)/
 
+/** An object within the schema of a reply that does not say that it has no other members. */
+function openObject(place: string, format: unknown): Objection | undefined {
+  const isOpen = (schema: unknown): boolean => {
+    if (!isObject(schema)) return false
+    const inner = [schema.properties, schema.$defs, schema.definitions].flatMap((all) =>
+      isObject(all) ? Object.values(all) : [],
+    )
+    const isBare = schema.type === 'object' && schema.additionalProperties !== false
+    return isBare || [...inner, schema.items, ...objects(schema.anyOf), ...objects(schema.allOf)].some(isOpen)
+  }
+  return isObject(format) && isOpen(format.schema)
+    ? { message: `${place}: For 'object' type, 'additionalProperties' must be explicitly set to false` }
+    : undefined
+}
+
 export const MESSAGES_RULES: readonly MessagesRule[] = [
   {
     id: 'no-messages',
@@ -331,6 +346,45 @@ export const MESSAGES_RULES: readonly MessagesRule[] = [
         { ...LOOK, input_schema: { type: 'object', properties: { a: { anyOf: [{ type: 'string' }] } } } },
       ],
     }),
+  },
+  {
+    id: 'output-schema',
+    source: 'https://github.com/veryfront/veryfront-code/pull/3921',
+    objection: ({ output_config: config, output_format: format }) => {
+      const inConfig = isObject(config) ? config.format : undefined
+      return openObject('output_config.format.schema', inConfig) ?? openObject('output_format.schema', format)
+    },
+    refuses: asked({
+      output_config: { format: { type: 'json_schema', schema: { type: 'object', properties: {} } } },
+    }),
+    accepts: asked({
+      output_config: {
+        format: {
+          type: 'json_schema',
+          schema: { type: 'object', properties: {}, additionalProperties: false },
+        },
+      },
+    }),
+  },
+  {
+    id: 'choice-without-tools',
+    source: 'https://github.com/ayunis-core/ayunis-core/pull/813',
+    objection: ({ tool_choice: choice, tools }) =>
+      isObject(choice) && choice.type !== 'none' && objects(tools).length === 0
+        ? { message: 'tool_choice may only be specified while providing tools' }
+        : undefined,
+    refuses: asked({ tool_choice: { type: 'auto' } }),
+    accepts: asked({ tool_choice: { type: 'auto' }, tools: [LOOK] }),
+  },
+  {
+    id: 'label-of-user',
+    source: 'https://github.com/BerriAI/litellm/pull/10102',
+    objection: ({ metadata }) =>
+      isObject(metadata) && /^[^@\s]+@[^@\s]+\.[a-z]+$/i.test(String(metadata.user_id))
+        ? { message: 'metadata.user_id: user_id appears to contain an email address' }
+        : undefined,
+    refuses: asked({ metadata: { user_id: 'alice@example.com' } }),
+    accepts: asked({ metadata: { user_id: 'user_1@session' } }),
   },
   {
     id: 'marks',

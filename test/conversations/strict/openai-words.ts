@@ -175,3 +175,24 @@ function strictFault(schema: Json, context: readonly string[]): string | undefin
   if (isObject(items)) return strictFault(items, [...context, 'items'])
   return first(objects(schema.anyOf), (one, n) => strictFault(one, [...context, 'anyOf', String(n)]))
 }
+
+/** A `data:` URL of something that is no image where an image belongs. */
+export function noImage(param: string, url: unknown): Objection | undefined {
+  const type = typeof url === 'string' ? /^data:([^;,]*)/.exec(url)?.[1] : undefined
+  if (type === undefined || type.startsWith('image/')) return undefined
+  return {
+    message: `Invalid '${param}'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got unsupported MIME type '${type}'.`,
+    param,
+    code: 'invalid_value',
+  }
+}
+
+/** The data of a file that is no `data:` URL. */
+export const noFileData = (param: string, data: unknown): Objection | undefined =>
+  typeof data !== 'string' || /^data:[^;,]+;base64,[A-Za-z0-9+/=]+$/.test(data)
+    ? undefined
+    : {
+        message: `Invalid file data: '${param}'. Expected a base64-encoded data URL with an application/pdf MIME type (e.g. 'data:application/pdf;base64,SGVsbG8sIFdvcmxkIQ=='), but got an invalid base64-encoded value.`,
+        param,
+        code: 'invalid_value',
+      }

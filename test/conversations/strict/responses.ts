@@ -7,6 +7,8 @@ import {
   longLabel,
   mismatched,
   NAME,
+  noFileData,
+  noImage,
   openAiBody,
   outside,
   tooLong,
@@ -58,6 +60,14 @@ const thought = (sealed: string | null, id = 'rs_1'): Json => ({
   encrypted_content: sealed,
 })
 const reply = (part: Json): Json => ({ type: 'message', role: 'assistant', content: [part] })
+const picture = (url: string): Json => ({
+  role: 'user',
+  content: [{ type: 'input_image', image_url: url, detail: 'auto' }],
+})
+const pdf = (data: string): Json => ({
+  role: 'user',
+  content: [{ type: 'input_file', filename: 'a.pdf', file_data: data }],
+})
 const SEALED = sign('openai', 'x')
 const look = (parameters: Json, strict = false): Json => ({
   tools: [{ type: 'function', name: 'look', parameters, strict }],
@@ -91,6 +101,14 @@ const PREFIXES: Readonly<Record<string, string>> = {
 
 const eachItem = (body: Json, find: (item: Json, place: string, n: number) => Objection | undefined) =>
   first(objects(body.input), (item, n) => find(item, `input[${n}]`, n))
+
+/** Parts of messages, and of what tools answered. */
+const eachPart = (body: Json, find: (part: Json, place: string) => Objection | undefined) =>
+  eachItem(body, (item, place) =>
+    first(['content', 'output'], (name) =>
+      first(objects(item[name]), (part, n) => find(part, `${place}.${name}[${n}]`)),
+    ),
+  )
 
 const eachTool = (body: Json, find: (tool: Json, place: string) => Objection | undefined) =>
   first(objects(body.tools), (tool, n) => (tool.type === 'function' ? find(tool, `tools[${n}]`) : undefined))
@@ -253,6 +271,22 @@ export const RESPONSES_RULES: readonly Rule[] = [
       ),
     refuses: said(reply({ type: 'input_text', text: 'Sun.' }), USER),
     accepts: said(reply({ type: 'output_text', text: 'Sun.' }), USER),
+  },
+  {
+    id: 'data-of-image',
+    source: 'https://github.com/mkht/PSOpenAI/issues/43',
+    rows: ['openai'],
+    objection: (body) => eachPart(body, (part, place) => noImage(`${place}.image_url`, part.image_url)),
+    refuses: asked({ input: [picture('data:application/pdf;base64,AA==')] }),
+    accepts: asked({ input: [picture('data:image/png;base64,AA==')] }),
+  },
+  {
+    id: 'data-of-file',
+    source: 'https://github.com/vercel/ai/issues/7266',
+    rows: ['openai'],
+    objection: (body) => eachPart(body, (part, place) => noFileData(`${place}.file_data`, part.file_data)),
+    refuses: asked({ input: [pdf('https://example.com/a.pdf')] }),
+    accepts: asked({ input: [pdf('data:application/pdf;base64,AA==')] }),
   },
   {
     id: 'name',
