@@ -7,6 +7,8 @@ import { isFrom, sign } from './signatures.js'
 /** A rule of Anthropic's API, which some lists of betas change. */
 export interface MessagesRule extends Omit<Rule, 'objection' | 'rows'> {
   readonly objection: (body: Json, betas: string) => Objection | undefined
+  /** The header of the examples. */
+  readonly betas?: string
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k']
@@ -123,6 +125,12 @@ const budgetOf = ({ thinking }: Json) =>
   isObject(thinking) && typeof thinking.budget_tokens === 'number' ? thinking.budget_tokens : undefined
 
 const isModel = ({ model }: Json, pattern: RegExp) => pattern.test(String(model))
+/** Members that only one of the betas has. */
+const BETAS: Readonly<Record<string, RegExp>> = {
+  context_management: /context-management|compact/,
+  mcp_servers: /mcp-client/,
+}
+
 /** From Claude 4.6 on, replies cannot be begun by the client. */
 const WITHOUT_PREFILL = /claude-(opus|sonnet|haiku)-(4-[6-9]|[5-9])|fable|mythos/
 /** From Claude 4.7 on, thinking has no budget. */
@@ -145,6 +153,19 @@ function openObject(place: string, format: unknown): Objection | undefined {
 }
 
 export const MESSAGES_RULES: readonly MessagesRule[] = [
+  {
+    id: 'member-of-a-beta',
+    source: 'https://github.com/anthropics/claude-code/issues/14135',
+    betas: 'interleaved-thinking-2025-05-14',
+    objection: (body, betas) =>
+      first(Object.keys(BETAS), (name) =>
+        body[name] === undefined || BETAS[name]?.test(betas)
+          ? undefined
+          : { message: `${name}: Extra inputs are not permitted` },
+      ),
+    refuses: asked({ context_management: { edits: [] } }),
+    accepts: asked({}),
+  },
   {
     id: 'no-messages',
     source: 'https://docs.claude.com/en/api/messages',
@@ -541,6 +562,36 @@ export const MESSAGES_RULES: readonly MessagesRule[] = [
     },
     refuses: said(reply(thought('a', sign('anthropic', 'b')), text('Sun.')), USER),
     accepts: said(reply(thought('a'), text('Sun.')), USER),
+  },
+  {
+    id: 'thought-at-the-end',
+    source: 'https://github.com/tailcallhq/forgecode/issues/2107',
+    objection: (body) =>
+      first(turnsOf(body), ({ at, blocks, role }) => {
+        const type = String(blocks.at(-1)?.type)
+        return role === 'assistant' && ['thinking', 'redacted_thinking'].includes(type)
+          ? { message: `messages.${at}: The final block in an assistant message cannot be \`${type}\`.` }
+          : undefined
+      }),
+    refuses: said(reply(thought('x')), USER),
+    accepts: said(reply(thought('x'), text('Sun.')), USER),
+  },
+  {
+    id: 'thought-without-thinking',
+    source: 'https://github.com/tailcallhq/forgecode/issues/1853',
+    objection: (body) => {
+      const all = objects(body.messages)
+      const last = all.at(-1)
+      const at = objects(last?.content).findIndex(
+        ({ type }) => type === 'thinking' || type === 'redacted_thinking',
+      )
+      if (isThinking(body) || last?.role !== 'assistant' || at < 0) return undefined
+      return {
+        message: `messages.${all.length - 1}.content.${at}: When thinking is disabled, an \`assistant\` message in the final position cannot contain \`thinking\`. To use thinking blocks, enable \`thinking\` in your request.`,
+      }
+    },
+    refuses: said(reply(thought('x'), text('The'))),
+    accepts: said(reply(thought('x'), text('The')), USER),
   },
   {
     id: 'use-without-thought',

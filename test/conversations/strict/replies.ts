@@ -1,5 +1,5 @@
 import type { StrictApi, StrictRow } from './index.js'
-import { sign } from './signatures.js'
+import { idBehindThought, idOfThought, sign } from './signatures.js'
 
 export interface StrictUsage {
   /** All tokens of the prompt, those of its cache among them. */
@@ -179,37 +179,32 @@ function chatEvents(reply: StrictReply, asked: Asked, asksUsage: boolean): reado
 }
 
 function responseItems(reply: StrictReply, asked: Asked): readonly Record<string, unknown>[] {
-  const n = padded(asked.n, 24)
-  const thoughts =
-    reply.thoughts === undefined
-      ? []
-      : [
-          {
-            id: `rs_${n}`,
-            type: 'reasoning',
-            summary: [{ type: 'summary_text', text: reply.thoughts }],
-            encrypted_content: sign('openai', reply.thoughts),
-          },
-        ]
-  const text =
-    reply.text === undefined
-      ? []
-      : [
-          {
-            id: `msg_${n}`,
-            type: 'message',
-            status: 'completed',
-            role: 'assistant',
-            content: [{ type: 'output_text', text: reply.text, annotations: [], logprobs: [] }],
-          },
-        ]
-  const calls = (reply.calls ?? []).map((call, at) => {
-    const own = { status: 'completed', call_id: idOf(call, asked, at), name: call.name }
-    return call.isCustom
-      ? { id: `ctc_${n}${at}`, type: 'custom_tool_call', ...own, input: call.arguments }
-      : { id: `fc_${n}${at}`, type: 'function_call', ...own, arguments: call.arguments }
-  })
-  return [...thoughts, ...text, ...calls]
+  const { thoughts, text, calls = [] } = reply
+  const idOfItem = (prefix: string, at: number) =>
+    thoughts === undefined ? `${prefix}_${padded(asked.n, 24)}${at}` : idBehindThought(prefix, asked.n, at)
+  const thought = {
+    id: idOfThought(asked.n),
+    type: 'reasoning',
+    summary: [{ type: 'summary_text', text: thoughts }],
+    encrypted_content: sign('openai', thoughts ?? ''),
+  }
+  const message = {
+    id: idOfItem('msg', 0),
+    type: 'message',
+    status: 'completed',
+    role: 'assistant',
+    content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
+  }
+  return [
+    ...(thoughts === undefined ? [] : [thought]),
+    ...(text === undefined ? [] : [message]),
+    ...calls.map((call, at) => {
+      const own = { status: 'completed', call_id: idOf(call, asked, at), name: call.name }
+      return call.isCustom
+        ? { id: idOfItem('ctc', at), type: 'custom_tool_call', ...own, input: call.arguments }
+        : { id: idOfItem('fc', at), type: 'function_call', ...own, arguments: call.arguments }
+    }),
+  ]
 }
 
 function responseBody(reply: StrictReply, asked: Asked, status?: string): object {

@@ -18,7 +18,7 @@ import {
 import type { Objection, Rule } from './rule.js'
 import { first, isObject, type Json, misfitFinder, objects, type Shapes } from './shape.js'
 import { OPENAI } from './shapes/index.js'
-import { isFrom, sign } from './signatures.js'
+import { idBehindThought, idOfThought, isFrom, sign, thoughtOf } from './signatures.js'
 
 const SPEC = 'https://github.com/openai/openai-openapi'
 
@@ -222,6 +222,66 @@ export const RESPONSES_RULES: readonly Rule[] = [
     },
     refuses: said(thought(SEALED), USER),
     accepts: said(thought(SEALED), reply({ type: 'output_text', text: 'Sun.' }), USER),
+  },
+  {
+    id: 'reply-without-its-thought',
+    source: 'https://github.com/openai/openai-node/issues/1791',
+    rows: ['openai'],
+    objection: (body) => {
+      if (body.store === false) return undefined
+      const items = objects(body.input)
+      return eachItem(body, ({ id, type }, _, n) => {
+        const thought = thoughtOf(id)
+        const isThere = items.slice(0, n).some((item) => item.id === thought)
+        if (thought === undefined || isThere) return undefined
+        const message = `Item '${id}' of type '${type}' was provided without its required 'reasoning' item: '${thought}'.`
+        return { message, param: 'input' }
+      })
+    },
+    refuses: said(call('call_1', { id: idBehindThought('fc', 1) }), output('call_1')),
+    accepts: said(
+      thought(SEALED, idOfThought(1)),
+      call('call_1', { id: idBehindThought('fc', 1) }),
+      output('call_1'),
+    ),
+  },
+  {
+    id: 'content-of-thought',
+    source: 'https://github.com/musistudio/claude-code-router/issues/1783',
+    rows: ['openai'],
+    objection: (body) =>
+      eachItem(body, ({ content, type }, place) =>
+        type === 'reasoning' && Array.isArray(content) && content.length > 0
+          ? {
+              message: `Invalid '${place}.content': array too long. Expected an array with maximum length 0, but got an array with length ${content.length} instead.`,
+              param: `${place}.content`,
+              code: 'array_above_max_length',
+            }
+          : undefined,
+      ),
+    refuses: said(
+      { ...thought(SEALED), content: [{ type: 'reasoning_text', text: 'Hm.' }] },
+      call('call_1'),
+      output('call_1'),
+    ),
+    accepts: said({ ...thought(SEALED), content: [] }, call('call_1'), output('call_1')),
+  },
+  {
+    id: 'status-of-thought',
+    source: 'https://github.com/1jehuang/jcode/issues/1028',
+    rows: ['openai'],
+    objection: (body) =>
+      eachItem(body, ({ status, type }, place) =>
+        type === 'reasoning' && status !== undefined
+          ? {
+              message: `Unknown parameter: '${place}.status'.`,
+              param: `${place}.status`,
+              code: 'unknown_parameter',
+            }
+          : undefined,
+      ),
+    refuses: said({ ...thought(SEALED), status: 'completed' }, call('call_1'), output('call_1')),
+    accepts: said(thought(SEALED), call('call_1', { status: 'completed' }), output('call_1')),
   },
   {
     id: 'foreign-thought',

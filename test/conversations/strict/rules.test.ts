@@ -14,6 +14,7 @@ interface Example {
   readonly source: string
   readonly refuses: Json
   readonly accepts: Json
+  readonly betas?: string
 }
 
 const ofRows = (api: string, path: string, rules: typeof CHAT_RULES): readonly Example[] =>
@@ -43,10 +44,11 @@ const EXAMPLES: readonly Example[] = [
 const HEADERS = { 'anthropic-version': '2023-06-01' }
 
 describe('a rule of a vendor refuses its example, and not the nearest request that is right', () => {
-  test.each(EXAMPLES)('$name', ({ row, path, rule, source, refuses, accepts }) => {
+  test.each(EXAMPLES)('$name', ({ row, path, rule, source, refuses, accepts, betas }) => {
+    const headers = { ...HEADERS, ...(betas === undefined ? {} : { 'anthropic-beta': betas }) }
     expect(source).toMatch(/^https:\/\//)
-    expect(refusalOf(row, { path, headers: HEADERS, body: refuses })).toMatchObject({ rule })
-    expect(refusalOf(row, { path, headers: HEADERS, body: accepts })).toBeUndefined()
+    expect(refusalOf(row, { path, headers, body: refuses })).toMatchObject({ rule })
+    expect(refusalOf(row, { path, headers, body: accepts })).toBeUndefined()
   })
 
   test('has a name of its own in its API', () => {

@@ -13,3 +13,17 @@ export const isFrom = (vendor: 'anthropic' | 'openai' | 'google', signature: str
 
 /** What Google accepts instead of a signature for calls of other models. */
 export const SKIP_SIGNATURE = 'skip_thought_signature_validator'
+
+const numbered = (n: number) => String(n).padStart(24, '0')
+
+/** The id of the thought of a reply of the stand-in for responses. */
+export const idOfThought = (n: number): string => `rs_${numbered(n)}`
+
+/** The id of something that a reply says after a thought, which it needs from then on. */
+export const idBehindThought = (prefix: string, n: number, at = 0): string => `${prefix}_${numbered(n)}t${at}`
+
+/** The id of the thought that an item of a reply needs. */
+export function thoughtOf(id: unknown): string | undefined {
+  const number = typeof id === 'string' ? /_(\d{24})t\d+$/.exec(id)?.[1] : undefined
+  return number === undefined ? undefined : `rs_${number}`
+}
