@@ -129,16 +129,8 @@ export interface CapPeriod {
   readonly zone?: string
 }
 
-export interface Consent {
-  readonly account: string
-  readonly appId: string
-  readonly scopes: readonly string[]
-  readonly models: readonly string[]
-  readonly markup: Markup
-  /** Without a cap, the app may spend everything that the account has, and an earlier cap ends. */
-  readonly cap?: Cap
-  readonly capRule?: CapRule
-  readonly endsAt?: number
+/** Without a cap, the app may spend everything that the account has, and an earlier cap ends. */
+export interface Consent extends Omit<ConnectedApp, 'id' | 'createdAt'> {
   /** For the history: the app's name as the page showed it, and the host to which the user was sent. */
   readonly appName: string
   readonly redirectHost: string

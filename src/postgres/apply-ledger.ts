@@ -371,13 +371,10 @@ begin
       ), returned as (
         update {limit_buckets} b set held = b.held - d.held
         from (
-          select f.bucket, f.starts_at, sum(f.held)::bigint as held
-          from (
-            select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held
-            from (select e.limits from ended e) h(limits) cross join json_array_elements(h.limits::json) p(value)
-            where h.limits is not null and p.value ->> 1 <> 'requests'
-          ) f
-          group by f.bucket, f.starts_at
+          select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, sum((p.value ->> 3)::bigint)::bigint as held
+          from ended e cross join json_array_elements(e.limits::json) p(value)
+          where e.limits is not null and p.value ->> 1 <> 'requests'
+          group by 1, 2
         ) d
         where b.id = d.bucket and b.starts_at = d.starts_at
       )
@@ -482,12 +479,10 @@ begin
       from (
         select x.bucket, x.starts_at, sum(x.held)::bigint as held, sum(x.used)::bigint as used
         from (
-          select f.bucket, f.starts_at, f.held, 0::bigint as used
-          from (
-            select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held
-            from unnest(v_open_limits) h(limits) cross join json_array_elements(h.limits::json) p(value)
-            where h.limits is not null and p.value ->> 1 <> 'requests'
-          ) f
+          select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held,
+            0::bigint as used
+          from unnest(v_open_limits) h(limits) cross join json_array_elements(h.limits::json) p(value)
+          where h.limits is not null and p.value ->> 1 <> 'requests'
           union all
           select p_buckets[u.bucket], u.starts_at, 0::bigint, u.used
           from unnest(p_use_settlements, p_use_buckets, p_use_starts, p_use_amounts) u(settlement, bucket, starts_at, used)

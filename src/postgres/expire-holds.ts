@@ -74,13 +74,10 @@ begin
       ), returned as (
         update {limit_buckets} b set held = b.held - d.held
         from (
-          select f.bucket, f.starts_at, sum(f.held)::bigint as held
-          from (
-            select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, (p.value ->> 3)::bigint as held
-            from (select e.limits from ended e) h(limits) cross join json_array_elements(h.limits::json) p(value)
-            where h.limits is not null and p.value ->> 1 <> 'requests'
-          ) f
-          group by f.bucket, f.starts_at
+          select p.value ->> 0 as bucket, (p.value ->> 2)::bigint as starts_at, sum((p.value ->> 3)::bigint)::bigint as held
+          from ended e cross join json_array_elements(e.limits::json) p(value)
+          where e.limits is not null and p.value ->> 1 <> 'requests'
+          group by 1, 2
         ) d
         where b.id = d.bucket and b.starts_at = d.starts_at
       )

@@ -1,9 +1,10 @@
 import { formatCredits, parseCredits } from '../base/money.js'
 import type { Markup } from '../contracts/credentials.js'
 import type { Actor, Cap, CapRule, ConnectedApp, ConnectedApps, Consent } from '../contracts/index.js'
-import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
+import { readJson, readText } from './cells.js'
 import { capId, readCap, readCharged, readSpent, toLimit } from './connect-caps.js'
 import { actorOf, appendHistory } from './connect-history.js'
+import { readAccess } from './connections.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { toLimitCell } from './limit-rows.js'
 import { lockName } from './locks.js'
@@ -226,18 +227,12 @@ function toHistory({ scopes, models, markup, cap, endsAt, appName, redirectHost 
 export function readConnectedApp(row: Row): ConnectedApp {
   const { models, markup, capRule } = readJson<Terms>(row, 'terms')
   const cap = readCap(row, 'cap')
-  const endsAt = readOptionalNumber(row, 'ends_at')
   return {
-    id: readText(row, 'id'),
-    account: readText(row, 'account'),
-    appId: readText(row, 'app_id'),
-    scopes: readJson<string[]>(row, 'scopes'),
+    ...readAccess(row),
     models,
     markup,
     ...(cap !== undefined && { cap }),
     ...(capRule !== undefined && { capRule: readRule(capRule) }),
-    ...(endsAt !== undefined && { endsAt }),
-    createdAt: readNumber(row, 'created_at'),
   }
 }
 

@@ -16,7 +16,7 @@ export function createSqlConnections(database: SqlDatabase, newId: () => string)
         join {credentials} c on c.id = n.credential_id where n.id = ?1 and n.ended_at is null and ${isUsable}`,
       parameters: [id],
     })
-    return row === undefined ? undefined : readConnection(row)
+    return row === undefined ? undefined : readAccess(row)
   }
 
   return {
@@ -62,7 +62,8 @@ export function createSqlConnections(database: SqlDatabase, newId: () => string)
   }
 }
 
-function readConnection(row: Row): Connection {
+/** Reads the columns that a connection has in common with the connected app that it belongs to. */
+export function readAccess(row: Row): Connection {
   const endsAt = readOptionalNumber(row, 'ends_at')
   return {
     id: readText(row, 'id'),

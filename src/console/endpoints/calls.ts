@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { CallQuery, KeptCall } from '../../contracts/index.js'
 import { matchesCall, ownerOfCall } from '../../rules/kept-calls.js'
 import { nameSchema } from '../../rules/schemas.js'
-import { type Column, csvPages } from '../serving/csv.js'
+import { type Column, csvReply } from '../serving/csv.js'
 import { type Context, get } from '../serving/endpoint.js'
 import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, type References, readReferences } from '../serving/references.js'
@@ -23,8 +23,6 @@ const filterSchema = z.strictObject({
   problems: z.enum(['true', 'false']).optional(),
 })
 type Filters = z.infer<typeof filterSchema>
-
-const CSV_PAGE = 1_000
 
 const columns: readonly Column<ReturnType<typeof callView>>[] = [
   { name: 'time', of: ({ at }) => new Date(at).toISOString() },
@@ -66,18 +64,12 @@ export const callEndpoints = [
     filterSchema.extend(pageFilters),
     async ({ after, limit, ...query }, context) => listCalls(query, present({ limit, after }), context, true),
   ),
-  get('calls.csv', 'both', 'csv', filterSchema, async (query, context) => {
-    const lines = csvPages(columns, async (after) => {
-      const { calls: rows, next } = await listCalls(
-        query,
-        present({ limit: CSV_PAGE, after }),
-        context,
-        false,
-      )
+  get('calls.csv', 'both', 'csv', filterSchema, async (query, context) =>
+    csvReply('calls.csv', columns, async (page) => {
+      const { calls: rows, next } = await listCalls(query, page, context, false)
       return { rows, next }
-    })
-    return { csv: { fileName: 'calls.csv', lines } }
-  }),
+    }),
+  ),
 ]
 
 /**

@@ -5,7 +5,7 @@ import { MEDIA_UNITS } from '../../base/units.js'
 import type { Entry } from '../../contracts/index.js'
 import { isPlainText } from '../../protocol/text.js'
 import { nameSchema } from '../../rules/schemas.js'
-import { type Column, csvPages } from '../serving/csv.js'
+import { type Column, csvReply } from '../serving/csv.js'
 import { type Context, get, limitSchema, post, timeTextSchema } from '../serving/endpoint.js'
 import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, readReferences } from '../serving/references.js'
@@ -40,8 +40,6 @@ const refundBody = z.strictObject({
   memo: z.string().optional(),
 })
 type Filters = z.infer<typeof filterSchema>
-
-const CSV_PAGE = 1_000
 
 const columns: readonly Column<EntryView>[] = [
   { name: 'time', of: (entry) => new Date(entry.at).toISOString() },
@@ -103,18 +101,12 @@ export const entryEndpoints = [
   post('entries/refund', 'operator', 'entry', refundBody, async ({ entryId, amount, ...options }, context) =>
     posted(await context.admin.entries.refund(entryId, amount, present(options)), context),
   ),
-  get('entries.csv', 'both', 'csv', filterSchema, async (query, context) => {
-    const lines = csvPages(columns, async (after) => {
-      const { entries: rows, next } = await listEntries(
-        query,
-        present({ limit: CSV_PAGE, after }),
-        context,
-        false,
-      )
+  get('entries.csv', 'both', 'csv', filterSchema, async (query, context) =>
+    csvReply('entries.csv', columns, async (page) => {
+      const { entries: rows, next } = await listEntries(query, page, context, false)
       return { rows, next }
-    })
-    return { csv: { fileName: 'entries.csv', lines } }
-  }),
+    }),
+  ),
 ]
 
 /** Newest first. */

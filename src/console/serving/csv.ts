@@ -30,14 +30,31 @@ interface CsvPage<Row> {
   readonly next: string | undefined
 }
 
-/** The header and the rows of all pages, page by page. `readPage` gets the `next` of the page before. */
-export async function* csvPages<Row>(
+/** How a query asks for a page. `after` is the `next` of the page before. */
+interface PageQuery {
+  readonly limit: number
+  readonly after?: string
+}
+type ReadPage<Row> = (page: PageQuery) => Promise<CsvPage<Row>>
+
+const PAGE_ROWS = 1_000
+
+/** Answers with a file that has the rows of all pages. */
+export function csvReply<Row>(fileName: string, columns: readonly Column<Row>[], readPage: ReadPage<Row>) {
+  return { csv: { fileName, lines: csvPages(columns, readPage) } }
+}
+
+/** The header and the rows, page by page. */
+async function* csvPages<Row>(
   columns: readonly Column<Row>[],
-  readPage: (after: string | undefined) => Promise<CsvPage<Row>>,
+  readPage: ReadPage<Row>,
 ): AsyncGenerator<string> {
   let after: string | undefined
   do {
-    const { next, rows }: CsvPage<Row> = await readPage(after)
+    const { next, rows }: CsvPage<Row> = await readPage({
+      limit: PAGE_ROWS,
+      ...(after !== undefined && { after }),
+    })
     const head = after === undefined ? csvHeader(columns) : ''
     yield head + rows.map((row) => csvLine(columns, row)).join('')
     after = next
