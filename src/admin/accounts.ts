@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { outOfRange } from '../base/invalid-input.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
+import { present } from '../base/present.js'
 import type { Balance, CallContext, LedgerStore } from '../contracts/index.js'
 import { idSchema, labelSchema, nameSchema, parseInput, signedCreditsSchema } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
@@ -90,13 +91,7 @@ export function createAccountsAdmin(
     }
     checkHoldable(amount, `${kind}.amount`)
     try {
-      return await post(database, {
-        kind,
-        account,
-        amount,
-        reference,
-        ...(memo !== undefined && { memo }),
-      })
+      return await post(database, { kind, account, amount, reference, ...present({ memo }) })
     } catch (error) {
       // If the sum did not fit, replaces the database's own error by one that states the amounts.
       const [before] = await read('a.id = ?1', account, 1).catch(() => [])
@@ -153,12 +148,11 @@ export function createAccountsAdmin(
 }
 
 function readAccountRow(row: Row): AccountRow {
-  const suspendedAt = readOptionalNumber(row, 'suspended_at')
   return {
     id: readText(row, 'id'),
     balance: readBalance(row),
     createdAt: readNumber(row, 'created_at'),
-    ...(suspendedAt !== undefined && { suspendedAt }),
+    ...present({ suspendedAt: readOptionalNumber(row, 'suspended_at') }),
   }
 }
 

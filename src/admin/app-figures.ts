@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
 import { momentSchema, nameSchema, parseInput } from '../rules/schemas.js'
-import { readJson, readNumber, toTimeCell } from '../sql/cells.js'
+import { readJson, readNumber } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
 import type { SqlDatabase } from '../sql/database.js'
@@ -51,10 +51,9 @@ export async function readAppFigures(
   })
   if (app === undefined) return undefined
   const { account } = readJson<AppDefinition>(app, 'definition')
-  const { conditions, parameters, add } = createConditions()
-  add((value) => `e.app_id = ${value}`, appId)
-  if (from !== undefined) add((value) => `e.at >= ${value}`, toTimeCell(from, 'from'))
-  if (to !== undefined) add((value) => `e.at < ${value}`, toTimeCell(to, 'to'))
+  const { conditions, parameters, addEqual, addTimes } = createConditions()
+  addEqual({ 'e.app_id': appId })
+  addTimes('e.at', { from, to })
   parameters.push(account ?? null)
   const [sums] = await database.all({
     isReport: true,

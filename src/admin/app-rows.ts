@@ -1,7 +1,15 @@
 import { z } from 'zod'
+import { present } from '../base/present.js'
 import type { Actor, AppLogoReference } from '../contracts/index.js'
 import { idSchema, idsSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
-import { readJson, readNumber, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
+import {
+  readJson,
+  readNumber,
+  readOptionalJson,
+  readOptionalNumber,
+  readOptionalText,
+  readText,
+} from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { type AppDefinition, readLogoReference } from '../sql/connect-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -87,9 +95,9 @@ export type AppEditKind =
 export async function listAppRows(database: SqlDatabase, query: AppsQuery): Promise<readonly Row[]> {
   const asked = parseInput(appsSchema, query, 'apps')
   const { after, appIds, owner } = asked
-  const { parameters, add, addOneOf, where } = createConditions()
+  const { parameters, add, addEqual, addOneOf, where } = createConditions()
   if (appIds !== undefined) addOneOf('p.id', appIds)
-  if (owner !== undefined) add((value) => `p.owner = ${value}`, owner)
+  addEqual({ 'p.owner': owner })
   if (after !== undefined) add((value) => `p.id > ${value}`, after)
   parameters.push(rowsOf(asked))
   const page = `select p.id, length(p.definition) as size from {apps} p ${where()} order by p.id limit ?${parameters.length}`
@@ -102,15 +110,14 @@ export async function listAppRows(database: SqlDatabase, query: AppsQuery): Prom
 }
 
 export function readAppRow(row: Row): AppRow {
-  const suspendedAt = readOptionalNumber(row, 'suspended_at')
-  const owner = readOptionalText(row, 'owner')
-  const logo = readLogoReference(row)
   return {
     ...readJson<AppDefinition>(row, 'definition'),
-    ...(owner !== undefined && { owner }),
     ...(readText(row, 'state') === 'test' && { state: 'test' }),
-    ...(logo !== undefined && { logo }),
-    ...(suspendedAt !== undefined && { suspendedAt }),
+    ...present({
+      owner: readOptionalText(row, 'owner'),
+      logo: readLogoReference(row),
+      suspendedAt: readOptionalNumber(row, 'suspended_at'),
+    }),
   }
 }
 
@@ -140,14 +147,13 @@ export function readReview(row: Row): AppReview {
 }
 
 export function readEdit(row: Row): AppEdit {
-  const fields = readOptionalText(row, 'fields')
   return {
     appId: readText(row, 'app_id'),
     at: readNumber(row, 'at'),
     by: readText(row, 'done_by'),
     byKind: readText(row, 'done_as') as Actor['kind'],
     kind: readText(row, 'kind') as AppEditKind,
-    ...(fields !== undefined && { fields: JSON.parse(fields) as string[] }),
+    ...present({ fields: readOptionalJson<string[]>(row, 'fields') }),
   }
 }
 

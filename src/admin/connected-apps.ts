@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
+import { present } from '../base/present.js'
 import type { Actor, Cap, CapPeriod, CapRule, ConnectedApp } from '../contracts/index.js'
 import {
   creditsSchema,
@@ -204,10 +205,9 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
         after,
         limit = DEFAULT_ROWS,
       } = parseInput(querySchema, query, 'grants')
-      const { conditions, parameters, add, addOneOf, where } = createConditions()
+      const { conditions, parameters, add, addEqual, addOneOf, where } = createConditions()
       conditions.push("c.source = 'connect'")
-      if (account !== undefined) add((value) => `c.account = ${value}`, account)
-      if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
+      addEqual({ 'c.account': account, 'c.app_id': appId })
       if (connectedAppIds !== undefined) addOneOf('c.id', connectedAppIds)
       if (inUse === true) conditions.push(isInUse)
       if (after !== undefined) add((value) => `c.id < ${value}`, after)
@@ -328,7 +328,7 @@ function readCapRequest(request: CapRequest): Cap {
   const { amount: text, per, zone } = parseInput(capSchema, request, 'cap')
   const amount = parseCredits(text)
   checkHoldable(amount, 'cap.amount')
-  return { amount, per, ...(zone !== undefined && { zone }) }
+  return { amount, per, ...present({ zone }) }
 }
 
 /** Throws if a user's cap breaks the host's rule. */
@@ -353,15 +353,14 @@ function toConnectedAppRow(
   spent: bigint | undefined,
   devices: readonly DeviceRow[],
 ): ConnectedAppRow {
-  const appName = readOptionalJson<AppDefinition>(row, 'app')?.name
-  const lastUsedAt = readOptionalNumber(row, 'last_used_at')
-  const revokedAt = readOptionalNumber(row, 'revoked_at')
   return {
     ...connectedApp,
-    ...(appName !== undefined && { appName }),
-    ...(spent !== undefined && { spent }),
-    ...(lastUsedAt !== undefined && { lastUsedAt }),
-    ...(revokedAt !== undefined && { revokedAt }),
+    ...present({
+      appName: readOptionalJson<AppDefinition>(row, 'app')?.name,
+      spent,
+      lastUsedAt: readOptionalNumber(row, 'last_used_at'),
+      revokedAt: readOptionalNumber(row, 'revoked_at'),
+    }),
     devices,
   }
 }
@@ -370,10 +369,9 @@ function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly Device
   const devices = new Map<string, DeviceRow[]>()
   for (const row of rows) {
     const connectedAppId = readText(row, 'credential_id')
-    const label = readOptionalText(row, 'label')
     const device: DeviceRow = {
       connectionId: readText(row, 'id'),
-      ...(label !== undefined && { label }),
+      ...present({ label: readOptionalText(row, 'label') }),
       createdAt: readNumber(row, 'created_at'),
       usedAt: readNumber(row, 'used_at'),
     }
@@ -385,14 +383,13 @@ function groupDevices(rows: readonly Row[]): ReadonlyMap<string, readonly Device
 }
 
 function readEvent(row: Row): ConnectedAppEvent {
-  const terms = readOptionalJson<Record<string, unknown>>(row, 'terms')
   return {
     id: readText(row, 'id'),
     at: readNumber(row, 'at'),
     by: readText(row, 'done_by'),
     byKind: readText(row, 'done_as') as Actor['kind'],
     kind: readText(row, 'kind') as HistoryKind,
-    ...(terms !== undefined && { terms }),
+    ...present({ terms: readOptionalJson<Record<string, unknown>>(row, 'terms') }),
   }
 }
 

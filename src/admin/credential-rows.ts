@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { present } from '../base/present.js'
 import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
@@ -66,10 +67,8 @@ export async function listCredentialRows(
     'credentials',
   )
   checkLimit(limit)
-  const { conditions, parameters, add, addOneOf, where } = createConditions()
-  if (account !== undefined) add((value) => `c.account = ${value}`, account)
-  if (appId !== undefined) add((value) => `c.app_id = ${value}`, appId)
-  if (credentialId !== undefined) add((value) => `c.id = ${value}`, credentialId)
+  const { conditions, parameters, add, addEqual, addOneOf, where } = createConditions()
+  addEqual({ 'c.account': account, 'c.app_id': appId, 'c.id': credentialId })
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)
   if (credentialId === undefined && credentialIds === undefined) conditions.push("c.source = 'operator'")
   if (inUse === true) conditions.push(isInUse(database))
@@ -97,13 +96,6 @@ export async function listCredentialRows(
 
 export function readCredentialRow(row: Row): CredentialRow {
   const source = readText(row, 'source')
-  const appId = readOptionalText(row, 'app_id')
-  const label = readOptionalText(row, 'label')
-  const allowedModels = readOptionalJson<string[]>(row, 'allowed_models')
-  const scopes = readOptionalJson<string[]>(row, 'token_scopes')
-  const expiresAt = readOptionalNumber(row, 'expires_at')
-  const revokedAt = readOptionalNumber(row, 'revoked_at')
-  const lastUsedAt = readOptionalNumber(row, 'last_used_at')
   return {
     credentialId: readText(row, 'id'),
     kind: readText(row, 'kind') as CredentialRow['kind'],
@@ -112,12 +104,14 @@ export function readCredentialRow(row: Row): CredentialRow {
     prefix: readOptionalText(row, 'prefix') ?? '',
     lastFour: readOptionalText(row, 'last_four') ?? '',
     createdAt: readNumber(row, 'created_at'),
-    ...(appId !== undefined && { appId }),
-    ...(label !== undefined && { label }),
-    ...(allowedModels !== undefined && { allowedModels }),
-    ...(scopes !== undefined && { scopes }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(revokedAt !== undefined && { revokedAt }),
-    ...(lastUsedAt !== undefined && { lastUsedAt }),
+    ...present({
+      appId: readOptionalText(row, 'app_id'),
+      label: readOptionalText(row, 'label'),
+      allowedModels: readOptionalJson<string[]>(row, 'allowed_models'),
+      scopes: readOptionalJson<string[]>(row, 'token_scopes'),
+      expiresAt: readOptionalNumber(row, 'expires_at'),
+      revokedAt: readOptionalNumber(row, 'revoked_at'),
+      lastUsedAt: readOptionalNumber(row, 'last_used_at'),
+    }),
   }
 }

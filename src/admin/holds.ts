@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
+import { present } from '../base/present.js'
 import type { CallContext, CallFacts, LedgerStore } from '../contracts/index.js'
 import { idSchema, parseInput, whose } from '../rules/schemas.js'
 import { readBigint, readNumber, readOptionalJson, readOptionalText, readText } from '../sql/cells.js'
@@ -34,8 +35,8 @@ export async function readOpenHolds(
 ): Promise<readonly OpenHold[]> {
   const { account, limit = 100 } = parseInput(querySchema, query, 'holds')
   checkLimit(limit)
-  const { conditions, parameters, add } = createConditions()
-  if (account !== undefined) add((value) => `h.account = ${value}`, account)
+  const { conditions, parameters, addEqual } = createConditions()
+  addEqual({ 'h.account': account })
   parameters.push(BigInt(limit))
   const rows = await database.all({
     text: `select h.id, h.account, h.amount, h.expires_at, h.facts from {holds} h
@@ -43,16 +44,13 @@ export async function readOpenHolds(
       order by h.expires_at desc limit ?${parameters.length}`,
     parameters,
   })
-  return rows.map((row) => {
-    const facts = readOptionalJson<CallFacts>(row, 'facts')
-    return {
-      holdId: readText(row, 'id'),
-      account: readText(row, 'account'),
-      amount: readBigint(row, 'amount'),
-      expiresAt: readNumber(row, 'expires_at'),
-      ...(facts !== undefined && { facts }),
-    }
-  })
+  return rows.map((row) => ({
+    holdId: readText(row, 'id'),
+    account: readText(row, 'account'),
+    amount: readBigint(row, 'amount'),
+    expiresAt: readNumber(row, 'expires_at'),
+    ...present({ facts: readOptionalJson<CallFacts>(row, 'facts') }),
+  }))
 }
 
 /** Releases a hold, and with it the `Idempotency-Key` of its call. Throws a {@link Refusal} if the hold is not open. */

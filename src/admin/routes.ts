@@ -93,8 +93,8 @@ const SECRET_SETTING_PATTERN = /^(api_?key|secret|token|password|authorization)$
 /** Reads routes by model and in order. */
 export async function readRoutes(database: SqlDatabase, query: RoutesQuery): Promise<readonly RouteRow[]> {
   const { model, routeIds } = parseInput(querySchema, query, 'routes')
-  const { parameters, add, addOneOf, where } = createConditions()
-  if (model !== undefined) add((value) => `model_id = ${value}`, model)
+  const { parameters, addEqual, addOneOf, where } = createConditions()
+  addEqual({ model_id: model })
   if (routeIds !== undefined) addOneOf('id', routeIds)
   const rows = await database.all({
     text: `select ${ROUTE_COLUMNS} from {routes} ${where()} order by model_id, position, id`,

@@ -3,7 +3,7 @@ import { outOfRange } from '../base/invalid-input.js'
 import type { Credits } from '../base/money.js'
 import type { Usage } from '../protocol/usage.js'
 import { idsSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
-import { readNumber, readOptionalText, toTimeCell } from '../sql/cells.js'
+import { readNumber, readOptionalText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { MEDIA_COLUMNS, readUsage } from '../sql/entry-rows.js'
@@ -135,18 +135,13 @@ function sumsOf(
   if (from !== undefined && to !== undefined && from >= to) {
     throw outOfRange('spend.from: must be before to')
   }
-  const { conditions, parameters, add, addOneOf } = createConditions()
+  const { conditions, parameters, addEqual, addOneOf, addTimes } = createConditions()
   // For one account, its postings serve as the index to its entries.
   const at = account === undefined ? 'e.at' : 'p.at'
-  if (account !== undefined) {
-    add((value) => `p.account = ${value}`, account)
-    conditions.push('e.account = p.account')
-  }
-  if (appId !== undefined) add((value) => `e.app_id = ${value}`, appId)
+  if (account !== undefined) conditions.push('e.account = p.account')
+  addEqual({ 'p.account': account, 'e.app_id': appId, 'e.model': model })
   if (credentialIds !== undefined) addOneOf('e.credential_id', credentialIds)
-  if (model !== undefined) add((value) => `e.model = ${value}`, model)
-  if (from !== undefined) add((value) => `${at} >= ${value}`, toTimeCell(from, 'from'))
-  if (to !== undefined) add((value) => `${at} < ${value}`, toTimeCell(to, 'to'))
+  addTimes(at, { from, to })
   const column = COLUMNS[by]
   const text = `select ${by === 'day' ? `cast(${column} as text)` : column} as key, min(e.at) as since, count(*) as calls,
         ${AMOUNTS.map((name) => sumOf(`e.${name}`, name)).join(', ')},

@@ -1,3 +1,4 @@
+import { present } from '../base/present.js'
 import type { CallFacts, Charge, KeptCall } from '../contracts/index.js'
 import { isProblem, ownerOfCall } from '../rules/kept-calls.js'
 import { checkTime, readBigint, readJson, readNumber, readOptionalText, readText } from './cells.js'
@@ -121,12 +122,11 @@ export function readCall(row: Row): KeptCall {
   const requestId = readText(row, 'request_id')
   const account = readOptionalText(row, 'account')
   const credentialId = readOptionalText(row, 'credential_id')
-  const appId = readOptionalText(row, 'app_id')
   const model = readOptionalText(row, 'model')
   const owner =
     account === undefined || credentialId === undefined
       ? undefined
-      : { account, credentialId, ...(appId !== undefined && { appId }) }
+      : { account, credentialId, ...present({ appId: readOptionalText(row, 'app_id') }) }
   return {
     id: readText(row, 'id'),
     requestId,
@@ -137,10 +137,7 @@ export function readCall(row: Row): KeptCall {
     ...rest,
     ...(facts !== undefined && owner !== undefined && model !== undefined
       ? { facts: { ...facts, requestId, model, ...owner } }
-      : {
-          ...(owner !== undefined && { caller: owner }),
-          ...(model !== undefined && { askedModel: model }),
-        }),
+      : present({ caller: owner, askedModel: model })),
     ...(charge !== undefined && { charge: readChargeCell(charge) }),
     ...(holdAmount !== undefined && { holdAmount: BigInt(holdAmount) }),
     ...(overdraft !== undefined && { overdraft: BigInt(overdraft) }),

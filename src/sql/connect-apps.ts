@@ -1,3 +1,4 @@
+import { present } from '../base/present.js'
 import type { App, AppLogo, AppLogoReference, RegisteredApp, RegisteredApps } from '../contracts/index.js'
 import { readJson, readOptionalText, readText } from './cells.js'
 import type { Row, SqlDatabase } from './database.js'
@@ -49,18 +50,19 @@ export function readLogoReference(row: Row): AppLogoReference | undefined {
 
 function readConnectApp(row: Row): RegisteredApp {
   const app = readJson<AppDefinition>(row, 'definition')
-  const logo = readLogoReference(row)
-  const owner = readOptionalText(row, 'owner')
+  const { name, site, suggestedCap } = app
   return {
     id: app.id,
-    ...(app.name !== undefined && { name: app.name }),
+    ...present({
+      name,
+      site,
+      suggestedCap,
+      logo: readLogoReference(row),
+      owner: readOptionalText(row, 'owner'),
+    }),
     redirectUris: app.redirectUris ?? [],
     allowedModels: app.allowedModels,
     markup: app.markup,
-    ...(app.site !== undefined && { site: app.site }),
-    ...(logo !== undefined && { logo }),
-    ...(app.suggestedCap !== undefined && { suggestedCap: app.suggestedCap }),
-    ...(owner !== undefined && { owner }),
     state: readText(row, 'state') as RegisteredApp['state'],
     testers: app.testers ?? [],
     suspended: row.suspended_at !== null,

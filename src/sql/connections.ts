@@ -1,3 +1,4 @@
+import { present } from '../base/present.js'
 import type { Connection, Connections } from '../contracts/index.js'
 import { readJson, readNumber, readOptionalNumber, readText } from './cells.js'
 import { APP, appendHistory } from './connect-history.js'
@@ -64,13 +65,12 @@ export function createSqlConnections(database: SqlDatabase, newId: () => string)
 
 /** Reads the columns that a connection has in common with the connected app that it belongs to. */
 export function readAccess(row: Row): Connection {
-  const endsAt = readOptionalNumber(row, 'ends_at')
   return {
     id: readText(row, 'id'),
     account: readText(row, 'account'),
     appId: readText(row, 'app_id'),
     scopes: readJson<string[]>(row, 'scopes'),
     createdAt: readNumber(row, 'created_at'),
-    ...(endsAt !== undefined && { endsAt }),
+    ...present({ endsAt: readOptionalNumber(row, 'ends_at') }),
   }
 }

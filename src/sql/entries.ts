@@ -1,7 +1,6 @@
 import { invalidInput } from '../base/invalid-input.js'
 import { readLimit } from '../base/page-limit.js'
 import type { EntryPage, EntryQuery } from '../contracts/index.js'
-import { toTimeCell } from './cells.js'
 import { createConditions } from './conditions.js'
 import type { SqlDatabase } from './database.js'
 import { readEntry } from './entry-rows.js'
@@ -21,7 +20,7 @@ export interface PayerQuery extends EntryQuery {
 /** Returns a page of entries, newest first. Throws a `RangeError` or `TypeError` if `limit` or `after` is invalid. */
 export async function readEntries(database: SqlDatabase, query: PayerQuery): Promise<EntryPage> {
   const limit = readLimit(query.limit)
-  const { conditions, parameters, add, where } = createConditions()
+  const { conditions, parameters, add, addEqual, addTimes, where } = createConditions()
   const { account, appId, credentialId, model, requestId, sessionId } = query
   // An account's postings are in the same order as its entries, so they serve as the index. A session has few entries.
   const isByPostings = account !== undefined && sessionId === undefined
@@ -38,10 +37,12 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
     add((value) => `e.account = ${value}`, query.payer)
     conditions.push("e.kind in ('charge', 'refund')")
   }
-  if (appId !== undefined) add((value) => `e.app_id = ${value}`, appId)
-  if (credentialId !== undefined) add((value) => `e.credential_id = ${value}`, credentialId)
-  if (model !== undefined) add((value) => `e.model = ${value}`, model)
-  if (sessionId !== undefined) add((value) => `e.session_id = ${value}`, sessionId)
+  addEqual({
+    'e.app_id': appId,
+    'e.credential_id': credentialId,
+    'e.model': model,
+    'e.session_id': sessionId,
+  })
   if (requestId !== undefined) {
     // This text occurs in no other string of the details, because its quotes would be escaped. `like` may ignore case.
     add(
@@ -49,8 +50,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
       `"requestId":${JSON.stringify(requestId)}`,
     )
   }
-  if (query.from !== undefined) add((value) => `${at} >= ${value}`, toTimeCell(query.from, 'from'))
-  if (query.to !== undefined) add((value) => `${at} < ${value}`, toTimeCell(query.to, 'to'))
+  addTimes(at, query)
   if (query.after !== undefined) {
     const [, lastAt, lastId] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastId === undefined) {

@@ -1,4 +1,5 @@
 import type { Mutable } from '../base/mutable.js'
+import { present } from '../base/present.js'
 import { MEDIA_UNITS, type MediaUnit } from '../base/units.js'
 import type { CallFacts, Charge, Credits, Entry, LimitUse, Posting } from '../contracts/index.js'
 import { mediaCount, type Usage } from '../protocol/usage.js'
@@ -183,17 +184,16 @@ export function readEntry(row: Row): Entry {
 
 function readFacts(row: Row): CallFacts {
   const { facts } = readJson<Pick<Details, 'facts'>>(row, 'details')
-  const appId = readOptionalText(row, 'app_id')
-  const sessionId = readOptionalText(row, 'session_id')
-  const provider = readOptionalText(row, 'provider')
   return {
     ...facts,
     account: readText(row, 'account'),
     credentialId: readText(row, 'credential_id'),
     model: readText(row, 'model'),
-    ...(appId !== undefined && { appId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(provider !== undefined && { provider }),
+    ...present({
+      appId: readOptionalText(row, 'app_id'),
+      sessionId: readOptionalText(row, 'session_id'),
+      provider: readOptionalText(row, 'provider'),
+    }),
   }
 }
 

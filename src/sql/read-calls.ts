@@ -2,7 +2,6 @@ import { invalidInput } from '../base/invalid-input.js'
 import { readLimit } from '../base/page-limit.js'
 import type { CallPage, CallQuery, KeptCall } from '../contracts/index.js'
 import { readCall, readPosition } from './call-rows.js'
-import { toTimeCell } from './cells.js'
 import { createConditions } from './conditions.js'
 import type { SqlDatabase } from './database.js'
 
@@ -18,22 +17,21 @@ export interface KeptCallsQuery extends CallQuery {
 /** Returns a page of kept calls, newest first. Throws a `RangeError` or `TypeError` if the query is invalid. */
 export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {}): Promise<CallPage> {
   const limit = readLimit(query.limit)
-  const { conditions, parameters, add, addOneOf, where } = createConditions()
+  const { conditions, parameters, addEqual, addOneOf, addTimes, where } = createConditions()
   const { account, appId, credentialId, model, outcome, requestId, status } = query
   if (query.ids !== undefined) addOneOf('id', query.ids)
-  if (account !== undefined) add((value) => `account = ${value}`, account)
-  if (credentialId !== undefined) add((value) => `credential_id = ${value}`, credentialId)
-  if (appId !== undefined) add((value) => `app_id = ${value}`, appId)
-  if (model !== undefined) add((value) => `model = ${value}`, model)
-  if (requestId !== undefined) add((value) => `request_id = ${value}`, requestId)
-  if (outcome !== undefined) add((value) => `outcome = ${value}`, outcome)
-  if (status !== undefined) {
-    if (!Number.isInteger(status)) throw invalidInput('status must be an integer')
-    add((value) => `status = ${value}`, BigInt(status))
-  }
+  if (status !== undefined && !Number.isInteger(status)) throw invalidInput('status must be an integer')
+  addEqual({
+    account,
+    credential_id: credentialId,
+    app_id: appId,
+    model,
+    request_id: requestId,
+    outcome,
+    status: status === undefined ? undefined : BigInt(status),
+  })
   if (query.problems === true || isFailure(query)) conditions.push('is_problem = 1')
-  if (query.from !== undefined) add((value) => `at >= ${value}`, toTimeCell(query.from, 'from'))
-  if (query.to !== undefined) add((value) => `at < ${value}`, toTimeCell(query.to, 'to'))
+  addTimes('at', query)
   if (query.after !== undefined) {
     const [, lastAt, lastSeq] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastSeq === undefined) {

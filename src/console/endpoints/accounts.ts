@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Admin, CreditRequest, PostedEntry } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import { nameSchema } from '../../rules/schemas.js'
 import { type Context, get, limitSchema, post } from '../serving/endpoint.js'
 import { limitsOf } from '../serving/limits.js'
 import { accountOf, noAccount } from '../serving/viewer.js'
-import { accountView, entryView, present } from '../serving/views.js'
+import { accountView, entryView } from '../serving/views.js'
 
 const accountBody = z.strictObject({ account: nameSchema })
 /** `credit` and `correct` check the members themselves. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { present } from '../../base/present.js'
 import type { CallQuery, KeptCall } from '../../contracts/index.js'
 import { matchesCall, ownerOfCall } from '../../rules/kept-calls.js'
 import { nameSchema } from '../../rules/schemas.js'
@@ -7,7 +8,7 @@ import { type Context, get } from '../serving/endpoint.js'
 import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, type References, readReferences } from '../serving/references.js'
 import { accountOf, type ConsoleViewer } from '../serving/viewer.js'
-import { callParts, explanationView, present } from '../serving/views.js'
+import { callParts, explanationView } from '../serving/views.js'
 import { callFilters, pageFilters } from './entries.js'
 
 const filterSchema = z.strictObject({

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Admin, ConnectedAppRow } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import { nameSchema } from '../../rules/schemas.js'
 import { type Context, DONE, done, get, limitSchema, post } from '../serving/endpoint.js'
 import { notFound } from '../serving/http-error.js'
 import { readPage } from '../serving/page.js'
 import { accountOf, changeBy } from '../serving/viewer.js'
-import { present } from '../serving/views.js'
 
 const connectedAppBody = z.strictObject({ connectedAppId: nameSchema })
 /** `connectedApps.setCap` checks the cap itself. */

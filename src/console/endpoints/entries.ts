@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Admin } from '../../admin/index.js'
 import type { Credits } from '../../base/money.js'
+import { present } from '../../base/present.js'
 import { MEDIA_UNITS } from '../../base/units.js'
 import type { Entry } from '../../contracts/index.js'
 import { isPlainText } from '../../protocol/text.js'
@@ -10,7 +11,7 @@ import { type Context, get, limitSchema, post, timeTextSchema } from '../serving
 import type { EventLog } from '../serving/event-log.js'
 import { NO_REFERENCES, readReferences } from '../serving/references.js'
 import { accountOf } from '../serving/viewer.js'
-import { type CallEnd, type EntryView, entryView, present } from '../serving/views.js'
+import { type CallEnd, type EntryView, entryView } from '../serving/views.js'
 import { posted } from './accounts.js'
 
 /** Filters that entries and calls have in common. A user may ask only for its own account, which is the default. */

@@ -8,6 +8,7 @@ import type {
   CredentialsQuery,
   ReissueOptions,
 } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import { exceedsMarkup } from '../../rules/markups.js'
 import {
   keysSchema,
@@ -23,7 +24,6 @@ import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
 import { readPage } from '../serving/page.js'
 import { accountOf, changeBy, noAccount } from '../serving/viewer.js'
-import { present } from '../serving/views.js'
 
 const MAX_IDS = 200
 const MAX_IDS_CHARS = 60_000

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { Admin, SpendReport, SpendRow } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import { MEDIA_UNITS } from '../../base/units.js'
 import { nameSchema } from '../../rules/schemas.js'
 import { type Column, csvHeader, csvLine } from '../serving/csv.js'
 import { type Context, get, requireAccount, timeTextSchema } from '../serving/endpoint.js'
 import { accountOf, noAccount } from '../serving/viewer.js'
-import { present } from '../serving/views.js'
 
 const spendQuery = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),

@@ -1,5 +1,5 @@
 import type { Admin, LimitRow } from '../../admin/index.js'
-import { present } from './views.js'
+import { present } from '../../base/present.js'
 
 const PAGE_LIMITS = 1_000
 
