@@ -1,6 +1,6 @@
-import { signatureObjection, signsCalls } from './chat.js'
-import type { StrictRefusal, StrictRequest } from './index.js'
+import { signatureObjection, signsCalls } from './chat/google.js'
 import { pathOf } from './openai-words.js'
+import type { StrictRefusal, StrictRequest } from './refusal.js'
 import type { Objection, Rule } from './rule.js'
 import { first, isObject, type Json, type Misfit, misfitFinder, objects } from './shape.js'
 import { GEMINI } from './shapes/gemini.js'

@@ -1,4 +1,4 @@
-import type { StrictRefusal, StrictRequest } from './index.js'
+import type { StrictRefusal, StrictRequest } from './refusal.js'
 import type { Objection, Rule } from './rule.js'
 import { first, isObject, type Json, type Misfit, misfitFinder, objects, type Shapes } from './shape.js'
 import { ANTHROPIC } from './shapes/index.js'

@@ -1,4 +1,4 @@
-import type { StrictApi, StrictRow } from './index.js'
+import type { StrictApi, StrictRow } from './refusal.js'
 import { idBehindThought, idOfThought, sign } from './signatures.js'
 
 export interface StrictUsage {

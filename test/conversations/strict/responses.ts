@@ -1,4 +1,3 @@
-import type { StrictRefusal, StrictRequest, StrictRow } from './index.js'
 import {
   badFormat,
   badMetadata,
@@ -15,6 +14,7 @@ import {
   wordsOf,
   wrongValue,
 } from './openai-words.js'
+import type { StrictRefusal, StrictRequest, StrictRow } from './refusal.js'
 import type { Objection, Rule } from './rule.js'
 import { first, isObject, type Json, misfitFinder, objects, type Shapes } from './shape.js'
 import { OPENAI } from './shapes/index.js'

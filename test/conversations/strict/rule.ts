@@ -1,4 +1,4 @@
-import type { StrictRow } from './index.js'
+import type { StrictRow } from './refusal.js'
 import type { Json } from './shape.js'
 
 /** What an API says against a request. */
@@ -8,6 +8,8 @@ export interface Objection {
   readonly code?: string
   readonly type?: string
   readonly status?: number
+  /** What some say instead of a message. */
+  readonly detail?: unknown
 }
 
 /** One thing that an API refuses, beyond the shape of its requests. */
@@ -26,3 +28,6 @@ export interface Rule {
 /** `A`, `A and B`, `A, B, and C`. */
 export const listed = (words: readonly string[], last: string): string =>
   words.length < 3 ? words.join(` ${last} `) : `${words.slice(0, -1).join(', ')}, ${last} ${words.at(-1)}`
+
+/** The words of a text. */
+export const wordsIn = (text: string): readonly string[] => text.trim().split(/\s+/)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CHAT_RULES } from './chat.js'
+import { CHAT_RULES } from './chat/index.js'
 import { GEMINI_RULES } from './gemini.js'
 import { refusalOf, type StrictRow } from './index.js'
 import { MESSAGES_RULES } from './messages.js'

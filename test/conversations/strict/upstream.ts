@@ -1,11 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { modelOf } from './gemini.js'
-import { apiOf, refusalOf, type StrictRefusal, type StrictRow } from './index.js'
+import { apiOf, refusalOf, type StrictRefusal, type StrictRow } from './refusal.js'
 import { bodyOf, type StrictReply, streamOf } from './replies.js'
 import { isObject } from './shape.js'
-
-export type { StrictCall, StrictReply, StrictUsage } from './replies.js'
 
 export interface RecordedRequest {
   readonly row: StrictRow
