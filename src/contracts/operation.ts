@@ -125,6 +125,12 @@ export interface Plan {
    */
   chosenLimit?(route: Route, outputTokens: number): number | undefined
   /**
+   * Returns the usage to charge for one that the provider reported. Absent if it is the same. The charge follows it if
+   * both counts are present. Otherwise the charge is an estimate. So an operation without output returns 0 as
+   * `completion`, and one with only a price per request 0 for both.
+   */
+  usageToCharge?(report: UsageReport): UsageReport
+  /**
    * The bytes that the request refers to beyond its body, such as those of items that it names. Absent if there are
    * none.
    */
@@ -192,7 +198,6 @@ export interface ReplyParts {
   /** In Unix seconds. */
   readonly created: number
   readonly counter: TokenCounter
-  readonly meter: Meter
   readonly newId: () => string
   /** The route that is tried. */
   readonly route: Route
@@ -202,20 +207,8 @@ export interface ReplyParts {
   readonly repeatedBytes: number
 }
 
-/** Counts the usage and the tokens that a reply reports to it, in any order. */
-export interface Meter {
-  /**
-   * Accepts a usage that the provider reported. The charge follows it if both counts are present. Otherwise the charge
-   * is an estimate. So an operation without output reports 0 as `completion`, and one with only a price per request
-   * reports 0 for both.
-   *
-   * @param finished whether the reply had finished before the provider sent this report
-   * @param failed whether the report came in the event with which the reply fails
-   */
-  snapshot(report: UsageReport, finished: boolean, failed?: boolean): void
-  /** Counts an event with content, so that an aborted call is charged for it. */
-  token(): void
-}
+/** An event that a reply gets. Usage is no part of it: the engine counts that itself. */
+export type ReplyEvent = Exclude<ProviderEvent, { readonly type: 'usage' }>
 
 /** The repairs of one kind in a reply. */
 export interface Mended {
@@ -255,17 +248,21 @@ export interface Reply {
    */
   opening?(): Iterable<string> | undefined
   /**
-   * Accepts the events of one network read.
+   * Accepts events of one network read, in order.
    *
    * @returns the bytes to send now: none before the first token, and none if the client asked for a JSON reply
    */
-  take(events: readonly ProviderEvent[]): string
+  take(events: readonly ReplyEvent[]): string
   /** Returns the output tokens received so far, at most this many for each choice. */
   completionAtLeast(maxTokensPerChoice: number): number
   /** Stops collecting the reply, which nobody reads any more. From now on it is only counted. */
   discard(): void
-  /** Ends everything that the provider left open. Throws a `ProviderError` if the end cannot be written. */
-  endChoices(reason: 'stop' | 'length'): void
+  /**
+   * Ends everything that the provider left open. Throws a `ProviderError` if the end cannot be written.
+   *
+   * @param hasCountedOutput whether the provider has reported output tokens
+   */
+  endChoices(reason: 'stop' | 'length', hasCountedOutput: boolean): void
   /** Returns the last bytes of a stream, with the charge. Latin1: each character is one byte of the UTF-8. */
   closing(charge: WireCharge): ReplyBytes
   /** Returns the last bytes of a stream that fails after its head was sent, with the charge, as latin1. */

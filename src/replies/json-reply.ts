@@ -1,8 +1,6 @@
 import { isProviderError, ProviderError } from '../base/errors.js'
-import type { Reply, ReplyParts } from '../contracts/operation.js'
-import type { ProviderEvent } from '../contracts/providers.js'
+import type { Reply, ReplyEvent } from '../contracts/operation.js'
 import type { JsonObject } from '../protocol/json-values.js'
-import type { UsageReport } from '../protocol/usage.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 import { MendBook } from './mends.js'
 
@@ -17,8 +15,6 @@ export abstract class JsonReply implements Reply {
   private hasArrived = false
   private book: MendBook | undefined
 
-  constructor(private readonly parts: ReplyParts) {}
-
   /** The approximate memory of what {@link read} keeps. */
   abstract readonly keptBytes: number
 
@@ -27,9 +23,6 @@ export abstract class JsonReply implements Reply {
 
   /** Reads the provider's reply. Throws {@link unreadable} if it is invalid. */
   protected abstract read(completion: JsonObject): void
-
-  /** Returns the usage to charge. It has both counts; otherwise the charge would be an estimate. */
-  protected abstract usage(report: UsageReport): UsageReport
 
   get mends(): Reply['mends'] {
     return this.book?.kinds
@@ -47,7 +40,7 @@ export abstract class JsonReply implements Reply {
     return this.hasArrived ? 1 : 0
   }
 
-  take(events: readonly ProviderEvent[]): string {
+  take(events: readonly ReplyEvent[]): string {
     for (const event of events) {
       if (this.failure !== undefined) break
       try {
@@ -75,12 +68,10 @@ export abstract class JsonReply implements Reply {
     throw new Error('This reply is not streamed.')
   }
 
-  private takeEvent(event: ProviderEvent): void {
-    if (event.type === 'usage') this.parts.meter.snapshot(this.usage(event.usage), this.finished)
-    else if (event.type === 'completion') {
+  private takeEvent(event: ReplyEvent): void {
+    if (event.type === 'completion') {
       this.read(event.completion as JsonObject)
       this.hasArrived = true
-      this.parts.meter.token()
     } else if (event.type === 'mended') {
       this.book ??= new MendBook()
       this.book.add(event.kind, event.dropped)

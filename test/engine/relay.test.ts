@@ -8,6 +8,7 @@ import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { Splicer } from '../../src/operations/chat/reply/splice.js'
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { fed } from '../helpers/fed-reply.js'
 
 const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
 
@@ -28,7 +29,6 @@ function relay({
       id: 'chatcmpl-1',
       created: 7,
       counter: byteRatioCounter,
-      meter,
       newId: () => String(++ids),
       route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice,
@@ -36,7 +36,7 @@ function relay({
     },
     { stream, model: 'acme/fast', n, reasoningName },
   )
-  return { meter, relay: made }
+  return { meter, relay: fed(made, meter) }
 }
 
 const data = (value: unknown): ProviderEvent => ({ type: 'data', bytes: toLatin1(JSON.stringify(value)) })

@@ -9,6 +9,7 @@ import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createNativeReader } from '../../src/providers/anthropic/native-reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
+import { fed } from '../helpers/fed-reply.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
 import { frames, richStream } from '../providers/anthropic/replies.js'
 import { recordings } from '../wire/recordings.js'
@@ -47,16 +48,16 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
   }
   const routed = new MessagesPlan(readRequest(body, {}), MODEL, OPTIONS).on(route, false)
   if (routed === undefined) expect.fail('no adapter')
-  const reply = routed.reply({
+  const made = routed.reply({
     id: 'msg_1',
     created: 7,
     counter: byteRatioCounter,
-    meter,
     newId: () => String(++ids),
     route,
     splice,
     repeatedBytes: Infinity,
   })
+  const reply = fed(made, meter)
   const reader =
     kind === 'anthropic'
       ? createNativeReader(EVENT_BYTES)

@@ -8,6 +8,7 @@ import { NativeReply } from '../../src/operations/messages/reply/native-reply.js
 import { plainTextDelta } from '../../src/operations/messages/reply/text-delta.js'
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { fed } from '../helpers/fed-reply.js'
 import { readEvents } from '../helpers/message-events.js'
 import { API_KEY, MODEL, UPSTREAM_KEY, WireService } from '../wire/service.js'
 
@@ -29,13 +30,12 @@ function play(events: readonly ProviderEvent[], splice: boolean, stream: boolean
     id: 'msg_1',
     created: 7,
     counter: byteRatioCounter,
-    meter,
     newId: () => 'x',
     route,
     splice,
     repeatedBytes: Infinity,
   }
-  const reply = new NativeReply(parts, { id: 'msg_1', model: 'acme/fast' }, stream)
+  const reply = fed(new NativeReply(parts, { id: 'msg_1', model: 'acme/fast' }, stream), meter)
   const rest = [...events]
   let sent = ''
   for (const cut of cuts) sent += reply.take(rest.splice(0, cut))

@@ -10,6 +10,7 @@ import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { createResponsesReader } from '../../src/providers/openai-compatible/responses-reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
+import { fed } from '../helpers/fed-reply.js'
 import { readResponseStream } from '../helpers/response-events.js'
 import { recordings } from '../wire/recordings.js'
 import { MODEL } from '../wire/service.js'
@@ -177,16 +178,16 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
   const route = { id: 'acme-1', provider: 'acme', adapter: { chat: expect.fail }, upstreamModel: 'model' }
   const routed = plan.on(route, false)
   if (routed === undefined || 'refused' in routed) expect.fail('no method')
-  const reply = routed.reply({
+  const made = routed.reply({
     id: 'resp_1',
     created: 7,
     counter: byteRatioCounter,
-    meter,
     newId: () => String(++ids),
     route,
     splice: true,
     repeatedBytes: Infinity,
   })
+  const reply = fed(made, meter)
   const reader = open()
   let sent = ''
   let terminated = false

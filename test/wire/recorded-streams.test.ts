@@ -8,6 +8,7 @@ import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
+import { fed } from '../helpers/fed-reply.js'
 import { readBody, readStream } from './client-schemas.js'
 import { type Recording, recordings } from './recordings.js'
 import { ask, MODEL, WireService } from './service.js'
@@ -32,12 +33,11 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
     (...found) => implausible.push(found),
     (...found) => implausible.push(found),
   )
-  const relay = new ChatReply(
+  const made = new ChatReply(
     {
       id: 'chatcmpl-1',
       created: 7,
       counter: byteRatioCounter,
-      meter,
       newId: () => String(++ids),
       route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
       splice: true,
@@ -45,6 +45,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
     },
     { stream, model: MODEL, n: 1, reasoningName: 'reasoning_content' },
   )
+  const relay = fed(made, meter)
   const reader = readerOf(recording)
   let sent = ''
   let terminated = false

@@ -19,6 +19,7 @@ import type { CallFailure, CallResult, RouteVisit } from '../routing/route-healt
 import type { AdmittedCall } from './admitted-call.js'
 import type { ClientReply } from './client-reply.js'
 import type { EngineParts } from './parts.js'
+import { ReplyFeed } from './reply-feed.js'
 import type { Watched } from './watchdog.js'
 
 export interface AttemptOptions {
@@ -88,6 +89,7 @@ export class Attempt implements Watched {
   /** Why it failed. Undefined if the provider refused the request itself. */
   blame: CallFailure | undefined
   private readonly meter: UsageMeter
+  private readonly feed: ReplyFeed
   private readonly abort = new AbortController()
   private readonly startedAt: number
   /** Infinity until the first byte of a JSON reply, which may take as long as the call. */
@@ -122,12 +124,12 @@ export class Attempt implements Watched {
       id: options.replyId,
       created: options.created,
       counter: parts.options.replyCounter,
-      meter: this.meter,
       newId: parts.options.newId,
       route,
       splice: parts.options.splice,
       repeatedBytes: Math.floor(parts.options.sizes.memoryBytes / REPEATED_SHARE),
     })
+    this.feed = new ReplyFeed(this.reply, this.meter, call.plan)
     this.startedAt = parts.options.clock.now()
     this.lastByteAt = call.stream ? this.startedAt : Infinity
     this.lastTokenAt = this.lastByteAt
@@ -315,7 +317,7 @@ export class Attempt implements Watched {
     if (events.length === 0) return this.untilRoom(now, heldBytes)
     const tokens = reply.tokenEvents
     const wasFinished = reply.finished
-    const bytes = reply.take(events)
+    const bytes = this.feed.take(events)
     const broughtToken = reply.tokenEvents !== tokens
     if (broughtToken) {
       if (this.firstTokenAt === undefined && reply.failure === undefined && visit !== undefined) {
@@ -427,7 +429,7 @@ export class Attempt implements Watched {
     const how = this.howItEnded(terminated, failed)
     if (how.ended !== 'finished' && how.ended !== 'cut') return how
     try {
-      this.reply.endChoices(how.ended === 'cut' ? 'length' : 'stop')
+      this.reply.endChoices(how.ended === 'cut' ? 'length' : 'stop', this.feed.hasCountedOutput)
       this.openUnreadable()
       return how
     } catch (error) {

@@ -9,6 +9,7 @@ import type {
   RoutedCall,
 } from '../../contracts/operation.js'
 import type { ProviderAdapter, Route } from '../../contracts/providers.js'
+import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import type { AskedEmbeddings } from './read-request.js'
 import { EmbeddingsReply } from './reply.js'
@@ -54,9 +55,9 @@ export class EmbeddingsPlan implements Plan {
         const request = { ...this.asked.forward, model: upstreamModel }
         return adapter.embeddings(Object.assign(call, { request }), take)
       },
-      reply: (parts) => {
+      reply: () => {
         const { count, format, model } = this.asked
-        return new EmbeddingsReply(parts, { count, format, model })
+        return new EmbeddingsReply({ count, format, model })
       },
     }
   }
@@ -75,6 +76,17 @@ export class EmbeddingsPlan implements Plan {
 
   outputOn(): OutputRange {
     return NO_OUTPUT
+  }
+
+  /**
+   * Embeddings have no output, so prompt and total are the same count. The larger one applies, since some providers
+   * omit one or report it as 0.
+   */
+  usageToCharge(report: UsageReport): UsageReport {
+    const { prompt, total } = report
+    const isLarger =
+      isCount(total) && (isCount(prompt) ? prompt < total : (prompt ?? undefined) === undefined)
+    return { ...report, prompt: isLarger ? total : prompt, completion: 0 }
   }
 
   forget(): void {

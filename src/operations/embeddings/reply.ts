@@ -1,8 +1,6 @@
-import type { ReplyParts } from '../../contracts/operation.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
-import { isCount, type UsageReport } from '../../protocol/usage.js'
 import { type WireCharge, writeUsage } from '../../protocol/wire-usage.js'
 import { JsonReply, unreadable } from '../../replies/json-reply.js'
 
@@ -24,11 +22,8 @@ export class EmbeddingsReply extends JsonReply {
   private data: readonly string[] = []
   keptBytes = 0
 
-  constructor(
-    parts: ReplyParts,
-    private readonly asked: AskedReply,
-  ) {
-    super(parts)
+  constructor(private readonly asked: AskedReply) {
+    super()
   }
 
   body(charge: WireCharge): string {
@@ -39,17 +34,6 @@ export class EmbeddingsReply extends JsonReply {
     )
     const model = toLatin1(JSON.stringify(asked.model))
     return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
-  }
-
-  /**
-   * Embeddings have no output, so prompt and total are the same count. The larger one applies, since some providers
-   * omit one or report it as 0.
-   */
-  protected usage(report: UsageReport): UsageReport {
-    const { prompt, total } = report
-    const isLarger =
-      isCount(total) && (isCount(prompt) ? prompt < total : (prompt ?? undefined) === undefined)
-    return { ...report, prompt: isLarger ? total : prompt, completion: 0 }
   }
 
   protected read({ data, id }: JsonObject): void {

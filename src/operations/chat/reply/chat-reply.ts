@@ -1,11 +1,9 @@
 import { type CompatError, isProviderError, ProviderError } from '../../../base/errors.js'
-import type { Reply, ReplyParts } from '../../../contracts/operation.js'
-import type { ProviderEvent } from '../../../contracts/providers.js'
+import type { Reply, ReplyEvent, ReplyParts } from '../../../contracts/operation.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { ReplyBytes } from '../../../contracts/reply.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
-import { isCount } from '../../../protocol/usage.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
 import { ChoiceStream } from '../../../replies/choice-stream.js'
@@ -69,8 +67,6 @@ export class ChatReply implements Reply {
   /** In the order in which they started. */
   private readonly choices: ChoiceStream[] = []
   private cameWhole = false
-  /** Whether the provider has reported output tokens. */
-  private hasCountedOutput = false
   private readonly lost: LostPieces
   /** Whether the end of the choices could not be sent. */
   private lostItsEnd = false
@@ -151,7 +147,7 @@ export class ChatReply implements Reply {
    * @returns the bytes to send now as latin1: none before the first token, and none if the client asked for a JSON
    * reply. After a `failure` they still include the events before it
    */
-  take(events: readonly ProviderEvent[]): string {
+  take(events: readonly ReplyEvent[]): string {
     let sent = this.pending
     for (const event of events) {
       if (this.failure !== undefined) break
@@ -185,8 +181,8 @@ export class ChatReply implements Reply {
   }
 
   /** Ends every choice without a finish reason. Throws a `ProviderError` if the choices cannot be written. */
-  endChoices(reason: 'stop' | 'length'): void {
-    if (reason === 'stop') this.refuseUnknownEnd()
+  endChoices(reason: 'stop' | 'length', hasCountedOutput: boolean): void {
+    if (reason === 'stop' && !hasCountedOutput) this.refuseUnknownEnd()
     if (this.bodyWriter.isWhole) return
     if (this.choices.length === 0) this.choiceAt(0)
     const labels = this.labels.forEnd
@@ -210,9 +206,9 @@ export class ChatReply implements Reply {
     return this.bodyWriter.body(this.top, this.labels.forBody, charge)
   }
 
-  /** An unknown finish reason is a normal end only if the reply has output, or the provider counted some. */
+  /** An unknown finish reason is a normal end only if the reply has output. */
   private refuseUnknownEnd(): void {
-    if (this.tokenEvents > 0 || this.hasCountedOutput) return
+    if (this.tokenEvents > 0) return
     const reasons = this.choices.map(({ unknownReason }) => unknownReason)
     const [first] = reasons
     if (first === undefined || reasons.includes(undefined)) return
@@ -228,7 +224,7 @@ export class ChatReply implements Reply {
     return choice
   }
 
-  private takeEvent(event: ProviderEvent): string {
+  private takeEvent(event: ReplyEvent): string {
     switch (event.type) {
       case 'data':
         return this.takeData(event.bytes)
@@ -236,10 +232,6 @@ export class ChatReply implements Reply {
         return this.takeChunk(event.chunk)
       case 'completion':
         return this.takeCompletion(event.completion)
-      case 'usage':
-        if (isCount(event.usage.completion) && event.usage.completion > 0) this.hasCountedOutput = true
-        this.parts.meter.snapshot(event.usage, this.finished, event.final === true)
-        return ''
       case 'unreadable':
         this.lose(event.why, undefined)
         return ''
@@ -258,7 +250,6 @@ export class ChatReply implements Reply {
       if (spliced !== undefined) {
         this.templateChoice!.takeText(splicer.text)
         this.spokenEvents++
-        this.parts.meter.token()
         return this.lost.why === undefined ? spliced : ''
       }
     }
@@ -300,10 +291,7 @@ export class ChatReply implements Reply {
   }
 
   private shallow(choices: readonly unknown[]): readonly unknown[] {
-    const { count } = this.lost
-    const shallow = withoutDepths(choices, this.lost)
-    if (this.lost.count > count) this.parts.meter.token()
-    return shallow
+    return withoutDepths(choices, this.lost)
   }
 
   private takeChoices(choices: readonly unknown[], labels: JsonObject): string {
@@ -368,14 +356,12 @@ export class ChatReply implements Reply {
 
   /** Records an unreadable piece outside of any choice. */
   private lose(what: string, piece: unknown): void {
-    this.parts.meter.token()
     this.lost.add(what, piece)
   }
 
   private sawToken(): void {
     this.spokenEvents++
     this.hasBegun = true
-    this.parts.meter.token()
   }
 
   /** @returns the provider's top-level fields that a chunk has too */

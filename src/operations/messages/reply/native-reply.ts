@@ -1,6 +1,5 @@
 import { type CompatError, isProviderError, ProviderError } from '../../../base/errors.js'
-import type { Reply, ReplyParts } from '../../../contracts/operation.js'
-import type { ProviderEvent } from '../../../contracts/providers.js'
+import type { Reply, ReplyEvent, ReplyParts } from '../../../contracts/operation.js'
 import type { TokenTally } from '../../../contracts/token-counter.js'
 import {
   type FinishReason,
@@ -46,7 +45,6 @@ export class NativeReply implements Reply {
   private readonly lost: LostPieces
   private pending = ''
   private spokenEvents = 0
-  private hasCountedOutput = false
   private reason: string | undefined
   private sequence: string | null = null
   private details: JsonObject | undefined
@@ -112,7 +110,7 @@ export class NativeReply implements Reply {
     return this.pending.length + this.gathered.bytes + this.content.length
   }
 
-  take(events: readonly ProviderEvent[]): string {
+  take(events: readonly ReplyEvent[]): string {
     let sent = this.pending
     for (const event of events) {
       if (this.failure !== undefined) break
@@ -138,10 +136,10 @@ export class NativeReply implements Reply {
     this.gathered.discard()
   }
 
-  endChoices(reason: 'stop' | 'length'): void {
+  endChoices(reason: 'stop' | 'length', hasCountedOutput: boolean): void {
     if (reason === 'length' && !this.finished) this.end('max_tokens', {})
     const native = this.reason
-    if (native !== undefined && isUnknownReason(native) && this.tokenEvents === 0 && !this.hasCountedOutput) {
+    if (native !== undefined && isUnknownReason(native) && this.tokenEvents === 0 && !hasCountedOutput) {
       this.failure = endedWithoutOutput(native)
       throw this.failure
     }
@@ -186,18 +184,13 @@ export class NativeReply implements Reply {
     return finishReasonFor(mapFinishReason(this.reason ?? 'end_turn'), hasCalls, hadCalls)
   }
 
-  private takeEvent(event: ProviderEvent): string {
+  private takeEvent(event: ReplyEvent): string {
     switch (event.type) {
       case 'native-data':
         return this.takeData(event.bytes)
       case 'native':
         return this.takeNative(event.value)
-      case 'usage':
-        if (isCount(event.usage.completion) && event.usage.completion > 0) this.hasCountedOutput = true
-        this.parts.meter.snapshot(event.usage, this.finished, event.final === true)
-        return ''
       case 'unreadable':
-        this.parts.meter.token()
         this.lost.add(event.why, undefined)
         return ''
       case 'mended':
@@ -278,7 +271,6 @@ export class NativeReply implements Reply {
   private readonly sawToken = (): void => {
     if (this.reason !== undefined) this.wasContinued = true
     this.spokenEvents++
-    this.parts.meter.token()
   }
 }
 

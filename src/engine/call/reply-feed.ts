@@ -1,0 +1,70 @@
+import type { Plan, Reply, ReplyEvent } from '../../contracts/operation.js'
+import type { ProviderEvent } from '../../contracts/providers.js'
+import { isObject } from '../../protocol/json-values.js'
+import { isCount } from '../../protocol/usage.js'
+import type { UsageMeter } from '../charging/usage-meter.js'
+
+type UsageEvent = Exclude<ProviderEvent, ReplyEvent>
+
+/**
+ * Passes the events of an adapter to a reply, except for usage. That is counted as of the event at which it came: the
+ * reply first gets the events before it.
+ */
+export class ReplyFeed {
+  /** Whether the provider has reported output tokens. */
+  hasCountedOutput = false
+
+  constructor(
+    private readonly reply: Pick<Reply, 'failure' | 'finished' | 'take' | 'tokenEvents'>,
+    private readonly meter: UsageMeter,
+    private readonly plan: Pick<Plan, 'usageToCharge'>,
+  ) {}
+
+  /**
+   * Accepts the events of one network read.
+   *
+   * @returns the bytes to send now. After a failure of the reply they still include the events before it
+   */
+  take(events: readonly ProviderEvent[]): string {
+    if (areWithoutUsage(events)) return this.pass(events)
+    let sent = ''
+    let before: ReplyEvent[] = []
+    for (const event of events) {
+      if (!isUsage(event)) {
+        before.push(event)
+        continue
+      }
+      sent += this.pass(before)
+      before = []
+      // Nothing after a failure is read.
+      if (this.reply.failure !== undefined) return sent
+      this.count(event)
+    }
+    return sent + this.pass(before)
+  }
+
+  private pass(events: readonly ReplyEvent[]): string {
+    if (events.length === 0) return ''
+    const { reply } = this
+    const tokens = reply.tokenEvents
+    const sent = reply.take(events)
+    if (reply.tokenEvents !== tokens) this.meter.token()
+    return sent
+  }
+
+  private count({ final = false, usage }: UsageEvent): void {
+    const { completion } = usage
+    if (isCount(completion) && completion > 0) this.hasCountedOutput = true
+    this.meter.snapshot(this.plan.usageToCharge?.(usage) ?? usage, this.reply.finished, final)
+  }
+}
+
+function areWithoutUsage(events: readonly ProviderEvent[]): events is readonly ReplyEvent[] {
+  for (const event of events) if (isUsage(event)) return false
+  return true
+}
+
+/** An adapter of a host may pass anything. The reply refuses what is no event, or a usage without counts. */
+function isUsage(event: ProviderEvent): event is UsageEvent {
+  return event?.type === 'usage' && isObject(event.usage)
+}
