@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApp, type ExampleApp, MOUNT } from '../../examples/server/app.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
@@ -25,9 +25,10 @@ const queries = [...targets.map(({ expr }) => expr), ...variables]
 
 let example: ExampleApp
 let base: string
+let tokens: readonly string[]
 let stop: () => Promise<void>
 
-beforeEach(async () => {
+beforeAll(async () => {
   const { file, remove } = await createTestFile()
   example = await createApp({ database: { kind: 'sqlite', file }, tokenDelayMs: 30 })
   const server = createServer(example.app)
@@ -40,8 +41,9 @@ beforeEach(async () => {
     await closed
     await remove()
   }
+  tokens = await callAllKinds()
 })
-afterEach(() => stop())
+afterAll(() => stop())
 
 const scrape = async () => (await fetch(`${base}/metrics`)).text()
 
@@ -55,20 +57,27 @@ function post(token: string, body: object, signal?: AbortSignal): Promise<Respon
 }
 
 /** Makes a call of each kind: in one body, as a stream, refused, and left in the middle. */
-async function callAllKinds(): Promise<{ readonly tokens: readonly string[] }> {
+async function callAllKinds(): Promise<readonly string[]> {
   const { accessToken, apiKey } = await example.credentials()
   const tokens = [apiKey.token!, accessToken.token!]
-  for (const token of tokens) {
-    expect((await post(token, { model: 'demo/large' })).status).toBe(200)
-    expect(await (await post(token, { model: 'demo/large', stream: true })).text()).toContain('[DONE]')
+  const statusOf = async (token: string, model: string) => (await post(token, { model })).status
+  const streamOf = async (token: string) => (await post(token, { model: 'demo/large', stream: true })).text()
+  const leave = async (token: string) => {
+    const controller = new AbortController()
+    const left = await post(token, { model: 'demo/large', stream: true }, controller.signal)
+    await left.body!.getReader().read()
+    controller.abort()
   }
-  expect((await post(tokens[0]!, { model: 'no/such' })).status).toBe(404)
-  const controller = new AbortController()
-  const left = await post(tokens[0]!, { model: 'demo/large', stream: true }, controller.signal)
-  await left.body!.getReader().read()
-  controller.abort()
+  // All at once: the replies take as long as a model would.
+  const [, ...answers] = await Promise.all([
+    leave(tokens[0]!),
+    statusOf(tokens[0]!, 'no/such'),
+    ...tokens.flatMap((token) => [statusOf(token, 'demo/large'), streamOf(token)]),
+  ])
+  const stream = expect.stringContaining('[DONE]')
+  expect(answers).toEqual([404, 200, stream, 200, stream])
   while (!/^compat_router_requests_active\{[^}]*\} 0$/m.test(await scrape())) await new Promise(setImmediate)
-  return { tokens }
+  return tokens
 }
 
 const LABELS = /\{([^}]*)\}|\b(?:by|without) \(([^)]*)\)/g
@@ -84,7 +93,6 @@ const labelsIn = (query: string) =>
 
 describe('the metrics of the example server', () => {
   it('include every name and label that the dashboard uses', async () => {
-    await callAllKinds()
     const text = await scrape()
     const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     const printed = new Set(samples.map((line) => /^\w+/.exec(line)![0]))
@@ -117,7 +125,6 @@ describe('the metrics of the example server', () => {
   })
 
   it('are all on the dashboard', async () => {
-    await callAllKinds()
     const names = [...(await scrape()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!)
     const shown = new Set(
       queries.flatMap(metricsIn).map((name) => name.replace(/_(?:bucket|count|sum)$/, '')),
@@ -126,7 +133,6 @@ describe('the metrics of the example server', () => {
   })
 
   it('count the calls, and contain no key, account or message', async () => {
-    const { tokens } = await callAllKinds()
     const text = await scrape()
     expect(text).toMatch(/^compat_router_requests_total\{[^}]*outcome="completed"[^}]*\} 4$/m)
     expect(text).toMatch(/^compat_router_requests_total\{[^}]*outcome="model_not_found"[^}]*\} 1$/m)
