@@ -21,8 +21,8 @@ export const each: ViteUserConfig = {
     // As long as a busy machine may need: what comes is seen at once.
     expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
-    // The default leaves one core to Vitest itself, so on two cores the tests would run one after the other.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are cores: much of a test is spent waiting for a disk, a browser, a process or a timeout.
+    maxWorkers: availableParallelism() + 1,
   },
 }
 

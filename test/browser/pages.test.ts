@@ -7,7 +7,7 @@ import { sessionHandler } from '../../src/admin/index.js'
 import { FAST, openStage, type Stage } from '../console/browser/stage.js'
 import { askDatabases } from '../helpers/ask-databases.js'
 import { bundleForBrowser } from '../helpers/bundle-for-browser.js'
-import { launchChromium } from '../helpers/chromium.js'
+import { connectToChromium } from '../helpers/chromium.js'
 import { createDeferred } from '../helpers/deferred.js'
 import {
   answerEvents,
@@ -79,7 +79,7 @@ beforeAll(async () => {
     authenticate: ({ headers }) =>
       headers.cookie?.includes('user=alice') ? { account: 'alice' } : undefined,
   })
-  browser = await launchChromium(await askDatabases(inject('databases'), '/chromium'))
+  browser = await connectToChromium(await askDatabases(inject('databases'), '/chromium'))
 }, SLOW_MS)
 
 afterAll(async () => {

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { askDatabases } from '../helpers/ask-databases.js'
 import { bundleForBrowser } from '../helpers/bundle-for-browser.js'
-import { launchChromium } from '../helpers/chromium.js'
+import { connectToChromium } from '../helpers/chromium.js'
 import { CURVES, outcome, PROVIDER_KEY, published, RIGHT } from './fixtures.js'
 
 const PAGE = `<!doctype html>
@@ -29,7 +29,7 @@ beforeAll(async () => {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  browser = await launchChromium(await askDatabases(inject('databases'), '/chromium'))
+  browser = await connectToChromium(await askDatabases(inject('databases'), '/chromium'))
   page = await browser.newPage()
   await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
 }, 180_000)

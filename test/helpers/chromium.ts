@@ -1,7 +1,7 @@
 import { copyFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserServer, chromium, type LaunchOptions } from 'playwright-core'
 
 /** The environment that the browser needs to be unpacked and to find its own libraries. */
 const LAMBDA = { AWS_LAMBDA_JS_RUNTIME: 'nodejs20.x' }
@@ -46,11 +46,25 @@ function fontsOf(folder: string): string {
 
 /** Starts the browser in a folder. The caller closes it. */
 export async function launchChromium(folder: string): Promise<Browser> {
+  return chromium.launch(await optionsOf(folder))
+}
+
+/** Starts the browser in a folder for any number of processes, which connect to its address. The caller closes it. */
+export async function serveChromium(folder: string): Promise<BrowserServer> {
+  return chromium.launchServer({ ...(await optionsOf(folder)), host: '127.0.0.1' })
+}
+
+/** Connects to a browser that {@link serveChromium} started. Closing it closes only its own pages. */
+export function connectToChromium(address: string): Promise<Browser> {
+  return chromium.connect(address)
+}
+
+async function optionsOf(folder: string): Promise<LaunchOptions> {
   const { default: packaged } = await import('@sparticuz/chromium')
   const libraries = [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH ?? '']
     .filter(Boolean)
     .join(':')
-  return chromium.launch({
+  return {
     executablePath: join(folder, 'chromium'),
     args: packaged.args.filter((argument) => !LEFT_OUT.includes(argument)),
     env: {
@@ -59,5 +73,5 @@ export async function launchChromium(folder: string): Promise<Browser> {
       FONTCONFIG_PATH: join(folder, 'fonts'),
       HOME: folder,
     },
-  })
+  }
 }

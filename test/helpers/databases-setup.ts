@@ -3,12 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { BrowserServer } from 'playwright-core'
 import { build } from 'tsup'
 import type { TestProject } from 'vitest/node'
-import { postgresStores } from '../../src/postgres/index.js'
 import { buildConsole } from './build-console.js'
-import { unpackChromium } from './chromium.js'
-import { createDatabase, createPool, dropDatabase } from './postgres-databases.js'
+import { serveChromium, unpackChromium } from './chromium.js'
+import {
+  createDatabase,
+  createPool,
+  dropDatabase,
+  mayCreateDatabases,
+  migrate,
+} from './postgres-databases.js'
 import { type PostgresServer, startPostgresServer } from './postgres-server.js'
 
 declare module 'vitest' {
@@ -23,15 +29,16 @@ const SERVER = ['-c', 'max_connections=300', '-c', 'fsync=off']
 
 /**
  * Starts nothing by itself. The first test that asks triggers the start of a PostgreSQL (or uses
- * `DATABASE_URL`, if set), the build of the SQLite worker or the console's pages, or the unpacking of the
- * browser. All others share it, and it ends with the run.
+ * `DATABASE_URL`, if its role may create databases), the build of the SQLite worker or the console's pages, or the unpacking and start of
+ * the browser. All others share it, and it ends with the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let given: Promise<string | undefined> | undefined
   let server: Promise<PostgresServer> | undefined
   let template: Promise<string> | undefined
   let worker: Promise<void> | undefined
   let pages: Promise<void> | undefined
-  let browser: Promise<string> | undefined
+  let browser: Promise<SharedBrowser> | undefined
 
   async function answer(path: string | undefined): Promise<string> {
     if (path === '/worker') {
@@ -45,8 +52,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       return ''
     }
     if (path === '/chromium') {
-      browser ??= unpackBrowser()
-      return browser
+      browser ??= startBrowser()
+      return (await browser).server.wsEndpoint()
     }
     if (path === '/template') {
       template ??= findServer().then(createTemplate)
@@ -56,7 +63,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 
   async function findServer(): Promise<string> {
-    if (process.env.DATABASE_URL) return process.env.DATABASE_URL
+    given ??= findGivenServer()
+    const url = await given
+    if (url !== undefined) return url
     // While the browser is unpacked, temporary folders of this process are in its folder, which PostgreSQL may not enter.
     await browser
     server ??= startPostgresServer(SERVER)
@@ -78,8 +87,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
     broker.closeAllConnections()
     if (server === undefined && template !== undefined) await dropDatabase(await findServer(), await template)
     await (await server)?.stop()
-    if (browser !== undefined) await rm(await browser, { recursive: true, force: true })
+    await (await browser)?.end()
   }
+}
+
+/** The server of `DATABASE_URL`, if tests may create databases on it. */
+async function findGivenServer(): Promise<string | undefined> {
+  const url = process.env.DATABASE_URL
+  if (!url || (await mayCreateDatabases(url))) return url || undefined
+  console.warn('The role of DATABASE_URL may not create databases: the tests start a server of their own.')
+  return undefined
 }
 
 /** The worker is found by the package's own name, so in the build. */
@@ -99,15 +116,25 @@ async function buildWorker(): Promise<void> {
 async function createTemplate(server: string): Promise<string> {
   const { name, url } = await createDatabase(server)
   const pool = createPool(url)
-  const stores = postgresStores(pool)
-  await stores.ready()
-  await stores.close()
+  await migrate(pool)
   await pool.end()
   return name
 }
 
-async function unpackBrowser(): Promise<string> {
+interface SharedBrowser {
+  readonly server: BrowserServer
+  end(): Promise<void>
+}
+
+async function startBrowser(): Promise<SharedBrowser> {
   const folder = await mkdtemp(join(tmpdir(), 'compat-router-browser-'))
   await unpackChromium(folder)
-  return folder
+  const server = await serveChromium(folder)
+  return {
+    server,
+    async end() {
+      await server.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
 }

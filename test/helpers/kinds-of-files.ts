@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What a test file does to all others in its process, or what they would do to it. */
+/**
+ * What a test file does to all others in its process, or what they would do to it. A spy on stores, which the file has for
+ * itself, and a script for a page, which has a `globalThis` of its own, do nothing to them.
+ */
 const SHARES_NO_PROCESS =
-  /\bvi\.(?:mock|doMock|spyOn|stubEnv|stubGlobal|useFakeTimers)\(|\bprocess\.(?:on|once|chdir|cpuUsage|memoryUsage)\(|\bglobalThis\.\w+ =/
-
-/** Tests of pages in a browser and of whole programs. */
-const FOLDERS_ALONE = /^test\/(?:connect|console\/browser|demo|examples)\//
+  /\bvi\.(?:mock|doMock|stubEnv|stubGlobal|useFakeTimers)\(|\bvi\.spyOn\((?!(?:\w+\.)*stores\.)|\bprocess\.(?:on|once|chdir|cpuUsage|memoryUsage)\(|^ *globalThis\.\w+ =/m
 
 /** Other files that need a process of their own, each with its reason. */
 const OTHERS: readonly string[] = [
@@ -31,9 +31,7 @@ export function kindsOfFiles(): {
     .map((name) => `test/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.test.ts') && !DECLARATIONS.includes(name))
   const needsProcess = (name: string) =>
-    FOLDERS_ALONE.test(name) ||
-    OTHERS.includes(name) ||
-    SHARES_NO_PROCESS.test(readFileSync(join(root, name), 'utf8'))
+    OTHERS.includes(name) || SHARES_NO_PROCESS.test(readFileSync(join(root, name), 'utf8'))
   return {
     alone: files.filter(needsProcess),
     together: files.filter((name) => !needsProcess(name)),

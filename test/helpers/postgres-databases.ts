@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import { postgresStores } from '../../src/postgres/index.js'
 
 /**
  * A pool that survives the loss of its idle connections. It must do so even after it has ended: it reports
@@ -23,15 +24,36 @@ export async function createDatabase(
   return { name, url: url.href }
 }
 
-export function dropDatabase(server: string, name: string): Promise<void> {
-  return runOnce(server, `drop database if exists ${name} with (force)`)
+export async function dropDatabase(server: string, name: string): Promise<void> {
+  await runOnce(server, `drop database if exists ${name} with (force)`)
 }
 
-async function runOnce(url: string, text: string): Promise<void> {
+/** Makes the package's tables. */
+export async function migrate(pool: pg.Pool): Promise<void> {
+  const stores = postgresStores(pool)
+  await stores.ready()
+  await stores.close()
+}
+
+/** Whether the role of this address may create databases. */
+export async function mayCreateDatabases(server: string): Promise<boolean> {
+  const { rows } = await runOnce(
+    server,
+    'select rolcreatedb or rolsuper as may from pg_catalog.pg_roles where rolname = current_user',
+  )
+  return rows[0]?.may === true
+}
+
+/** Whether the server does not let a role copy this database, or not while others are connected to it. */
+export function isRefusedCopy(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && (error.code === '42501' || error.code === '55006')
+}
+
+async function runOnce(url: string, text: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(text)
+    return await client.query(text)
   } finally {
     await client.end()
   }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import { askDatabases } from './ask-databases.js'
-import { createDatabase, createPool, dropDatabase } from './postgres-databases.js'
+import { createDatabase, createPool, dropDatabase, isRefusedCopy, migrate } from './postgres-databases.js'
 
 export { createPool }
 
@@ -14,7 +14,14 @@ export interface TestDatabase {
 }
 
 export async function createTestDatabase(options?: string): Promise<TestDatabase> {
-  const server = await askDatabases(inject('databases'), '/postgres')
+  return createOn(await findServer(), options)
+}
+
+function findServer(): Promise<string> {
+  return askDatabases(inject('databases'), '/postgres')
+}
+
+async function createOn(server: string, options?: string): Promise<TestDatabase> {
   const { name, url } = await createDatabase(server, options)
   const pool = createPool(url)
   return {
@@ -32,12 +39,20 @@ export function findTemplate(): Promise<string> {
   return askDatabases(inject('databases'), '/template')
 }
 
-/** A database that has the package's tables already. */
-export async function createMigratedDatabase(): Promise<TestDatabase> {
+/** A database that has the package's tables already. If the server refuses to copy them, they are made by a migration. */
+export async function createMigratedDatabase(server?: string): Promise<TestDatabase> {
   const template = await findTemplate()
+  const place = server ?? (await findServer())
   // Copying files ends in a checkpoint, which is slow on a server that waits for its disk.
   const strategy = process.env.DATABASE_URL ? '' : 'strategy file_copy'
-  return createTestDatabase(`template ${template} ${strategy}`)
+  try {
+    return await createOn(place, `template ${template} ${strategy}`)
+  } catch (error) {
+    if (!isRefusedCopy(error)) throw error
+    const database = await createOn(place)
+    await migrate(database.pool)
+    return database
+  }
 }
 
 /** A connection for one test, which ends with the test in any case. */

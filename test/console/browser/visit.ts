@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { inject } from 'vitest'
 import { askDatabases } from '../../helpers/ask-databases.js'
-import { launchChromium } from '../../helpers/chromium.js'
+import { connectToChromium } from '../../helpers/chromium.js'
 import {
   answerEvents,
   finishChunk,
@@ -24,13 +24,13 @@ export interface Visit {
   close(): Promise<void>
 }
 
-/** Starts the browser that was unpacked for this run. */
+/** Connects to the browser that all files of this run share. */
 export async function openBrowser(): Promise<Browser> {
   await askDatabases(inject('databases'), '/console')
-  return launchChromium(await askDatabases(inject('databases'), '/chromium'))
+  return connectToChromium(await askDatabases(inject('databases'), '/chromium'))
 }
 
-/** Starts one browser, one server and one scripted provider for a test file. */
+/** Starts a browser session, one server and one scripted provider for a test file. */
 export async function openVisit(): Promise<Visit> {
   await askDatabases(inject('databases'), '/worker')
   const browser = await openBrowser()
