@@ -140,8 +140,9 @@ it.each([
   ['entities', '&#x'.repeat(1_400)],
   ['one letter', 'a'.repeat(4_096)],
   ['ligatures that fold to many letters', '\ufdfa'.repeat(4_096)],
-])('the secret search is fast for a text of %s', (_, text) => {
-  const search = () => holdsSecret(text, [`${'a'.repeat(2_000)}b${'a'.repeat(2_000)}`])
-  // A core that is shared with other programs takes longer for the same: the quickest counts.
-  expect(Math.min(...[1, 2, 3].map(() => cpuMsOf(search)))).toBeLessThan(2_000)
+])('the secret search is fast for a text of %s', { timeout: 120_000 }, (_, text) => {
+  const search = () => {
+    holdsSecret(text, [`${'a'.repeat(2_000)}b${'a'.repeat(2_000)}`])
+  }
+  expect(cpuMsOf(search, 2_000)).toBeLessThan(2_000)
 })

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import type { CallStore } from '../../src/index.js'
 import type { CallQuery } from '../../src/stores.js'
+import { slowdown } from '../helpers/cpu-time.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
 const CALLS = 100_000
+const PART = 10_000
 const START = 1_700_000_000_000
 const STEP_MS = 10_000
 const MOST_MS = 100
@@ -35,33 +38,33 @@ const QUERIES: Readonly<Record<string, CallQuery>> = {
 describe.each(engineNames)(`${CALLS} kept calls in %s`, (name) => {
   const engine = useEngine(name)
 
-  it(`are paged and filtered in less than ${MOST_MS} ms, or on a busy machine sooner than all are read`, async () => {
+  it(`are paged and filtered in less than ${MOST_MS} ms`, async () => {
     const { calls, database } = engine.open('many')
     const number = name === 'SQLite' ? 'value' : 'g'
-    const numbers =
-      name === 'SQLite'
-        ? `(with recursive n (value) as (select 1 union all select value + 1 from n where value < ${CALLS}) select value from n) n`
-        : `generate_series(1, ${CALLS}) g`
-    await database.all({
-      text: `insert into {calls} (id, request_id, at, operation, status, outcome, is_problem, account, credential_id,
-          app_id, model, details)
-        select 'chatcmpl-' || ${number}, 'request-' || ${number}, ${START} + ${number} * ${STEP_MS}, 'chat',
-          case when ${number} % 100 = 7 then 502 else 200 end,
-          case when ${number} = 107 then 'rare_error' when ${number} % 100 = 7 then 'provider_error' else 'completed' end,
-          case when ${number} % 100 = 7 then 1 else 0 end,
-          'account-' || (${number} % 10), 'key-' || (${number} % 100), 'app-' || (${number} % 5), 'acme/model-' || (${number} % 20),
-          '${JSON.stringify({ durationMs: 1, finishReason: 'x'.repeat(600) })}'
-        from ${numbers}`,
-    })
-    await calls.list()
-    const readAll = () =>
-      database.all({
-        text: `select count(*) as calls from {calls} where cast(details as text) like '%none%'`,
+    // In parts: a busy machine may need longer for all of them than a statement may take.
+    for (let first = 1; first <= CALLS; first += PART) {
+      const last = first + PART - 1
+      const numbers =
+        name === 'SQLite'
+          ? `(with recursive n (value) as (select ${first} union all select value + 1 from n where value < ${last}) select value from n) n`
+          : `generate_series(${first}, ${last}) g`
+      await database.all({
+        text: `insert into {calls} (id, request_id, at, operation, status, outcome, is_problem, account, credential_id,
+            app_id, model, details)
+          select 'chatcmpl-' || ${number}, 'request-' || ${number}, ${START} + ${number} * ${STEP_MS}, 'chat',
+            case when ${number} % 100 = 7 then 502 else 200 end,
+            case when ${number} = 107 then 'rare_error' when ${number} % 100 = 7 then 'provider_error' else 'completed' end,
+            case when ${number} % 100 = 7 then 1 else 0 end,
+            'account-' || (${number} % 10), 'key-' || (${number} % 100), 'app-' || (${number} % 5), 'acme/model-' || (${number} % 20),
+            '${JSON.stringify({ durationMs: 1, finishReason: 'x'.repeat(600) })}'
+          from ${numbers}`,
       })
+    }
+    await calls.list()
     const slow: string[] = []
     async function check(what: string, query: CallQuery): Promise<void> {
-      const ms = await timeOf(() => calls.list(query))
-      if (ms >= MOST_MS && ms >= (await timeOf(readAll))) slow.push(`${what}: ${ms} ms`)
+      const ms = await timeOf(calls, query)
+      if (ms >= MOST_MS) slow.push(`${what}: ${ms} ms`)
     }
     for (const [what, query] of Object.entries(QUERIES)) await check(what, query)
     let page = await calls.list({ limit: 1_000 })
@@ -71,12 +74,14 @@ describe.each(engineNames)(`${CALLS} kept calls in %s`, (name) => {
   }, 180_000)
 })
 
-async function timeOf(step: () => unknown): Promise<number> {
+/** The time on a machine that does nothing else. */
+async function timeOf(calls: CallStore, query: CallQuery): Promise<number> {
   let best = Infinity
   for (let tries = 0; tries < TRIES; tries++) {
     const start = performance.now()
-    await step()
-    best = Math.min(best, performance.now() - start)
+    await calls.list(query)
+    const ms = performance.now() - start
+    best = Math.min(best, ms < MOST_MS ? ms : ms / slowdown())
   }
   return best
 }
