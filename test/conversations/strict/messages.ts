@@ -14,8 +14,8 @@ export interface MessagesRule extends Omit<Rule, 'objection' | 'rows'> {
 const SAMPLING = ['temperature', 'top_p', 'top_k']
 
 /**
- * The types lack what only older models take, which the API knows all the same, and have the list of betas, which
- * the library sends as a header.
+ * The types lack what only older models take, which the API knows all the same, and the scope of marks, which Claude
+ * Code sends. They have the list of betas, which the library sends as a header.
  */
 const SHAPES: Shapes = {
   roots: ANTHROPIC.roots,
@@ -23,6 +23,10 @@ const SHAPES: Shapes = {
     Object.entries(ANTHROPIC.named).map(([name, shape]) => {
       if (typeof shape !== 'object' || !('members' in shape)) return [name, shape]
       const { betas: _, ...members } = shape.members
+      if (name === 'BetaCacheControlEphemeral') {
+        const optional = [...(shape.optional ?? []), 'scope']
+        return [name, { ...shape, members: { ...members, scope: 'string' }, optional }]
+      }
       if (!name.startsWith('MessageCreateParamsBase')) return [name, { ...shape, members }]
       const optional = [...(shape.optional ?? []), ...SAMPLING]
       const sampling = Object.fromEntries(SAMPLING.map((member) => [member, 'number' as const]))
@@ -165,6 +169,19 @@ export const MESSAGES_RULES: readonly MessagesRule[] = [
       ),
     refuses: asked({ context_management: { edits: [] } }),
     accepts: asked({}),
+  },
+  {
+    id: 'scope-of-mark',
+    source: 'https://github.com/caozhiyuan/copilot-api/issues/145',
+    betas: 'interleaved-thinking-2025-05-14',
+    objection: (body, betas) =>
+      first(marks(body), ({ mark, place }) =>
+        mark.scope === undefined || betas.includes('prompt-caching-scope')
+          ? undefined
+          : { message: `${place}.cache_control.ephemeral.scope: Extra inputs are not permitted` },
+      ),
+    refuses: asked({ system: [text('a', { cache_control: { type: 'ephemeral', scope: 'global' } })] }),
+    accepts: asked({ system: [text('a', cached())] }),
   },
   {
     id: 'no-messages',

@@ -16,27 +16,41 @@ import {
 } from './openai-words.js'
 import type { StrictRefusal, StrictRequest, StrictRow } from './refusal.js'
 import type { Objection, Rule } from './rule.js'
-import { first, isObject, type Json, misfitFinder, objects, type Shapes } from './shape.js'
+import { first, isObject, type Json, misfitFinder, objects, type Shape, type Shapes } from './shape.js'
 import { OPENAI } from './shapes/index.js'
 import { idBehindThought, idOfThought, isFrom, sign, thoughtOf } from './signatures.js'
 
 const SPEC = 'https://github.com/openai/openai-openapi'
 
-/** Items of replies, which the API takes back without the members that its types require of a reply. */
+/**
+ * The API takes items of replies back without the members that its types require of a reply. Codex sends a member of
+ * web searches that the types lack, and no content of thoughts as null.
+ */
 const SHAPES: Shapes = {
   roots: OPENAI.roots,
   named: {
     ...OPENAI.named,
-    ...withOptional('ResponseOutputMessage', ['id', 'status', 'type']),
-    ...withOptional('ResponseOutputText', ['annotations']),
-    ...withOptional('ResponseReasoningItem', ['id']),
+    ...changed('ResponseOutputMessage', ['id', 'status', 'type']),
+    ...changed('ResponseOutputText', ['annotations']),
+    ...changed('ResponseReasoningItem', ['id'], { content: { either: ['null', { list: 'any' }] } }),
+    ...changed('WebSearchTool', ['external_web_access'], { external_web_access: 'boolean' }),
   },
 }
 
-function withOptional(name: string, members: readonly string[]): Shapes['named'] {
+function changed(
+  name: string,
+  optional: readonly string[],
+  members: Readonly<Record<string, Shape>> = {},
+): Shapes['named'] {
   const shape = OPENAI.named[name]
   if (typeof shape !== 'object' || !('members' in shape)) throw new Error(`There is no shape ${name}.`)
-  return { [name]: { ...shape, optional: [...(shape.optional ?? []), ...members] } }
+  return {
+    [name]: {
+      ...shape,
+      members: { ...shape.members, ...members },
+      optional: [...(shape.optional ?? []), ...optional],
+    },
+  }
 }
 
 const misfitOf = misfitFinder(SHAPES)
@@ -91,6 +105,9 @@ const OUTPUTS: Readonly<Record<string, { readonly output: string; readonly words
   function_call: { output: 'function_call_output', words: 'function call' },
   custom_tool_call: { output: 'custom_tool_call_output', words: 'custom tool call' },
 }
+
+/** What an output may answer. Those of functions also answer the calls of Codex's shell. */
+const calledBy = (kind: string) => (kind === 'function_call' ? [kind, 'local_shell_call'] : [kind])
 
 const PREFIXES: Readonly<Record<string, string>> = {
   function_call: 'fc',
@@ -195,7 +212,8 @@ export const RESPONSES_RULES: readonly Rule[] = [
             const kind = Object.keys(OUTPUTS).find((name) => OUTPUTS[name]?.output === type)
             if (kind === undefined) return undefined
             const before = objects(body.input).slice(0, n)
-            if (before.some((item) => item.type === kind && item.call_id === id)) return undefined
+            if (before.some((item) => calledBy(kind).includes(String(item.type)) && item.call_id === id))
+              return undefined
             return {
               message: `No tool call found for ${OUTPUTS[kind]?.words} output with call_id ${id}.`,
               param: 'input',
