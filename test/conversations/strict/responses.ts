@@ -23,8 +23,8 @@ import { idBehindThought, idOfThought, isFrom, sign, thoughtOf } from './signatu
 const SPEC = 'https://github.com/openai/openai-openapi'
 
 /**
- * The API takes items of replies back without the members that its types require of a reply. Codex sends a member of
- * web searches that the types lack, and no content of thoughts as null.
+ * The API takes items of replies back without the members that its types require of a reply. Codex sends members of
+ * web searches and of calls of custom tools that the types lack, and no content of thoughts as null.
  */
 const SHAPES: Shapes = {
   roots: OPENAI.roots,
@@ -33,6 +33,7 @@ const SHAPES: Shapes = {
     ...changed('ResponseOutputMessage', ['id', 'status', 'type']),
     ...changed('ResponseOutputText', ['annotations']),
     ...changed('ResponseReasoningItem', ['id'], { content: { either: ['null', { list: 'any' }] } }),
+    ...changed('ResponseCustomToolCall', ['status'], { status: 'string' }),
     ...changed('WebSearchTool', ['external_web_access'], { external_web_access: 'boolean' }),
   },
 }
