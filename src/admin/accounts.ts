@@ -4,13 +4,19 @@ import { outOfRange } from '../base/invalid-input.js'
 import { type Credits, formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import { present } from '../base/present.js'
 import type { Balance, CallContext, LedgerStore } from '../contracts/index.js'
-import { idSchema, labelSchema, nameSchema, parseInput, signedCreditsSchema } from '../rules/schemas.js'
+import {
+  idSchema,
+  labelSchema,
+  nameSchema,
+  parseInput,
+  rowsSchema,
+  signedCreditsSchema,
+} from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import { readNumber, readOptionalNumber, readText } from '../sql/cells.js'
 import { type PostedEntry, post } from '../sql/credits.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { checkHoldable } from './amounts.js'
-import { checkLimit } from './limit.js'
 import { type AccountStatement, readStatement } from './statement.js'
 
 export interface CreditRequest {
@@ -68,7 +74,7 @@ const creditSchema = z.strictObject({
   memo: labelSchema.optional(),
 })
 
-const pageSchema = z.strictObject({ after: idSchema.optional(), limit: z.number().optional() })
+const pageSchema = z.strictObject({ after: idSchema.optional(), limit: rowsSchema.optional() })
 
 export function createAccountsAdmin(
   database: SqlDatabase,
@@ -139,7 +145,6 @@ export function createAccountsAdmin(
     find: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],
     async list(page = {}) {
       const { after, limit = 100 } = parseInput(pageSchema, page, 'accounts')
-      checkLimit(limit)
       return after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit)
     },
     balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),

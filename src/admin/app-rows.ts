@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { present } from '../base/present.js'
 import type { Actor, AppLogoReference } from '../contracts/index.js'
-import { idSchema, idsSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
+import { idSchema, idsSchema, nameSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import {
   readJson,
   readNumber,
@@ -39,7 +39,7 @@ const MAX_ROWS = 1_000
 export const appPageSchema = z.strictObject({
   appIds: whose(idsSchema),
   after: idSchema.optional(),
-  limit: z.int().min(1).max(MAX_ROWS).optional(),
+  limit: rowsSchema.max(MAX_ROWS).optional(),
 })
 
 /** Returns the maximum number of rows on a page: by default the number of requested ids. */

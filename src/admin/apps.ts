@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
 import type { Actor, AppLogo } from '../contracts/index.js'
-import { idSchema, parseInput } from '../rules/schemas.js'
+import { idSchema, parseInput, rowsSchema } from '../rules/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { readLogo } from '../sql/connect-apps.js'
@@ -26,7 +26,6 @@ import {
   toAppCells,
 } from './app-rows.js'
 import { checkPutOptions, compareAndPut, type PutOptions } from './compare-and-put.js'
-import { checkLimit } from './limit.js'
 
 export interface AppsAdmin {
   /**
@@ -56,7 +55,7 @@ export interface AppsAdmin {
 
 const EDITS = 100
 
-const editsSchema = z.strictObject({ appId: idSchema, limit: z.number().optional() })
+const editsSchema = z.strictObject({ appId: idSchema, limit: rowsSchema.optional() })
 
 export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: () => string): AppsAdmin {
   /** Runs a change of one app, which returns its id, and appends it to the app's history if it changed anything. */
@@ -153,7 +152,6 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
 
     async listEdits(query) {
       const { appId, limit = EDITS } = parseInput(editsSchema, query, 'edits')
-      checkLimit(limit)
       const rows = await database.all({
         text: 'select * from {app_edits} where app_id = ?1 order by id desc limit ?2',
         parameters: [appId, BigInt(limit)],

@@ -9,6 +9,7 @@ import {
   idsSchema,
   nameSchema,
   parseInput,
+  rowsSchema,
   whose,
   zoneSchema,
 } from '../rules/schemas.js'
@@ -24,7 +25,6 @@ import { cutPage } from '../sql/large-pages.js'
 import { toLimitCell } from '../sql/limit-rows.js'
 import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
-import { checkLimit } from './limit.js'
 
 /** The connected app of a user, with its devices. Its `credentialId` in calls and entries is `id`. */
 export interface ConnectedAppRow extends ConnectedApp {
@@ -126,14 +126,14 @@ const capSchema = z.strictObject({
   zone: zoneSchema.optional(),
 })
 export const changeSchema = z.strictObject({ account: whose(nameSchema) })
-const historySchema = changeSchema.extend({ limit: z.number().optional() })
+const historySchema = changeSchema.extend({ limit: rowsSchema.optional() })
 const querySchema = z.strictObject({
   account: whose(nameSchema),
   appId: whose(nameSchema),
   connectedAppIds: whose(idsSchema),
   inUse: z.boolean().optional(),
   after: idSchema.optional(),
-  limit: z.int().min(1).max(MAX_ROWS).optional(),
+  limit: rowsSchema.max(MAX_ROWS).optional(),
 })
 
 export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => string): ConnectedAppsAdmin {
@@ -309,7 +309,6 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
 
     async listHistory(connectedAppId, query = {}) {
       const { limit = DEFAULT_ROWS, ...change } = parseInput(historySchema, query, 'history')
-      checkLimit(limit)
       if ((await find(connectedAppId, change)) === undefined) return []
       const rows = await database.all({
         text: 'select * from {consents} where credential_id = ?1 order by at desc, id desc limit ?2',

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { present } from '../base/present.js'
-import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
+import { idSchema, idsSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import { readNumber, readOptionalJson, readOptionalNumber, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { cutPage } from '../sql/large-pages.js'
-import { checkLimit } from './limit.js'
 
 /** The parts of a credential that may be shown. */
 export interface CredentialRow {
@@ -48,7 +47,7 @@ const querySchema = z.strictObject({
   credentialIds: whose(idsSchema),
   inUse: z.boolean().optional(),
   after: idSchema.optional(),
-  limit: z.number().optional(),
+  limit: rowsSchema.optional(),
 })
 
 /** SQL that is true if a credential `c` and its newest token `t` are neither revoked nor expired. */
@@ -66,7 +65,6 @@ export async function listCredentialRows(
     query,
     'credentials',
   )
-  checkLimit(limit)
   const { conditions, parameters, add, addEqual, addOneOf, where } = createConditions()
   addEqual({ 'c.account': account, 'c.app_id': appId, 'c.id': credentialId })
   if (credentialIds !== undefined) addOneOf('c.id', credentialIds)

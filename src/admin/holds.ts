@@ -2,13 +2,12 @@ import { z } from 'zod'
 import type { Credits } from '../base/money.js'
 import { present } from '../base/present.js'
 import type { CallContext, CallFacts, LedgerStore } from '../contracts/index.js'
-import { idSchema, parseInput, whose } from '../rules/schemas.js'
+import { idSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import { readBigint, readNumber, readOptionalJson, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { Refusal } from '../sql/refusal.js'
-import { checkLimit } from './limit.js'
 
 /** Credit reserved for a call in flight, in any process. */
 export interface OpenHold {
@@ -26,7 +25,7 @@ export interface OpenHoldsQuery {
   readonly limit?: number
 }
 
-const querySchema = z.strictObject({ account: whose(idSchema), limit: z.number().optional() })
+const querySchema = z.strictObject({ account: whose(idSchema), limit: rowsSchema.optional() })
 
 /** Returns the holds that are not settled, released or expired, ordered by expiry, latest first. */
 export async function readOpenHolds(
@@ -34,7 +33,6 @@ export async function readOpenHolds(
   query: OpenHoldsQuery,
 ): Promise<readonly OpenHold[]> {
   const { account, limit = 100 } = parseInput(querySchema, query, 'holds')
-  checkLimit(limit)
   const { conditions, parameters, addEqual } = createConditions()
   addEqual({ 'h.account': account })
   parameters.push(BigInt(limit))

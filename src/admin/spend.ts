@@ -2,12 +2,11 @@ import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import type { Credits } from '../base/money.js'
 import type { Usage } from '../protocol/usage.js'
-import { idsSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
+import { idsSchema, nameSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import { readNumber, readOptionalText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { MEDIA_COLUMNS, readUsage } from '../sql/entry-rows.js'
-import { checkLimit, checkOffset } from './limit.js'
 import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
@@ -56,7 +55,7 @@ const spendSchema = z.strictObject({
   to: z.number().optional(),
 })
 
-const reportSchema = spendSchema.extend({ limit: z.number().optional(), offset: z.number().optional() })
+const reportSchema = spendSchema.extend({ limit: rowsSchema.optional(), offset: z.int().min(0).optional() })
 
 /** A page of rows, or all of them without a limit. */
 export interface SpendReportQuery extends SpendQuery {
@@ -96,8 +95,6 @@ export async function readSpend(database: SqlDatabase, query: SpendQuery): Promi
  */
 export async function readSpendReport(database: SqlDatabase, query: SpendReportQuery): Promise<SpendReport> {
   const { limit, offset = 0, ...filters } = parseInput(reportSchema, query, 'spend')
-  checkLimit(limit)
-  checkOffset(offset)
   const { text, parameters, order, by } = sumsOf(filters, true)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
   const [from, to] = page.map((value) => `?${parameters.push(BigInt(value))}`)

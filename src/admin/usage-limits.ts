@@ -1,17 +1,15 @@
 import { z } from 'zod'
-import { outOfRange } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import { PeriodCalendar } from '../base/periods.js'
 import type { Limit, LimitOwner } from '../contracts/index.js'
 import { bucketOf } from '../rules/bucket-of.js'
-import { idSchema, idsSchema, ownedLimitSchema, parseInput, whose } from '../rules/schemas.js'
+import { idSchema, idsSchema, ownedLimitSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import { readBigint, readNumber, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { readLimits, toLimitCell } from '../sql/limit-rows.js'
 import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
-import { checkLimit } from './limit.js'
 
 /** A budget or rate limit of a credential, an account or an app. */
 export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
@@ -68,7 +66,7 @@ const querySchema = z.strictObject({
   ownerId: whose(idSchema),
   ownerIds: whose(idsSchema),
   after: idSchema.optional(),
-  limit: z.number().optional(),
+  limit: rowsSchema.max(MAX_ROWS).optional(),
 })
 
 const OWNER_TABLES: Readonly<Record<LimitOwner, string>> = {
@@ -148,8 +146,6 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
 
     async list(query = {}) {
       const { of, ownerId, ownerIds, after, limit = DEFAULT_ROWS } = parseInput(querySchema, query, 'limits')
-      checkLimit(limit)
-      if (limit > MAX_ROWS) throw outOfRange(`limit must be at most ${MAX_ROWS}; got ${limit}`)
       const { parameters, add, addEqual, addOneOf, where } = createConditions()
       addEqual({ owner_kind: of, owner_id: ownerId })
       if (ownerIds !== undefined) addOneOf('owner_id', ownerIds)

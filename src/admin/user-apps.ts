@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { present } from '../base/present.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import { idSchema, nameSchema, parseInput } from '../rules/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
@@ -204,8 +205,7 @@ export function createUserAppsAdmin(
     const { account, origins } = before
     const next: AppRequest = {
       ...asked,
-      ...(account !== undefined && { account }),
-      ...(origins !== undefined && { origins }),
+      ...present({ account, origins }),
     }
     const { applied, reviewed } =
       state === 'test' ? { applied: { ...next, state }, reviewed: {} } : split(before, next)
@@ -218,8 +218,7 @@ export function createUserAppsAdmin(
         updateApp(editId, applied),
         putReview(editId, owner, asked.id, {
           ...reviewed,
-          ...(logo !== undefined && { logo }),
-          ...(live !== undefined && { live }),
+          ...present({ logo, live }),
         }),
         database.change('credentials'),
       ],
@@ -399,8 +398,7 @@ function split(
       ...rest,
       // The last redirect URI waits with the review, or the app could not be connected meanwhile.
       redirectUris: redirectUris.length === 0 && uris.length > 0 ? knownUris : redirectUris,
-      ...(before.name !== undefined && { name: before.name }),
-      ...(before.site !== undefined && { site: before.site }),
+      ...present({ name: before.name, site: before.site }),
     },
     reviewed: {
       ...(name !== undefined && name !== before.name && { name }),
@@ -416,13 +414,12 @@ function hostOf(uri: string): string {
   return `${protocol}//${isLoopbackRedirect(uri) ? hostname : host}`
 }
 
-function acceptValues(present: AppRequest, { name, redirectUris, site, live }: ReviewedValues): AppRequest {
-  const { site: presentSite, state, ...rest } = present
-  const newSite = site === undefined ? presentSite : site
+function acceptValues(before: AppRequest, { name, redirectUris, site, live }: ReviewedValues): AppRequest {
+  const { site: siteBefore, state, ...rest } = before
+  const newSite = site === undefined ? siteBefore : site
   return {
     ...rest,
-    ...(name !== undefined && { name }),
-    ...(redirectUris !== undefined && { redirectUris }),
+    ...present({ name, redirectUris }),
     ...(newSite !== undefined && newSite !== null && { site: newSite }),
     ...(state !== undefined && !live && { state }),
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { formatCredits, parseCredits } from '../base/money.js'
+import { present } from '../base/present.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
 import type { Cap, CapRule, ConnectedApp, RegisteredApp } from '../contracts/connect.js'
 import { findConnectable, restartIfOther } from './authorize.js'
@@ -222,8 +223,7 @@ function ruleOf({ cap: { max, period: per, required, zone } }: Settings): CapRul
   return {
     required,
     per,
-    ...(max !== undefined && { max }),
-    ...(zone !== undefined && { zone }),
+    ...present({ max, zone }),
   }
 }
 

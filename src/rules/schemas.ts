@@ -77,6 +77,9 @@ export const timeSchema = z.int(mustBe(TIME)).positive().max(LATEST_TIME).refine
 /** A list whose items are checked one by one later. */
 export const listSchema = z.array(z.unknown())
 
+/** How many rows to return at most. */
+export const rowsSchema = z.int().min(1)
+
 /** An id for a look-up. It need not be a name that could be stored. */
 export const idSchema = z.string()
 

@@ -75,9 +75,9 @@ describe.each(engineNames)('sums beyond 64 bits on %s', (name) => {
   })
 
   it.each([
-    [-1, 'offset must be a whole number of rows, 0 or more; got -1'],
-    [0.5, 'offset must be a whole number of rows, 0 or more; got 0.5'],
-    [Number.NaN, 'spend.offset: must be a number; got NaN'],
+    [-1, 'spend.offset: must be at least 0'],
+    [0.5, 'spend.offset: must be a whole number; got a fraction'],
+    [Number.NaN, 'spend.offset: must be a whole number; got NaN'],
   ])('refuse an offset of %d with a clear message', async (offset, message) => {
     await expect(admin.reports.spendReport({ by: 'model', offset })).rejects.toThrow(message)
   })

@@ -356,7 +356,7 @@ describe('the errors of admin functions', () => {
     ['accounts.suspend', {}, 'account: must be a string; got an object'],
     ['accounts.balance', 5, 'account: must be a string; got a number: put it in quotes'],
     ['accounts.find', undefined, 'account: is missing; it must be a string'],
-    ['accounts.list', { limit: 1.5 }, 'limit must be a whole number of rows, 1 or more; got 1.5'],
+    ['accounts.list', { limit: 1.5 }, 'accounts.limit: must be a whole number; got a fraction'],
     ['accounts.list', { after: 5 }, 'accounts.after: must be a string; got a number: put it in quotes'],
     ['keys.issue', 'alice', 'key: must be an object; got a string'],
     [

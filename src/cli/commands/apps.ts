@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { AppRequest, AppRow } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import { formatTime } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { collect, parseInteger } from '../context/parse.js'
@@ -139,17 +140,18 @@ function toApp(app: AppRequest, options: AppOptions): AppRequest {
     ...(name !== undefined && { name }),
     markup: {
       ...app.markup,
-      ...(markup !== undefined && { basisPoints: markup }),
-      ...(flat !== undefined && { flat }),
+      ...present({ basisPoints: markup, flat }),
     },
-    ...(allow !== undefined && { allowedModels: allow }),
-    ...(account !== undefined && { account }),
-    ...(redirectUri !== undefined && { redirectUris: redirectUri }),
-    ...(origin !== undefined && { origins: origin }),
-    ...(site !== undefined && { site }),
-    ...(cap !== undefined && { suggestedCap: cap }),
-    ...(owner !== undefined && { owner }),
-    ...(tester !== undefined && { testers: tester }),
+    ...present({
+      allowedModels: allow,
+      account,
+      redirectUris: redirectUri,
+      origins: origin,
+      site,
+      suggestedCap: cap,
+      owner,
+      testers: tester,
+    }),
     ...(isTest && { state: 'test' }),
   }
 }

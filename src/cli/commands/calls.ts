@@ -1,3 +1,4 @@
+import { present } from '../../base/present.js'
 import type { KeptCall, RoutingExplanation } from '../../contracts/index.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
 import { formatTime, type TableRow } from '../context/output.js'
@@ -30,10 +31,7 @@ export const calls: Noun = {
         .action(async ({ app, code, key, request, ...query }: CallsOptions) => {
           const page = await (await context.reader()).calls.list({
             ...query,
-            ...(app !== undefined && { appId: app }),
-            ...(code !== undefined && { outcome: code }),
-            ...(key !== undefined && { credentialId: key }),
-            ...(request !== undefined && { requestId: request }),
+            ...present({ appId: app, outcome: code, credentialId: key, requestId: request }),
           })
           context.show(page, page.calls.map(toRow))
           if (page.next !== undefined) context.say(`More: --after ${page.next}`)

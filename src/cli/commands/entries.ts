@@ -1,4 +1,5 @@
 import type { RefundOptions } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import type { Entry, EntryQuery } from '../../contracts/index.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
@@ -24,8 +25,7 @@ export const entries: Noun = {
           const query: EntryQuery = {
             ...toFilters(options),
             limit: options.limit,
-            ...(options.session !== undefined && { sessionId: options.session }),
-            ...(options.after !== undefined && { after: options.after }),
+            ...present({ sessionId: options.session, after: options.after }),
           }
           const page = await (await context.reader()).entries.list(query)
           context.show(page, page.entries.map(toEntryRow))

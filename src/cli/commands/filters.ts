@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { present } from '../../base/present.js'
 import { parseTime } from '../context/parse.js'
 
 export interface FilterOptions {
@@ -20,11 +21,5 @@ export function addFilters(command: Command): Command {
 }
 
 export function toFilters({ account, app, model, from, to }: FilterOptions) {
-  return {
-    ...(account !== undefined && { account }),
-    ...(app !== undefined && { appId: app }),
-    ...(model !== undefined && { model }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-  }
+  return present({ account, appId: app, model, from, to })
 }

@@ -1,4 +1,5 @@
 import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
+import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
 import { collect, parseExpiry, parseInteger } from '../context/parse.js'
@@ -31,9 +32,7 @@ export const keys: Noun = {
         .action(async (account: string, { label, expires, allow, ...bound }: KeyOptions) => {
           const issued = await (await context.admin(bound)).keys.issue({
             account,
-            ...(label !== undefined && { label }),
-            ...(expires !== undefined && { expiresAt: expires }),
-            ...(allow !== undefined && { allowedModels: allow }),
+            ...present({ label, expiresAt: expires, allowedModels: allow }),
           })
           showIssued(context, issued)
         }),
@@ -55,8 +54,7 @@ export const keys: Noun = {
               account,
               appId,
               scopes: scope,
-              ...(label !== undefined && { label }),
-              ...(expires !== undefined && { expiresAt: expires }),
+              ...present({ label, expiresAt: expires }),
             })
             showIssued(context, issued)
           },
@@ -88,10 +86,7 @@ export const keys: Noun = {
         .option('--app <app>', 'only this app')
         .action(async ({ account, app }: { account?: string; app?: string }) => {
           const reader = await context.reader()
-          const filters = {
-            ...(account !== undefined && { account }),
-            ...(app !== undefined && { appId: app }),
-          }
+          const filters = present({ account, appId: app })
           const rows = await reader.keys.list(filters)
           const spend = await reader.reports.spend({ by: 'key', ...filters })
           const costs = new Map(spend.map(({ cost, key }) => [key, cost]))
