@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { dirname, extname, join, sep } from 'node:path'
+import { extname, join, sep } from 'node:path'
 import { pathOfOwn } from '../base/own-files.js'
 import type { ConsoleRequest } from './request.js'
 import { HttpError } from './serving/http-error.js'
@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Returns the folder that the build writes the pages to. */
 export function assetsFolder(): string {
-  return join(dirname(pathOfOwn('package.json')), 'dist', 'console')
+  return pathOfOwn('console')
 }
 
 /** Reads every file of a folder. Returns undefined if the page is missing because nothing was built. */

@@ -46,7 +46,7 @@ export function createWorkerClient(file: string, state: FileState, isDurable = t
 
   function start(): Worker {
     const start: WorkerStart = { file, isUpToDate: state.isUpToDate, isDurable }
-    const started = new Thread(pathOfOwn('sqlite-worker'), { workerData: start, execArgv: [] })
+    const started = new Thread(pathOfOwn('sqlite-worker.cjs'), { workerData: start, execArgv: [] })
     started.on('message', (message: AnswerMessage) => {
       const asked = pending.get(message.number)
       if (asked === undefined) return

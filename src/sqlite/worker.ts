@@ -16,8 +16,7 @@ import { migrate } from './migrations.js'
 
 // The entry of a worker thread with one connection to the file. It answers one question at a time.
 const port = parentPort
-if (port === null)
-  throw new Error('compat-router/sqlite-worker is started by compat-router/sqlite, not imported')
+if (port === null) throw new Error('sqlite-worker is started by compat-router/sqlite, not imported')
 
 const { file, isUpToDate, isDurable } = workerData as WorkerStart
 let answer: ((question: Question) => Answers[keyof Answers]) | undefined

@@ -57,8 +57,8 @@ describe('a bundle that contains the package', () => {
     const advice =
       'cannot be found: keep compat-router out of the bundle (with esbuild: --packages=external) and install it where the program runs'
     expect(JSON.parse(stdout)).toEqual([
-      `compat-router/package.json ${advice}`,
-      `compat-router/sqlite-worker ${advice}`,
+      `compat-router/dist/console ${advice}`,
+      `compat-router/dist/sqlite-worker.cjs ${advice}`,
     ])
   })
 })

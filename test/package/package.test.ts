@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { version } from '../../src/base/version.js'
 import { anchors, relativeLinks } from '../helpers/markdown.js'
@@ -13,14 +14,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SLOW_MS = 240_000
 const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 const subpaths = Object.keys(manifest.exports).filter((path) => path !== './package.json')
-const specifiers = subpaths.map((path) => path.replace(/^\./, 'compat-router'))
-/** Programs, not libraries: importing them starts them. */
-const programs = ['compat-router/sqlite-worker']
+const libraries = subpaths.map((path) => path.replace(/^\./, 'compat-router'))
 /** Entries that export types alone. */
 const typesAlone = ['compat-router/stores', 'compat-router/adapters']
-/** Peer dependencies that an entry imports at once. */
-const PEERS = ['@opentelemetry/api']
-const libraries = specifiers.filter((specifier) => !programs.includes(specifier))
+/** Peer dependencies that an entry imports at once, and the one that `compat-router/sqlite` needs. */
+const PEERS = ['@opentelemetry/api', 'libsql']
 
 describe('the packed package', () => {
   let project: string
@@ -194,6 +192,45 @@ describe('the packed package', () => {
       const text = await readFile(join(project, 'node_modules/compat-router/dist', `${entry}.cjs`), 'utf8')
       expect(text, entry).not.toContain('createConsole')
     }
+  })
+
+  describe("starts the thread of a SQLite file, which is no entry of the package's own,", () => {
+    const program = (specifier: string, file: string) => `
+      import { sqliteStores } from '${specifier}'
+      const stores = sqliteStores({ file: '${file}' })
+      stores.ready().then(async () => {
+        await stores.close()
+        console.log('ready')
+      })`
+    const runIt = async (name: string) => (await run(process.execPath, [name], { cwd: project })).stdout
+
+    it('if it is imported or required', async () => {
+      const required = program('compat-router/sqlite', 'required.db').replace(
+        /import (.+) from (.+)/,
+        'const $1 = require($2)',
+      )
+      await writeFile(join(project, 'sqlite.mjs'), program('compat-router/sqlite', 'imported.db'))
+      await writeFile(join(project, 'sqlite.cjs'), required)
+      expect([await runIt('sqlite.mjs'), await runIt('sqlite.cjs')]).toEqual(['ready\n', 'ready\n'])
+      const typed = "await import('compat-router/sqlite-worker')"
+      const told = run(process.execPath, ['--input-type=module', '--eval', typed], { cwd: project })
+      await expect(told).rejects.toThrow('ERR_PACKAGE_PATH_NOT_EXPORTED')
+    })
+
+    it('from a bundle that contains the package, beside the installed one', async () => {
+      const entry = join(project, 'bundled.js')
+      await writeFile(
+        entry,
+        program(join(project, 'node_modules/compat-router/dist/sqlite.js'), 'bundled.db'),
+      )
+      await build({
+        ...{ config: false, silent: true, entry: [entry], outDir: project, format: ['cjs', 'esm'] },
+        outExtension: ({ format }) => ({ js: format === 'cjs' ? '.cjs' : '.mjs' }),
+        ...{ noExternal: [/./], external: ['libsql'] },
+      })
+      expect(await readFile(join(project, 'bundled.mjs'), 'utf8')).not.toContain('compat-router/sqlite')
+      expect([await runIt('bundled.mjs'), await runIt('bundled.cjs')]).toEqual(['ready\n', 'ready\n'])
+    })
   })
 
   it(

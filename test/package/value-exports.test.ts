@@ -13,11 +13,9 @@ const { exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'
 const entries = Object.keys(exports)
   .filter((path) => path !== './package.json')
   .map((path) => ({ path, name: path.replace('.', 'compat-router') }))
-/** Runs in a thread of its own and throws if it is imported, so it may not declare any value. */
-const PROGRAM = 'compat-router/sqlite-worker'
 /** Export types alone. */
 const TYPES_ALONE = ['compat-router/stores', 'compat-router/adapters']
-const libraries = entries.map(({ name }) => name).filter((name) => name !== PROGRAM)
+const libraries = entries.map(({ name }) => name)
 
 type Names = Readonly<Record<string, readonly string[]>>
 const FORMATS = ['import', 'require'] as const
@@ -32,7 +30,7 @@ async function exportedNames(format: Format): Promise<Names> {
     console.log(JSON.stringify(names))`
   // Here the package finds its own build by its name.
   const { stdout } = await run(process.execPath, [`--input-type=${type}`, '--eval', code], { cwd: ROOT })
-  return { ...JSON.parse(stdout), [PROGRAM]: [] }
+  return JSON.parse(stdout)
 }
 
 const typesOf = (path: string, format: Format): string => join(ROOT, exports[path][format].types)
