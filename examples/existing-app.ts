@@ -6,7 +6,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import {
-  type CredentialStore,
   createCompatRouter,
   formatCredits,
   memoryCatalogue,
@@ -14,6 +13,7 @@ import {
   memoryProviders,
   openaiCompatible,
 } from 'compat-router'
+import type { CredentialStore } from 'compat-router/stores'
 import express from 'express'
 
 interface User {

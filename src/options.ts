@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { type Clock, LONGEST_WAIT_MS, monotonicClock, systemClock } from './base/clock.js'
-import { usesFastPath } from './base/fast-paths.js'
 import { createIdSource } from './base/ids.js'
 import { parseCredits } from './base/money.js'
 import type { Admit } from './contracts/admit.js'
 import type { EngineOptions } from './contracts/engine-options.js'
+import type { FastPaths } from './contracts/fast-paths.js'
 import type {
   CallStore,
   CatalogueStore,
@@ -105,6 +105,8 @@ export interface RouterOptions {
    * charge counts 4 bytes of UTF-8 as a token.
    */
   readonly tokenCounter?: TokenCounter
+  /** The shortcuts that are used, all by default; `false` uses none. See {@link FastPaths}. */
+  readonly fastPaths?: false | Partial<FastPaths>
   /** For simulations and tests. */
   readonly clock?: Clock
   /** Returns an id that it never returns again. By default 48 bits of time and 80 random bits. */
@@ -269,6 +271,14 @@ const responsesSchema = optionsSchema<ResponsesOptions>({
   recall: z.union([z.literal(false), recallSchema], 'must be false, or an object').optional(),
 })
 
+const fastPathsSchema = optionsSchema<Partial<FastPaths>>({
+  chunks: z.boolean().optional(),
+  lines: z.boolean().optional(),
+  messages: z.boolean().optional(),
+  splice: z.boolean().optional(),
+  turns: z.boolean().optional(),
+})
+
 const METADATA = 'a whole address, such as resourceMetadata of createConnect(…)'
 
 /** The options with each store in its own member. */
@@ -316,6 +326,7 @@ const routerSchema = optionsSchema<PlacedOptions>({
     )
     .optional(),
   traceContext: z.enum(['read', 'forward']).optional(),
+  fastPaths: z.union([z.literal(false), fastPathsSchema], 'must be false, or an object').optional(),
   clock: withMethods<Clock>('now', 'after').optional(),
   newId: functionSchema<() => string>().optional(),
 })
@@ -353,8 +364,13 @@ export function engineOptions(given: RouterOptions | StoredRouterOptions): Engin
     wallClock: clock,
     newId: options.newId ?? createIdSource(),
     ...counters(options.tokenCounter, neverOverdraw),
-    splice: usesFastPath('splice'),
+    fastPaths: fastPathsOf(options.fastPaths),
   })
+}
+
+function fastPathsOf(given: RouterOptions['fastPaths']): FastPaths {
+  const others = given !== false
+  return { chunks: others, lines: others, messages: others, splice: others, turns: others, ...given }
 }
 
 /** Takes each store that is not given separately from `stores`. The schema refuses values that are not objects. */

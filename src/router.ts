@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
-import { usesFastPath } from './base/fast-paths.js'
 import { TurnGate } from './base/turn-gate.js'
 import type { CallInFlight } from './contracts/call-in-flight.js'
 import type { RouteHealth } from './contracts/route-health.js'
@@ -52,7 +51,7 @@ export interface CompatRouter {
  */
 export function createCompatRouter(options: RouterOptions | StoredRouterOptions): CompatRouter {
   const checked = engineOptions(options)
-  const { clock, emit, newId, sizes, timeouts } = checked
+  const { clock, emit, fastPaths, newId, sizes, timeouts } = checked
   const recall = recallBounds(options.responses)
   const engine = createEngine(checked)
   const recent = recall && new RecentItems(recall, clock, engine.memory)
@@ -68,8 +67,8 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     memory: engine.memory,
     clock,
     newId,
-    turns: new TurnGate(usesFastPath('turns')),
-    fastPaths: usesFastPath('chunks'),
+    turns: new TurnGate(fastPaths.turns),
+    fastPaths,
     isClosing: engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),

@@ -15,15 +15,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from
 import packageJson from '../package.json' with { type: 'json' }
 import { type Admin, createAdmin, type ModelRequest, type RouteRequest } from '../src/admin/index.js'
 import { runCli } from '../src/cli/run-cli.js'
-import {
-  createCompatRouter,
-  type MemoryCatalogue,
-  memoryCatalogue,
-  memoryLedger,
-  type ProviderRegistry,
-  parseCredits,
-} from '../src/index.js'
+import { createCompatRouter, memoryCatalogue, memoryLedger, parseCredits } from '../src/index.js'
 import type { DurableStores } from '../src/sqlite/index.js'
+import type { MemoryCatalogue, ProviderRegistry } from '../src/stores.js'
 import { ledgerCases } from '../src/testing/index.js'
 import { type StandIn, startStandIn } from '../src/testing/stand-in/stand-in.js'
 import { openPage, submit, UserAgent } from './connect/user-agent.js'

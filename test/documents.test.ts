@@ -190,7 +190,7 @@ describe.each(documents)('the document %s', (name) => {
   it('names only commands of the command line that exist', () => {
     const text = read(name)
     const typed =
-      /npx (?:-p [\w-]+ )*compat-router (?:--(?:json|file \S+) )?([a-z][\w-]*(?: [a-z][\w-]*)?)(?! --help)/g
+      /npx (?:-p [\w-]+ )*compat-router (?:--(?:json|file \S+) )?([a-z][\w-]*(?: [a-z][\w-]*)?)(?![\w-]| --help| [a-z])/g
     const known = listCommands().map(nameOf)
     const named = [...text.matchAll(typed)].map(([, command]) => command!)
     expect(named.filter((command) => !known.includes(command))).toEqual([])

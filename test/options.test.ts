@@ -134,6 +134,8 @@ describe('the options of a router', () => {
     ['a Map for a fee', { byokFee: new Map([['flat', '1']]) }, /byokFee must be an object; got a Map/],
     ['a Set for idempotency', { idempotency: new Set() }, /idempotency must be an object; got a Set/],
     ['a listener that is not a function', { onEvent: 1 }, /onEvent must be a function/],
+    ['fast paths that are not false', { fastPaths: true }, /fastPaths must be false, or an object/],
+    ['an unknown fast path', { fastPaths: { line: false } }, /fastPaths.*lines/],
     [
       'an unknown use of trace contexts',
       { traceContext: true },

@@ -1,12 +1,7 @@
-import {
-  type Balance,
-  type CompatRouter,
-  createCompatRouter,
-  formatCredits,
-  type RouterEvent,
-} from 'compat-router'
+import { type CompatRouter, createCompatRouter, formatCredits, type RouterEvent } from 'compat-router'
 import { createAdmin } from 'compat-router/admin'
 import { createConsole, oneTimeSignIn } from 'compat-router/console'
+import type { Balance } from 'compat-router/stores'
 import { type StandIn, startStandIn } from 'compat-router/testing'
 import express, { type Express } from 'express'
 import { exampleConnect } from './connect.js'

@@ -1,4 +1,5 @@
-import { type Balance, formatCredits } from 'compat-router'
+import { formatCredits } from 'compat-router'
+import type { Balance } from 'compat-router/stores'
 import { type ExampleApp, MOUNT } from './app.js'
 import { type DemoCredential, type DemoCredentials, demoAccounts } from './demo-accounts.js'
 

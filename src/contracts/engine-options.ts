@@ -6,6 +6,7 @@ import type { CatalogueStore } from './catalogue.js'
 import type { CredentialStore } from './credentials.js'
 import type { Envelopes } from './envelope.js'
 import type { RouterEvent } from './events.js'
+import type { FastPaths } from './fast-paths.js'
 import type { IdempotencyStore } from './idempotency.js'
 import type { LedgerStore } from './ledger.js'
 import type { RouterSettings } from './limits.js'
@@ -52,5 +53,5 @@ export interface EngineOptions extends RouterSettings {
   readonly replyCounter: TokenCounter
   /** Never counts fewer tokens than a provider. For holds under `neverOverdraw`. */
   readonly upperCounter: TokenCounter
-  readonly splice: boolean
+  readonly fastPaths: FastPaths
 }

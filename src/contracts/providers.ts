@@ -8,6 +8,7 @@ import type { ResponsesRequest } from '../protocol/responses-request.js'
 import type { UsageReport } from '../protocol/usage.js'
 import type { Model, Prices } from './catalogue.js'
 import type { Awaitable, CallContext, Secret, TraceContext, Watch } from './context.js'
+import type { FastPaths } from './fast-paths.js'
 import type { Sizes, Timeouts } from './limits.js'
 
 /** The routes of each model. */
@@ -171,6 +172,8 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
    * `replyBytes` is charged only for this package's own adapters.
    */
   readonly sizes: Pick<Sizes, 'eventBytes' | 'replyBytes'>
+  /** The shortcuts that the host allows; all if absent. An adapter has to take none. */
+  readonly fastPaths?: FastPaths
   /** Aborts with the attempt, not with the client: a reply may be read on after its client has left. */
   readonly signal: AbortSignal
   readonly requestId: string

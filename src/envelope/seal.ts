@@ -10,7 +10,8 @@ import {
   PROVIDER_KEY_PATTERN,
 } from './format.js'
 
-export type { EnvelopePublicKey } from './format.js'
+export type { EnvelopeCurve, EnvelopePublicKey } from './format.js'
+export type { EnvelopeKey, Keyring, KeyringKey } from './keyring.js'
 
 /** A provider key, with the provider and the account that may use it. */
 export interface ProviderKey {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../base/clock.js'
 import { CompatError } from '../base/errors.js'
 import type { Awaitable } from '../contracts/context.js'
+import type { FastPaths } from '../contracts/index.js'
 import type { Sizes, Timeouts } from '../contracts/limits.js'
 import type { IncomingCall } from '../contracts/reply.js'
 import { asCompatError } from '../protocol/error-body.js'
@@ -27,6 +28,7 @@ export interface CallTools {
   readonly timeouts: Timeouts
   readonly sizes: Sizes
   readonly clock: Clock
+  readonly fastPaths: Pick<FastPaths, 'messages'>
   readonly budget: BodyBudget
   readonly onBodyConsumed: (requestId: string) => void
 }
@@ -95,7 +97,7 @@ export class HttpCall implements IncomingCall {
     const arrived = declared === undefined ? undefined : this.readArrived(declared)
     if (arrived !== undefined) {
       budget.checkRoomFor(arrived.length, account)
-      return parseBytes(arrived)
+      return this.parse(arrived)
     }
     // Only received bytes count. A declared length uses no memory and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
@@ -110,7 +112,7 @@ export class HttpCall implements IncomingCall {
       // The collector refers to the bytes, and this call lasts as long as its reply.
       this.receivedBytes = collector.receivedBytes
       this.collector = undefined
-      return parseBytes(bytes)
+      return this.parse(bytes)
     } finally {
       share.free()
     }
@@ -168,7 +170,7 @@ export class HttpCall implements IncomingCall {
     if (typeof body === 'string' || body instanceof Uint8Array) {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
       if (bytes.length > tools.sizes.bodyBytes) throw tooLarge(tools.sizes.bodyBytes)
-      return parseBytes(bytes)
+      return this.parse(bytes)
     }
     if (body === undefined || (body === null && !mayBeNull(req))) {
       tools.onBodyConsumed(this.requestId)
@@ -177,6 +179,13 @@ export class HttpCall implements IncomingCall {
     const value = checkJsonValue(body)
     const declared = req.headers['content-encoding'] === undefined ? declaredBytes(req) : undefined
     return { value, bytes: declared ?? memorySize(value) }
+  }
+
+  private parse(bytes: Uint8Array): ReceivedBody {
+    if (bytes.length === 0) {
+      throw new CompatError('invalid_json', 'The request body is empty; send a JSON object.')
+    }
+    return parseJsonBody(bytes, this.tools.fastPaths.messages)
   }
 }
 
@@ -187,13 +196,6 @@ function mayBeNull(req: HostRequest): boolean {
 
 function abandoned(): CompatError {
   return new CompatError('invalid_request', 'The request ended before its body was read.')
-}
-
-function parseBytes(bytes: Uint8Array): ReceivedBody {
-  if (bytes.length === 0) {
-    throw new CompatError('invalid_json', 'The request body is empty; send a JSON object.')
-  }
-  return parseJsonBody(bytes)
 }
 
 function declaredBytes(req: IncomingMessage): number | undefined {

@@ -4,6 +4,7 @@ import { CompatError } from '../base/errors.js'
 import type { MemoryBudget } from '../base/memory-budget.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { Endpoint } from '../contracts/endpoint.js'
+import type { FastPaths } from '../contracts/index.js'
 import type { Sizes, Timeouts } from '../contracts/limits.js'
 import { asCompatError } from '../protocol/error-body.js'
 import { BodyBudget } from './body-budget.js'
@@ -22,7 +23,7 @@ export interface HttpHandlerOptions {
   readonly newId: () => string
   /** Lets the requests of one turn of the event loop continue together. */
   readonly turns: TurnGate
-  readonly fastPaths: boolean
+  readonly fastPaths: Pick<FastPaths, 'chunks' | 'messages'>
   /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
   /** The mount path, if nothing strips it from `req.url`. Requests outside of it go to `next`, or get a 404. */

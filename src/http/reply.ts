@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
+import type { FastPaths } from '../contracts/index.js'
 import type { Timeouts } from '../contracts/limits.js'
 import type { ReplyBytes, ReplyWriter } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
@@ -26,8 +27,7 @@ const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 export interface ReplyTools {
   readonly timeouts: Timeouts
   readonly sockets: SocketWatch
-  /** Whether a chunk may bypass `res.write`. */
-  readonly fastPaths: boolean
+  readonly fastPaths: Pick<FastPaths, 'chunks'>
   /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
   /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
@@ -127,7 +127,7 @@ export class HttpReply implements ReplyWriter {
     const { res } = this
     if (res.writableEnded || res.destroyed) return this.leave()
     try {
-      if (this.tools.fastPaths && !this.isHttp2 && writeChunk(res, bytes)) return
+      if (this.tools.fastPaths.chunks && !this.isHttp2 && writeChunk(res, bytes)) return
       if (!res.write(bytes, 'latin1')) return this.whenDrained()
     } catch (error) {
       this.breakOff(error)

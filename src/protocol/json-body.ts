@@ -16,13 +16,15 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
  *
  * These are counted before parsing, so a hostile body costs only one pass over its bytes. A byte order mark is skipped,
  * own `__proto__` keys are dropped at every depth, and the last of duplicate keys wins.
+ *
+ * @param keepsText whether the text of long messages is kept, to send it as it came
  */
-export function parseJsonBody(bytes: Uint8Array): ReceivedBody {
+export function parseJsonBody(bytes: Uint8Array, keepsText = true): ReceivedBody {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
   const isMarked = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
   const body = isMarked ? given.subarray(BYTE_ORDER_MARK.length) : given
-  return body.length < LONG_BYTES ? parseShort(body) : parseLong(body)
+  return body.length < LONG_BYTES ? parseShort(body) : parseLong(body, keepsText)
 }
 
 function parseShort(body: Buffer): ReceivedBody {
@@ -34,14 +36,14 @@ function parseShort(body: Buffer): ReceivedBody {
   return { value: object, bytes: body.length }
 }
 
-function parseLong(body: Buffer): ReceivedBody {
+function parseLong(body: Buffer, keepsText: boolean): ReceivedBody {
   const latin1 = body.toString('latin1')
   const { hasProtoKey, messages } = scanJson(latin1)
   const text = isAscii(body) ? latin1 : body.toString()
   const value = parse(text)
   const object = hasProtoKey ? checkJsonValue(value) : requireObject(value)
   keepExactData(object, text)
-  if (hasProtoKey || messages === undefined) return { value: object, bytes: body.length }
+  if (!keepsText || hasProtoKey || messages === undefined) return { value: object, bytes: body.length }
   return { value: object, bytes: body.length, sentText: textOfMessages(object, body, messages) }
 }
 

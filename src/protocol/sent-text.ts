@@ -1,4 +1,3 @@
-import { usesFastPath } from '../base/fast-paths.js'
 import type { FoundMessages } from './json-scan.js'
 import type { JsonObject } from './json-values.js'
 import type { SentText } from './request-body.js'
@@ -28,8 +27,7 @@ export function textOfMessages(
   found: FoundMessages,
 ): SentText | undefined {
   // Duplicate names leave fewer fields after parsing, and parsers differ in which one they keep.
-  if (!usesFastPath('messages') || !Array.isArray(messages) || countFields(messages) !== found.fields)
-    return undefined
+  if (!Array.isArray(messages) || countFields(messages) !== found.fields) return undefined
   return new MessagesText(messages, bytes.subarray(found.from, found.to))
 }
 

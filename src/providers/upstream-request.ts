@@ -4,7 +4,10 @@ import type { ReplyReader } from './reply-reader.js'
 /** One POST to a provider. */
 export interface UpstreamRequest {
   /** With a caller's credential, the host's credentials in the fixed headers are not sent. */
-  readonly call: Pick<ProviderCall, 'auth' | 'stream' | 'timeouts' | 'sizes' | 'signal' | 'trace'>
+  readonly call: Pick<
+    ProviderCall,
+    'auth' | 'fastPaths' | 'stream' | 'timeouts' | 'sizes' | 'signal' | 'trace'
+  >
   /** One of the upstream's endpoints, appended to its base URL. */
   readonly endpoint: string
   /** Those of this request, with its credential. Fixed headers are added; none of these may be among them. */

@@ -1,7 +1,6 @@
 import { buildConnector, Pool } from 'undici'
 import { z } from 'zod'
 import { ProviderError } from '../base/errors.js'
-import { usesFastPath } from '../base/fast-paths.js'
 import { TurnGate } from '../base/turn-gate.js'
 import type { OptionSchemas } from '../rules/read-options.js'
 import { mustBe } from '../rules/schema-faults.js'
@@ -47,7 +46,8 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
   const fixed = { ...COMMON_HEADERS, ...lowerNames(headers) }
   const sharedWithCallers = withoutCredentials(fixed)
   const lists = { stream: headersFor(fixed, true), body: headersFor(fixed, false) }
-  const turns = new TurnGate(usesFastPath('turns'))
+  const turns = new TurnGate(true)
+  const noTurns = new TurnGate(false)
   let pool: Pool | undefined
   let closing: Promise<void> | undefined
 
@@ -60,7 +60,7 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
   }
 
   const send = (request: UpstreamRequest, resolve: Resolve, reject: (error: unknown) => void): void => {
-    const { auth, timeouts, signal, stream, trace } = request.call
+    const { auth, fastPaths, timeouts, signal, stream, trace } = request.call
     if (closing !== undefined) {
       reject(new ProviderError('unreachable', 'The adapter has been closed.'))
       return
@@ -76,7 +76,8 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
         : headersFor({ ...(onCallersKey ? sharedWithCallers : fixed), ...trace }, stream)
     const headers = [...always, ...request.headers]
     const path = basePath + request.endpoint
-    const exchange = new UpstreamExchange(request, turns, resolve, (failure) => {
+    const gate = fastPaths?.turns === false ? noTurns : turns
+    const exchange = new UpstreamExchange(request, gate, resolve, (failure) => {
       const other = request.instead?.(failure)
       if (other === undefined) reject(describeFailure(failure, base.origin + path, credentialsIn(headers)))
       else send(other, resolve, reject)

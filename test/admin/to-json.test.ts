@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { createAdmin, toJson } from '../../src/admin/index.js'
-import type { Balance } from '../../src/index.js'
+import type { Balance } from '../../src/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 
 describe('toJson', () => {

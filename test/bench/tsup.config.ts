@@ -16,6 +16,7 @@ export default defineConfig({
     load: 'test/bench/programs/load.ts',
     'ledger-pairs': 'test/bench/programs/ledger-pairs.ts',
     'ledger-process': 'test/bench/programs/ledger-process.ts',
+    'router-under-test': 'test/bench/lib/router-under-test.ts',
     loopback: 'test/bench/programs/loopback.ts',
   },
   outDir: 'test/bench/.programs',

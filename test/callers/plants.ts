@@ -1,6 +1,6 @@
-import { ProviderError, type Route, type RouterOptions, type TokenCounter } from 'compat-router'
+import { ProviderError, type RouterOptions, type TokenCounter } from 'compat-router'
 import type { ChatAdapter } from 'compat-router/adapters'
-import type { HoldRequest } from 'compat-router/stores'
+import type { HoldRequest, Route } from 'compat-router/stores'
 import type { CallPlan } from './call-plan.js'
 import { HOSTILE_FIELDS } from './hostile-fields.js'
 import type { World } from './world.js'

@@ -1,4 +1,5 @@
-import { type Limit, type MemoryModel, type Prices, parseCredits } from 'compat-router'
+import { type Prices, parseCredits } from 'compat-router'
+import type { Limit, MemoryModel } from 'compat-router/stores'
 import { createRandom, type Random } from '../simulation/random.js'
 import { REAL_TOKENIZERS, type Tokenizer } from './tokens.js'
 

@@ -7,8 +7,6 @@ import {
   createCompatRouter,
   generateEnvelopeKey,
   keyring,
-  type LedgerStore,
-  type MemoryProvider,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
@@ -20,6 +18,7 @@ import {
 import type { ChatAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { sealProviderKey } from 'compat-router/envelope'
+import type { LedgerStore, MemoryProvider } from 'compat-router/stores'
 import { andThen } from '../../src/engine/asking/within.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { nanos } from '../helpers/decimals.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type CallStore, formatCredits, type KeptCall, memoryCalls } from '../../src/index.js'
-import type { DroppedCalls } from '../../src/stores.js'
+import { formatCredits, type KeptCall, memoryCalls } from '../../src/index.js'
+import type { CallStore, DroppedCalls } from '../../src/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import type { HostResponse } from '../helpers/hosts.js'
 import {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { EngineOptions } from '../../src/contracts/engine-options.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
-import type { Charge, RouterEvent } from '../../src/index.js'
+import type { RouterEvent } from '../../src/index.js'
 import { DEFAULTS } from '../../src/options.js'
-import type { SettleRequest } from '../../src/stores.js'
+import type { Charge, SettleRequest } from '../../src/stores.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 
 const USAGE = { prompt: 11, cached: 0, cacheWrite: 0, completion: 7, reasoning: 0 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createLimitReader } from '../../src/engine/charging/caller-limits.js'
-import type { Limit } from '../../src/index.js'
+import type { Limit } from '../../src/stores.js'
 
 const RATE: Limit = { id: 'rate', unit: 'requests', amount: 60n, per: 'minute' }
 const BUDGET: Limit = { id: 'budget', unit: 'credits', amount: 5n, per: 'day', zone: 'Europe/Berlin' }

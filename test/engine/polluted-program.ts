@@ -7,8 +7,8 @@ import {
   memoryLedger,
   openaiCompatible,
   type Principal,
-  type Route,
 } from '../../src/index.js'
+import type { Route } from '../../src/stores.js'
 
 /**
  * Makes the same calls before and after each of the given members is added to `Object.prototype`, and prints

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type LimitReached, refusedHold } from '../../src/engine/failures/credit.js'
-import type { Limit } from '../../src/index.js'
 import { errorReply } from '../../src/protocol/error-body.js'
+import type { Limit } from '../../src/stores.js'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

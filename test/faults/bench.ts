@@ -1,14 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { createServer } from 'node:http'
 import type { ChatAdapter } from '../../src/adapters.js'
-import type {
-  CompatRouter,
-  MemoryLedger,
-  MemoryModel,
-  Prices,
-  RouterEvent,
-  RouterOptions,
-} from '../../src/index.js'
+import type { CompatRouter, Prices, RouterEvent, RouterOptions } from '../../src/index.js'
+import type { MemoryLedger, MemoryModel } from '../../src/stores.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
-import type { LedgerStore } from '../../src/index.js'
 import * as library from '../../src/index.js'
+import type { LedgerStore } from '../../src/stores.js'
 import { assertBalance, assertOneCharge } from '../helpers/charge-assertions.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { Bench, type BenchOptions, PAYER } from './bench.js'

@@ -119,7 +119,7 @@ export function testHandler(
       clock,
       newId: () => `made-${++ids}`,
       turns: new TurnGate(true),
-      fastPaths: true,
+      fastPaths: { chunks: true, messages: true },
       isClosing: () => false,
       onFault: (where, error, requestId) => {
         faults.push(requestId === undefined ? { where, error } : { where, error, requestId })

@@ -136,7 +136,7 @@ describe('a streamed reply', () => {
           writer.end(last)
         },
       },
-      { fastPaths },
+      { fastPaths: { chunks: fastPaths, messages: true } },
     )
     const client = await connectTo(handler)
     client.write(

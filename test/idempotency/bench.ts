@@ -5,8 +5,6 @@ import {
   type CompatRouter,
   createCompatRouter,
   type IdempotencyOptions,
-  type MemoryCredential,
-  type MemoryLedger,
   memoryCatalogue,
   memoryCredentials,
   memoryIdempotency,
@@ -16,6 +14,7 @@ import {
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
+import type { MemoryCredential, MemoryLedger } from '../../src/stores.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'

@@ -4,13 +4,11 @@ import {
   cachedCredentials,
   firstCredentials,
   introspectionCredentials,
-  type JwtClaims,
   jwtCredentials,
-  type Limit,
   type Principal,
   parseCredits,
-  type TokenClaims,
 } from '../../src/index.js'
+import type { JwtClaims, Limit, TokenClaims } from '../../src/stores.js'
 import { answerEvents, answerJson, finishChunk, textChunk } from '../helpers/scripted-upstream.js'
 import {
   API_KEY,

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
 import {
-  type CredentialStore,
   cachedCredentials,
   firstCredentials,
   introspectionCredentials,
@@ -8,7 +7,7 @@ import {
   memoryCredentials,
 } from '../../src/index.js'
 import { createSqlCredentials } from '../../src/sql/credentials.js'
-import type { CredentialResult } from '../../src/stores.js'
+import type { CredentialResult, CredentialStore } from '../../src/stores.js'
 
 const CONTEXT = { requestId: 'one', signal: new AbortController().signal }
 const UNKNOWN: CredentialResult = { ok: false, reason: 'unknown' }

@@ -1,13 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  createSecret,
-  type IntrospectionCredentialsOptions,
-  introspectionCredentials,
-  type Principal,
-  type TokenClaims,
-} from '../../src/index.js'
+import { createSecret, introspectionCredentials, type Principal } from '../../src/index.js'
+import type { IntrospectionCredentialsOptions, TokenClaims } from '../../src/stores.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 import { AUDIENCE, claims, ISSUER, json, NOW, NOW_SECONDS, newKey, startServer } from './issuer.js'
 

@@ -1,12 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { base64url, type JWTPayload, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import {
-  type JwtClaims,
-  type JwtCredentialsOptions,
-  jwtCredentials,
-  type Principal,
-} from '../../src/index.js'
+import { jwtCredentials, type Principal } from '../../src/index.js'
+import type { JwtClaims, JwtCredentialsOptions } from '../../src/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import {
   AUDIENCE,

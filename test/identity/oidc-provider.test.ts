@@ -3,12 +3,8 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type CryptoKey, exportJWK, generateKeyPair } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  introspectionCredentials,
-  jwtCredentials,
-  type Principal,
-  type TokenClaims,
-} from '../../src/index.js'
+import { introspectionCredentials, jwtCredentials, type Principal } from '../../src/index.js'
+import type { TokenClaims } from '../../src/stores.js'
 
 const CONTEXT = { requestId: 'one', signal: new AbortController().signal }
 const JWT_AUDIENCE = 'https://jwt.example/compat/v1'

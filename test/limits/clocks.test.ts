@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { systemClock } from '../../src/base/clock.js'
-import type { Limit } from '../../src/index.js'
+import type { Limit } from '../../src/stores.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { type Answer, answers, errorOf, fails, perform, startService } from '../routing/service.js'
 import { clockedLedgers, type OpenClocked } from './clocks.js'

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
-import { generateEnvelopeKey, keyring, type Limit, memoryCredentials } from '../../src/index.js'
+import { generateEnvelopeKey, keyring, memoryCredentials } from '../../src/index.js'
+import type { Limit } from '../../src/stores.js'
 import { ANSWER, agent } from '../helpers/agent-upstream.js'
 import { nanos } from '../helpers/decimals.js'
 import { readResponseStream } from '../helpers/response-events.js'

@@ -2,8 +2,6 @@ import { OpenRouter } from '@openrouter/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { ChatAdapter } from '../../src/adapters.js'
 import {
-  type Limit,
-  type MemoryCredential,
   memoryCalls,
   memoryCredentials,
   memoryLedger,
@@ -12,6 +10,7 @@ import {
   parseCredits,
   type RouterOptions,
 } from '../../src/index.js'
+import type { Limit, MemoryCredential } from '../../src/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { answerEvents, answerJson, finishChunk, sse, textChunk } from '../helpers/scripted-upstream.js'
 import {

@@ -238,7 +238,8 @@ describe('the packed package', () => {
     async () => {
       const source = `import { createServer } from 'node:http'
 import { createSecureServer } from 'node:http2'
-import { createCompatRouter, memoryLedger, type LedgerStore, type RouterOptions } from 'compat-router'
+import { createCompatRouter, memoryLedger, type RouterOptions } from 'compat-router'
+import type { LedgerStore } from 'compat-router/stores'
 ${libraries.map((specifier, n) => `import * as m${n} from '${specifier}'`).join('\n')}
 const ledger: LedgerStore = memoryLedger({ a: '1' })
 export const make = (options: Omit<RouterOptions, 'ledger'>) => createCompatRouter({ ...options, ledger })

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Keyring } from '../../src/envelope/seal.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
-import { generateEnvelopeKey, type Keyring, keyring } from '../../src/index.js'
+import { generateEnvelopeKey, keyring } from '../../src/index.js'
 import type { OpenResult } from '../../src/stores.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { finishChunk, sse, textChunk } from '../helpers/scripted-upstream.js'

@@ -7,11 +7,11 @@ import {
   createSecret,
   generateEnvelopeKey,
   keyring,
-  type MemoryProvider,
   memoryProviders,
   openaiCompatible,
 } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import type { MemoryProvider } from '../../src/stores.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { answers, errorOf, MODEL, type Service, startService, UPSTREAM_MODEL, usageOf } from './service.js'
 

@@ -6,10 +6,10 @@ import {
   keyring,
   memoryCredentials,
   memoryLedger,
-  type Route,
   type RouterEvent,
 } from '../../src/index.js'
 import { printFailures } from '../../src/print-failures.js'
+import type { Route } from '../../src/stores.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { answerJson, finishChunk, type Script, sse, textChunk } from '../helpers/scripted-upstream.js'

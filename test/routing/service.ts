@@ -3,18 +3,15 @@ import { createServer } from 'node:http'
 import {
   type CompatRouter,
   createCompatRouter,
-  type MemoryLedger,
-  type MemoryModel,
-  type MemoryProvider,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
   memoryProviders,
   openaiCompatible,
-  type ProviderRegistry,
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
+import type { MemoryLedger, MemoryModel, MemoryProvider, ProviderRegistry } from '../../src/stores.js'
 import { listenHttp } from '../helpers/hosts.js'
 import {
   answerEvents,

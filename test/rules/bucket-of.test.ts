@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import type { Limit } from '../../src/index.js'
 import { bucketOf } from '../../src/rules/bucket-of.js'
+import type { Limit } from '../../src/stores.js'
 
 const LIMIT: Limit = { id: 'team', unit: 'credits', amount: 5n, per: 'month', zone: 'Asia/Tokyo' }
 

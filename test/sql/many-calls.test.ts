@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CallStore } from '../../src/index.js'
-import type { CallQuery } from '../../src/stores.js'
+import type { CallQuery, CallStore } from '../../src/stores.js'
 import { slowdown } from '../helpers/cpu-time.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 

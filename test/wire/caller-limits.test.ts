@@ -3,12 +3,11 @@ import { sealProviderKey } from '../../src/envelope/seal.js'
 import {
   generateEnvelopeKey,
   keyring,
-  type Limit,
-  type MemoryLedger,
   memoryLedger,
   parseCredits,
   type RouterOptions,
 } from '../../src/index.js'
+import type { Limit, MemoryLedger } from '../../src/stores.js'
 import {
   answerEvents,
   answerJson,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { LedgerStore, Prices, Principal, RouterOptions } from '../../src/index.js'
+import type { Prices, Principal, RouterOptions } from '../../src/index.js'
+import type { LedgerStore } from '../../src/stores.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { ask, MODEL, PRICES, providerReply, WireService } from './service.js'
 

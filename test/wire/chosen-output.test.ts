@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Limit, MemoryModel, Principal, RouterOptions } from '../../src/index.js'
+import type { Principal, RouterOptions } from '../../src/index.js'
+import type { Limit, MemoryModel } from '../../src/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { MODEL, providerReply, WireService } from './service.js'

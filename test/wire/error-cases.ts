@@ -1,15 +1,7 @@
 import { expect } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
-import {
-  type Envelopes,
-  type ErrorCode,
-  generateEnvelopeKey,
-  type IdempotencyStore,
-  keyring,
-  type Limit,
-  type LimitUnit,
-} from '../../src/index.js'
-import type { HoldLimited } from '../../src/stores.js'
+import { type ErrorCode, generateEnvelopeKey, keyring } from '../../src/index.js'
+import type { Envelopes, HoldLimited, IdempotencyStore, Limit, LimitUnit } from '../../src/stores.js'
 import type { HostResponse } from '../helpers/hosts.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import { RawClient } from '../http/fixture.js'

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type MemoryModel, parseCredits } from '../../src/index.js'
+import { parseCredits } from '../../src/index.js'
+import type { MemoryModel } from '../../src/stores.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { API_KEY, MODEL, PRICES, providerReply, WireService } from './service.js'
 

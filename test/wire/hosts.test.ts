@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Entry } from '../../src/index.js'
+import type { Entry } from '../../src/stores.js'
 import { entryOf, wireCharge } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
 import { type HostResponse, hosts, MOUNT } from '../helpers/hosts.js'

@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from 'vitest'
-import { usesFastPath } from '../../src/base/fast-paths.js'
 import { hosts } from '../helpers/hosts.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { MODEL, providerReply, UPSTREAM_MODEL, WireService } from './service.js'
@@ -11,7 +10,7 @@ const ASKED = { messages: JSON.parse(MESSAGES), model: UPSTREAM_MODEL, temperatu
 let service: WireService
 afterEach(() => service.close())
 
-test.runIf(usesFastPath('messages'))('a long prompt reaches a provider as its client wrote it', async () => {
+test('a long prompt reaches a provider as its client wrote it', async () => {
   service = await WireService.start()
   service.upstream.script(answerJson(providerReply()))
   expect((await service.post(BODY)).status).toBe(200)

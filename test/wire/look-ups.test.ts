@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CredentialStore } from '../../src/index.js'
-import type { CredentialResult } from '../../src/stores.js'
+import type { CredentialResult, CredentialStore } from '../../src/stores.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { turns } from '../helpers/stepped-clock.js'
 import { RawClient } from '../http/fixture.js'

@@ -1,8 +1,9 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ChatAdapter } from '../../src/adapters.js'
-import { type MemoryModel, openaiCompatible } from '../../src/index.js'
+import { openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import type { MemoryModel } from '../../src/stores.js'
 import type { ScriptedReply } from '../helpers/scripted-upstream.js'
 import {
   API_KEY,

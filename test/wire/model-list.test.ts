@@ -1,7 +1,8 @@
 import { OpenRouter } from '@openrouter/sdk'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { memoryCatalogue, memoryProviders, type ProviderAdapter } from '../../src/index.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
+import { memoryCatalogue, memoryProviders } from '../../src/index.js'
 import { ACCESS_TOKEN, API_KEY, WireService } from './service.js'
 
 let service: WireService | undefined

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { anthropic, type MemoryModel, memoryProviders } from '../../src/index.js'
+import { anthropic, memoryProviders } from '../../src/index.js'
+import type { MemoryModel } from '../../src/stores.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { MODEL, PRICES, providerReply, type ServiceOptions, WireService } from './service.js'
 

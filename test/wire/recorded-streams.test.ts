@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ProviderEvent } from '../../src/adapters.js'
-import { usesFastPath } from '../../src/base/fast-paths.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
@@ -18,10 +17,7 @@ const EVENT_BYTES = 1_048_576
 function readerOf({ kind }: Recording): ReplyReader {
   if (kind === 'anthropic') return createReader(EVENT_BYTES)
   const unlisted = kind === 'gemini' ? 'output' : undefined
-  return new ReplyReader(
-    EVENT_BYTES,
-    new ReplyReading(usesFastPath('lines'), unlisted, new ProviderReasoning()),
-  )
+  return new ReplyReader(EVENT_BYTES, new ReplyReading(true, unlisted, new ProviderReasoning()))
 }
 
 /** The client's reply to these pieces, each read on its own, and the usage that it would be charged for. */

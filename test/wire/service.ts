@@ -2,9 +2,6 @@ import { strict as assert } from 'node:assert'
 import type { ChatAdapter } from '../../src/adapters.js'
 import {
   createCompatRouter,
-  type MemoryCredentials,
-  type MemoryLedger,
-  type MemoryModel,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
@@ -13,6 +10,7 @@ import {
   type RouterEvent,
   type RouterOptions,
 } from '../../src/index.js'
+import type { MemoryCredentials, MemoryLedger, MemoryModel } from '../../src/stores.js'
 import { type Host, type HostResponse, hosts, type MountedHost } from '../helpers/hosts.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { type SettingsOptions, settingsIn } from '../helpers/settings.js'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatAdapter } from '../../src/adapters.js'
-import type { CatalogueStore, Model, ProviderRegistry } from '../../src/index.js'
+import type { Model } from '../../src/index.js'
+import type { CatalogueStore, ProviderRegistry } from '../../src/stores.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
 import { ask, COUNTS, MODEL, PRICES, providerReply, WireService } from './service.js'
 

@@ -126,7 +126,7 @@ export class Attempt implements Watched {
       counter: parts.options.replyCounter,
       newId: parts.options.newId,
       route,
-      splice: parts.options.splice,
+      splice: parts.options.fastPaths.splice,
       repeatedBytes: Math.floor(parts.options.sizes.memoryBytes / REPEATED_SHARE),
     })
     this.feed = new ReplyFeed(this.reply, this.meter, call.plan)
@@ -139,7 +139,7 @@ export class Attempt implements Watched {
   run(): Promise<void> {
     const { call, client, outputTokens, parts, route, routed } = this.options
     const { log, plan, providerKey, requestId } = call
-    const { sizes, timeouts, traceContext } = parts.options
+    const { fastPaths, sizes, timeouts, traceContext } = parts.options
     log.outputLimit = plan.chosenLimit?.(route, outputTokens)
     return new Promise((resolve, reject) => {
       this.running = { resolve, reject }
@@ -163,6 +163,7 @@ export class Attempt implements Watched {
               : { kind: 'byok', secret: providerKey },
           timeouts,
           sizes: plan.replyBytes === undefined ? sizes : { ...sizes, replyBytes: plan.replyBytes },
+          fastPaths,
           signal: this.abort.signal,
           requestId,
           trace: traceContext === 'forward' ? log.trace : undefined,

@@ -97,7 +97,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     endpoint: ENDPOINT,
     headers: headersOf(call),
     body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
-    reader: createReader(call.sizes.eventBytes),
+    reader: createReader(call.sizes.eventBytes, call.fastPaths?.lines),
     take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)
@@ -114,7 +114,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     endpoint: ENDPOINT,
     headers: headersOf(call, call.request.betas),
     body: writeExactly(nativeBody(call.request, call.stream, thinking), randomUUID),
-    reader: createNativeReader(call.sizes.eventBytes),
+    reader: createNativeReader(call.sizes.eventBytes, call.fastPaths?.lines),
     take,
     instead(failure) {
       const other = thinkingAfter(failure, thinking)

@@ -1,5 +1,4 @@
 import { ProviderError } from '../../base/errors.js'
-import { usesFastPath } from '../../base/fast-paths.js'
 import type { ProviderEvent } from '../../contracts/index.js'
 import { isFailureReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
@@ -15,10 +14,10 @@ import { createUsageReader, type UsageReader } from './usage.js'
 const DELTA = '{"type":"content_block_delta",'
 
 /** Returns a reader that passes on one reply of the Messages API in its own format. */
-export function createNativeReader(eventBytes: number): ReplyReader {
+export function createNativeReader(eventBytes: number, fastPaths = true): ReplyReader {
   const usage = createUsageReader()
   return new ReplyReader(eventBytes, {
-    fastPaths: usesFastPath('lines'),
+    fastPaths,
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.startsWith(DELTA)) {

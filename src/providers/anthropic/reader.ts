@@ -1,4 +1,3 @@
-import { usesFastPath } from '../../base/fast-paths.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { ReplyReader } from '../reply-reader.js'
@@ -9,10 +8,10 @@ import { ofMessage } from './message-events.js'
 import { createStreamReader } from './stream.js'
 
 /** Returns a reader for one reply of the Messages API, streamed or whole. */
-export function createReader(eventBytes: number): ReplyReader {
+export function createReader(eventBytes: number, fastPaths = true): ReplyReader {
   const stream = createStreamReader()
   return new ReplyReader(eventBytes, {
-    fastPaths: usesFastPath('lines'),
+    fastPaths,
     onEvent(data, type, events) {
       if (type === 'error') throw frameError(parseLoosely(fromLatin1(data)))
       if (data.trim() === '') return false

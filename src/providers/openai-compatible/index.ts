@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { ProviderError } from '../../base/errors.js'
-import { usesFastPath } from '../../base/fast-paths.js'
 import type {
   ChatAdapter,
   EmbeddingsAdapter,
@@ -129,7 +128,6 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
   warnOfUnsetKey(given, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
-  const fastPaths = usesFastPath('lines')
   const providerReasoning = new ProviderReasoning()
   let form = ownForm
   const currentForm = (): HistoryForm => {
@@ -154,7 +152,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history }, call.sentText),
     reader: new ReplyReader(
       call.sizes.eventBytes,
-      new ReplyReading(fastPaths, unlistedTokens, providerReasoning),
+      new ReplyReading(call.fastPaths?.lines !== false, unlistedTokens, providerReasoning),
     ),
     take,
     instead(failure) {

@@ -1,3 +1,5 @@
+import type { RouterOptions } from 'compat-router'
+
 /** The messages between the processes of the bench. */
 
 /** The settings of a router under test. */
@@ -10,6 +12,7 @@ export interface RouterSetup {
   readonly openHolds: number
   /** `rotating` forgets ended calls, so that only a leak can make memory grow. */
   readonly ledger: 'memory' | 'rotating'
+  readonly fastPaths?: RouterOptions['fastPaths']
 }
 
 /** The settings of a system under test. */

@@ -1,4 +1,4 @@
-import type { LedgerStore } from 'compat-router'
+import type { LedgerStore } from 'compat-router/stores'
 
 export interface RotatingLedger {
   readonly ledger: LedgerStore

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { CompatRouter, LedgerStore, RouterOptions } from 'compat-router'
+import type { CompatRouter, RouterOptions } from 'compat-router'
+import type { LedgerStore } from 'compat-router/stores'
 import type { RouterSetup } from './messages.js'
 import { MODEL, modelOf, tokenOf, UPSTREAM_MODEL } from './names.js'
 import { createRotatingLedger, type RotatingLedger } from './rotating-ledger.js'
@@ -55,6 +56,7 @@ export async function createRouter(
         }),
       },
     ]),
+    ...(setup.fastPaths !== undefined && { fastPaths: setup.fastPaths }),
     ...options,
   })
   return { router, ...(rotating && { rotating }) }

@@ -47,11 +47,11 @@ const ROUTER_KINDS = ['http', 'connect', 'express', 'front'] as const
 
 /** Variants of a router, by the suffix of its name. */
 const VARIANTS: Readonly<Record<string, Variant>> = {
-  '-plain': { environment: { COMPAT_ROUTER_FAST_PATHS: 'off' } },
+  '-plain': { fastPaths: false },
   ...Object.fromEntries(
     ['chunks', 'lines', 'messages', 'splice', 'turns'].map((path) => [
       `-no-${path}`,
-      { environment: { COMPAT_ROUTER_FAST_PATHS: `off:${path}` } },
+      { fastPaths: { [path]: false } },
     ]),
   ),
   '-no-memory-reducer': { nodeArguments: ['--no-memory-reducer'] },
@@ -131,7 +131,7 @@ async function direct(upstream: Program): Promise<Target> {
 
 interface Variant {
   readonly nodeArguments?: readonly string[]
-  readonly environment?: Readonly<Record<string, string>>
+  readonly fastPaths?: SystemSetup['fastPaths']
 }
 
 function startOwn(kind: SystemKind, dist: string, variant: Variant): Start {
@@ -139,12 +139,12 @@ function startOwn(kind: SystemKind, dist: string, variant: Variant): Start {
     const setup: SystemSetup = {
       kind,
       ...plainSetup(dist, upstream),
+      ...(variant.fastPaths !== undefined && { fastPaths: variant.fastPaths }),
       ...more,
     }
     const program = await startProgram({
       command: programCommand('system', setup, [...(variant.nodeArguments ?? []), ...nodeArguments]),
       core: 'system',
-      environment: variant.environment ?? {},
     })
     return {
       name: kind,

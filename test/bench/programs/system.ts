@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import type { CompatRouter } from 'compat-router'
 import connect from 'connect'
 import express from 'express'
+import { routerMaker } from '../lib/build.js'
 import { takeInventory } from '../lib/inventory.js'
 import type { SystemSetup } from '../lib/messages.js'
 import { MOUNT } from '../lib/names.js'
 import { createPipe } from '../lib/pipe.js'
 import type { RotatingLedger } from '../lib/rotating-ledger.js'
-import { createRouter } from '../lib/router-under-test.js'
 import { readSetup, serve } from '../lib/serve.js'
 
 const setup = readSetup<SystemSetup>()
@@ -25,6 +25,7 @@ let rotating: RotatingLedger | undefined
 async function createListener(): Promise<RequestListener> {
   if (setup.kind === 'pipe') return createPipe(`http://127.0.0.1:${setup.upstreamPort}/v1/chat/completions`)
   const hasBasePath = setup.kind === 'http' || setup.kind === 'front'
+  const createRouter = await routerMaker(setup.dist)
   const made = await createRouter(setup, hasBasePath ? { basePath: MOUNT } : {})
   const mounted = made.router
   router = mounted

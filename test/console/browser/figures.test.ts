@@ -1,4 +1,4 @@
-import type { Entry } from 'compat-router'
+import type { Entry } from 'compat-router/stores'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decimal } from '../../helpers/decimals.js'

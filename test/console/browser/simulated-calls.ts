@@ -1,6 +1,5 @@
-import type { Charge } from 'compat-router'
 import type { DurableStores } from 'compat-router/sqlite'
-import type { SettleRequest } from 'compat-router/stores'
+import type { Charge, SettleRequest } from 'compat-router/stores'
 import { FAST, SMART } from './stage.js'
 
 export interface SimulatedCalls {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CredentialStore, LedgerStore } from 'compat-router'
-import type { LedgerReader } from 'compat-router/stores'
+import type { CredentialStore, LedgerReader, LedgerStore } from 'compat-router/stores'
 
 /** The stores of a router, and the operations of its host. Amounts are decimal strings of credits. */
 export interface Bank {

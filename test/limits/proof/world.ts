@@ -1,6 +1,7 @@
 import { parseCredits } from '../../../src/base/money.js'
-import type { Limit, Principal } from '../../../src/index.js'
+import type { Principal } from '../../../src/index.js'
 import { bucketOf } from '../../../src/rules/bucket-of.js'
+import type { Limit } from '../../../src/stores.js'
 import type { Bug } from './bugs.js'
 
 /** What the processes of a proof share: their database, their callers, and how much they ask for. */

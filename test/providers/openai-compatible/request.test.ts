@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { usesFastPath } from '../../../src/base/fast-paths.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { parseJsonBody } from '../../../src/protocol/json-body.js'
 import { buildRequestBody } from '../../../src/providers/openai-compatible/request.js'
@@ -75,7 +74,7 @@ describe('buildRequestBody', () => {
   })
 
   it.each([
-    ['as they are', { role: 'user', content: LONG }, usesFastPath('messages')],
+    ['as they are', { role: 'user', content: LONG }, true],
     ['but not with a member that is for another API', { role: 'tool', content: LONG, is_error: true }, false],
   ])('sends the bytes of long messages on %s', (_, message, areBytes) => {
     const reply = { role: 'assistant', content: null, tool_calls: [{ type: 'function' }] }

@@ -4,14 +4,13 @@ import type { AddressInfo } from 'node:net'
 import {
   anthropic,
   createCompatRouter,
-  type Entry,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
   openaiCompatible,
-  type ProviderRegistry,
   type RouterEvent,
 } from '../../../src/index.js'
+import type { Entry, ProviderRegistry } from '../../../src/stores.js'
 import { createSteppedClock } from '../../helpers/stepped-clock.js'
 import { type PathsTaken, watchPaths } from './paths-taken.js'
 import { ID, MODELS, OPENING, TOKENS, UPSTREAM_MODELS } from './settings.js'
@@ -84,6 +83,7 @@ async function start(upstreamPort: number): Promise<{ port: number; finish(): Pr
     providers: providers.registry,
     clock,
     newId: () => ID.make(++ids),
+    ...(process.argv[2] === 'off' && { fastPaths: false }),
     onEvent: (event) => {
       if (event.type.endsWith('fault')) faults.push(event)
     },

@@ -24,8 +24,7 @@ export interface Side {
 const PROGRAM = new URL('side-process.ts', import.meta.url)
 
 export async function startSide(fastPaths: 'on' | 'off'): Promise<Side> {
-  const child = fork(await programFile(PROGRAM), {
-    env: { ...process.env, COMPAT_ROUTER_FAST_PATHS: fastPaths },
+  const child = fork(await programFile(PROGRAM), [fastPaths], {
     serialization: 'advanced',
   })
   const exited = once(child, 'exit')
