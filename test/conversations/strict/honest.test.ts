@@ -83,7 +83,7 @@ const PROGRAMS: readonly [
           name: 'apply_patch',
           input: '***',
         },
-        { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } },
+        { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } },
         { type: 'function_call_output', call_id: 'call_1', output: 'a.ts' },
         { type: 'custom_tool_call_output', call_id: 'call_2', output: 'Done.' },
         { type: 'function_call', name: 'view_image', arguments: '{}', call_id: 'call_3' },

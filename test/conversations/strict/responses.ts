@@ -34,6 +34,10 @@ const SHAPES: Shapes = {
     ...changed('ResponseOutputText', ['annotations']),
     ...changed('ResponseReasoningItem', ['id'], { content: { either: ['null', { list: 'any' }] } }),
     ...changed('ResponseCustomToolCall', ['status'], { status: 'string' }),
+    ...changed('ResponseFunctionWebSearch', ['id']),
+    ...changed('ResponseInputItem.LocalShellCall', ['id']),
+    // The types require a detail, but its documents leave it out.
+    ...changed('ResponseInputImage', ['detail']),
     ...changed('WebSearchTool', ['external_web_access'], { external_web_access: 'boolean' }),
   },
 }
@@ -77,7 +81,7 @@ const thought = (sealed: string | null, id = 'rs_1'): Json => ({
 const reply = (part: Json): Json => ({ type: 'message', role: 'assistant', content: [part] })
 const picture = (url: string): Json => ({
   role: 'user',
-  content: [{ type: 'input_image', image_url: url, detail: 'auto' }],
+  content: [{ type: 'input_image', image_url: url }],
 })
 const pdf = (data: string): Json => ({
   role: 'user',
