@@ -65,6 +65,8 @@ const at = ({ path, tags }: Place, step: string | number): Place => ({
 type Resolved = Exclude<Shape, { ref: string }>
 type Alternative = Exclude<Resolved, { either: readonly Shape[] }>
 
+const TAGS = ['type', 'role']
+
 /** Makes a function that finds where a value first does not fit a root of these shapes. */
 export function misfitFinder({ roots, named }: Shapes): (root: string, value: unknown) => Misfit | undefined {
   const alternatives = new Map<Shape, readonly Alternative[]>()
@@ -151,15 +153,13 @@ export function misfitFinder({ roots, named }: Shapes): (root: string, value: un
     return all
   }
 
-  /** The first member that should be one of a few words, and is not. */
+  /** The member that says which shape a value has, if it says another one. */
   function tagMisfit({ members, optional = [] }: ObjectShape, value: Json): string | undefined {
-    return Object.keys(members).find((name) => {
-      const member = resolved(members[name] as Shape)
+    return TAGS.find((name) => {
+      const member = resolved(members[name] ?? 'any')
       if (typeof member !== 'object' || !('only' in member)) return false
       if (value[name] === undefined) return !optional.includes(name)
-      return (
-        (name === 'type' || name === 'role') && !(member.only as readonly unknown[]).includes(value[name])
-      )
+      return !(member.only as readonly unknown[]).includes(value[name])
     })
   }
 
