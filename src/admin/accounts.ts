@@ -31,7 +31,7 @@ export interface CreditRequest {
   readonly memo?: string
 }
 
-/** Like a grant, but the amount may be negative. It must not be 0. */
+/** Like a credit, but the amount may be negative. It must not be 0. */
 export type CorrectionRequest = CreditRequest
 
 export interface AccountRow {
@@ -48,7 +48,7 @@ export interface AccountsAdmin {
   open(account: string): Promise<void>
   /** Adds credits in one posting. The amount must be above 0. Creates the account if it does not exist. */
   credit(request: CreditRequest): Promise<PostedEntry>
-  /** Adds or removes credits, to correct a wrong charge or grant. */
+  /** Adds or removes credits, to correct a wrong charge or credit. */
   correct(request: CorrectionRequest): Promise<PostedEntry>
   /**
    * Refuses every credential of the account, in every process within a second, until {@link resume}. Returns

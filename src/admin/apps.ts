@@ -42,7 +42,7 @@ export interface AppsAdmin {
   suspend(id: string): Promise<boolean>
   /** Returns whether the app exists. */
   resume(id: string): Promise<boolean>
-  /** Removes an app after revoking all its grants and tokens, in one transaction. Returns whether the app existed. */
+  /** Removes an app after disconnecting it from all accounts and revoking its tokens, in one transaction. Returns whether the app existed. */
   remove(id: string): Promise<boolean>
   /**
    * Lists apps by id. For the next page, pass the last id as `after`. A page may have fewer rows than `limit` if these

@@ -204,7 +204,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
         inUse,
         after,
         limit = DEFAULT_ROWS,
-      } = parseInput(querySchema, query, 'grants')
+      } = parseInput(querySchema, query, 'connected apps')
       const { conditions, parameters, add, addEqual, addOneOf, where } = createConditions()
       conditions.push("c.source = 'connect'")
       addEqual({ 'c.account': account, 'c.app_id': appId })

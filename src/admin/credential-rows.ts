@@ -10,16 +10,16 @@ import { cutPage } from '../sql/large-pages.js'
 export interface CredentialRow {
   readonly credentialId: string
   readonly kind: 'api-key' | 'access-token'
-  /** `connect` for a user's grant to an app, `session` for a session. Absent for credentials issued by an operator. */
+  /** `connect` for a connected app, `session` for a session. Absent for credentials issued by an operator. */
   readonly source?: 'connect' | 'session'
   readonly account: string
   readonly appId?: string
   readonly label?: string
   /** The models that an API key may use. Absent if it may use all. */
   readonly allowedModels?: readonly string[]
-  /** The scopes of the newest token: those of the grant, unless it was reissued with fewer. */
+  /** The scopes of the newest token: those of the connected app, unless it was reissued with fewer. */
   readonly scopes?: readonly string[]
-  /** The first characters of the newest token. Empty for a grant of Connect and for a session. */
+  /** The first characters of the newest token. Empty for a connected app and for a session. */
   readonly prefix: string
   readonly lastFour: string
   readonly createdAt: number

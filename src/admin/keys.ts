@@ -70,7 +70,7 @@ export interface AppTerms {
 export interface ReissueOptions {
   /** Milliseconds since the Unix epoch. By default the new token never expires, even if the previous one did. */
   readonly expiresAt?: number
-  /** Some of the grant's scopes; all by default. */
+  /** Some of the credential's scopes; all by default. */
   readonly scopes?: readonly string[]
   /** A row from {@link KeysAdmin.list}. Rejects if the credential has changed since. */
   readonly was?: CredentialRow
@@ -93,18 +93,18 @@ export interface KeysAdmin {
    * its owner nor a tester, or in the cases in which {@link issue} does.
    */
   issueToken(request: AccessTokenRequest): Promise<IssuedCredential>
-  /** Issues a new token for a key or a grant, for example if it was lost. The id stays. Revokes the previous tokens. */
+  /** Issues a new token for a key or a connected app, for example if it was lost. The id stays. Revokes the previous tokens. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /**
-   * Revokes a key, a session or a grant with all its tokens and sessions, in every process within a second. Returns
-   * whether it existed. With an account, finds only that account's credentials, and the history of a grant names the
+   * Revokes a key, a session or a connected app with all its tokens and sessions, in every process within a second. Returns
+   * whether it existed. With an account, finds only that account's credentials, and the history of a connected app names the
    * account.
    */
   revoke(credentialId: string, change?: ConnectedAppChange): Promise<boolean>
   /**
    * Lists credentials, newest first, to the millisecond. For the next page, pass the last id as `after`. Without a
    * `limit`, returns all. With one, a page may have fewer rows if these are large. Only an empty page is the end.
-   * Connect's grants and sessions are listed only by their ids.
+   * Connected apps and sessions are listed only by their ids.
    */
   list(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
@@ -118,7 +118,7 @@ const bearerFields = {
 const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
 const reissueSchema = z.strictObject({
   expiresAt: timeSchema.optional(),
-  /** The grant has all of them, so there are at most as many as its own. */
+  /** The credential has all of them, so there are at most as many as its own. */
   scopes: z
     .array(z.string())
     .transform((scopes): readonly string[] => [...new Set(scopes)])
@@ -253,7 +253,7 @@ function tooManyKeys(account: string, keysPerAccount: number): Refusal {
   )
 }
 
-/** A token may have fewer scopes than its grant, but no others. */
+/** A token may have fewer scopes than its credential, but no others. */
 function checkScopes(row: Row, scopes: readonly string[] | undefined): void {
   const granted = new Set(readOptionalJson<string[]>(row, 'scopes'))
   const beyond = scopes?.find((scope) => !granted.has(scope))

@@ -28,9 +28,9 @@ export interface SessionRequest {
   readonly origins: readonly string[]
   /** A name that distinguishes an account's sessions, such as the id of the host's login. Its holder can read it. */
   readonly label?: string
-  /** An app that acts for the user, on the terms of the user's grant to it. The session ends with the grant. */
+  /** An app that acts for the user, on the terms on which the user has connected it. The session ends when the user disconnects it. */
   readonly app?: string
-  /** Model ids, compared as whole strings. All models by default, or those of the grant. An empty list allows nothing. */
+  /** Model ids, compared as whole strings. All models by default, or those of the connected app. An empty list allows nothing. */
   readonly models?: readonly string[]
   /** The credits that the session may spend with all of its tokens. Other limits of the account apply as well. */
   readonly budget?: SessionBudget
@@ -61,7 +61,7 @@ export interface SessionToken {
 }
 
 export interface SessionsAdmin {
-  /** Starts a session. Rejects if it names an app that the account has no live grant to. */
+  /** Starts a session. Rejects if it names an app that the account has not connected. */
   issue(request: SessionRequest): Promise<SessionToken>
   /**
    * Issues a token of the account's live session with the same label, origins, app and models. Starts one if there is
@@ -70,7 +70,7 @@ export interface SessionsAdmin {
   resume(request: SessionRequest): Promise<SessionToken>
   /**
    * Issues another token of a session. Earlier tokens stay valid until they expire, so calls and other pages continue.
-   * Rejects if the session or its grant has ended or is revoked, or if it has 60 valid tokens.
+   * Rejects if the session or its connected app has ended or is revoked, or if it has 60 valid tokens.
    */
   refresh(credentialId: string, options?: { readonly ttlMs?: number }): Promise<SessionToken>
   /**
@@ -134,7 +134,7 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
     if (mayResume && typeof found?.id === 'string') throw tooManyTokens(found.id)
     throw new Refusal(
       'not-found',
-      `The account ${JSON.stringify(read.account)} has no live grant to the app ${JSON.stringify(read.app)}`,
+      `The account ${JSON.stringify(read.account)} has not connected the app ${JSON.stringify(read.app)}`,
     )
   }
 
@@ -198,7 +198,7 @@ function newestLive({ now }: SqlDatabase, { app }: ReadRequest): string {
       ${app === undefined ? '' : `and sg.revoked_at is null and coalesce(sg.ends_at, s.ends_at) > ${now}`}`
 }
 
-/** Adds a session, provided that its app has a live grant. With `mayResume`, only if there is no session to resume. */
+/** Adds a session, provided that its app is connected. With `mayResume`, only if there is no session to resume. */
 function insertSession(
   database: SqlDatabase,
   credentialId: string,

@@ -16,7 +16,7 @@ export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
   /** A decimal string: credits such as `'20.00'`, or a whole number of requests or tokens such as `'60'`. */
   readonly amount: string
   readonly of: LimitOwner
-  /** The id of the credential, the account or the app. A grant of a user to an app is a credential. */
+  /** The id of the credential, the account or the app. A connected app is a credential too. */
   readonly ownerId: string
 }
 

@@ -3,7 +3,7 @@ export interface Due {
   /** Milliseconds since the Unix epoch. Must not change while the item is in a heap. */
   deadline: number
   /** Set by the heap: the item's position, or -1 if it is in no heap. */
-  place: number
+  slot: number
 }
 
 /** A binary heap ordered by deadline. It returns the first item due, and removes any item in logarithmic time. */
@@ -17,36 +17,36 @@ export interface DeadlineHeap<Item extends Due> {
 export function createDeadlineHeap<Item extends Due>(): DeadlineHeap<Item> {
   const items: Item[] = []
 
-  function put(item: Item, place: number): void {
-    items[place] = item
-    item.place = place
+  function put(item: Item, slot: number): void {
+    items[slot] = item
+    item.slot = slot
   }
 
   function rise(item: Item, from: number): number {
-    let place = from
-    while (place > 0) {
-      const above = (place - 1) >> 1
+    let slot = from
+    while (slot > 0) {
+      const above = (slot - 1) >> 1
       const parent = items[above]!
       if (parent.deadline <= item.deadline) break
-      put(parent, place)
-      place = above
+      put(parent, slot)
+      slot = above
     }
-    put(item, place)
-    return place
+    put(item, slot)
+    return slot
   }
 
   function sink(item: Item, from: number): void {
-    let place = from
+    let slot = from
     for (;;) {
-      let below = 2 * place + 1
+      let below = 2 * slot + 1
       if (below >= items.length) break
       if (below + 1 < items.length && items[below + 1]!.deadline < items[below]!.deadline) below++
       const child = items[below]!
       if (child.deadline >= item.deadline) break
-      put(child, place)
-      place = below
+      put(child, slot)
+      slot = below
     }
-    put(item, place)
+    put(item, slot)
   }
 
   return {
@@ -58,12 +58,12 @@ export function createDeadlineHeap<Item extends Due>(): DeadlineHeap<Item> {
       rise(item, items.length - 1)
     },
     remove(item) {
-      const { place } = item
-      if (place < 0) return
-      item.place = -1
+      const { slot } = item
+      if (slot < 0) return
+      item.slot = -1
       const last = items.pop()!
       if (last === item) return
-      if (rise(last, place) === place) sink(last, place)
+      if (rise(last, slot) === slot) sink(last, slot)
     },
   }
 }

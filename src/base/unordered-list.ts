@@ -1,7 +1,7 @@
 /** An item of an {@link UnorderedList}. */
 export interface Listed {
   /** Its position in the list, otherwise -1. */
-  place: number
+  slot: number
 }
 
 /**
@@ -18,17 +18,17 @@ export class UnorderedList<Item extends Listed> {
   }
 
   add(item: Item): void {
-    item.place = this.list.push(item) - 1
+    item.slot = this.list.push(item) - 1
   }
 
   /** Does nothing if the item is in no list. */
   remove(item: Item): void {
-    if (item.place < 0) return
+    if (item.slot < 0) return
     const last = this.list.pop()!
     if (last !== item) {
-      this.list[item.place] = last
-      last.place = item.place
+      this.list[item.slot] = last
+      last.slot = item.slot
     }
-    item.place = -1
+    item.slot = -1
   }
 }

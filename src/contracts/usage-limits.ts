@@ -11,7 +11,7 @@ export interface Limit extends Period {
   readonly unit: LimitUnit
   /** Zero or more, at most 2^63 - 1: credits in 10^-9 credit, otherwise a number of requests or tokens. */
   readonly amount: bigint
-  /** Whose limit it is. `'credential'` by default: an API key or, for an access token, the user's grant to the app. */
+  /** Whose limit it is. `'credential'` by default: an API key or, for an access token, the connected app. */
   readonly of?: LimitOwner
 }
 

@@ -153,6 +153,6 @@ export function openHold(
     facts: { ...facts },
     limits,
     deadline: now + ttlMs,
-    place: -1,
+    slot: -1,
   }
 }

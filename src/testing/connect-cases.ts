@@ -36,7 +36,7 @@ export interface OpenedConnect extends Opened<ConnectStore> {
 
 /** Opens your stores for the cases. */
 export interface ConnectHarness {
-  /** Opens stores with these apps and no grants. The account `alice` exists. */
+  /** Opens stores with these apps, connected to no account. The account `alice` exists. */
   open(apps: readonly ConnectCaseApp[]): Awaitable<OpenedConnect>
 }
 

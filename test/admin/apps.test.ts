@@ -256,7 +256,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     await expect(admin.apps.putLogo('notes', Buffer.from('<svg/>'))).rejects.toThrow('logo: must be a PNG')
   })
 
-  it('must have every grant and token revoked before they are removed', async () => {
+  it('must be disconnected and have every token revoked before they are removed', async () => {
     const { stores, admin } = open()
     await admin.apps.put(notes)
     await admin.apps.putLogo('notes', pngOf(1, 1))
@@ -269,7 +269,7 @@ describe.each(engineNames)('apps in %s', (name) => {
     }
     expect(await stores.connect.findApp('notes')).toBeUndefined()
     expect(
-      (await admin.connectedApps.listHistory(users.grantId)).map(({ kind, by }) => [kind, by]),
+      (await admin.connectedApps.listHistory(users.connectedAppId)).map(({ kind, by }) => [kind, by]),
     ).toContainEqual(['revoked', 'operator'])
     await admin.apps.put(notes)
     expect(await stores.credentials.resolve(users.token, context)).toMatchObject({ reason: 'revoked' })
@@ -500,5 +500,5 @@ async function connect(store: ReturnType<ReturnType<typeof useEngine>['open']>['
     scopes: ['models.run'],
     expiresAt: Date.now() + 3_600_000,
   })
-  return { token, grantId: answer!.connectedAppId }
+  return { token, connectedAppId: answer!.connectedAppId }
 }

@@ -9,7 +9,7 @@ import { pngOf } from '../helpers/pictures.js'
 /** What the rows of the table refer to. */
 interface Made {
   readonly keyId: string
-  readonly grantId: string
+  readonly connectedAppId: string
   readonly sessionId: string
   readonly entryId: string
   readonly holdId: string
@@ -246,31 +246,35 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'userApps.remove': { args: () => [ALICE, 'own'] },
   'connectedApps.list': {
     optional: [0],
-    args: ({ grantId }) => [
-      { account: ALICE, appId: 'notes', connectedAppIds: [grantId], inUse: true, limit: 5 },
+    args: ({ connectedAppId }) => [
+      { account: ALICE, appId: 'notes', connectedAppIds: [connectedAppId], inUse: true, limit: 5 },
     ],
     whose: ['account', 'appId', 'connectedAppIds'],
     free: ['inUse', 'after', 'limit'],
   },
   'connectedApps.listHistory': {
-    args: ({ grantId }) => [grantId, { account: ALICE, limit: 5 }],
+    args: ({ connectedAppId }) => [connectedAppId, { account: ALICE, limit: 5 }],
     whose: ['account'],
     free: ['limit'],
     optional: [1],
   },
   'connectedApps.setCap': {
-    args: ({ grantId }) => [grantId, { amount: '5', per: 'month', zone: 'UTC' }, change],
+    args: ({ connectedAppId }) => [connectedAppId, { amount: '5', per: 'month', zone: 'UTC' }, change],
     whose: ['account'],
     free: ['zone'],
     optional: [2],
     nullable: [1],
   },
   'connectedApps.removeDevice': {
-    args: ({ grantId }) => [grantId, 'a device', change],
+    args: ({ connectedAppId }) => [connectedAppId, 'a device', change],
     whose: ['account'],
     optional: [2],
   },
-  'connectedApps.revoke': { args: ({ grantId }) => [grantId, change], whose: ['account'], optional: [1] },
+  'connectedApps.revoke': {
+    args: ({ connectedAppId }) => [connectedAppId, change],
+    whose: ['account'],
+    optional: [1],
+  },
   'keys.revoke': { args: ({ keyId }) => [keyId] },
   'apps.remove': { args: () => ['notes'] },
   'routes.remove': { args: () => ['fast'] },
@@ -335,7 +339,7 @@ describe.each(engineNames)('every function of administration on %s', (engineName
     made = {
       keyId,
       sessionId,
-      grantId: grant!.connectedAppId,
+      connectedAppId: grant!.connectedAppId,
       entryId: entries.find(({ kind }) => kind === 'charge')!.id,
       holdId: held.holdId,
       review: review!,

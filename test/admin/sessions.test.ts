@@ -115,7 +115,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     await expect(admin.sessions.refresh(long.credentialId)).rejects.toThrow('has ended')
   })
 
-  it("copy the terms of the user's grant to the app and keep them", async () => {
+  it('copy the terms on which the user connected the app and keep them', async () => {
     const { admin, resolve, stores } = open()
     await connectNotes(stores)
     const session = await admin.sessions.issue({
@@ -141,7 +141,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(await resolve(session.token)).toMatchObject({ principal: { app: { allowedModels: [] } } })
   })
 
-  it("end with the user's grant to the app", async () => {
+  it('end when the user disconnects the app', async () => {
     const { admin, resolve, stores } = open()
     const grantEnd = Date.now() + 3 * MINUTE_MS
     await connectNotes(stores, { endsAt: grantEnd })
@@ -155,7 +155,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     })
   })
 
-  it('stay ended after the grant has ended, even if the user consents again', async () => {
+  it('stay ended after the app was disconnected, even if the user consents again', async () => {
     const { admin, resolve, stores } = open()
     await connectNotes(stores)
     const session = await admin.sessions.issue({ ...REQUEST, app: 'notes' })
@@ -168,10 +168,14 @@ describe.each(engineNames)('sessions on %s', (name) => {
     expect(credentialId).not.toBe(session.credentialId)
   })
 
-  it('need a live grant if they belong to an app', async () => {
+  it('need a connected app if they belong to an app', async () => {
     const { admin, stores } = open()
     const app = { ...REQUEST, app: 'notes' }
-    const none = { name: 'Refusal', reason: 'not-found', message: expect.stringContaining('no live grant') }
+    const none = {
+      name: 'Refusal',
+      reason: 'not-found',
+      message: expect.stringContaining('has not connected the app'),
+    }
     await expect(admin.sessions.issue(app)).rejects.toMatchObject(none)
     const grant = await connectNotes(stores)
     await expect(admin.sessions.issue({ ...app, account: 'bob' })).rejects.toMatchObject(none)

@@ -182,7 +182,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(['cost', 'share']).toContain(kinds[0])
   })
 
-  it('finds a grant and a correction whose postings are missing, even if the balance matches', async () => {
+  it('finds a credit and a correction whose postings are missing, even if the balance matches', async () => {
     const { carols, corrected, change, verify } = await openBooks()
     await change("delete from {postings} where account = 'carol'")
     await change("update {accounts} set posted = 0 where id = 'carol'")
@@ -193,7 +193,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toMatchObject(lost.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('finds a grant and a correction whose postings have a different amount, even if the balance matches', async () => {
+  it('finds a credit and a correction whose postings have a different amount, even if the balance matches', async () => {
     const { carols, corrected, change, verify } = await openBooks()
     await change(
       "update {postings} set amount = amount + 10 where account = 'carol' and entry_id = ?1",
@@ -220,7 +220,7 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect(await verify()).toEqual(changed.sort((a, b) => (a.id < b.id ? -1 : 1)))
   })
 
-  it('finds postings whose charge, grant or correction is missing', async () => {
+  it('finds postings whose charge, credit or correction is missing', async () => {
     const { carols, corrected, change, idOf, verify } = await openBooks()
     const id = await idOf('h1')
     await change("delete from {entries} where hold_id = 'h1' or account = 'carol'")

@@ -5,10 +5,10 @@ import { createDeadlineHeap } from '../../src/base/deadline-heap.js'
 it('a deadline heap returns the earliest deadline first after any additions and removals', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ deadline: fc.nat(20), removeAt: fc.nat(30) })), (steps) => {
-      const heap = createDeadlineHeap<{ deadline: number; place: number }>()
-      const inside: { deadline: number; place: number }[] = []
+      const heap = createDeadlineHeap<{ deadline: number; slot: number }>()
+      const inside: { deadline: number; slot: number }[] = []
       for (const { deadline, removeAt } of steps) {
-        const item = { deadline, place: -1 }
+        const item = { deadline, slot: -1 }
         heap.add(item)
         inside.push(item)
         const [removed] = inside.splice(removeAt, 1)

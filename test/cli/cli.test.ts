@@ -41,12 +41,12 @@ describe('the command line', () => {
     rmSync(env.COMPAT_ROUTER_FILE, { force: true })
   })
 
-  it('opens accounts, grants once per reference, corrects balances and shows them', async () => {
+  it('opens accounts, credits them once per reference, corrects balances and shows them', async () => {
     expect((await run('maintenance migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
-    const grant = 'accounts credit alice 5.25 --reference invoice-1 --memo paid'
-    expect(await run(grant)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })
-    expect(await run(grant)).toMatchObject({
+    const credit = 'accounts credit alice 5.25 --reference invoice-1 --memo paid'
+    expect(await run(credit)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })
+    expect(await run(credit)).toMatchObject({
       exitCode: 0,
       said: expect.stringMatching(/^Nothing was posted: invoice-1 was already posted at 20.*Z\n$/),
     })
@@ -233,30 +233,32 @@ describe('the command line', () => {
     await stores.close()
   })
 
-  it("lists users' grants to apps, sets their caps, revokes them, and removes their app", async () => {
+  it('lists the apps that users have connected, sets their caps, revokes them, and removes their app', async () => {
     const stores = sqliteStores({ file: testFile.file })
     const terms = { scopes: ['models.run'], models: ['a/b'], markup: { basisPoints: 0 } }
     const shown = { appName: 'Pad', redirectHost: 'pad.example' }
     const consent = (account: string) => stores.connect.consent({ account, appId: 'pad', ...terms, ...shown })
-    const { connectedAppId: grantId } = (await consent('alice'))!
+    const { connectedAppId } = (await consent('alice'))!
     await consent('bob')
-    expect((await run('connected-apps list --account alice')).out).toContain(grantId)
+    expect((await run('connected-apps list --account alice')).out).toContain(connectedAppId)
     expect((await run('connected-apps list --app pad --limit 1')).said).toContain(
       'There may be more: --after ',
     )
-    expect((await run(`connected-apps set-cap ${grantId} 20 --zone Europe/Paris`)).said).toBe(
-      `${grantId}: 20 credits per month\n`,
+    expect((await run(`connected-apps set-cap ${connectedAppId} 20 --zone Europe/Paris`)).said).toBe(
+      `${connectedAppId}: 20 credits per month\n`,
     )
     const [row] = JSON.parse((await run('--json connected-apps list --account alice --in-use')).out)
     expect(row).toMatchObject({ cap: { amount: '20', per: 'month', zone: 'Europe/Paris' }, spent: '0' })
-    expect((await run(`connected-apps set-cap ${grantId} none`)).said).toBe(`${grantId}: no cap\n`)
-    expect((await run(`connected-apps set-cap ${grantId} -5`)).exitCode).toBe(1)
+    expect((await run(`connected-apps set-cap ${connectedAppId} none`)).said).toBe(
+      `${connectedAppId}: no cap\n`,
+    )
+    expect((await run(`connected-apps set-cap ${connectedAppId} -5`)).exitCode).toBe(1)
     expect((await run('connected-apps set-cap none 5')).said).toBe(
       'error: There is no connected app "none"\n',
     )
-    expect((await run(`connected-apps revoke ${grantId}`)).said).toBe(`${grantId}: revoked\n`)
-    expect((await run(`connected-apps revoke ${grantId}`)).exitCode).toBe(1)
-    expect((await run(`connected-apps list-history ${grantId}`)).out).toContain('cap-changed')
+    expect((await run(`connected-apps revoke ${connectedAppId}`)).said).toBe(`${connectedAppId}: revoked\n`)
+    expect((await run(`connected-apps revoke ${connectedAppId}`)).exitCode).toBe(1)
+    expect((await run(`connected-apps list-history ${connectedAppId}`)).out).toContain('cap-changed')
     expect((await run('apps remove pad')).said).toBe('pad: removed\n')
     expect((await run('apps remove pad')).exitCode).toBe(1)
     expect((await run('connected-apps list --in-use')).out).toBe('none\n')

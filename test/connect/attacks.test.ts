@@ -374,7 +374,7 @@ describe('the secrets of Connect', () => {
   })
 })
 
-it('a grant that is revoked while its code is in transit gives no tokens', async () => {
+it('an app that is disconnected while its code is in transit gives no tokens', async () => {
   const agent = newUser()
   await connectApp(stage, agent)
   const { code, pkce: own } = await getCode(stage, agent)

@@ -181,7 +181,7 @@ describe("a user's answer on the consent page", () => {
     expect(await stage.stores.connect.findConnectedApp(account(), 'notes')).toBeUndefined()
   })
 
-  it('may decline: the app is told, nothing is kept, and an earlier grant remains', async () => {
+  it('may decline: the app is told, nothing is kept, and an app connected before stays connected', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const denied = await submit(agent, stage, page, { answer: 'deny' })
@@ -357,7 +357,7 @@ describe('a second visit to the consent page', () => {
     ])
   })
 
-  it('shows the page after the grant has ended, and after the user has revoked it', async () => {
+  it('shows the page after the connected app has ended, and after the user has disconnected it', async () => {
     const agent = newUser()
     await getCode(stage, agent)
     await stage.stores.database.batch([

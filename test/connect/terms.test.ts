@@ -119,7 +119,7 @@ describe('the calls of a connected app', () => {
     expect((await call(stage, token, HONEST)).status).toBe(200)
   })
 
-  it('share the cap between all devices, and a new grant in the same month starts with the amount already spent', async () => {
+  it('share the cap between all devices, and an app connected anew in the same month starts with the amount already spent', async () => {
     const first = await connectApp(stage, agent, { answers: { cap: '0.005' } })
     const second = await connectApp(stage, agent, {
       parameters: { prompt: 'consent' },
@@ -176,7 +176,7 @@ it('a revoked connection is refused in another process within a second, and its 
 })
 
 it.each(engineNames)(
-  'on %s, codes, grants and refresh tokens survive the death of a process',
+  'on %s, codes, connected apps and refresh tokens survive the death of a process',
   {
     timeout: 120_000,
   },

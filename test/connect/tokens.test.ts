@@ -177,7 +177,7 @@ it('a suspended app gets no tokens from Connect until it is resumed', async () =
   expect((await refresh(stage, tokens.refresh_token)).status).toBe(200)
 })
 
-describe("the end of a user's grant to an app", () => {
+describe('the end of a connected app', () => {
   it('ends its tokens', async () => {
     const agent = newUser()
     const tokens = await connectApp(stage, agent)

@@ -261,10 +261,10 @@ describe('a call in the console', () => {
 })
 
 describe("an operator using the console's API", () => {
-  it('grants once per reference, corrects, and sees the balance', async () => {
-    const grant = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
-    const first = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/credit', grant)
-    const again = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/credit', grant)
+  it('credits once per reference, corrects, and sees the balance', async () => {
+    const credit = { account: 'new', amount: '2.5', reference: 'inv-1', memo: 'Welcome' }
+    const first = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/credit', credit)
+    const again = await visit().post<ReplyOf<'accounts/credit'>>('api/accounts/credit', credit)
     expect(again.json).toEqual({ ...first.json, isRepeat: true })
     expect(first.json).toMatchObject({
       entry: { kind: 'credit', amount: '2.5', memo: 'Welcome' },

@@ -168,7 +168,7 @@ describe("the console's statement", () => {
     },
   )
 
-  it('of all accounts together adds up to the grants and corrections', async () => {
+  it('of all accounts together adds up to the credits and corrections', async () => {
     let posted = 0n
     for (const account of ['alice', 'bob', 'dev', 'platform']) {
       posted += parse(

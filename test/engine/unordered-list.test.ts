@@ -6,8 +6,8 @@ it('an unordered list contains the added items that were not removed, in any ord
   const step = fc.record({ which: fc.integer({ min: 0, max: 5 }), isIn: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const list = new UnorderedList<{ place: number; name: number }>()
-      const items = Array.from({ length: 6 }, (_, name) => ({ name, place: -1 }))
+      const list = new UnorderedList<{ slot: number; name: number }>()
+      const items = Array.from({ length: 6 }, (_, name) => ({ name, slot: -1 }))
       const expected = new Set<object>()
       for (const { isIn, which } of steps) {
         const item = items[which]!
@@ -21,7 +21,7 @@ it('an unordered list contains the added items that were not removed, in any ord
         expect(new Set<object>(list.items)).toEqual(expected)
         expect(list.items).toHaveLength(expected.size)
       }
-      for (const item of items) expect(list.items[item.place]).toBe(expected.has(item) ? item : undefined)
+      for (const item of items) expect(list.items[item.slot]).toBe(expected.has(item) ? item : undefined)
     }),
   )
 })

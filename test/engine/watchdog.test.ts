@@ -9,7 +9,7 @@ const START = 1_000
 function watched(...after: number[]): Watched & { readonly lookedAt: number[] } {
   const lookedAt: number[] = []
   return {
-    place: -1,
+    slot: -1,
     deadline: Infinity,
     lookedAt,
     check(now) {
@@ -93,7 +93,7 @@ describe('the watchdog', () => {
     const watchdog = new Watchdog(clock)
     let looks = 0
     const broken: Watched = {
-      place: -1,
+      slot: -1,
       deadline: Infinity,
       check(now) {
         if (looks++ > 0) throw new Error('broken')

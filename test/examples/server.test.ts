@@ -107,7 +107,7 @@ describe('the example server', () => {
     }
   })
 
-  it('replaces lost keys, which stop working, and grants no credits twice', async () => {
+  it('replaces lost keys, which stop working, and adds no credits twice', async () => {
     const { example, client } = await start()
     const lost = await tokensOf(example)
     await client(lost.apiKey).chat.completions.create({ model: 'demo/small', messages })

@@ -70,7 +70,7 @@ describe('memoryLedger', () => {
     ])
   })
 
-  it('grants credits to an existing or a new account', async () => {
+  it('adds credits to an existing or a new account', async () => {
     const { ledger } = open()
     ledger.credit('alice', '0.000000001')
     ledger.credit('newcomer', '1', 'welcome')
@@ -100,13 +100,13 @@ describe('memoryLedger', () => {
     expect(() => memoryLedger({ alice: '5,00' })).toThrow('accounts.alice must be a decimal string')
   })
 
-  it('grants nothing to an account without a name', () => {
+  it('credits nothing to an account without a name', () => {
     expect(() => memoryLedger().credit(undefined as never, '1')).toThrow(
       'account must be a string; got undefined',
     )
   })
 
-  it('grants no more than an account can hold', async () => {
+  it('credits no more than an account can hold', async () => {
     const { ledger } = open({ alice: '9223372036.854775807' })
     expect(() => ledger.credit('alice', '0.000000001')).toThrow(RangeError)
     expect((await ledger.balance('alice', context))?.posted).toBe(2n ** 63n - 1n)

@@ -12,7 +12,7 @@ import { createTestFile } from '../helpers/sqlite.js'
 const rounds = Number(process.env.KILL_ROUNDS ?? 2)
 const CALLERS = 10
 
-describe("Connect's grants, connections, codes and refresh tokens", () => {
+describe("Connect's connected apps, connections, codes and refresh tokens", () => {
   it(`survive kill -9 of one process on SQLite, ${rounds} times over`, {
     timeout: 60_000 * rounds,
   }, async () => {

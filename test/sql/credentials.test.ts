@@ -65,7 +65,7 @@ describe.each(engineNames)('the credential store in %s', (name) => {
     expect(listed).toMatchObject({ label: 'laptop', prefix: token.slice(0, 10), lastFour: token.slice(-4) })
   })
 
-  it('resolves an access token to its app, scopes and grant id', async () => {
+  it('resolves an access token to its app, scopes and connected app', async () => {
     const stores = engine.open('access')
     const admin = createAdmin(stores)
     await admin.apps.put(app)
@@ -113,7 +113,7 @@ describe.each(engineNames)('the credential store in %s', (name) => {
     await expect(admin.keys.reissue('nobody')).rejects.toThrow('There is no credential "nobody"')
   })
 
-  it('gives a new token of a grant its own expiry and fewer scopes, never more', async () => {
+  it('gives a new token of a credential its own expiry and fewer scopes, never more', async () => {
     const stores = engine.open('narrowed')
     const admin = createAdmin(stores)
     await admin.apps.put(app)

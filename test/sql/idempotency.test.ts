@@ -13,7 +13,7 @@ const reply: StoredReply = {
 describe.each(engineNames)('the idempotency store in %s', (name) => {
   const engine = useEngine(name)
 
-  it('grants the claim to one of many callers in two processes', async () => {
+  it('gives the claim to one of many callers in two processes', async () => {
     const stores = [engine.open('claims'), engine.open('claims')]
     const states = await Promise.all(
       Array.from({ length: 40 }, (_, index) => stores[index % 2]!.idempotency.claim(request, context)),

@@ -139,8 +139,8 @@ describe.each(engineNames)('the ledger in %s', (name) => {
     expect(await ledger.balance('alice', context)).toMatchObject({ held: 0n })
   })
 
-  it('posts a grant once for each reference', async () => {
-    const { ledger, database } = engine.open('grants')
+  it('posts a credit once for each reference', async () => {
+    const { ledger, database } = engine.open('credits')
     const admin = createAdmin({ ledger, database, secrets: {} as never })
     const grants = await Promise.all(
       [1, 2, 3].map(() =>

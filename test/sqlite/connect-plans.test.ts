@@ -21,7 +21,7 @@ describe('Connect in SQLite', () => {
     place.remove()
   })
 
-  it('finds every row by an index, however many apps, grants and tokens there are', async () => {
+  it('finds every row by an index, however many apps, connected apps and tokens there are', async () => {
     const texts = new Set<string>()
     const record = (statements: readonly Statement[]) => {
       for (const { text } of statements) texts.add(text)

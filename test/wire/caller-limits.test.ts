@@ -495,7 +495,7 @@ describe('limits of an account or an app', () => {
     expect((await end(refused)).limit).toMatchObject({ id: 'rate' })
   })
 
-  it('apply beside the grant of a user to an app, whose figures the app sees', async () => {
+  it('apply beside those of a connected app, whose figures the app sees', async () => {
     const { ask } = await start({
       limits: [RATE, { ...RATE, id: 'app', of: 'app', amount: 1_000n }],
       isGrant: true,

@@ -70,7 +70,7 @@ export class InFlight {
   interruptible<T>(work: Awaitable<T>): Awaitable<T> {
     if (!isPromise(work)) return work
     return new Promise((resolve, reject) => {
-      const call: LiveCall = { place: -1, shutDown: () => reject(shuttingDown()) }
+      const call: LiveCall = { slot: -1, shutDown: () => reject(shuttingDown()) }
       this.add(call)
       work.then(
         (value) => {

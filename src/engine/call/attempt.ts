@@ -75,7 +75,7 @@ const REPEATED_SHARE = 32
  * that means for the charge.
  */
 export class Attempt implements Watched {
-  place = -1
+  slot = -1
   deadline = Infinity
   readonly route: Route
   readonly quote: Quote

@@ -44,7 +44,7 @@ interface RefusedRoute {
 
 /** One call from its hold to its charge: tries routes, decides what is due, settles it, and answers the client. */
 export class Call implements LiveCall {
-  place = -1
+  slot = -1
   private readonly client: ClientReply
   private readonly credit: HeldCredit
   private readonly replyId: string

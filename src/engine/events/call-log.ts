@@ -28,7 +28,7 @@ interface ProviderReply {
  * Collects the facts of one request: for `calls()` while it runs, and at its end for the event and the store of calls.
  */
 export class CallLog implements Listed {
-  place = -1
+  slot = -1
   facts: CallFacts | undefined
   /** The owner of the credential that came with the request. */
   caller: Principal | CredentialOwner | undefined

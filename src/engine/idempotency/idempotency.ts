@@ -38,7 +38,7 @@ const SPARE_LEASE_MS = 60_000
 
 /**
  * Makes repeated calls with one `Idempotency-Key` a single call. In this process, a repeat follows the running call.
- * Across processes, the store of replies decides, and behind it the ledger, which grants a claim to one hold only.
+ * Across processes, the store of replies decides, and behind it the ledger, which gives a claim to one hold only.
  */
 export class Idempotency {
   private readonly running = new Map<string, Recording>()
@@ -96,7 +96,7 @@ export class Idempotency {
   /** Stops waiting for slow clients once the router is told to stop. */
   private async follow(recording: Recording, writer: ReplyWriter, joined: boolean): Promise<void> {
     const { inFlight } = this.parts
-    const live = { place: -1, shutDown: () => recording.hurry() }
+    const live = { slot: -1, shutDown: () => recording.hurry() }
     inFlight.add(live)
     try {
       await recording.follow(writer, joined)

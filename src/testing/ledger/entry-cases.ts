@@ -10,7 +10,7 @@ import {
   ledgerCase,
 } from './bench.js'
 
-/** Reading entries. The entries may include grants or not: the cases look at charges only. */
+/** Reading entries. The entries may include credits or not: the cases look at charges only. */
 export const entryCases: readonly LedgerCase[] = [
   entryCase('entries-charge', 'a charge is an entry with all its fields', async (bench) => {
     await bench.settle('h', 12n, { base: 10n, facts: { appId: 'app-1', sessionId: 's', user: 'u' } })

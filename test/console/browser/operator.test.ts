@@ -38,7 +38,7 @@ async function confirm(button: Locator, title: string | RegExp, says: string, ac
 }
 
 describe('in the console, an operator', { timeout: 120_000 }, () => {
-  it('opens an account and grants it credits', async () => {
+  it('opens an account and adds credits to it', async () => {
     await page.getByRole('button', { name: 'Open an account' }).click()
     await fill(dialog('Open an account'), { Name: 'carol' })
     await dialog('Open an account').getByRole('button', { name: 'Open it' }).click()

@@ -6,6 +6,7 @@
  *   name    declared names, `PATHS#name` or `PATHS#Container.name`
  *   word    a word in every name that is declared under `PATHS`: `PATHS#word`
  *   option  a member that moves into another object of options: `limits.storeMs`
+ *   method  a function of administration, in calls of it: `admin.openAccount`
  *   file    a file or a folder
  *   comment text in comments, under the paths `in`; `/pattern/` or whole words
  *   text    text anywhere, under the paths `in`
@@ -23,7 +24,7 @@ import { isIn, Project } from './project.js'
 import { inComments, inProse, patternOf } from './text.js'
 
 interface Row {
-  readonly kind: 'type' | 'name' | 'word' | 'option' | 'file' | 'comment' | 'text'
+  readonly kind: 'type' | 'name' | 'word' | 'option' | 'method' | 'file' | 'comment' | 'text'
   readonly old: string
   readonly new: string
   /** Only for `comment` and `text`. */
@@ -74,6 +75,7 @@ const files = execFileSync('git', ['ls-files'], { encoding: 'utf8' })
   .split('\n')
   .filter((file) => file !== '' && existsSync(file))
 const types = of('type').map((row) => [patternOf(row.old.split('#')[1]!), row.new] as const)
+const methods = of('method').map((row) => [calledAs(row.old), row.new] as const)
 for (const file of files) {
   if (
     !isText(file) ||
@@ -84,7 +86,7 @@ for (const file of files) {
     continue
   const text = readFileSync(file, 'utf8')
   const isCode = /\.tsx?$/.test(file)
-  let next = types.reduce((before, [pattern, to]) => before.replace(pattern, to), text)
+  let next = [...types, ...methods].reduce((before, [pattern, to]) => before.replace(pattern, to), text)
   if (moves.length > 0) next = moveInText(next, moves)
   for (const row of [...of('text'), ...of('comment')]) {
     if (!isIn(file, row.in ?? '')) continue
@@ -99,3 +101,7 @@ for (const file of files) {
 moveFiles(new Map(of('file').map((row) => [row.old, row.new])), files)
 console.log(warnings.join('\n'))
 console.log(`${edits.files().length} files with other names`)
+
+function calledAs(method: string): RegExp {
+  return new RegExp(`\\b${method.replace('.', '\\.')}(?=\\()`, 'g')
+}
