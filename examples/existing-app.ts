@@ -14,7 +14,7 @@ import {
   openaiCompatible,
 } from 'compat-router'
 import type { CredentialStore } from 'compat-router/stores'
-import express from 'express'
+import express, { type ErrorRequestHandler } from 'express'
 
 interface User {
   name: string
@@ -76,6 +76,13 @@ export function createApp({
     const balance = await ledger.balance(user.name, { requestId: 'balance', signal })
     res.json({ available: formatCredits(balance?.available ?? 0n) })
   })
+  // Without it, Express shows everybody the stack trace of an error.
+  const failed: ErrorRequestHandler = (error, _req, res, _next) => {
+    const isInput = error.expose === true
+    if (!isInput) console.error(error)
+    res.status(isInput ? 400 : 500).json({ error: isInput ? error.message : 'Something went wrong' })
+  }
+  app.use(failed)
   return { app, router }
 }
 

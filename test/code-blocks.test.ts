@@ -205,17 +205,61 @@ async function importBlock(name: string, base?: string, suffix = ''): Promise<Re
   return (await import(file)) as Record<string, unknown>
 }
 
-/** Runs a block that starts one server, and returns the server's URL. */
-async function serve(name: string, suffix = ''): Promise<string> {
+/** Runs a block, which starts one server or, with metrics, two, and returns the URL of the last one. */
+async function serve(name: string, suffix = '', servers = 1): Promise<string> {
   started = []
   const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(listenAnywhere)
   toClose.push(await importBlock(name, undefined, suffix))
   spy.mockRestore()
-  expect(started).toHaveLength(1)
-  const server = started[0]!
+  expect(started).toHaveLength(servers)
+  return urlOf(started.at(-1)!)
+}
+
+async function urlOf(server: Server): Promise<string> {
   if (!server.listening) await new Promise((done) => server.once('listening', done))
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+/** Runs a block whose users are signed in: the id of a session is the name of its account. */
+function serveTo(users: readonly string[], name: string): Promise<string> {
+  return serve(name, users.map((user) => `sessions.set('${user}', '${user}')`).join('\n'))
+}
+
+function cookieOf(user: string) {
+  return { cookie: `sid=${user}` }
+}
+
+/** The blocks that listen, with the routes of each beside the router's. A parameter is an id that nobody has. */
+const recipes = blocks
+  .filter(({ directives, text }) => directives.run && text.includes('.listen('))
+  .map(({ directives, text }) => {
+    const routes = [...text.matchAll(/\bapp\.(get|post|put|delete)\(\s*'([^']+)'/g)]
+    return [
+      directives.run!,
+      routes.map(([, method, path]) => `${method!.toUpperCase()} ${path!.replace(/:\w+/g, 'another')}`),
+    ] as const
+  })
+/** The routes that anybody may read. */
+const publicRoutes = ['GET /', 'GET /health']
+/** Headers of somebody who is not signed in. */
+const strangers: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { 'x-user': 'ben' },
+  cookieOf('cleo'),
+  { cookie: 'x-sid=ben; xsid=ben' },
+]
+/** Headers, and bodies, of requests that no page of a host sends. */
+const oddRequests: readonly Readonly<Record<string, string>>[] = [
+  { body: '{' },
+  { body: 'null' },
+  { body: `{"a":"${'a'.repeat(200_000)}"}` },
+  { 'content-type': 'application/json; charset=none' },
+  { 'content-encoding': 'gzip' },
+  { 'content-type': 'application/x-www-form-urlencoded', body: 'a=b&a=c' },
+  { cookie: 'sid=%00; sid=__proto__', 'x-user': 'ben', authorization: 'Bearer sk-cr-nobody' },
+]
+/** A frame of a stack trace, or a file of a package. */
+const TRACE = /\bat [^\n]*:\d+:\d+|node_modules/
 
 /** Runs a block that calls the first example, and returns the values that it logged. */
 async function logged(name: string, base = mounted): Promise<unknown[]> {
@@ -375,14 +419,17 @@ describe('a code block of the documents', () => {
   })
 
   it('serves metrics of the calls that it completed', async () => {
-    const base = await serve('telemetry')
+    const base = await serve('telemetry', '', 2)
+    const metrics = await urlOf(started[0]!)
     await complete(base)
-    const scrape = async () => (await fetch(`${base}/metrics`)).text()
+    const scrape = async () => (await fetch(`${metrics}/metrics`)).text()
     while (!/^compat_router_requests_active\{.*\} 0$/m.test(await scrape())) await setImmediate()
     const text = await scrape()
     expect(text).toMatch(/^compat_router_requests_total\{.*outcome="completed".*\} 1$/m)
     expect(text).toMatch(/^compat_router_credits_charged_total\{.*\} 0\.0000\d+$/m)
     expect(text).toMatch(/^compat_router_holds_open(?:\{.*\})? 0$/m)
+    expect((await fetch(`${base}/metrics`)).status).toBe(404)
+    expect(block('run', 'telemetry').text).toContain("new PrometheusExporter({ host: '127.0.0.1'")
   })
 
   it('logs the line that it shows', async () => {
@@ -562,35 +609,69 @@ describe('a code block of the documents', () => {
       }
     })
 
-    it('opens an account at sign-up, with a working key and a single welcome credit', async () => {
+    it('opens an account at sign-up, with a key that works once the account has credit', async () => {
       const base = await serve('users')
       const signUp = async () => (await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).json()
       const { account, token } = (await signUp()) as { account: string; token: string }
+      expect((await complete(base, 'acme/fast', token)).status).toBe(402)
+      await admin.accounts.credit({ account, amount: '1' })
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       expect(await signUp()).toEqual({ error: 'no address, or one that is taken' })
-      expect((await admin.accounts.statement(account))!.credited).toBe(parseCredits('1'))
     })
 
-    it.each([undefined, 5, ['bea@acme.example'], 'bea', 'b\0a@acme.example', 'ANN@acme.example'])(
-      'opens no account for an invalid address, or for a known one in capitals: %j',
-      async (email) => {
-        const base = await serve('users')
-        expect((await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).status).toBe(201)
-        expect((await postJson(`${base}/sign-up`, { email })).status).toBe(400)
-      },
-    )
+    it('opens one account for a hundred sign-ups with one address at once, and limits their number', async () => {
+      const base = await serve('users')
+      const statuses = await Promise.all(
+        Array.from(
+          { length: 100 },
+          async () => (await postJson(`${base}/sign-up`, { email: 'race@acme.example' })).status,
+        ),
+      )
+      expect(statuses.filter((status) => status === 201)).toHaveLength(1)
+      expect(statuses.filter((status) => status === 429)).toHaveLength(70)
+    })
+
+    it('leaves an address free if its account cannot be opened, and says nothing about the fault', async () => {
+      const suffix = `
+        let isBroken = true
+        const { open } = admin.accounts
+        Object.assign(admin, { accounts: { ...admin.accounts, open: async (account: string) => {
+          if (isBroken) throw new Error('The database at 10.0.0.7 is away')
+          await open(account)
+        } } })
+        app.get('/mend', (_req, res) => { isBroken = false; res.end() })`
+      const base = await serve('users', suffix)
+      const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+      const signUp = () => postJson(`${base}/sign-up`, { email: 'gus@acme.example' })
+      const failed = await signUp()
+      expect([failed.status, await failed.json()]).toEqual([500, { error: 'something went wrong' }])
+      expect(printed).toHaveBeenCalledWith(
+        expect.objectContaining({ message: expect.stringContaining('10.0.0.7') }),
+      )
+      await fetch(`${base}/mend`)
+      expect((await signUp()).status).toBe(201)
+    })
+
+    it.each([
+      ...[undefined, 5, ['bea@acme.example'], 'bea', 'ANN@acme.example'],
+      ...['b\0a@acme.example', '\u001b[31m@acme.example', 'b\u202ea@acme.example', 'b\ud800@acme.example'],
+    ])('opens no account for an invalid address, or for a known one in capitals: %j', async (email) => {
+      const base = await serve('users')
+      expect((await postJson(`${base}/sign-up`, { email: 'ann@acme.example' })).status).toBe(201)
+      expect((await postJson(`${base}/sign-up`, { email })).status).toBe(400)
+    })
 
     it('streams in a page with a session token', async () => {
       await admin.accounts.open('alice')
       await admin.accounts.credit({ account: 'alice', amount: '1' })
       const before = (await admin.accounts.balance('alice'))!.posted
-      const base = await serve('sessions')
+      const base = await serve('sessions', "sessions.set('1', { account: 'alice', label: 'login-1' })")
       const send = globalThis.fetch
       // As the browser of a page at the host's origin does.
       const asPage: typeof fetch = (input, init = {}) => {
         const headers = new Headers(init.headers)
         if (init.credentials === 'same-origin') {
-          headers.set('cookie', 'user=alice')
+          headers.set('cookie', 'sid=1')
           headers.set('sec-fetch-site', 'same-origin')
         } else headers.set('origin', 'https://app.example')
         return send(new URL(String(input), base), { ...init, headers })
@@ -609,30 +690,59 @@ describe('a code block of the documents', () => {
       const base = await serve('identity')
       const seconds = Math.floor(Date.now() / 1_000)
       const times = { iat: seconds, exp: seconds + 300 }
-      await admin.accounts.credit({ account: 'user-1', amount: '1' })
-      const before = (await admin.accounts.balance('user-1'))!.posted
-      expect((await complete(base, 'acme/fast', await sign(key, claims(times)))).status).toBe(200)
-      expect((await admin.accounts.balance('user-1'))!.posted).toBeLessThan(before)
+      const account = 'user-user-1'
+      await admin.accounts.credit({ account, amount: '1' })
+      const before = (await admin.accounts.balance(account))!.posted
+      const scope = 'openid models.run'
+      const good = await sign(key, claims({ ...times, scope }))
+      expect((await complete(base, 'acme/fast', good)).status).toBe(200)
+      expect((await admin.accounts.balance(account))!.posted).toBeLessThan(before)
       expect((await admin.accounts.balance('notes-earnings'))!.posted).toBeGreaterThan(0n)
-      const { token } = await admin.keys.issue({ account: 'user-1' })
+      const { token } = await admin.keys.issue({ account })
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
-      const unknown = await sign(key, claims({ ...times, client_id: 'unknown' }))
-      expect((await complete(base, 'acme/fast', unknown)).status).toBe(401)
+      for (const [more, status] of [
+        [{ client_id: 'unknown' }, 401],
+        [{ client_id: '__proto__' }, 401],
+        [{ sub: 'ann\n' }, 401],
+        [{ scope: undefined }, 403],
+        [{ scope: 'openid models.runner' }, 403],
+        [{ sub: 'platform' }, 402],
+        [{ sub: 'notes-earnings' }, 402],
+      ] as const) {
+        const other = await sign(key, claims({ ...times, scope, ...more }))
+        const answer = await complete(base, 'acme/fast', other)
+        expect([more, answer.status]).toEqual([more, status])
+      }
       await set.server.close()
     })
 
     it('accepts tokens that an identity server vouches for', async () => {
       vi.stubEnv('INTROSPECTION_SECRET', 'for the blocks')
       const seconds = Math.floor(Date.now() / 1_000)
-      const server = await startServer((_, res) =>
-        json(res, { active: true, ...claims({ exp: seconds + 300 }) }),
+      const good = { client_id: 'notes-desktop', scope: 'openid models.run', exp: seconds + 300 }
+      const others: Record<string, object> = {
+        'of-another-client': { client_id: 'notes' },
+        'of-no-client': { client_id: undefined },
+        'of-another-scope': { scope: 'openid' },
+        'of-no-scope': { scope: undefined },
+        'of-a-name-with-a-line-feed': { sub: 'ann\n' },
+      }
+      const server = await startServer((_, res, body) =>
+        json(res, {
+          active: true,
+          ...claims({ ...good, ...others[new URLSearchParams(body).get('token')!] }),
+        }),
       )
       identityUrl = server.url
       const base = await serve('introspection')
+      await admin.accounts.credit({ account: 'user-user-1', amount: '1' })
       expect((await complete(base, 'acme/fast', 'opaque-1')).status).toBe(200)
-      const { token } = await admin.keys.issue({ account: 'user-1' })
+      const { token } = await admin.keys.issue({ account: 'user-user-1' })
       expect((await complete(base, 'acme/fast', token)).status).toBe(200)
       expect(server.requests).toHaveLength(1)
+      for (const other of Object.keys(others)) {
+        expect([other, (await complete(base, 'acme/fast', other)).status]).toEqual([other, 401])
+      }
       await server.close()
     })
 
@@ -682,7 +792,7 @@ describe('a code block of the documents', () => {
       expect(await balance()).toBe(parseCredits('29.99'))
     })
 
-    it('leaves payments and refunds of something else alone', async () => {
+    it('leaves payments and refunds of something else, or of nothing, alone', async () => {
       vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
       vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
       const url = `${await serve('top-ups')}/stripe`
@@ -691,7 +801,12 @@ describe('a code block of the documents', () => {
           'checkout.session.completed',
           { id: 'cs_3', payment_status: 'paid', client_reference_id: null, amount_total: 100 },
         ],
+        [
+          'checkout.session.completed',
+          { id: 'cs_4', payment_status: 'paid', client_reference_id: 'buyer', amount_total: 0 },
+        ],
         ['charge.refunded', { id: 'ch_3', metadata: {}, amount_refunded: 100 }],
+        ['charge.refunded', { id: 'ch_4', metadata: { account: 'buyer' }, amount_refunded: 0 }],
       ]) {
         const event = { id: 'evt_3', object: 'event', type, data: { object } }
         const payload = JSON.stringify(event)
@@ -704,10 +819,10 @@ describe('a code block of the documents', () => {
     })
 
     it('lists, creates and revokes the keys of one user only', async () => {
-      const base = await serve('keys-page')
+      const base = await serveTo(['ben', 'cleo'], 'keys-page')
       await admin.accounts.credit({ account: 'ben', amount: '2' })
       await admin.accounts.open('cleo')
-      const as = (user: string) => ({ 'x-user': user })
+      const as = cookieOf
       const made = (await (await postJson(`${base}/keys`, { label: 'laptop' }, as('ben'))).json()) as {
         credentialId: string
         token: string
@@ -728,18 +843,56 @@ describe('a code block of the documents', () => {
       })
     })
 
-    it.each([
-      ['keys-page', ['GET /keys', 'POST /keys', 'DELETE /keys/id', 'GET /balance']],
-      ['connected-apps', ['GET /apps', 'PUT /apps/id/cap', 'DELETE /apps/id']],
-      ['amounts', ['GET /balance']],
-    ])('answers 401 to everybody without a session: %s', async (name, routes) => {
-      const base = await serve(name)
-      for (const route of routes) {
-        const [method, path] = route.split(' ') as [string, string]
-        const body = method === 'GET' ? {} : { body: '{}', headers: { 'content-type': 'application/json' } }
-        expect([route, (await fetch(base + path, { method, ...body })).status]).toEqual([route, 401])
-      }
-    })
+    const ask = (base: string, route: string, { body = '{}', ...headers }: Record<string, string> = {}) => {
+      const [method, path] = route.split(' ') as [string, string]
+      return fetch(base + path, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        ...(method !== 'GET' && { body }),
+      })
+    }
+
+    it.each(['keys-page', 'connected-apps', 'amounts'])(
+      'answers 401 to everybody without a session, whatever a header or another cookie says: %s',
+      async (name) => {
+        const base = await serveTo(['ben'], name)
+        const [, routes] = recipes.find(([recipe]) => recipe === name)!
+        expect(routes).not.toEqual([])
+        for (const route of routes) {
+          for (const headers of strangers) {
+            const { status } = await ask(base, route, headers)
+            expect([route, headers, status]).toEqual([route, headers, 401])
+          }
+        }
+      },
+    )
+
+    it.each(recipes)(
+      'refuses strangers at all routes but the public ones, and shows nobody a stack trace: %s',
+      async (name, routes) => {
+        vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
+        vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
+        vi.stubEnv('INTROSPECTION_SECRET', 'for the blocks')
+        vi.stubEnv('CONNECT_SECRET', 's'.repeat(32))
+        for (const method of ['log', 'info', 'warn', 'error'] as const) {
+          vi.spyOn(console, method).mockImplementation(() => {})
+        }
+        const base = await serve(name, '', name === 'telemetry' ? 2 : 1)
+        for (const route of routes) {
+          const { status } = await ask(base, route)
+          if (publicRoutes.includes(route)) expect([route, status]).toEqual([route, 200])
+          else expect([route, [400, 401, 403].includes(status)]).toEqual([route, true])
+        }
+        const router = ['POST /compat/v1/chat/completions', 'GET /compat/v1/models/%']
+        for (const route of [...routes, ...routes.map((route) => `${route}/%`), ...router]) {
+          for (const odd of oddRequests) {
+            const reply = await ask(base, route, odd)
+            const text = await reply.text()
+            expect([route, odd, reply.status < 500, TRACE.test(text)]).toEqual([route, odd, true, false])
+          }
+        }
+      },
+    )
 
     it.each([
       ['keys-page', 'POST /keys', { label: 5 }, 400],
@@ -757,19 +910,14 @@ describe('a code block of the documents', () => {
       ['connected-apps', 'DELETE /apps/another', {}, 404],
       ['connected-apps', 'DELETE /apps/%00', {}, 400],
     ])("refuses a user's mistakes and forbidden changes: %s, %s", async (name, route, body, status) => {
-      const base = await serve(name)
-      const [method, path] = route.split(' ') as [string, string]
-      const response = await fetch(base + path, {
-        method,
-        headers: { 'x-user': 'ben', 'content-type': 'application/json' },
-        body: typeof body === 'string' ? body : JSON.stringify(body),
-      })
-      expect(response.status).toBe(status)
+      const base = await serveTo(['ben'], name)
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      expect((await ask(base, route, { ...cookieOf('ben'), body: text })).status).toBe(status)
     })
 
     it('creates no key for a form of another site', async () => {
-      const base = await serve('keys-page')
-      const headers = { 'x-user': 'frank', 'sec-fetch-site': 'cross-site' }
+      const base = await serveTo(['frank'], 'keys-page')
+      const headers = { ...cookieOf('frank'), 'sec-fetch-site': 'cross-site' }
       for (const body of [new URLSearchParams({ label: 'x' }), '{"label":"x"}', new FormData()]) {
         expect((await fetch(`${base}/keys`, { method: 'POST', headers, body })).status).toBe(400)
       }
@@ -777,12 +925,12 @@ describe('a code block of the documents', () => {
     })
 
     it('answers with amounts as decimal strings, and with null without an account', async () => {
-      const base = await serve('amounts')
-      const none = await fetch(`${base}/balance`, { headers: { 'x-user': 'nobody yet' } })
+      const base = await serveTo(['nobody', 'alice'], 'amounts')
+      const none = await fetch(`${base}/balance`, { headers: cookieOf('nobody') })
       expect(await none.json()).toBeNull()
       await admin.accounts.credit({ account: 'alice', amount: '1', reference: 'for the amounts' })
       const balance = (await (
-        await fetch(`${base}/balance`, { headers: { 'x-user': 'alice' } })
+        await fetch(`${base}/balance`, { headers: cookieOf('alice') })
       ).json()) as Record<string, string>
       expect(parseCredits(balance.available!)).toBe((await admin.accounts.balance('alice'))!.available)
     })
@@ -792,11 +940,11 @@ describe('a code block of the documents', () => {
       const terms = { scopes: ['models.run'], models: ['acme/fast'], markup: { basisPoints: 2_000 } }
       const shown = { appName: 'Notes', redirectHost: 'notes.example' }
       const connected = await stores.connect.consent({ account: 'ben', appId: 'notes', ...terms, ...shown })
-      const base = await serve('connected-apps')
+      const base = await serveTo(['ben', 'cleo'], 'connected-apps')
       const ask = (path: string, user: string, method = 'GET', body?: object) =>
         fetch(`${base}/apps${path}`, {
           method,
-          headers: { 'x-user': user, 'content-type': 'application/json' },
+          headers: { ...cookieOf(user), 'content-type': 'application/json' },
           ...(body && { body: JSON.stringify(body) }),
         })
       const id = connected!.connectedAppId
@@ -820,7 +968,7 @@ describe('a code block of the documents', () => {
         open.push(this)
         return listen.call(this, { port: Number(port), host: '127.0.0.1' })
       })
-      await importBlock('connect-host', origin)
+      await importBlock('connect-host', origin, "sessions.set('1', { account: 'alice', name: 'Alice' })")
       spy.mockRestore()
       await admin.accounts.credit({ account: 'alice', amount: '1' })
       const client = (await importBlock('connect-client', origin)) as {

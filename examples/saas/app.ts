@@ -12,7 +12,7 @@ import { createCompatRouter, openaiCompatible } from 'compat-router'
 import { createAdmin } from 'compat-router/admin'
 import { createConnect } from 'compat-router/connect'
 import { postgresStores } from 'compat-router/postgres'
-import express, { type ErrorRequestHandler } from 'express'
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { rateLimit } from 'express-rate-limit'
 import pg from 'pg'
 import Stripe from 'stripe'
@@ -20,7 +20,7 @@ import { createKeysPage } from './keys-page.js'
 import { createCheckout, createWebhook } from './top-ups.js'
 import { accountOf, Users } from './users.js'
 
-const EMAIL_PATTERN = /^[^\s@\0]{1,64}@[^\s@\0]{1,189}$/
+const EMAIL_PATTERN = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,189}$/u
 
 export interface AppSettings {
   readonly pool: pg.Pool
@@ -93,29 +93,32 @@ export async function createApp(settings: AppSettings) {
     legacyHeaders: false,
     message: 'Too many tries. Try again in a quarter of an hour.',
   })
-  app.post(['/sign-up', '/sign-in'], tries, async (req, res) => {
-    const { email, password } = (req.body ?? {}) as Record<string, unknown>
-    const isNew = req.path === '/sign-up'
-    if (
-      typeof email !== 'string' ||
-      !EMAIL_PATTERN.test(email) ||
-      typeof password !== 'string' ||
-      (isNew && password.length < 8)
-    ) {
-      res.status(400).send('An address and a password of at least 8 characters, please.')
-      return
+  const enter =
+    (isNew: boolean): RequestHandler =>
+    async (req, res) => {
+      const { email, password } = (req.body ?? {}) as Record<string, unknown>
+      if (
+        typeof email !== 'string' ||
+        !EMAIL_PATTERN.test(email) ||
+        typeof password !== 'string' ||
+        (isNew && password.length < 8)
+      ) {
+        res.status(400).send('An address and a password of at least 8 characters, please.')
+        return
+      }
+      const id = await (isNew ? users.add(email, password) : users.find(email, password))
+      if (id === undefined) {
+        if (isNew) res.status(409).send('This address has a user already.')
+        else res.status(401).send('The address or the password is wrong.')
+        return
+      }
+      // Does nothing if the account exists. At each sign-in, in case the first time failed half-way.
+      await admin.accounts.open(accountOf(id))
+      await users.signIn(res, id)
+      res.redirect(303, targetOf(req.query.to))
     }
-    const id = await (isNew ? users.add(email, password) : users.find(email, password))
-    if (id === undefined) {
-      if (isNew) res.status(409).send('This address has a user already.')
-      else res.status(401).send('The address or the password is wrong.')
-      return
-    }
-    // Does nothing if the account exists. At each sign-in, in case the first time failed half-way.
-    await admin.accounts.open(accountOf(id))
-    await users.signIn(res, id)
-    res.redirect(303, targetOf(req.query.to))
-  })
+  app.post('/sign-up', tries, enter(true))
+  app.post('/sign-in', tries, enter(false))
   app.use('/keys', users.required, createKeysPage(admin))
   app.post('/top-up', users.required, createCheckout(stripe, origin))
   // Express would answer with the status and the headers that an error of Stripe has.

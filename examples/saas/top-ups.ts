@@ -59,8 +59,9 @@ export function createWebhook(stripe: Stripe, secret: string, admin: Admin): Req
       case 'checkout.session.async_payment_succeeded': {
         const { amount_total: cents, id, metadata, payment_status: status } = event.data.object
         const account = metadata?.account
-        if (account === undefined || status !== 'paid') return
-        await admin.accounts.credit({ account, amount: toCredits(cents!), reference: `stripe ${id}` })
+        // A coupon may pay for all of it.
+        if (account === undefined || status !== 'paid' || !cents) return
+        await admin.accounts.credit({ account, amount: toCredits(cents), reference: `stripe ${id}` })
         return
       }
       case 'refund.created':

@@ -18,11 +18,20 @@ const digest = (token: string) => createHash('sha256').update(token).digest('hex
 
 /** The application's own users, with passwords and sessions. Yours take their place. */
 export class Users {
+  private readonly isSecure: boolean
+  private readonly cookie: string
+  private readonly cookiePattern: RegExp
+
   /** `origin` is the public one: a proxy may have ended https before a request comes here. */
   constructor(
     private readonly pool: pg.Pool,
     private readonly origin: string,
-  ) {}
+  ) {
+    this.isSecure = origin.startsWith('https:')
+    // No other site of the domain can set a cookie with this prefix, and so sign a visitor in to an account of its own.
+    this.cookie = this.isSecure ? '__Host-session' : 'session'
+    this.cookiePattern = new RegExp(`(?:^|; )${this.cookie}=([0-9a-f]{64})`)
+  }
 
   async migrate(): Promise<void> {
     await this.pool.query(SCHEMA)
@@ -56,17 +65,17 @@ export class Users {
       [digest(token), id, SESSION_DAYS],
     )
     // Other sites cannot send a lax cookie with a POST.
-    res.cookie('session', token, {
+    res.cookie(this.cookie, token, {
       httpOnly: true,
       maxAge: SESSION_DAYS * 24 * 3_600_000,
       sameSite: 'lax',
-      secure: this.origin.startsWith('https:'),
+      secure: this.isSecure,
     })
   }
 
   /** Returns the account and the name of the user who has signed in, or undefined. */
   async signedIn({ headers }: IncomingMessage): Promise<{ account: string; name: string } | undefined> {
-    const [, token = ''] = /(?:^|; )session=([0-9a-f]{64})/.exec(headers.cookie ?? '') ?? []
+    const [, token = ''] = this.cookiePattern.exec(headers.cookie ?? '') ?? []
     const { rows } = await this.pool.query<{ id: string; email: string }>(
       'select id, email from users join sessions on user_id = id where digest = $1 and expires_at > now()',
       [digest(token)],

@@ -31,6 +31,8 @@ export interface ExampleOptions {
 
 export interface ExampleApp {
   readonly app: Express
+  /** `GET /metrics` for programs on this machine, for a port of its own on loopback. */
+  readonly metrics: Express
   /** An app of somebody else, for a port of its own. Only with an `origin`. */
   readonly notes?: Express
   readonly router: CompatRouter
@@ -133,13 +135,16 @@ async function assemble(
     app.use(connecting.connect, connecting.login)
   }
   app.use(MOUNT, router)
-  app.get('/metrics', metrics.serve(router))
   app.use(signIn, pages)
+  const metricsApp = express()
+  metricsApp.disable('x-powered-by')
+  metricsApp.get('/metrics', metrics.serve(router))
 
   const balanceOf = async (account: string) =>
     (await admin.accounts.balance(account)) ?? { posted: 0n, held: 0n, available: 0n }
   return {
     app,
+    metrics: metricsApp,
     ...(origin === undefined ? {} : { notes: createNotesApp(origin, models[0]!.id) }),
     router,
     models,

@@ -40,11 +40,15 @@ export async function openDemoAccounts(admin: Admin, models: readonly OfferedMod
 
 /** Issues both at the first start. Later starts find them; if `renew` is true, both get new tokens. */
 export async function demoCredentials(admin: Admin, renew: boolean): Promise<DemoCredentials> {
-  const rows = (await admin.keys.list()).filter(({ label }) => label === LABEL)
   const { owner, appUser } = demoAccounts
 
-  async function have(kind: CredentialRow['kind'], issue: () => Promise<{ token: string }>) {
-    const ofKind = rows.filter((row) => row.kind === kind)
+  async function have(
+    account: string,
+    kind: CredentialRow['kind'],
+    issue: () => Promise<{ token: string }>,
+  ): Promise<DemoCredential> {
+    const rows = await admin.keys.list({ account })
+    const ofKind = rows.filter((row) => row.kind === kind && row.label === LABEL)
     const found = ofKind.find((row) => row.revokedAt === undefined) ?? ofKind[0]
     if (found !== undefined && !renew) {
       const { prefix, lastFour, revokedAt } = found
@@ -56,8 +60,8 @@ export async function demoCredentials(admin: Admin, renew: boolean): Promise<Dem
   }
 
   return {
-    apiKey: await have('api-key', () => admin.keys.issue({ account: owner, label: LABEL })),
-    accessToken: await have('access-token', () =>
+    apiKey: await have(owner, 'api-key', () => admin.keys.issue({ account: owner, label: LABEL })),
+    accessToken: await have(appUser, 'access-token', () =>
       admin.keys.issueToken({ account: appUser, appId: APP_ID, scopes: ['models.run'], label: LABEL }),
     ),
   }

@@ -9,6 +9,7 @@ export async function greeting(
   credentials: DemoCredentials,
   origin: string,
   isDemo: boolean,
+  metricsOrigin: string,
   notesOrigin?: string,
 ): Promise<string> {
   const { apiKey, accessToken } = credentials
@@ -36,6 +37,7 @@ Models              ${example.models.map(({ id }) => id).join(', ')}
 Stores              ${example.where}
 Demo API key        ${shown(apiKey)}  (${demoAccounts.owner} pays, ${textOf(balances.apiKey)})
 Demo access token   ${shown(accessToken)}  (${demoAccounts.appUser} pays, ${textOf(balances.accessToken)}, the app adds 20 %)
+Metrics             ${metricsOrigin}/metrics  (for programs on this machine)
 ${notesOrigin === undefined ? '' : `Demo app            ${notesOrigin}  (${demoAccounts.appUser} connects it, and its calls cost ${demoAccounts.appUser}'s credits)\n`}
 ${advice(credentials)}
 

@@ -14,21 +14,23 @@ async function main(): Promise<void> {
   // First, because Connect must know its own address.
   await listen(server, settings)
   const origin = originOf(server, settings.host)
-  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(origin).hostname)
+  // Anybody may sign in to Connect here, so nobody else may reach it.
+  const isLoopback = ['127.0.0.1', '::1', 'localhost'].includes(settings.host)
   const example = await createApp({ ...settings, log: say, ...(isLoopback ? { origin } : {}) })
   server.on('request', example.app)
-  const notes = example.notes === undefined ? undefined : await serveNotes(example.notes, server)
-  closeOnSignal(server, notes, example)
+  const notes = example.notes === undefined ? undefined : await serveBeside(server, 1, example.notes)
+  const metrics = await serveBeside(server, 2, example.metrics)
+  closeOnSignal(server, notes === undefined ? [metrics] : [notes, metrics], example)
   const credentials = await example.credentials({ renew: settings.newKeys })
   const isDemo = settings.upstream === undefined
   const notesOrigin = notes === undefined ? undefined : originOf(notes, '127.0.0.1')
-  say(await greeting(example, credentials, origin, isDemo, notesOrigin))
+  say(await greeting(example, credentials, origin, isDemo, originOf(metrics, '127.0.0.1'), notesOrigin))
 }
 
-/** Serves the app that users connect on the next port, or on any other if that one is taken. */
-async function serveNotes(notes: Express, host: Server): Promise<Server> {
+/** Serves an app on loopback, on a port that follows the host's, or on any other if that one is taken. */
+async function serveBeside(host: Server, offset: number, app: Express): Promise<Server> {
   const { port } = host.address() as AddressInfo
-  const server = createServer(notes).listen(port < 65_535 ? port + 1 : 0, '127.0.0.1')
+  const server = createServer(app).listen(port + offset <= 65_535 ? port + offset : 0, '127.0.0.1')
   await once(server, 'listening').catch(() => once(server.listen(0, '127.0.0.1'), 'listening'))
   return server
 }
@@ -48,15 +50,17 @@ async function listen(server: Server, { port, host }: Settings): Promise<void> {
 }
 
 /** The first signal lets calls finish. A second one ends the process at once. */
-function closeOnSignal(server: Server, notes: Server | undefined, example: ExampleApp): void {
+function closeOnSignal(server: Server, others: readonly Server[], example: ExampleApp): void {
   let closing = false
   const close = (): void => {
     if (closing) process.exit(1)
     closing = true
     say('Closing. Calls in flight may finish.')
     server.close()
-    notes?.close()
-    notes?.closeAllConnections()
+    for (const other of others) {
+      other.close()
+      other.closeAllConnections()
+    }
     example
       .close()
       .then(() => {

@@ -11,17 +11,15 @@ export interface PrometheusMetrics {
   serve(router: CompatRouter): RequestHandler
 }
 
-const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 const OWN_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/i
 const HTTP_PORT = 80
-const PROXIED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
 
 /**
- * Metrics for a Prometheus on this machine, served by the example's own server.
+ * Metrics for a Prometheus on this machine.
  *
- * They name models, providers and amounts, so only programs on this machine get them. Requests through a proxy are
- * refused, because they all look local. So are requests with another host name: a page in a local browser could send
- * those after its own name was pointed at this machine.
+ * They name models, providers and amounts, so they need a port of their own that listens on loopback only: on the port of
+ * the application, requests through a proxy look local too, and not every proxy says that it is one. Requests with another
+ * host name are refused, because a page in a local browser could send those after its own name was pointed at this machine.
  */
 export function prometheusMetrics(): PrometheusMetrics {
   const exporter = new PrometheusExporter({
@@ -44,8 +42,6 @@ export function prometheusMetrics(): PrometheusMetrics {
 }
 
 function isLocal({ headers, socket }: IncomingMessage): boolean {
-  const isDirect =
-    LOOPBACK.test(socket.remoteAddress ?? '') && PROXIED.every((name) => headers[name] === undefined)
   const host = OWN_HOST.exec(headers.host ?? '')
-  return isDirect && host !== null && Number(host[1] ?? HTTP_PORT) === socket.localPort
+  return host !== null && Number(host[1] ?? HTTP_PORT) === socket.localPort
 }

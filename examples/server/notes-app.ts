@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Admin } from 'compat-router/admin'
-import express, { type Express, type Request, type Response } from 'express'
+import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
 import * as oauth from 'openid-client'
 import { refuseOtherSites } from './same-origin.js'
 
@@ -9,6 +9,9 @@ const APP_ID = 'notes'
 const CALLBACK = '/callback'
 const COOKIE = 'notes_session'
 const EARLY_MS = 60_000
+/** Anybody can be a visitor, so what is kept is bounded. */
+const MAX_VISITORS = 1_000
+const MAX_SAID = 20
 
 /** Registers the app at the host, as an operator would. On loopback, the port does not count. */
 export async function registerNotes(admin: Admin, models: readonly string[]): Promise<void> {
@@ -23,13 +26,18 @@ export async function registerNotes(admin: Admin, models: readonly string[]): Pr
   })
 }
 
+/** What the app keeps of a visitor who is at the host, until the visitor comes back. */
+interface Checks {
+  readonly pkceCodeVerifier: string
+  readonly expectedState: string
+}
+
 /** What the app knows of one visitor. */
 interface Visitor {
-  verifier: string
-  state: string
+  checks?: Checks
   tokens?: oauth.TokenEndpointResponse
   expiresAt: number
-  readonly said: string[]
+  said: readonly string[]
 }
 
 /**
@@ -41,10 +49,16 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
   let found: Promise<oauth.Configuration> | undefined
   const discover = (): Promise<oauth.Configuration> => {
     // Leave out allowInsecureRequests for a host with https.
-    found ??= oauth.discovery(new URL(`${hostOrigin}/connect`), APP_ID, undefined, oauth.None(), {
-      algorithm: 'oauth2',
-      execute: [oauth.allowInsecureRequests],
-    })
+    found ??= oauth
+      .discovery(new URL(`${hostOrigin}/connect`), APP_ID, undefined, oauth.None(), {
+        algorithm: 'oauth2',
+        execute: [oauth.allowInsecureRequests],
+      })
+      .catch((error: unknown) => {
+        // The host may be back at the next try.
+        found = undefined
+        throw error
+      })
     return found
   }
 
@@ -58,26 +72,30 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
 
   app.post('/connect', async (req, res) => {
     const visitor = visitorOf(req) ?? newVisitor(res)
-    visitor.verifier = oauth.randomPKCECodeVerifier()
-    visitor.state = oauth.randomState()
+    const checks = { pkceCodeVerifier: oauth.randomPKCECodeVerifier(), expectedState: oauth.randomState() }
     const link = oauth.buildAuthorizationUrl(await discover(), {
       redirect_uri: `${originOf(req)}${CALLBACK}`,
       scope: 'models.run credits.read',
-      state: visitor.state,
-      code_challenge: await oauth.calculatePKCECodeChallenge(visitor.verifier),
+      state: checks.expectedState,
+      code_challenge: await oauth.calculatePKCECodeChallenge(checks.pkceCodeVerifier),
       code_challenge_method: 'S256',
     })
+    visitor.checks = checks
     res.redirect(303, link.href)
   })
 
   app.get(CALLBACK, async (req, res) => {
     const visitor = visitorOf(req)
-    if (visitor !== undefined) {
-      const checks = { pkceCodeVerifier: visitor.verifier, expectedState: visitor.state }
-      const callback = new URL(`${originOf(req)}${req.url}`)
+    const checks = visitor?.checks
+    // Another site can link here too, and only the visitor whom the host sends back knows the state.
+    if (visitor !== undefined && checks !== undefined && req.query.state === checks.expectedState) {
+      // A code is presented once: for the host, a second time means that somebody has copied it. A reload of this page does so.
+      delete visitor.checks
+      const callback = new URL(CALLBACK, originOf(req))
+      callback.search = new URL(req.url, callback).search
       await oauth.authorizationCodeGrant(await discover(), callback, checks).then(
         (tokens) => keep(visitor, tokens),
-        (error: Error) => visitor.said.push(`Not connected: ${error.message}`),
+        (error: Error) => say(visitor, `Not connected: ${error.message}`),
       )
     }
     res.redirect(303, '/')
@@ -85,7 +103,10 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
 
   app.post('/ask', async (req, res) => {
     const visitor = visitorOf(req)
-    if (visitor?.tokens !== undefined) visitor.said.push(await ask(visitor, String(req.body?.text)))
+    if (visitor?.tokens !== undefined) {
+      const reply = await ask(visitor, visitor.tokens, String(req.body?.text))
+      say(visitor, reply)
+    }
     res.redirect(303, '/')
   })
 
@@ -98,21 +119,33 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
     res.redirect(303, '/')
   })
 
-  async function ask(visitor: Visitor, text: string): Promise<string> {
+  const failed: ErrorRequestHandler = (error, _req, res, _next) => {
+    const isInput = error.expose === true
+    if (!isInput) console.error(error)
+    res
+      .status(isInput ? 400 : 502)
+      .type('text')
+      .send(isInput ? 'This cannot be read.' : 'The host cannot be reached.')
+  }
+  app.use(failed)
+
+  async function ask(visitor: Visitor, given: oauth.TokenEndpointResponse, text: string): Promise<string> {
+    let tokens = given
     if (visitor.expiresAt - Date.now() < EARLY_MS) {
       const refreshed = await oauth
-        .refreshTokenGrant(await discover(), visitor.tokens!.refresh_token!)
+        .refreshTokenGrant(await discover(), given.refresh_token!)
         .catch((error: Error) => error)
       if (refreshed instanceof Error) {
         delete visitor.tokens
         return `Not connected any more: ${refreshed.message}`
       }
       keep(visitor, refreshed)
+      tokens = refreshed
     }
     const response = await fetch(`${hostOrigin}/compat/v1/chat/completions`, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${visitor.tokens!.access_token}`,
+        authorization: `Bearer ${tokens.access_token}`,
         'content-type': 'application/json',
       },
       body: JSON.stringify({ model, messages: [{ role: 'user', content: text }] }),
@@ -131,8 +164,10 @@ export function createNotesApp(hostOrigin: string, model: string): Express {
 
   function newVisitor(res: Response): Visitor {
     const id = randomBytes(32).toString('hex')
-    const visitor: Visitor = { verifier: '', state: '', expiresAt: 0, said: [] }
+    const visitor: Visitor = { expiresAt: 0, said: [] }
     visitors.set(id, visitor)
+    const [oldest] = visitors.keys()
+    if (visitors.size > MAX_VISITORS) visitors.delete(oldest!)
     // Lax, since the visitor comes back from the host.
     res.cookie(COOKIE, id, { httpOnly: true, sameSite: 'lax' })
     return visitor
@@ -150,6 +185,10 @@ interface Reply {
 function keep(visitor: Visitor, tokens: oauth.TokenEndpointResponse): void {
   visitor.tokens = tokens
   visitor.expiresAt = Date.now() + (tokens.expires_in ?? 0) * 1_000
+}
+
+function say(visitor: Visitor, text: string): void {
+  visitor.said = [...visitor.said, text].slice(-MAX_SAID)
 }
 
 function originOf(req: Request): string {

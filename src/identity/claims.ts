@@ -1,4 +1,5 @@
 import type { Awaitable, CredentialResult, Principal } from '../contracts/index.js'
+import { isPrintable } from '../rules/schemas.js'
 
 /** The claims of a token as an identity server issued them. The token is genuine, and for this service. */
 export interface TokenClaims {
@@ -28,16 +29,21 @@ export const EXPIRED: CredentialResult = Object.freeze({ ok: false, reason: 'exp
 const OPTIONAL_TEXTS = ['sub', 'client_id', 'scope']
 
 /**
- * Whether the claims can be used: `exp` is a number, and the other known claims are texts. Claims bound to a key
- * (`cnf`, RFC 7800) cannot, because the router does not ask for the key, so anybody who stole the token could use it.
+ * Whether the claims can be used: `exp` is a number, and the other known claims are printable texts, since users may
+ * choose their `sub`, and it becomes a name in the ledger, in events and in logs. Claims bound to a key (`cnf`, RFC 7800)
+ * cannot, because the router does not ask for the key, so anybody who stole the token could use it.
  */
 export function areUsable(claims: Readonly<Record<string, unknown>>): claims is TokenClaims {
   return (
     typeof claims.exp === 'number' &&
     Number.isFinite(claims.exp) &&
     claims.cnf === undefined &&
-    OPTIONAL_TEXTS.every((name) => claims[name] === undefined || typeof claims[name] === 'string')
+    OPTIONAL_TEXTS.every((name) => claims[name] === undefined || isPrintableText(claims[name]))
   )
+}
+
+function isPrintableText(claim: unknown): boolean {
+  return typeof claim === 'string' && isPrintable(claim)
 }
 
 /** Asks the host who pays. The principal expires with the token (`endsAt`), or earlier if the host says so. */

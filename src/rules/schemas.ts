@@ -27,11 +27,16 @@ const MAX_LABEL_CHARS = 1_000
 /** Includes overrides of writing direction, which make a text look different from its content. */
 const UNPRINTABLE_PATTERN = /[\p{Cc}\p{Surrogate}\u202a-\u202e\u2066-\u2069]/u
 
+/** Whether a text has no control characters, lone surrogates or overrides of writing direction. */
+export function isPrintable(text: string): boolean {
+  return !UNPRINTABLE_PATTERN.test(text)
+}
+
 /** A name that a store, an event and a header can carry. */
 export const nameSchema = z
   .string()
   .refine(
-    (text) => text !== '' && Buffer.byteLength(text) <= MAX_NAME_BYTES && !UNPRINTABLE_PATTERN.test(text),
+    (text) => text !== '' && Buffer.byteLength(text) <= MAX_NAME_BYTES && isPrintable(text),
     `must be 1 to ${MAX_NAME_BYTES} bytes of text without control characters or direction overrides`,
   )
 
@@ -47,10 +52,7 @@ export const basePathSchema = z
 export const labelSchema = z
   .string()
   .max(MAX_LABEL_CHARS)
-  .refine(
-    (text) => !UNPRINTABLE_PATTERN.test(text),
-    'must be text without control characters or direction overrides',
-  )
+  .refine(isPrintable, 'must be text without control characters or direction overrides')
 
 /** How messages describe a time. */
 const TIME = 'a time in milliseconds since the Unix epoch'

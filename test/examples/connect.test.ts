@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { createApp } from '../../examples/server/app.js'
+import { openPage, submit, UserAgent } from '../connect/user-agent.js'
 import { listen, openBrowser, violations } from '../console/browser/visit.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
@@ -134,6 +135,76 @@ it('the login of the Connect example redirects only to Connect', async () => {
     await example.close()
     host.close()
     host.closeAllConnections()
+    remove()
+  }
+})
+
+it('Notes presents a code once, keeps little of strangers, and shows nobody a stack trace', async () => {
+  const { file, remove } = await createTestFile()
+  const [host, app] = [createServer(), createServer()]
+  const [origin, notes] = [await originOf(host), await originOf(app)]
+  const lines: string[] = []
+  const example = await createApp({
+    database: { kind: 'sqlite', file },
+    tokenDelayMs: 0,
+    origin,
+    log: (line) => lines.push(line),
+  })
+  // The host is away at first.
+  host.on('request', (_req, res) => res.writeHead(503).end())
+  app.on('request', example.notes!)
+  const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const visitor = new UserAgent(notes)
+  const post = (path: string, body = '', more: Record<string, string> = {}) =>
+    visitor.visit(path, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...more },
+    })
+  const page = async () => (await visitor.visit('/')).text()
+  try {
+    const away = await post('/connect')
+    expect([away.status, await away.text()]).toEqual([502, 'The host cannot be reached.'])
+    expect(printed).toHaveBeenCalledOnce()
+    host.removeAllListeners('request').on('request', example.app)
+    const { location } = Object.fromEntries((await post('/connect')).headers)
+
+    for (const [body, more] of [
+      [`text=${'x'.repeat(200_000)}`, {}],
+      ['a=1&'.repeat(2_000), {}],
+      ['text=x', { 'content-type': 'application/x-www-form-urlencoded; charset=none' }],
+    ] as const) {
+      const refused = await post('/ask', body, more)
+      expect([refused.status, await refused.text()]).toEqual([400, 'This cannot be read.'])
+    }
+
+    const before = await page()
+    for (const query of ['', '?code=x&state=wrong', '?error=access_denied', '?state=', '?state=a&state=b']) {
+      expect((await visitor.visit(`/callback${query}`)).status).toBe(303)
+    }
+    expect(await page()).toBe(before)
+
+    const user = new UserAgent(origin)
+    await user.visit('/login?to=/', { method: 'POST' })
+    const place = { origin, issuer: `${origin}/connect`, routerUrl: `${origin}/compat/v1` }
+    const answered = await submit(user, place, await openPage(user, location!))
+    const callback = answered.headers.get('location')!
+    for (let visit = 0; visit < 3; visit++) expect((await visitor.visit(callback)).status).toBe(303)
+    for (let asked = 0; asked < 30; asked++) expect((await post('/ask', 'text=Hi')).status).toBe(303)
+    expect((await page()).match(/\(cost [\d.]+ credits\)/g)).toHaveLength(20)
+    expect(lines.filter((line) => line.startsWith('token-reused'))).toEqual([])
+
+    for (let stranger = 0; stranger < 1_000; stranger++) {
+      await (await fetch(`${notes}/connect`, { method: 'POST', redirect: 'manual' })).text()
+    }
+    expect(await page()).not.toContain('credits)')
+  } finally {
+    vi.restoreAllMocks()
+    await example.close()
+    for (const server of [host, app]) {
+      server.close()
+      server.closeAllConnections()
+    }
     remove()
   }
 })

@@ -114,6 +114,19 @@ describe('examples/existing-app.ts', () => {
     expect((await fetch(`${base}/nothing`)).status).toBe(404)
   })
 
+  it.each([
+    ['{', {}],
+    [`"${'a'.repeat(200_000)}"`, {}],
+    ['{}', { 'content-type': 'application/json; charset=none' }],
+    ['{}', { 'content-encoding': 'gzip' }],
+  ])('answers a body that cannot be read without a stack trace: %.5s %j', async (body, more) => {
+    const base = await hosts['existing-app.ts']!()
+    const headers = { 'content-type': 'application/json', ...more } as Record<string, string>
+    const reply = await fetch(`${base}/echo`, { method: 'POST', headers, body })
+    expect(reply.status).toBe(400)
+    expect(await reply.json()).toEqual({ error: expect.not.stringMatching(/node_modules|:\d+:\d+/) })
+  })
+
   it.each([undefined, 'Bearer ', 'Bearer sk-nobody', 'Bearer sk-mallory', 'sk-alice'])(
     'shows no balance without the key of a user: authorization %s',
     async (authorization) => {

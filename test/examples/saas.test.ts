@@ -154,12 +154,17 @@ it('the saas example returns to its own origin after a checkout, whatever host a
 
 it('the saas example signs in with a secure cookie if its public origin is https, even behind a proxy', async () => {
   const cookies: unknown[] = []
-  const res = { cookie: (_name: string, _value: string, options: unknown) => cookies.push(options) }
+  const res = {
+    cookie: (name: string, _value: string, options: object) => cookies.push({ name, ...options }),
+  }
   const id = await new Users(database.pool, base).add('proxied@acme.example', 'long enough')
   for (const origin of ['https://acme.example', 'http://127.0.0.1:3000']) {
     await new Users(database.pool, origin).signIn(res as never, id!)
   }
-  expect(cookies).toMatchObject([{ secure: true, sameSite: 'lax' }, { secure: false }])
+  expect(cookies).toMatchObject([
+    { name: '__Host-session', secure: true, sameSite: 'lax' },
+    { name: 'session', secure: false },
+  ])
 })
 
 it.each([
@@ -171,6 +176,10 @@ it.each([
   ['/keys/apps/of-another/cap', { cap: '5' }, 404],
   ['/keys/apps/of-another/disconnect', {}, 404],
   ['/sign-up', { email: 'a\0b@acme.example', password: 'long enough' }, 400],
+  ['/sign-up', { email: '\u001b[31m@acme.example', password: 'long enough' }, 400],
+  ['/sign-up', { email: 'a\u202eb@acme.example', password: 'long enough' }, 400],
+  ['/SIGN-UP', { email: 'short@acme.example', password: 'short' }, 400],
+  ['/sign-up/', { email: 'short@acme.example', password: 'short' }, 400],
 ] as const)(
   'the saas example refuses invalid and foreign input at %s with %o',
   async (path, fields, status) => {
@@ -418,6 +427,7 @@ describe('examples/saas', () => {
       expect(await deliver(type, paid, { timestamp: 1_700_000_000 })).toBe(400)
       expect((await fetch(`${base}/stripe`, { method: 'POST', body: '{}' })).status).toBe(400)
       expect(await deliver(type, { ...paid, payment_status: 'unpaid' })).toBe(200)
+      expect(await deliver(type, { ...paid, amount_total: 0 })).toBe(200)
       expect(await deliver(type, { ...paid, metadata: {} })).toBe(200)
       expect(await deliver('checkout.session.expired', paid)).toBe(200)
       expect(await visitor.balance()).toBe(0n)

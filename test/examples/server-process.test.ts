@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { dirname, join } from 'node:path'
 import { sqliteStores } from 'compat-router/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -53,6 +54,31 @@ describe('npm start', { timeout: 120_000 }, () => {
 
     expect(await stopped(server, 'SIGTERM')).toEqual([0, null])
     expect(server.said.stderr).toBe('')
+  })
+
+  it('serves neither the login of Connect nor metrics to other machines if it listens for them', async () => {
+    const server = await run({ PORT: '0', HOST: '0.0.0.0', COMPAT_ROUTER_FILE: place.file })
+    const text = await greeting(server)
+    const { origin, port } = new URL(/Base URL +(\S+)/.exec(text)![1]!)
+    expect(text).not.toContain('Demo app')
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .find((address) => address?.family === 'IPv4' && !address.internal)
+    const addresses = [origin, ...(outside === undefined ? [] : [`http://${outside.address}:${port}`])]
+    for (const address of addresses) {
+      const signIn = await fetch(`${address}/login`, { method: 'POST', redirect: 'manual' })
+      expect([signIn.status, signIn.headers.has('set-cookie')]).toEqual([404, false])
+      for (const path of ['/connect/authorize?client_id=notes', '/metrics']) {
+        expect([path, (await fetch(address + path)).status]).toEqual([path, 404])
+      }
+    }
+    const metrics = new URL(/Metrics +(\S+)/.exec(text)![1]!)
+    expect(metrics.hostname).toBe('127.0.0.1')
+    expect((await fetch(metrics)).status).toBe(200)
+    if (outside !== undefined) {
+      await expect(fetch(`http://${outside.address}:${metrics.port}/metrics`)).rejects.toThrow('fetch failed')
+    }
+    await stopped(server, 'SIGTERM')
   })
 
   it('first prints a link that opens the console once, and never shows its secret again', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parseCredits } from 'compat-router'
@@ -188,7 +189,12 @@ describe('the example server', () => {
     expect(JSON.parse(await read('/api/routes')).routes).toContainEqual(
       expect.objectContaining({ id: 'mine', cannotBeUsed: expect.stringContaining('"openai"') }),
     )
-    expect(await read('/metrics')).toMatch(/route-disabled/)
+    const metrics = createServer(example.metrics).listen(0, '127.0.0.1')
+    closers.push(async () => metrics.close())
+    await once(metrics, 'listening')
+    const { port } = metrics.address() as AddressInfo
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toMatch(/route-disabled/)
+    metrics.closeAllConnections()
     await close()
   })
 

@@ -94,6 +94,14 @@ describe('a token that is checked by introspection', () => {
     },
   )
 
+  test.each(['ann\0', 'ann\n', 'ann\u202e'])(
+    'is unknown if its sub could not be printed: %j',
+    async (subject) => {
+      const { resolve } = await open({ answer: { active: true, ...claims({ sub: subject }) } })
+      expect(await resolve('opaque-1')).toEqual(UNKNOWN)
+    },
+  )
+
   test('may be for several audiences', async () => {
     const { resolve } = await open({
       answer: { active: true, ...claims({ aud: ['https://x.example', AUDIENCE] }) },
