@@ -351,6 +351,12 @@ describe('a code block of the documents', () => {
     expect(run.sort()).toEqual([...mounts, ...clients, ...others].sort())
   })
 
+  it('listens for this machine alone if it has a key that everybody knows', () => {
+    const demos = blocks.filter(({ text }) => /'sk-demo'/.test(text) && text.includes('.listen('))
+    expect(demos.map(({ directives }) => directives.run)).toEqual(['mount', 'start', 'custom-store'])
+    for (const { text } of demos) expect(text).toContain("app.listen(3000, 'localhost')")
+  })
+
   it.each(['curl', 'call'])('shows the reply that a curl gets, and its cost: %s', async (name) => {
     const reply = JSON.parse(await shell(name)) as { usage: Record<string, unknown> }
     expect(shapeOf(reply)).toEqual(shapeOf(JSON.parse(block('shows', 'reply').text)))
