@@ -34,6 +34,7 @@ export interface StreamedMessage {
   readonly message: Members
   readonly content: readonly Members[]
   readonly stopReason: unknown
+  readonly stopSequence: unknown
   readonly usage: Members
   /** The error at the end, if the stream failed. */
   readonly error: Members | undefined
@@ -115,6 +116,7 @@ export function checkEvents(events: readonly MessageEvent[]): StreamedMessage {
     message: message ?? {},
     content,
     stopReason: (end?.delta as Members | undefined)?.stop_reason,
+    stopSequence: (end?.delta as Members | undefined)?.stop_sequence,
     usage: (end?.usage ?? {}) as Members,
     error,
   }

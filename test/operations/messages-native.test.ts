@@ -360,3 +360,58 @@ describe.each(modes)('other content of a native Anthropic reply (stream: %s)', (
     expect(reply.completion).toBeGreaterThan(25)
   })
 })
+
+describe('the blocks of a native Anthropic stream', () => {
+  const open = (index: number, id: string) => blockStart(index, { ...CALL, id, input: {} })
+  const input = (index: number, text: string) =>
+    blockDelta(index, { type: 'input_json_delta', partial_json: text })
+  const call = (id: string, given: object) => ({ ...CALL, id, input: given })
+  const text = [blockStart(0, { type: 'text', text: '' }), blockDelta(0, { type: 'text_delta', text: 'Hm' })]
+
+  it.each([
+    [
+      'with the index of the block before',
+      [...text, blockStop(0), open(1, 'a'), input(0, '{"a":1}'), blockStop(1)],
+    ],
+    [
+      'with the index of the next block',
+      [...text, blockStop(0), open(1, 'a'), input(2, '{"a":1}'), blockStop(1)],
+    ],
+  ])('take a piece %s', async (_name, all) => {
+    const { content, error } = await message(blocks('tool_use', ...all), true)
+    expect({ content, error }).toEqual({
+      content: [{ type: 'text', text: 'Hm' }, call('a', { a: 1 })],
+      error: undefined,
+    })
+  })
+
+  it.each([
+    [
+      'each piece with its own index',
+      [input(0, '{"a":'), input(1, '{"b":2}'), input(0, '1}'), blockStop(0), blockStop(1)],
+    ],
+    ['the second one ending first', [input(1, '{"b":2}'), blockStop(1), input(0, '{"a":1}'), blockStop(0)]],
+    ['neither ending', [input(0, '{"a":1}'), input(1, '{"b":2}')]],
+  ])('are sent one after the other if two calls overlap, %s', async (_name, all) => {
+    for (const stream of modes) {
+      const { content, cost, error } = await message(
+        blocks('tool_use', open(0, 'a'), open(1, 'b'), ...all),
+        stream,
+      )
+      expect({ content, error }).toEqual({
+        content: [call('a', { a: 1 }), call('b', { b: 2 })],
+        error: undefined,
+      })
+      expect(cost).toBeGreaterThan(0n)
+      await service.close()
+    }
+  })
+
+  it('are unreadable if a piece of text belongs to a call', async () => {
+    const { error } = await message(
+      blocks('tool_use', open(0, 'a'), open(1, 'b'), blockDelta(1, { type: 'text_delta', text: 'x' })),
+      true,
+    )
+    expect(error).toMatchObject({ code: 'provider_invalid_response' })
+  })
+})

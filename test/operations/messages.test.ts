@@ -257,7 +257,7 @@ describe('a native provider of the Messages API', () => {
           messageStart(),
           blockStart(0, { type: 'text', text: '' }),
           blockDelta(0, { type: 'text_delta', text: 'Hello' }),
-          blockDelta(9, { type: 'text_delta', text: 'lost' }),
+          blockDelta(9, { type: 'thinking_delta', thinking: 'lost' }),
           messageDelta('end_turn', { output_tokens: 5 }),
           messageStop,
         ]),
@@ -645,6 +645,21 @@ describe('a chat provider behind POST /messages', () => {
       answerJson({ choices: [{ message: { content: 'Hi' }, finish_reason: finish }], usage: COUNTS }),
     )
     expect(await whole()).toMatchObject({ stop_reason: stop, content: [{ type: 'text', text: 'Hi' }] })
+  })
+
+  it.each([
+    ['vLLM', { stop_reason: 'END' }, ['stop_sequence', 'END']],
+    ['SGLang', { matched_stop: 'END' }, ['stop_sequence', 'END']],
+    ['vLLM, for the end of the text', { stop_reason: 151_645 }, ['end_turn', null]],
+    ['others, for a word of their own', { stop_reason: 'end' }, ['end_turn', null]],
+  ])('names the stop sequence that matched, as %s says it', async (_name, members, [reason, sequence]) => {
+    await start()
+    const choice = { message: { content: 'Hi' }, finish_reason: 'stop', ...members }
+    service.upstream.script(answerJson({ choices: [choice], usage: COUNTS }))
+    const wanted = { stop_reason: reason, stop_sequence: sequence }
+    expect(await whole({ stop_sequences: ['END'] })).toMatchObject(wanted)
+    const { stopReason, stopSequence } = await streamed({ stop_sequences: ['END'] })
+    expect({ stop_reason: stopReason, stop_sequence: stopSequence }).toEqual(wanted)
   })
 
   it('gets back what it signed, including the signature of a call', async () => {

@@ -34,6 +34,7 @@ import { type AskedMessages, chatFor, wholeChat } from './request/read-request.j
 export class MessagesPlan implements Plan {
   readonly choices = 1
   private readonly output: RequestedOutput
+  private readonly stopSequences: ReadonlySet<unknown>
   private estimate: InputEstimate | undefined
 
   constructor(
@@ -41,7 +42,8 @@ export class MessagesPlan implements Plan {
     private readonly model: Model,
     private readonly options: PlanOptions,
   ) {
-    const { max_tokens, thinking } = asked.native
+    const { max_tokens, stop_sequences: sequences, thinking } = asked.native
+    this.stopSequences = new Set(Array.isArray(sequences) ? sequences : [])
     const bounded = { model: asked.model, messages: [], max_tokens, thinking }
     this.output = new RequestedOutput(bounded, model, options)
   }
@@ -133,8 +135,8 @@ export class MessagesPlan implements Plan {
       parts,
       { model, stream, n: 1, reasoningName: 'both' },
       {
-        stream: (top) => new ChoiceStreamWriter(top, route.provider),
-        body: () => new ChoiceBodyWriter(route.provider),
+        stream: (top) => new ChoiceStreamWriter(top, route.provider, this.stopSequences),
+        body: () => new ChoiceBodyWriter(route.provider, this.stopSequences),
       },
     )
   }

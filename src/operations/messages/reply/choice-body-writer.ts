@@ -8,13 +8,16 @@ import type { ReplyTop } from '../../chat/reply/chunk-writer.js'
 import { markDetails } from '../reasoning/thoughts.js'
 import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { writeMessage, writeToolUse } from './event-writer.js'
-import { type Stop, stopReason } from './stop.js'
+import { matchedStop, type Stop, stopOf } from './stop.js'
 
 /** Writes a whole message from the choice of a chat. */
 export class ChoiceBodyWriter extends BodyWriter {
   private stop: Stop = { reason: 'end_turn', sequence: null }
 
-  constructor(private readonly provider: string) {
+  constructor(
+    private readonly provider: string,
+    private readonly stopSequences: ReadonlySet<unknown>,
+  ) {
     super()
   }
 
@@ -24,10 +27,7 @@ export class ChoiceBodyWriter extends BodyWriter {
 
   protected override write([choice]: readonly JsonObject[]): string {
     const message = isObject(choice?.message) ? choice.message : {}
-    this.stop = {
-      reason: stopReason(choice?.finish_reason, choice?.native_finish_reason),
-      sequence: null,
-    }
+    if (choice !== undefined) this.stop = stopOf(choice, matchedStop(choice, this.stopSequences))
     return `[${this.blocks(message).join(',')}]`
   }
 

@@ -10,7 +10,7 @@ import { markDetails } from '../reasoning/thoughts.js'
 import { detailsOfThinking, hiddenDetails } from './choice-parts.js'
 import { errorEvent } from './errors.js'
 import { EventWriter, type MessageTop } from './event-writer.js'
-import { type Stop, stopReason } from './stop.js'
+import { matchedStop, type Stop, stopOf } from './stop.js'
 
 /** The members that {@link ChoiceStreamWriter} writes beside calls. A piece of a call has none of them. */
 const SPOKEN = ['content', 'images', 'reasoning', 'reasoning_details', 'refusal'] as const
@@ -42,21 +42,25 @@ export class ChoiceStreamWriter implements StreamWriter {
   /** The ids in details that were already sent. */
   private readonly signed = new Set<unknown>()
   private stop = ENDED
+  /** The text at which the model stopped, as the provider names it. */
+  private matched: string | undefined
 
   constructor(
     top: MessageTop,
     private readonly provider: string,
+    private readonly stopSequences: ReadonlySet<unknown>,
   ) {
     this.events = new EventWriter(top)
   }
 
   chunks(choices: readonly JsonObject[]): string {
     let sent = ''
-    for (const { delta, finish_reason: finish, native_finish_reason: native } of choices) {
-      if (isObject(delta)) sent += this.take(delta)
-      if (finish === null || finish === undefined) continue
+    for (const choice of choices) {
+      if (isObject(choice.delta)) sent += this.take(choice.delta)
+      this.matched ??= matchedStop(choice, this.stopSequences)
+      if ((choice.finish_reason ?? undefined) === undefined) continue
       sent += this.writeWaiting(true) + this.writeDeferred() + this.writeLate() + this.close()
-      this.stop = { reason: stopReason(finish, native), sequence: null }
+      this.stop = stopOf(choice, this.matched)
     }
     return sent
   }

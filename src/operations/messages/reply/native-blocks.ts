@@ -1,5 +1,6 @@
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { exactTextOf } from '../../../protocol/exact-data.js'
+import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import {
   isObject,
   isText,
@@ -8,6 +9,7 @@ import {
   saysNothing,
   textOf,
 } from '../../../protocol/json-values.js'
+import { memorySize } from '../../../protocol/memory-size.js'
 import { scalarText } from '../../../protocol/scalars.js'
 import { eachTextIn } from '../../../replies/delta.js'
 import type { Losses } from '../../../replies/losses.js'
@@ -44,6 +46,23 @@ const DELTA_TEXTS: ReadonlyMap<unknown, string> = new Map([
   ['input_json_delta', 'partial_json'],
 ])
 
+/** The type of the block to which deltas of a type belong. */
+const BLOCK_OF: ReadonlyMap<unknown, string> = new Map([
+  ['text_delta', 'text'],
+  ['citations_delta', 'text'],
+  ['thinking_delta', 'thinking'],
+  ['signature_delta', 'thinking'],
+  ['input_json_delta', 'tool_use'],
+])
+
+/** A tool call that started before the open one had its whole input. Its output is counted already. */
+interface WaitingCall {
+  readonly block: JsonObject
+  readonly opened: JsonObject
+  input: string
+  hasEnded: boolean
+}
+
 const NOT_OPEN = 'a delta does not belong to the open block'
 
 /** Passes on the blocks of a provider of this API, one after the other, and counts their text. */
@@ -52,6 +71,12 @@ export class NativeBlocks {
   private index: unknown
   private block: JsonObject | undefined
   private hasInput = false
+  /** The input of the open tool call. */
+  private brackets = new JsonBrackets()
+  /** By the provider's indexes. A block must end before the next one starts, and servers interleave parallel calls. */
+  private readonly waiting = new Map<unknown, WaitingCall>()
+  /** The approximate memory of the waiting calls. */
+  waitingBytes = 0
   /** Whether any tool call came, readable or not. */
   hadCalls = false
   /** Whether a readable tool call came. */
@@ -60,6 +85,12 @@ export class NativeBlocks {
   constructor(private readonly options: NativeBlocksOptions) {}
 
   start(index: unknown, given: unknown): string {
+    if (this.hasUnfinishedCall && isCall(given) && !this.waiting.has(index)) {
+      this.hadCalls = true
+      this.waiting.set(index, { block: given, opened: this.begin(given), input: '', hasEnded: false })
+      this.waitingBytes += memorySize(given)
+      return ''
+    }
     const closed = this.end()
     if (isObject(given) && given.type === 'tool_use') this.hadCalls = true
     if (!isObject(given) || isTooDeep(given) || !isText(given.type)) {
@@ -74,10 +105,20 @@ export class NativeBlocks {
       this.lose('the arguments of a tool call are not an object', given)
       return closed
     }
+    return closed + this.open(index, given, this.begin(given))
+  }
+
+  private open(index: unknown, block: JsonObject, begun: JsonObject): string {
     this.index = index
-    this.block = given
+    this.block = block
     this.hasInput = false
-    return closed + this.options.sink.open(this.marked(this.begin(given)))
+    this.brackets = new JsonBrackets()
+    return this.options.sink.open(this.marked(begun))
+  }
+
+  private get hasUnfinishedCall(): boolean {
+    const { block } = this
+    return block?.type === 'tool_use' && !this.brackets.closed && saysNothing(block.input)
   }
 
   /** Counts the text at the start of a block. Returns the start to send. */
@@ -129,7 +170,8 @@ export class NativeBlocks {
 
   delta(index: unknown, given: unknown): string {
     const { onText, onToken, sink } = this.options
-    if (this.block === undefined || index !== this.index) {
+    const waiting = this.waiting.get(index)
+    if (this.block === undefined || (index !== this.index && waiting === undefined && !this.fits(given))) {
       this.lose(NOT_OPEN, given)
       return ''
     }
@@ -138,13 +180,25 @@ export class NativeBlocks {
       return ''
     }
     const { type } = given
+    if (waiting !== undefined && type !== 'input_json_delta') {
+      this.lose(NOT_OPEN, given)
+      return ''
+    }
     const member = DELTA_TEXTS.get(type)
     if (member !== undefined) {
       const text = this.readText(given, member)
       if (text === undefined || text === '') return ''
-      if (type === 'input_json_delta') this.hasInput = true
       onText(text)
       onToken()
+      if (waiting !== undefined) {
+        waiting.input += text
+        this.waitingBytes += text.length
+        return ''
+      }
+      if (type === 'input_json_delta') {
+        this.hasInput = true
+        this.brackets.take(text)
+      }
       return sink.delta(withText(given, member, text))
     }
     if (type === 'signature_delta') {
@@ -163,12 +217,45 @@ export class NativeBlocks {
     return this.options.sink.spliced(index, text, bytes)
   }
 
-  stop(index: unknown): string {
-    return index === this.index ? this.end() : ''
+  /** Whether a delta with a wrong index is of the type of the open block. Some servers count the blocks wrongly. */
+  private fits(given: unknown): boolean {
+    return isObject(given) && BLOCK_OF.get(given.type) === this.block?.type
   }
 
-  /** Ends the open block. Some servers omit the end, and some send the whole input of a call at its start. */
+  stop(index: unknown): string {
+    const waiting = this.waiting.get(index)
+    if (waiting !== undefined) waiting.hasEnded = true
+    return index === this.index ? this.endBlock() + this.goOn() : ''
+  }
+
+  /** Ends the open block and all waiting calls. Some servers omit the ends. */
   end(): string {
+    let sent = this.endBlock()
+    for (const call of this.waiting.values()) call.hasEnded = true
+    sent += this.goOn()
+    return sent
+  }
+
+  /** Passes on the waiting calls up to the first one that goes on. */
+  private goOn(): string {
+    let sent = ''
+    for (const [index, { block, hasEnded, input, opened }] of this.waiting) {
+      this.waiting.delete(index)
+      sent += this.open(index, block, opened)
+      if (input !== '') {
+        this.hasInput = true
+        this.brackets.take(input)
+        sent += this.options.sink.delta({ type: 'input_json_delta', partial_json: input })
+      }
+      if (!hasEnded) break
+      sent += this.endBlock()
+    }
+    if (this.waiting.size === 0) this.waitingBytes = 0
+    return sent
+  }
+
+  /** Ends the open block. Some servers send the whole input of a call at its start. */
+  private endBlock(): string {
     const { block } = this
     if (block === undefined) return ''
     this.block = undefined
@@ -233,6 +320,16 @@ export class NativeBlocks {
 /** Returns a text block as a stream starts it, with its text to follow in deltas. */
 function emptied({ type }: JsonObject): JsonObject {
   return type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' }
+}
+
+function isCall(given: unknown): given is JsonObject {
+  return (
+    isObject(given) &&
+    given.type === 'tool_use' &&
+    textOf(given.name) !== undefined &&
+    isInput(given.input) &&
+    !isTooDeep(given)
+  )
 }
 
 function isInput(value: unknown): boolean {

@@ -107,7 +107,7 @@ export class NativeReply implements Reply {
   }
 
   get keptBytes(): number {
-    return this.pending.length + this.gathered.bytes + this.content.length
+    return this.pending.length + this.gathered.bytes + this.content.length + this.blocks.waitingBytes
   }
 
   take(events: readonly ReplyEvent[]): string {
