@@ -74,7 +74,10 @@ export interface RequestEnd {
   readonly nativeFinishReason?: string
   /** The provider's own id of the reply. */
   readonly upstreamId?: string
-  /** The output limit of each choice that the last provider was sent, if the router chose it because the client set none. */
+  /**
+   * The output limit of each choice that the last provider was sent, if the router chose it: the client set none, or a
+   * smaller one than the API takes.
+   */
   readonly outputLimit?: number
   /** `action` and `connected` as the client sent them, up to 1 KiB as JSON. */
   readonly action?: unknown

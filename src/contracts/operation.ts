@@ -110,18 +110,18 @@ export interface Plan {
   /** The members that the plan omitted, besides those in {@link Asked.leftOut}. Absent if there are none. */
   readonly leftOut?: readonly string[]
   /**
-   * Returns the settings with which the request has at most this many output tokens, over all choices, such as
-   * `max_tokens: 120`. Undefined if the request cannot have so few. Absent if no field limits the output.
+   * Returns the settings with which the request has at most this many output tokens on a route, over all choices, such
+   * as `max_tokens: 120`. Undefined if the request cannot have so few. Absent if no field limits the output.
    */
-  shortened?(outputTokens: number): string | undefined
+  shortened?(route: Route, outputTokens: number): string | undefined
   /**
    * Returns how a route takes the request. Undefined if its adapter has no method for the operation. Asked once for each
    * route of the model, before anything is held. So it only decides, and converts nothing.
    */
   on(route: Route, onCallersKey: boolean): RoutedCall | RefusedCall | undefined
   /**
-   * Returns the output limit of each choice that such a request has although the client set none. Undefined if the
-   * client set one, or if the request has none. Absent if no field limits the output.
+   * Returns the output limit of each choice that such a request has although the client set none, or a smaller one
+   * than the API takes. Undefined if the client's own is sent, or if the request has none. Absent if no field limits the output.
    */
   chosenLimit?(route: Route, outputTokens: number): number | undefined
   /**

@@ -124,6 +124,8 @@ export interface ProviderAdapter {
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
   /** Whether the API requires an output limit. A request without one then gets the limit that the hold covers. */
   readonly needsBound?: boolean
+  /** The smallest output limit that the API accepts. A smaller one of a client is raised to it, and the hold covers that. */
+  readonly leastOutputBound?: number
   /**
    * The most tokens of a text for its models, per token of the same text for OpenAI's models. Holds are larger by this
    * factor. 1 if absent.

@@ -70,10 +70,22 @@ export function exactTextOf(value: JsonObject): string {
 
 /** Adds the type `object` to a JSON Schema without a type, and keeps the digits of its text. */
 export function ofTypeObject(schema: JsonObject): JsonObject {
+  return withMember(schema, 'type', '"object"')
+}
+
+/** Adds the type `object` and no properties to a JSON Schema of objects that lacks them. Keeps the digits of its text. */
+export function withProperties(schema: JsonObject): JsonObject {
+  return withMember(schema.type === undefined ? ofTypeObject(schema) : schema, 'properties', '{}')
+}
+
+/** @param json the value of the member */
+function withMember(schema: JsonObject, name: string, json: string): JsonObject {
   const text = (schema as WithText)[TEXT]
-  const typed: JsonObject = { type: 'object', ...schema }
-  if (text !== undefined) keepText(typed, `{"type":"object",${text.slice(1)}`)
-  return typed
+  const larger: JsonObject = { [name]: JSON.parse(json), ...schema }
+  if (text === undefined) return larger
+  const isEmpty = Object.keys(schema).length === 0
+  keepText(larger, `{"${name}":${json}${isEmpty ? '}' : `,${text.trimStart().slice(1)}`}`)
+  return larger
 }
 
 /** Since Node 21, `JSON.rawJSON` keeps the text of a number for `JSON.stringify`. */

@@ -114,9 +114,24 @@ export function statusError(status: number, body: Buffer, retryAfter: string | u
   })
 }
 
+/** The statuses of the codes with which the Responses API and others say in a reply why it failed. */
+const STATUSES: ReadonlyMap<string | undefined, number> = new Map([
+  ...['rate_limit_exceeded', 'rate_limit_error', 'insufficient_quota'].map((code) => [code, 429] as const),
+  ...['server_is_overloaded', 'overloaded_error', 'slow_down'].map((code) => [code, 503] as const),
+  ...(
+    'context_length_exceeded invalid_image invalid_image_format invalid_base64_image invalid_image_url ' +
+    'invalid_image_mode image_too_large image_too_small image_parse_error image_file_too_large ' +
+    'unsupported_image_media_type empty_image_file failed_to_download_image image_file_not_found'
+  )
+    .split(' ')
+    .map((code) => [code, 400] as const),
+])
+
 /** Returns the failure for an error frame inside a reply. */
 export function frameError(frame: unknown): ProviderError {
-  return new ProviderError('error-frame', 'The reply contained an error.', readComplaint(frame))
+  const complaint = readComplaint(frame)
+  const status = complaint.status ?? STATUSES.get(complaint.providerCode)
+  return new ProviderError('error-frame', 'The reply contained an error.', { ...complaint, status })
 }
 
 /** Returns the seconds from now that a `retry-after` header gives, as a number or as a date. */

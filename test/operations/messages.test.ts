@@ -449,7 +449,7 @@ describe('a chat provider behind POST /messages', () => {
       tools: [
         {
           type: 'function',
-          function: { name: 'look', description: 'Looks', parameters: { type: 'object' } },
+          function: { name: 'look', description: 'Looks', parameters: { type: 'object', properties: {} } },
         },
       ],
       tool_choice: 'required',
@@ -660,6 +660,22 @@ describe('a chat provider behind POST /messages', () => {
     expect(await whole({ stop_sequences: ['END'] })).toMatchObject(wanted)
     const { stopReason, stopSequence } = await streamed({ stop_sequences: ['END'] })
     expect({ stop_reason: stopReason, stop_sequence: stopSequence }).toEqual(wanted)
+  })
+
+  it('gets disabled thinking as the effort none, and no line that changes with each request', async () => {
+    await start()
+    const reply = { choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }], usage: COUNTS }
+    service.upstream.script(answerJson(reply))
+    const line = 'x-anthropic-billing-header: cc_version=2.1; cch=36ee5;'
+    const rule = { type: 'text', text: 'Be brief.' }
+    const sent: unknown[] = []
+    for (const system of [`${line}\nBe brief.`, [{ type: 'text', text: line }, rule], [rule], line]) {
+      await whole({ system, thinking: { type: 'disabled' } })
+      const { messages, reasoning_effort: effort } = lastBody() as Record<string, readonly unknown[]>
+      sent.push([effort, messages!.slice(0, -1)])
+    }
+    const brief = ['none', [{ role: 'system', content: 'Be brief.' }]]
+    expect(sent).toEqual([brief, brief, brief, ['none', []]])
   })
 
   it('gets back what it signed, including the signature of a call', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { openaiCompatible } from '../../src/index.js'
-import type { Script } from '../helpers/scripted-upstream.js'
+import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import { MODEL, PRICES, providerReply, type ServiceOptions, WireService } from './service.js'
 
 const REFUSAL = "Unsupported parameter: 'max_tokens' is not supported with this model."
@@ -40,3 +40,44 @@ test('a model that refuses max_tokens gets the field in its list of parameters',
 test('without such a setting, the output limit is sent as max_tokens, and the provider refuses it', async () => {
   expect(await ask({})).toEqual([400, 4_096, undefined])
 })
+
+test('an output limit below the least one of the Responses API is raised to it, which the hold covers', async () => {
+  service = await WireService.start({
+    adapter: (baseUrl) => openaiCompatible({ baseUrl, api: 'responses' }),
+    router: () => ({ neverOverdraw: true }),
+  })
+  const usage = { input_tokens: 1, output_tokens: 16, total_tokens: 17 }
+  const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }]
+  service.upstream.script(answerJson({ object: 'response', status: 'incomplete', output, usage }))
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const sent: unknown[] = []
+  for (const max_tokens of [1, 16, 17]) {
+    const reply = await service.post({ model: MODEL, messages, max_tokens })
+    expect([reply.status, await reply.text()]).toEqual([200, expect.stringContaining('Hi')])
+    sent.push((service.asked.at(-1)!.body as { max_output_tokens: unknown }).max_output_tokens)
+  }
+  expect(sent).toEqual([16, 16, 17])
+  const limits = service.events.flatMap((event) => (event.type === 'request-end' ? [event.outputLimit] : []))
+  expect(limits).toEqual([16, undefined, undefined])
+})
+
+test.each([
+  ['50000', 'max_tokens: 20'],
+  ['66000', undefined],
+] as const)(
+  'a caller with 1 credit is told no limit below the least one, at %s a million',
+  async (output, hint) => {
+    service = await WireService.start({
+      adapter: (baseUrl) => openaiCompatible({ baseUrl, api: 'responses' }),
+      models: [{ id: MODEL, prices: { input: '0', output } }],
+    })
+    const reply = await service.post({
+      model: MODEL,
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 99,
+    })
+    const text = await reply.text()
+    expect(reply.status).toBe(402)
+    expect(/max_tokens: \d+/.exec(text)?.[0]).toBe(hint)
+  },
+)

@@ -38,6 +38,7 @@ const JSON_HEADERS = Object.freeze({
 
 /** A route whose hold was refused. */
 interface RefusedRoute {
+  readonly route: Route
   readonly refusal: HoldRefusal
   readonly quoted: Quote
 }
@@ -152,7 +153,7 @@ export class Call implements LiveCall {
         if (refusal !== undefined) {
           this.reportRefusal(route, refusal)
           // The cheapest route is the one that the caller could have used most easily.
-          if (refused === undefined || quoted.hold < refused.quoted.hold) refused = { refusal, quoted }
+          if (refused === undefined || quoted.hold < refused.quoted.hold) refused = { route, refusal, quoted }
           // A call counts as one request on every route.
           if (refusal.reason === 'limited' && refusal.limit.unit === 'requests') break
           continue
@@ -208,7 +209,7 @@ export class Call implements LiveCall {
   }
 
   /** Returns the error for a call that could not hold what its routes need. Notes the limit that it reached. */
-  private refuse({ quoted, refusal }: RefusedRoute): CompatError {
+  private refuse({ quoted, refusal, route }: RefusedRoute): CompatError {
     const { log, plan } = this.call
     if (refusal.reason === 'limited') {
       const { bucket, limit } = refusal
@@ -219,7 +220,7 @@ export class Call implements LiveCall {
     const isExact = plan.leastInput === undefined
     const output = left === undefined || !isExact ? undefined : outputTokensWithin(left, quoted)
     return refusedHold(refusal, {
-      fitting: output === undefined ? undefined : plan.shortened?.(output),
+      fitting: output === undefined ? undefined : plan.shortened?.(route, output),
       creditHelp: this.parts.options.creditHelp,
     })
   }

@@ -61,7 +61,10 @@ export class RequestedOutput {
   /** @param room returns how many output tokens the model's context has left beside the prompt, at least up to `wanted` */
   rangeOn(route: Route, room: (wanted: number) => number): BoundRange {
     const { asked, budget, mayBeTooLong, model, most, options } = this
-    if (asked > 0) return { least: asked, usual: asked, most: asked }
+    if (asked > 0) {
+      const tokens = Math.max(asked, route.adapter.leastOutputBound ?? 1)
+      return { least: tokens, usual: tokens, most: tokens }
+    }
     const stated = route.defaultOutputTokens ?? model.defaultOutputTokens
     const usual = stated ?? options.charging.holdOutputTokens
     if (!options.neverOverdraw) {
@@ -82,9 +85,12 @@ export class RequestedOutput {
     return { tokens, isSent, thinking }
   }
 
-  /** Returns the output limit that a route is sent although the client set none. Undefined if there is none. */
+  /**
+   * Returns the output limit that a route is sent although the client set none, or set a smaller one. Undefined if there
+   * is none.
+   */
   chosenFor(route: Route, tokens: number): number | undefined {
-    if (this.asked > 0) return undefined
+    if (this.asked > 0) return tokens > this.asked ? tokens : undefined
     return sentLimit(this.bounds(tokens), this.model, route)
   }
 }

@@ -57,13 +57,13 @@ export class ChatPlan implements Plan {
     return this.output.chosenFor(route, this.boundWithin(outputTokens))
   }
 
-  shortened(outputTokens: number): string | undefined {
+  shortened({ adapter }: Route, outputTokens: number): string | undefined {
     const { asked, output, predicted } = this
     const each = Math.floor(outputTokens / asked.n) - predicted
     // A thinking budget must be less than the output, so it shrinks with it.
     const half = output.thinking === 0 ? each : Math.floor((each + 1) / 2)
     const tokens = Math.max(each - output.thinking, half)
-    if (tokens < 1) return undefined
+    if (tokens < (adapter.leastOutputBound ?? 1)) return undefined
     return `${this.boundName}: ${tokens}`
   }
 

@@ -109,7 +109,8 @@ function setBound(
   const taken = listed.length === 1 ? listed[0] : adapter.outputBound
   const named = BOUNDS.filter((field) => isOutputBound(request[field]))
   if (taken === undefined && named.length > 0) {
-    for (const field of named) request[field] = Math.min(request[field] as number, tokens)
+    const least = adapter.leastOutputBound ?? 1
+    for (const field of named) request[field] = Math.max(Math.min(request[field] as number, tokens), least)
     return
   }
   for (const field of BOUNDS) delete request[field]

@@ -76,9 +76,9 @@ export class MessagesPlan implements Plan {
     return this.output.chosenFor(route, outputTokens - this.output.thinking)
   }
 
-  shortened(outputTokens: number): string | undefined {
+  shortened({ adapter }: Route, outputTokens: number): string | undefined {
     const tokens = outputTokens - this.output.thinking
-    return tokens < 1 ? undefined : `max_tokens: ${tokens}`
+    return tokens < (adapter.leastOutputBound ?? 1) ? undefined : `max_tokens: ${tokens}`
   }
 
   on(route: Route, onCallersKey: boolean): RoutedCall | undefined {

@@ -40,8 +40,8 @@ export interface OpenAiCompatibleSettings extends UpstreamSettings {
   readonly unlistedTokens?: 'output'
   /**
    * The field for the output token limit, if neither the route nor the model has `supportedParameters` that name one
-   * of the two. By default it is the field that the client used, or else `max_tokens`, which most servers know.
-   * OpenAI's reasoning models reject that one and require `max_completion_tokens`.
+   * of the two. By default it is `max_completion_tokens` for `api.openai.com`, whose reasoning models reject the other
+   * one. For all other providers it is the field that the client used, or else `max_tokens`, which most servers know.
    */
   readonly outputBound?: 'max_tokens' | 'max_completion_tokens'
   /**
@@ -94,6 +94,10 @@ const settingsSchema = optionsSchema<OpenAiCompatibleSettings>({
 
 /** Providers that reject `stream_options`, but report the usage of each stream anyway. */
 const REPORT_USAGE_UNASKED = new Set(['api.mistral.ai'])
+/** The Responses API rejects a smaller `max_output_tokens`. */
+const LEAST_RESPONSE_BOUND = 16
+/** Providers whose newer models reject `max_tokens`. */
+const TAKE_COMPLETION_BOUND = new Set(['api.openai.com'])
 const KNOW_DEVELOPERS = new Set(['api.openai.com'])
 const SEND_BASE64 = new Set(['api.openai.com'])
 /** Providers that accept only ids of nine letters and digits. */
@@ -111,13 +115,13 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     api = 'chat',
     apiKey,
     embeddingsFormat: embeddingsForm,
-    outputBound,
     reasoningHistory = true,
     unlistedTokens,
   } = settings
   const upstream = createUpstream(settings)
   const { hostname } = new URL(settings.baseUrl)
   const asBase64 = (embeddingsForm ?? (SEND_BASE64.has(hostname) ? 'base64' : undefined)) === 'base64'
+  const { outputBound = TAKE_COMPLETION_BOUND.has(hostname) ? 'max_completion_tokens' : undefined } = settings
   const { streamUsage = !REPORT_USAGE_UNASKED.has(hostname) } = settings
   const ownForm: HistoryForm = {
     ...FULL_FORM.history,
@@ -204,6 +208,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
       }),
     ...(asBase64 && { embeddingsFormat: 'base64' as const }),
     ...(outputBound !== undefined && { outputBound }),
+    ...(api === 'responses' && { leastOutputBound: LEAST_RESPONSE_BOUND }),
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import type { SentText } from '../../protocol/request-body.js'
 import { type HistoryForm, prepareMessages } from './history.js'
+import { fittingFields } from './limits.js'
 
 export interface RequestForm {
   /** Whether the usage of a stream is requested. */
@@ -35,7 +36,7 @@ export function buildRequestBody(
   const isAsSent =
     prepared.length === messages.length && prepared.every((message, index) => message === messages[index])
   const sent = isAsSent ? sentText?.take(messages) : undefined
-  const body = Object.assign({}, request, {
+  const body = Object.assign({}, request, fittingFields(request), {
     messages: sent === undefined ? prepared : undefined,
     stream: stream ? true : undefined,
     stream_options: stream && usage ? { include_usage: true } : undefined,

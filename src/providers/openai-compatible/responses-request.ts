@@ -8,6 +8,7 @@ import { isNeutral, KNOWN_FIELDS } from '../../protocol/request-fields/known-fie
 import { RESPONSES_FORMAT, type ResponsesRequest } from '../../protocol/responses-request.js'
 import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
 import { unsupported } from '../openai-input/unsupported.js'
+import { fittingFields } from './limits.js'
 
 /** Returns the JSON body to post. Nothing is ever stored at the provider. */
 export function buildResponsesBody(
@@ -17,7 +18,11 @@ export function buildResponsesBody(
 ): string {
   const sent = withReasoning ? request.input : request.input.filter(({ type }) => type !== 'reasoning')
   const input = withFittingIds(settleResults(sent, CALLS))
-  const body = Object.assign({}, request, { input, store: false, stream: stream ? true : undefined })
+  const body = Object.assign({}, request, fittingFields(request), {
+    input,
+    store: false,
+    stream: stream ? true : undefined,
+  })
   return writeExactly(body, randomUUID)
 }
 

@@ -193,6 +193,17 @@ describe("a failure inside a provider's reply", () => {
     await upstream.requests[0]?.closed
   })
 
+  it.each([
+    ['rate_limit_exceeded', 429],
+    ['server_is_overloaded', 503],
+    ['context_length_exceeded', 400],
+    ['invalid_image_format', 400],
+    ['server_error', undefined],
+  ])('has the status of its code %s', async (code, status) => {
+    const { error } = await runScript([head, { write: sse([{ error: { code, message: 'Broken' } }]) }, 'end'])
+    expect(error).toMatchObject({ reason: 'error-frame', status, providerCode: code })
+  })
+
   it('may be an empty error, if there is nothing beside it', async () => {
     for (const error of ['', {}, false]) {
       const failed = await runScript([head, { write: sse([textChunk('half'), { error }]) }, 'stall'])

@@ -84,10 +84,28 @@ export function wholeChat({ native }: AskedMessages): ChatRequest {
 /** Returns the chat for a route without this API. Its provider gets only its own reasoning. */
 export function chatFor({ native }: AskedMessages, model: Model, route: Route): ChatRequest {
   const thinker = { provider: route.provider, model: route.upstreamModel }
-  const chat = toChat(native, (block) => readThought(signatureOf(block), thinker))
+  const system = withoutBillingLine(native.system)
+  const chat = toChat({ ...native, system }, (block) => readThought(signatureOf(block), thinker))
   // Agents send an effort to every model.
   if (!namesReasoning(model, route)) chat.reasoning_effort = undefined
   return chat
+}
+
+/** The first line of Claude Code's system prompt. */
+const BILLING_LINE = /^x-anthropic-billing-header:[^\n]*\n?/
+
+/**
+ * Returns a system prompt without the line that only Anthropic reads. It differs in each request, so no other provider
+ * could serve the prompt from its cache.
+ */
+function withoutBillingLine(system: unknown): unknown {
+  if (typeof system === 'string') return system.replace(BILLING_LINE, '')
+  if (!Array.isArray(system)) return system
+  return system.flatMap((block: JsonObject) => {
+    if (!isText(block.text) || !BILLING_LINE.test(block.text)) return [block]
+    const text = block.text.replace(BILLING_LINE, '')
+    return text === '' ? [] : [{ ...block, text }]
+  })
 }
 
 /**

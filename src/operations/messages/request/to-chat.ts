@@ -19,7 +19,8 @@ const NOT_CHAT = new Set([...FIELD_NAMES, 'betas'])
  *   their turn.
  * - Documents of text become text. Other documents become files.
  * - `thinking` and `output_config.effort` become `reasoning_effort`: for a budget, the word that is nearest to it. An
- *   effort above `high` becomes `high`, the highest one that every provider knows. Without both, the model decides.
+ *   effort above `high` becomes `high`, the highest one that every provider knows. Thinking that is disabled becomes
+ *   `none`. Without any of them, the model decides.
  * - `context_management` and `citations` are left out, since no other API has them. They do not change the price of a
  *   token.
  * - Fields that only the host has allowed keep their names.
@@ -67,7 +68,7 @@ const HIGHER = new Set<unknown>(['xhigh', 'max'])
 
 function toEffort({ output_config: output, thinking }: MessagesRequest): string | undefined {
   const { type, budget_tokens: budget } = isObject(thinking) ? thinking : {}
-  if (type === 'disabled') return undefined
+  if (type === 'disabled') return 'none'
   const effort = isObject(output) ? output.effort : undefined
   if (isText(effort)) return HIGHER.has(effort) ? 'high' : effort
   if (typeof budget !== 'number') return undefined
