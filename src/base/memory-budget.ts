@@ -1,12 +1,12 @@
 import { CompatError } from './errors.js'
 
-/** A smaller request takes less memory than a call does anyway, and is not counted. */
+/** A smaller request is not counted, since the call itself takes more memory. */
 const SMALL_REQUEST_BYTES = 16 * 1_024
-/** A request is in memory as its bytes, as it was read, and as it is sent. */
+/** A request is in memory three times: as received bytes, as an object, and as bytes to send. */
 const COPIES = 3
 /** One account may use a quarter of the budget for its requests. */
 const ACCOUNT_SHARE = 4
-/** Replies wait before the budget is full, so that the one that continues without room stays within it. */
+/** Replies wait before the budget is full, which leaves room for the one reply that may continue. */
 const REPLIES_WAIT_AT = 3 / 4
 /** A reply that keeps less than this part of the budget never waits for room. */
 const SMALL_REPLY_SHARE = 256

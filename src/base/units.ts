@@ -1,7 +1,7 @@
 /**
- * The kinds of tokens besides text that are counted and priced apart. A new kind is a row of this table, with a migration
- * that adds its column to `entries` and its parameter to `apply_ledger`. Of one side, each is at most what those before it
- * leave of the whole.
+ * The kinds of tokens besides text that are counted and priced separately. A new kind is a row of this table, with a
+ * migration that adds its column to `entries` and its parameter to `apply_ledger`. The order matters: if the counts of a
+ * side exceed its total, the later ones are reduced.
  */
 export const MEDIA_UNITS = [
   { name: 'audioInput', side: 'input', kind: 'audio', wire: 'audio_tokens', column: 'audio_input' },

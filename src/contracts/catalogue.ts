@@ -28,10 +28,11 @@ export interface Model {
   /** In tokens. */
   readonly maxOutputTokens?: number
   /**
-   * The output limit of a call that sets none, if the router must send one because its caller has a budget, the host
-   * set `neverOverdraw`, or the provider's API requires one. A hold covers this limit too. Defaults to
-   * `charging.holdOutputTokens`, and up to `maxOutputTokens` as far as a quarter of the credit covers. A call with less
-   * credit gets less, at least 256.
+   * The output limit that the router sends for a call that sets none. It sends one only if the caller has a budget, the
+   * host set `neverOverdraw`, or the provider's API requires a limit. The hold of the call covers it.
+   *
+   * By default it is `charging.holdOutputTokens`, or more, up to `maxOutputTokens`, if a quarter of the free credit pays
+   * for more. If the credit is too low, the limit is lower, but never below 256.
    */
   readonly defaultOutputTokens?: number
   /**
@@ -46,8 +47,8 @@ export interface Model {
    */
   readonly promptOverhead?: number
   /**
-   * The maximum number of numbers in an embedding. A reply with embeddings may take as many bytes as the numbers of the
-   * batch need. 4,096 if absent. A request's own `dimensions` take precedence.
+   * The greatest length of an embedding. It bounds the size of a reply with embeddings. 4,096 if absent. A request's own
+   * `dimensions` take precedence.
    */
   readonly dimensions?: number
   /** If set, a request with any other optional parameter is refused before anything is charged. */

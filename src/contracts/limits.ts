@@ -39,14 +39,14 @@ export interface Sizes {
   readonly bodyBytes: number
   /**
    * The bytes received so far of all request bodies that are being read. Beyond it: 503. One account may use at most a
-   * third of what it leaves to others, and so never more than a quarter. Beyond that: 429.
+   * third of the bytes that it leaves to the others, so it never gets more than a quarter. Beyond that: 429.
    */
   readonly bodyBytesInFlight: number
   /**
-   * The memory of running calls, above that of an idle process: bodies that are being read, three times the bytes of
-   * each request until its last route has it, the parts of replies that are kept until their end, recordings, and the
-   * recent items of `POST /responses`. Once it is used up, new calls get 503 `memory_full`, and running ones continue.
-   * The requests of one account may use a quarter of it. Beyond that: 429.
+   * The memory of running calls, in addition to that of an idle process: bodies that are being read, the parts of
+   * replies that are kept until their end, recordings, and the recent items of `POST /responses`. A request counts
+   * three times its bytes, until no other route may need it. Once all is used, new calls get 503 `memory_full`, and
+   * running ones continue. The requests of one account may use a quarter of it. Beyond that: 429.
    */
   readonly memoryBytes: number
   /** The size of one event in a provider's stream. */

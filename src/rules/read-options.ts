@@ -12,7 +12,7 @@ export type OptionSchemas<Options> = {
   >
 }
 
-/** Makes the schema of an object of options, which has no others. */
+/** Makes the schema of an object of options. It refuses unknown ones. */
 export function optionsSchema<Options extends object>(schemas: OptionSchemas<Options>): z.ZodType<Options> {
   return (
     z
@@ -24,7 +24,7 @@ export function optionsSchema<Options extends object>(schemas: OptionSchemas<Opt
   )
 }
 
-/** Makes the schema of an object with these methods, own or inherited. It is kept as it is. */
+/** Makes the schema of an object with these methods, own or inherited. It yields the object itself and not a copy. */
 export function withMethods<Kind extends object>(...methods: (keyof Kind & string)[]): z.ZodType<Kind> {
   return z.custom<Kind>((given) => describeMethods(given, methods) === undefined, {
     error: ({ input }) => describeMethods(input, methods),

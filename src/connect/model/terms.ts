@@ -34,7 +34,7 @@ export function termsOf(app: RegisteredApp, scopes: readonly string[], { maxMark
   }
 }
 
-/** Whether a user has already agreed to all of this, so that there is nothing to ask. */
+/** Whether the connected app already includes these terms, so that its user need not be asked again. */
 export function isCovered(terms: Terms, connectedApp: ConnectedApp | undefined, { cap }: Settings): boolean {
   if (connectedApp === undefined || (connectedApp.endsAt !== undefined && connectedApp.endsAt <= Date.now()))
     return false

@@ -183,7 +183,7 @@ export class Idempotency {
     if (!isCompatError(error)) {
       this.parts.options.emit({ type: 'fault', where: 'engine', requestId, error: eventError(error) })
     }
-    // A client that is sent an error status has paid nothing. Once something was charged, a later client is told so.
+    // An error status means that nothing was charged. If something was, a repeat must learn that instead of the error.
     const told = log.charge === undefined ? asCompatError(error) : callCompleted(log.charge)
     log.failed(told.code, told.status, told.param)
     recording.fail(told)
