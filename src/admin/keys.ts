@@ -109,7 +109,8 @@ export interface KeysAdmin {
   list(query?: CredentialsQuery): Promise<readonly CredentialRow[]>
 }
 
-const bearerFields = {
+/** What keys and access tokens have in common. */
+export const bearerFields = {
   account: nameSchema,
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),

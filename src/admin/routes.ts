@@ -1,14 +1,6 @@
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
-import {
-  idSchema,
-  idsSchema,
-  keysSchema,
-  nameSchema,
-  parseInput,
-  pricesSchema,
-  tokensSchema,
-} from '../rules/schemas.js'
+import { idSchema, idsSchema, keysSchema, nameSchema, parseInput, routeFields } from '../rules/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -72,14 +64,8 @@ const routeSchema = z.strictObject({
   adapter: nameSchema,
   upstreamModel: nameSchema,
   settings: z.record(z.string(), z.unknown()).default({}),
-  enabled: z.boolean().optional(),
-  byok: z.enum(['yes', 'no', 'only']).optional(),
-  prices: pricesSchema.optional(),
+  ...routeFields,
   supportedParameters: keysSchema().optional(),
-  defaultOutputTokens: tokensSchema.optional(),
-  onDisconnect: z.enum(['abort', 'drain']).optional(),
-  promptEscapes: z.enum(['ascii', 'html']).optional(),
-  weight: z.number().nonnegative().optional(),
   secret: z.string().min(1).nullable().optional(),
 })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ProviderAdapter, ProviderRegistry, Route, Secret } from '../contracts/index.js'
 import { readOptions } from '../rules/read-options.js'
-import { listSchema, nameSchema, pricesSchema, tokensSchema } from '../rules/schemas.js'
+import { listSchema, nameSchema, routeFields } from '../rules/schemas.js'
 
 /** One provider and the models that it serves. The other members are those of {@link Route}. */
 export interface MemoryProvider extends Omit<Route, 'id' | 'provider' | 'adapter' | 'upstreamModel'> {
@@ -55,20 +55,14 @@ const providerSchema = z.strictObject({
     isAdapter,
     'must be an adapter with a method for each operation that it serves, such as openaiCompatible({ baseUrl, apiKey })',
   ),
-  enabled: z.boolean().optional(),
-  byok: z.enum(['yes', 'no', 'only']).optional(),
+  ...routeFields,
   secret: z
     .custom<Secret>(
       (value) => hasMethod(value, 'reveal'),
       'must be a secret with a reveal method, such as createSecret(key)',
     )
     .optional(),
-  prices: pricesSchema.optional(),
   supportedParameters: z.array(z.string()).readonly().optional(),
-  defaultOutputTokens: tokensSchema.optional(),
-  onDisconnect: z.enum(['abort', 'drain']).optional(),
-  promptEscapes: z.enum(['ascii', 'html']).optional(),
-  weight: z.number().nonnegative().optional(),
 })
 
 /** The registry does not know the operations: any method except `close` may serve one. */

@@ -310,6 +310,17 @@ export const modelSchema = z.strictObject({
   priceVersion: z.string().optional(),
 })
 
+/** The members of a route that are the same wherever routes are kept. */
+export const routeFields = {
+  enabled: z.boolean().optional(),
+  byok: z.enum(['yes', 'no', 'only']).optional(),
+  prices: pricesSchema.optional(),
+  defaultOutputTokens: tokensSchema.optional(),
+  onDisconnect: z.enum(['abort', 'drain']).optional(),
+  promptEscapes: z.enum(['ascii', 'html']).optional(),
+  weight: z.number().nonnegative().optional(),
+}
+
 function isCredits(text: string): boolean {
   try {
     parseCredits(text)

@@ -8,17 +8,10 @@ import type {
   CredentialsQuery,
   ReissueOptions,
 } from '../../admin/index.js'
+import { bearerFields } from '../../admin/keys.js'
 import { present } from '../../base/present.js'
 import { exceedsMarkup } from '../../rules/markups.js'
-import {
-  keysSchema,
-  labelSchema,
-  MAX_OWN_KEYS,
-  markupSchema,
-  metadataSchema,
-  nameSchema,
-  timeSchema,
-} from '../../rules/schemas.js'
+import { keysSchema, MAX_OWN_KEYS, markupSchema, nameSchema, timeSchema } from '../../rules/schemas.js'
 import { type Context, done, get, limitSchema, post } from '../serving/endpoint.js'
 import { HttpError, notFound } from '../serving/http-error.js'
 import { limitsOf } from '../serving/limits.js'
@@ -32,13 +25,6 @@ const PLAYGROUND_MS = 3_600_000
 const PLAYGROUND_REACH_MS = PLAYGROUND_MS + 60_000
 const PLAYGROUND_LABEL = 'Playground'
 const RUN_SCOPES = ['models.run']
-
-const bearerFields = {
-  account: nameSchema,
-  label: labelSchema.optional(),
-  expiresAt: timeSchema.optional(),
-  metadata: metadataSchema.optional(),
-}
 
 /** The terms of an app that the person has seen. */
 const termsSchema = z.strictObject({ models: keysSchema(), markup: markupSchema })
