@@ -7,10 +7,10 @@ import { keys } from './commands/keys.js'
 import { limits } from './commands/limits.js'
 import { maintenance } from './commands/maintenance.js'
 import { models } from './commands/models.js'
+import type { Noun } from './commands/noun.js'
 import { reports } from './commands/reports.js'
 import { routes } from './commands/routes.js'
 import { userApps } from './commands/user-apps.js'
-import type { Noun } from './noun.js'
 
 /**
  * All commands, by their nouns. Nouns and verbs are those of `Admin`: `accounts credit` is `admin.accounts.credit`.

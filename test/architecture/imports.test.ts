@@ -34,7 +34,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   sqlite: [...RULES, 'sql'],
   postgres: [...RULES, 'sql'],
   admin: [...RULES, 'sql'],
-  browser: [],
+  browser: ['base'],
   console: [...RULES, 'admin', 'http'],
   connect: [...RULES, 'engine', 'http'],
   demo: [...RULES, 'index', 'testing', 'admin', 'console', 'sqlite'],
@@ -43,7 +43,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   router: [...RULES, 'engine', 'endpoints', 'http', 'options'],
   'log-events': RULES,
   'print-failures': [...RULES, 'log-events'],
-  stores: CONTRACTS,
+  stores: [...CONTRACTS, 'cache'],
   adapters: [...CONTRACTS, 'providers'],
   index: [
     ...RULES,

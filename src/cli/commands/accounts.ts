@@ -3,7 +3,7 @@ import type { AccountRow, Admin, CreditRequest, PostedEntry } from '../../admin/
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 import { sayRepeat } from './repeats.js'
 
 type Amount = Pick<CreditRequest, 'account' | 'amount' | 'reference' | 'memo'>

@@ -5,7 +5,7 @@ import { present } from '../../base/present.js'
 import { formatTime } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { collect, parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 interface AppOptions {
   readonly name?: string

@@ -3,8 +3,8 @@ import type { KeptCall, RoutingExplanation } from '../../contracts/index.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
 import { formatTime, type TableRow } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
 import { addFilters, type FilterOptions } from './filters.js'
+import type { Noun } from './noun.js'
 
 interface CallsOptions extends FilterOptions {
   readonly problems?: true

@@ -4,7 +4,7 @@ import { formatCredits } from '../../base/money.js'
 import { formatTime } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 interface ListOptions {
   readonly account?: string

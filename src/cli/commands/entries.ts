@@ -3,8 +3,8 @@ import { present } from '../../base/present.js'
 import type { Entry, EntryQuery } from '../../contracts/index.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
 import { addFilters, type FilterOptions, toFilters } from './filters.js'
+import type { Noun } from './noun.js'
 import { sayRepeat } from './repeats.js'
 
 type ListOptions = FilterOptions & {

@@ -3,7 +3,7 @@ import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
 import { collect, parseExpiry, parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 interface IssueOptions {
   readonly label?: string

@@ -2,7 +2,7 @@ import { Option } from 'commander'
 import type { LimitRequest, LimitRow, LimitsQuery } from '../../admin/index.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 const UNITS = ['credits', 'requests', 'tokens']
 const PERIODS = ['minute', 'hour', 'day', 'month', 'total']

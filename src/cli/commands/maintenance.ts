@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { OpenHoldsQuery } from '../../admin/index.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 export const maintenance: Noun = {
   about: 'the schema, the books, open holds and secrets',

@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../admin/index.js'
 import { readJsonFile } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 export const models: Noun = {
   about: 'the models on offer and their prices',

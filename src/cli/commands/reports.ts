@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { SpendQuery } from '../../admin/index.js'
-import type { Noun } from '../noun.js'
 import { addFilters, type FilterOptions, toFilters } from './filters.js'
+import type { Noun } from './noun.js'
 
 export const reports: Noun = {
   about: 'sums over many calls',

@@ -1,6 +1,6 @@
 import type { RouteRequest } from '../../admin/index.js'
 import { readJsonFile } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 export const routes: Noun = {
   about: 'the providers that serve each model',

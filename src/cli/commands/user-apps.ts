@@ -2,7 +2,7 @@ import { Argument } from 'commander'
 import { formatTime } from '../context/output.js'
 import { readPages } from '../context/pages.js'
 import { parseTime } from '../context/parse.js'
-import type { Noun } from '../noun.js'
+import type { Noun } from './noun.js'
 
 export const userApps: Noun = {
   about: 'apps that users register themselves, and the reviews of their changes',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandContext } from './context/context.js'
+import type { CommandContext } from '../context/context.js'
 
 /** The commands about one kind of thing. */
 export interface Noun {
