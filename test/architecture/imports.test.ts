@@ -43,7 +43,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   router: [...RULES, 'engine', 'endpoints', 'http', 'options'],
   'log-events': RULES,
   'print-failures': [...RULES, 'log-events'],
-  stores: [...CONTRACTS, 'cache'],
+  stores: [...CONTRACTS, 'cache', 'identity', 'memory'],
   adapters: [...CONTRACTS, 'providers'],
   index: [
     ...RULES,
