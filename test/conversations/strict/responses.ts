@@ -30,6 +30,8 @@ const SHAPES: Shapes = {
   roots: OPENAI.roots,
   named: {
     ...OPENAI.named,
+    // Its documents leave the detail out of images of users.
+    ...changed('ResponseInputImage', ['detail']),
     ...changed('ResponseOutputMessage', ['id', 'status', 'type']),
     ...changed('ResponseOutputText', ['annotations']),
     ...changed('ResponseReasoningItem', ['id'], { content: { either: ['null', { list: 'any' }] } }),

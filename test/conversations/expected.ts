@@ -1,0 +1,210 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Carried, plainInput, type Told } from './carried.js'
+import type { Call, Json, Part, Result, Settings, Shape, Target, Turn } from './shape.js'
+
+/** What a provider must be told, by the conversation alone. */
+export interface Due {
+  /** In this order, each once. */
+  readonly spine: readonly Carried[]
+  /** Anywhere, each once. */
+  readonly anywhere: readonly Carried[]
+  readonly tools: readonly string[]
+  readonly settings: Settings
+  /** Texts that the request must contain as they are. */
+  readonly literally: readonly string[]
+}
+
+const DIGITS = /\d{17,}/g
+
+/** Returns what a conversation tells a provider: results right behind the turn of their calls, in the order of these. */
+export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to: Target): Due {
+  const spine: Carried[] = []
+  const anywhere: Carried[] = []
+  const results = turns.flatMap((turn) => ('results' in turn ? turn.results : []))
+  const given = new Set<Result>()
+  const called = new Set(turns.flatMap(callsOf).map(({ id }) => id))
+  const addParts = (parts: string | readonly Part[], as: 'user'): void => {
+    for (const part of typeof parts === 'string' ? [parts] : parts) {
+      if (typeof part === 'string') addText(part, as)
+      else anywhere.push({ as: 'media', text: mediaOf(part) })
+    }
+  }
+  const addText = (text: string, as: 'user' | 'assistant'): void => {
+    if (text.trim() !== '') spine.push({ as, text })
+  }
+  const addResult = (result: Result, input: string): void => {
+    given.add(result)
+    const parts = typeof result.says === 'string' ? [result.says] : result.says
+    const texts = parts.filter((part) => typeof part === 'string')
+    for (const part of parts) {
+      if (typeof part !== 'string') anywhere.push({ as: 'media', text: mediaOf(part) })
+    }
+    // A result without a text is one all the same.
+    for (const text of texts.length === 0 ? [''] : texts) spine.push({ as: 'result', text, of: input })
+  }
+  for (const turn of turns) {
+    if ('system' in turn) anywhere.push({ as: 'system', text: turn.system })
+    else if ('user' in turn) addParts(turn.user, 'user')
+    else if ('results' in turn) {
+      // Those of no call are text of the user.
+      for (const { of, says } of turn.results)
+        if (!called.has(of) && typeof says === 'string') spine.push({ as: 'user', text: says })
+    } else {
+      const calls: Call[] = []
+      for (const text of ('means' in turn && turn.means) || []) anywhere.push({ as: 'system', text })
+      for (const piece of turn.assistant ?? []) {
+        if (typeof piece === 'string') addText(piece, 'assistant')
+        else if ('refusal' in piece) addText(piece.refusal, 'assistant')
+        else if ('call' in piece) calls.push(piece)
+        else if (piece.mustReturn)
+          spine.push({ as: 'thought', text: piece.thought, sealed: piece.sealed ?? '' })
+      }
+      for (const { call, input, namespace } of calls) {
+        const name = namespace === undefined ? call : `${namespace}__${call}`
+        spine.push({ as: 'call', text: plainInput(input), of: name })
+      }
+      for (const { id, input } of calls) {
+        const result = results.find((one) => one.of === id && !given.has(one))
+        if (result !== undefined) addResult(result, plainInput(input))
+      }
+    }
+  }
+  return {
+    spine,
+    anywhere,
+    tools: [
+      ...tools.map(({ name, namespace }) => (namespace === undefined ? name : `${namespace}__${name}`)),
+      ...turns.flatMap((turn) => ('native' in turn ? (turn.tools ?? []) : [])),
+    ],
+    settings: unjudged ? {} : settings,
+    // The AI SDK hands over values, not texts.
+    literally: to.startsWith('sdk-')
+      ? []
+      : [
+          ...turns.flatMap(callsOf).map(({ input }) => input),
+          ...tools.map(({ schema }) => schema ?? ''),
+          settings.schema ?? '',
+        ].flatMap((text) => text.match(DIGITS) ?? []),
+  }
+}
+
+const callsOf = (turn: Turn): Call[] =>
+  'assistant' in turn
+    ? (turn.assistant ?? []).filter((piece) => typeof piece === 'object' && 'call' in piece)
+    : []
+
+const mediaOf = (part: Exclude<Part, string>) =>
+  'image' in part ? part.image.slice(part.image.indexOf(',') + 1) : part.pdf
+
+/** Sentences about what a provider was not told, or not in its place. Empty if all is well. */
+export function differences(due: Due, told: Told, raw: string, without: ReadonlySet<string>): string[] {
+  const faults: string[] = []
+  let at = 0
+  let offset = 0
+  let last = 0
+  for (const wanted of due.spine) {
+    if (without.has(wanted.text)) {
+      if (told.carried.some((one) => holds(one, wanted, 0) >= 0))
+        faults.push(`${shown(wanted)} is not left out`)
+      continue
+    }
+    // The results of one turn may stand in any order.
+    const isResult = wanted.as === 'result'
+    if (!isResult && last > at) {
+      at = last
+      offset = 0
+    }
+    let found = false
+    for (let index = at; index < told.carried.length && !found; index++) {
+      const place = holds(told.carried[index]!, wanted, index === at && !isResult ? offset : 0)
+      if (place < 0) continue
+      found = true
+      last = Math.max(last, index)
+      if (isResult) continue
+      at = index
+      offset = place + Math.max(1, wanted.text.length)
+    }
+    if (found) continue
+    const elsewhere = told.carried.find((one) => one.text.includes(wanted.text) && wanted.text !== '')
+    faults.push(
+      elsewhere === undefined
+        ? `${shown(wanted)} is lost`
+        : `${shown(wanted)} is out of its place, as ${elsewhere.as}`,
+    )
+  }
+  for (const wanted of due.anywhere) {
+    const count = told.carried.filter((one) => one.text.includes(wanted.text)).length
+    if (without.has(wanted.text)) {
+      if (count > 0) faults.push(`${shown(wanted)} is not left out`)
+    } else if (count === 0) faults.push(`${shown(wanted)} is lost`)
+  }
+  for (const { text } of due.spine) {
+    const isMarked = text.length > 8 && !without.has(text)
+    const count = told.carried.filter(({ as, text: has }) => as !== 'thought' && has.includes(text)).length
+    if (isMarked && count > 1) faults.push(`'${cut(text)}' comes ${count} times`)
+  }
+  const twice = told.ids.find((id, index) => told.ids.indexOf(id) !== index)
+  if (twice !== undefined) faults.push(`two calls have the id '${cut(twice)}'`)
+  for (const name of due.tools) {
+    if (without.has(name)) continue
+    if (!told.tools.some((one) => isNamed(one, name))) faults.push(`the tool ${cut(name)} is lost`)
+  }
+  for (const digits of due.literally)
+    if (!raw.includes(digits)) faults.push(`the digits ${digits} are changed`)
+  for (const [name, value] of Object.entries(due.settings)) {
+    const sent = (told.settings as Json)[name]
+    if (without.has(name)) {
+      if (sent !== undefined) faults.push(`the setting ${name} is not left out`)
+    } else if (!isSetting(name, sent, value))
+      faults.push(`the setting ${name} is ${cut(JSON.stringify(sent) ?? 'lost')}`)
+  }
+  return faults
+}
+
+/** The place at which something carried holds something due, or -1. */
+function holds(one: Carried, wanted: Carried, from: number): number {
+  if (one.as !== wanted.as && !(one.as === 'result' && wanted.as === 'user')) return -1
+  if (wanted.as === 'call') return one.text === wanted.text && isNamed(one.of!, wanted.of!) ? 0 : -1
+  if (wanted.sealed !== undefined && one.sealed !== wanted.sealed) return -1
+  if (wanted.as === 'result' && one.of !== wanted.of) return -1
+  return one.text.indexOf(wanted.text, from)
+}
+
+const SHOWN_NAME = 20
+const spelled = (name: string) => name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, SHOWN_NAME)
+
+/** Whether a provider's name of a tool is the client's, or what is left of it within the provider's limits. */
+const isNamed = (sent: string, name: string) => sent === name || spelled(sent) === spelled(name)
+
+/** The smallest bound that the Responses API takes. */
+const SMALLEST_BOUND = 16
+const EFFORTS = new Set(['minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+function isSetting(name: string, sent: unknown, value: unknown): boolean {
+  switch (name) {
+    case 'bound':
+      return sent === value || ((value as number) < SMALLEST_BOUND && sent === SMALLEST_BOUND)
+    case 'user':
+      // A digest, if the label is too long for the provider.
+      return sent === value || (typeof sent === 'string' && String(value).length > 64 && sent.length <= 64)
+    case 'choices':
+      return sent === value || (sent === undefined && value === 1)
+    case 'thinking':
+      // A budget and an effort say the same in two APIs.
+      if (value === 'off') return sent === 'off'
+      return typeof sent === 'number' || EFFORTS.has(sent as string)
+    case 'schema':
+      return typeof sent === 'string' && isDeepStrictEqual(JSON.parse(sent), JSON.parse(value as string))
+    case 'toolChoice':
+    case 'parallel':
+      // These are what a provider does anyway.
+      return isDeepStrictEqual(sent, value) || (sent === undefined && (value === 'auto' || value === true))
+    default:
+      return isDeepStrictEqual(sent, value)
+  }
+}
+
+const SHOWN_TEXT = 60
+const cut = (text: string) => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text)
+const shown = ({ as, of, text }: Carried) =>
+  `the ${as} '${cut(text)}'${as === 'result' ? ` of ${cut(of ?? '')}` : ''}`

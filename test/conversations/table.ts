@@ -1,0 +1,430 @@
+import { once } from 'node:events'
+import {
+  Agent,
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
+import type { ChatAdapter } from '../../src/adapters.js'
+import {
+  createCompatRouter,
+  memoryCatalogue,
+  memoryCredentials,
+  memoryLedger,
+  memoryProviders,
+} from '../../src/index.js'
+import { decimal, nanos } from '../helpers/decimals.js'
+import { plainInput, readRequest } from './carried.js'
+import { type Captured, type Heard, LIBRARIES } from './clients.js'
+import { differences, dueOf } from './expected.js'
+import { exceptionsOfSettings } from './limits.js'
+import { writeReply } from './reply.js'
+import {
+  APIS,
+  type Api,
+  type Exception,
+  FORMS,
+  type Form,
+  HELLO,
+  type Json,
+  type Piece,
+  type Said,
+  type Shape,
+  TARGETS,
+  type Target,
+  type Thought,
+} from './shape.js'
+import { refusalOf, sign } from './strict/index.js'
+import { KINDS } from './targets.js'
+import { exactJson } from './write/exact-json.js'
+import { writeRequest } from './write/index.js'
+
+const PRICES = { input: '2', output: '8', request: '0.0001' }
+/** 11 x 2 and 7 x 8 millionths, and the price of the request. */
+const COST = '0.000178'
+const CREDIT = '10'
+const CONTEXT = { requestId: 'assertion', signal: new AbortController().signal }
+const AT_ONCE = 24
+
+/** One conversation from a client of one API to one provider, in one form of reply. */
+export interface Cell {
+  readonly shape: Shape
+  readonly api: Api
+  readonly to: Target
+  readonly form: Form
+}
+
+export interface Verdict {
+  readonly cell: Cell
+  /** What is wrong, in sentences. Empty if all is well. */
+  readonly faults: readonly string[]
+  /** Rules whose refusals the router answered by another request, which cost the client time. */
+  readonly asked: readonly string[]
+}
+
+/** A request that reached the stand-in, and what it said. */
+interface Asked {
+  readonly body: Json
+  readonly raw: string
+  readonly refusal: { readonly rule: string; readonly text: string } | undefined
+}
+
+export const keyOf = ({ api, form, shape, to }: Cell): string => `${shape.name}.${api}.${to}.${form}`
+
+/** All cells of a conversation, as far as its clients can say it and its providers can be odd in its way. */
+export function cellsOf(shape: Shape): Cell[] {
+  const apis = APIS.filter((api) => writeRequest(api, shape, 'm', false) !== undefined)
+  const all = apis.flatMap((api) =>
+    TARGETS.flatMap((to) => FORMS.map((form): Cell => ({ shape, api, to, form }))),
+  )
+  return all.filter((cell) => {
+    const { api, to } = cell
+    const place = shape.name.length + TARGETS.indexOf(to)
+    // Vendors have the API of another target under narrower limits: a client of one API is enough.
+    if (isVendor(to) && api !== apis[place % apis.length]) return false
+    // A request is the same for both forms of its reply: models of the AI SDK and vendors take turns with them.
+    const isPlain = shape.oddly === undefined && (isVendor(to) || (shape.says === undefined && !isMain(to)))
+    if (isPlain && cell.form !== FORMS[place % FORMS.length]) return false
+    if (exceptionsOf(cell).some(({ skipped }) => skipped)) return false
+    if (shape.oddly === undefined) return true
+    const odd = shape.oddly[KINDS[to].wire]
+    return odd !== undefined && (cell.form === 'stream' ? odd.stream : odd.body) !== undefined
+  })
+}
+
+const isMain = (to: Target) => to === 'chat' || to === 'responses' || to === 'messages'
+const isVendor = (to: Target) => !isMain(to) && !to.startsWith('sdk-')
+
+const listOf = <Value>(value: Value | readonly Value[] | undefined): readonly Value[] | undefined =>
+  value === undefined ? undefined : Array.isArray(value) ? value : [value as Value]
+
+function exceptionsOf({ api, shape, to }: Cell): readonly Exception[] {
+  const own = [...(shape.except ?? []), ...exceptionsOfSettings(shape)]
+  return own.filter(
+    (one) => listOf(one.api)?.includes(api) !== false && listOf(one.to)?.includes(to) !== false,
+  )
+}
+
+/** A router between clients and strict stand-ins of all kinds of providers, for all cells of a table. */
+export class Table {
+  private readonly agent = new Agent({ keepAlive: true })
+  private readonly asked = new Map<string, Asked[]>()
+  private readonly cells = new Map<string, Cell>()
+  private readonly adapters: readonly (ChatAdapter & { close?(): unknown })[]
+
+  private constructor(
+    private readonly origin: string,
+    private readonly servers: readonly Server[],
+    private readonly router: ReturnType<typeof createCompatRouter>,
+    private readonly ledger: ReturnType<typeof memoryLedger>,
+    upstream: Server,
+    adapters: readonly ChatAdapter[],
+    cells: readonly Cell[],
+  ) {
+    this.adapters = adapters
+    for (const cell of cells) this.cells.set(keyOf(cell), cell)
+    upstream.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.answer(request, response).catch((error: Error) => response.destroy(error))
+    })
+  }
+
+  static async start(cells: readonly Cell[]): Promise<Table> {
+    const upstream = createServer()
+    const upstreamOrigin = await listen(upstream)
+    const keys = cells.map(keyOf)
+    const ledger = memoryLedger(Object.fromEntries(keys.map((key) => [key, CREDIT])))
+    const adapters = TARGETS.map((to) => KINDS[to].adapter(`${upstreamOrigin}/${to}/v1`))
+    const router = createCompatRouter({
+      credentials: memoryCredentials(
+        Object.fromEntries(keys.map((key) => [`sk-${key}`, { kind: 'api-key', account: key }])),
+      ),
+      catalogue: memoryCatalogue(
+        cells.flatMap((cell) =>
+          modelsOf(cell).map(({ id }) => ({ id, prices: PRICES, contextLength: 200_000 })),
+        ),
+      ),
+      ledger,
+      providers: memoryProviders(
+        TARGETS.map((to, index) => ({
+          id: to,
+          models: Object.fromEntries(
+            cells.flatMap((cell) =>
+              modelsOf(cell).flatMap(({ at, id }) => (at === to ? [[id, `${KINDS[to].model}.${id}`]] : [])),
+            ),
+          ),
+          adapter: adapters[index]!,
+        })),
+      ),
+      basePath: '/v1',
+      onEvent: false,
+    })
+    const server = createServer((request, response) => router(request, response))
+    const origin = await listen(server)
+    return new Table(origin, [server, upstream], router, ledger, upstream, adapters, cells)
+  }
+
+  /** Plays cells, many at once. All by default. */
+  async play(cells: Iterable<Cell> = this.cells.values()): Promise<Verdict[]> {
+    const left = [...cells]
+    const verdicts: Verdict[] = []
+    const playOn = async (): Promise<void> => {
+      for (let cell = left.pop(); cell !== undefined; cell = left.pop()) verdicts.push(await this.judge(cell))
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, playOn))
+    return verdicts
+  }
+
+  async close(): Promise<void> {
+    this.agent.destroy()
+    await this.router.close({ graceMs: 1_000 })
+    for (const server of this.servers) {
+      server.closeAllConnections()
+      server.close()
+    }
+    for (const adapter of this.adapters) await adapter.close?.()
+  }
+
+  private async judge(cell: Cell): Promise<Verdict> {
+    const { shape } = cell
+    const faults: string[] = []
+    const requests = [shape]
+    let charged = 0
+    for (let turn = 0; turn < requests.length && faults.length === 0; turn++) {
+      const asked = requests[turn]!
+      const key = turn === 0 ? keyOf(cell) : nextKeyOf(cell)
+      const { heard, wasCharged } = await this.turn(cell, asked, key, turn, faults)
+      if (wasCharged) charged++
+      if (heard === undefined || turn > 0 || shape.next === undefined) continue
+      requests.push(continued(cell, heard))
+    }
+    await this.checkCharges(cell, charged, faults)
+    return {
+      cell,
+      faults,
+      asked: this.askedBy(cell).flatMap(({ refusal }) => (refusal === undefined ? [] : [refusal.rule])),
+    }
+  }
+
+  private async turn(
+    cell: Cell,
+    shape: Shape,
+    key: string,
+    turn: number,
+    faults: string[],
+  ): Promise<{ heard?: Heard; wasCharged: boolean }> {
+    const { api } = cell
+    const to = turn === 0 || cell.shape.next?.elsewhere !== true ? cell.to : KINDS[cell.to].elsewhere
+    const exceptions = exceptionsOf({ ...cell, shape: { ...shape, except: cell.shape.except ?? [] }, to })
+    const when = turn === 0 ? '' : `in the next turn${to === cell.to ? '' : ` at ${to}`}, `
+    const reply = await this.send(cell, writeRequest(api, shape, key, cell.form === 'stream')!)
+    const asked = this.asked.get(key) ?? []
+    const refused = exceptions.find((one) => one.refused !== undefined)
+    const problem = errorIn(reply)
+    if (refused !== undefined) {
+      if (problem === undefined) faults.push(`${when}it is not refused, although ${refused.why}`)
+      else if (reply.status !== 400 || problem.param !== refused.refused || asked.length > 0)
+        faults.push(
+          `${when}it is refused with ${reply.status} ${problem.code} for ${problem.param}, not with 400 for ${refused.refused}`,
+        )
+      return { wasCharged: false }
+    }
+    if (shape.fails !== undefined && turn === 0) {
+      if (reply.status !== shape.fails)
+        faults.push(`it fails with ${reply.status} ${problem?.code}, not with ${shape.fails}`)
+      return { wasCharged: false }
+    }
+    if (problem !== undefined) {
+      const by = asked.at(-1)?.refusal
+      faults.push(
+        by === undefined
+          ? `${when}the router refuses it: ${reply.status} ${problem.code}: ${problem.message}`
+          : `${when}the provider refuses it by ${by.rule}: ${by.text}`,
+      )
+      return { wasCharged: false }
+    }
+    const last = asked.at(-1)
+    if (last === undefined) {
+      faults.push(`${when}the provider was not asked`)
+      return { wasCharged: true }
+    }
+    const without = new Set(exceptions.flatMap((one) => one.without ?? []))
+    const { wire } = KINDS[to]
+    const told = readRequest(wire, last.body, last.raw)
+    faults.push(...differences(dueOf(shape, to), told, last.raw, without).map((fault) => `${when}${fault}`))
+    const said = turn === 0 ? (shape.says ?? HELLO) : HELLO
+    const [own, ...others] = LIBRARIES[api]
+    let heard: Heard | undefined
+    for (const library of shape.says === undefined || turn > 0 || isVendor(to) ? [own] : [own, ...others]) {
+      try {
+        const read = await library.read(reply)
+        if (library === own) heard = read
+        faults.push(...misheard(read, said).map((fault) => `${when}${library.name} reads ${fault}`))
+      } catch (error) {
+        faults.push(`${when}${library.name} fails: ${String(error).slice(0, 200)}`)
+      }
+    }
+    if (heard !== undefined && heard.cost !== Number(COST))
+      faults.push(`${when}the reply says that it costs ${heard.cost}`)
+    return { ...(heard !== undefined && { heard }), wasCharged: true }
+  }
+
+  private async checkCharges(cell: Cell, calls: number, faults: string[]): Promise<void> {
+    const balance = await this.ledger.balance(keyOf(cell), CONTEXT)
+    const paid = nanos(CREDIT) - (balance?.posted ?? 0n)
+    if (paid !== nanos(COST) * BigInt(calls))
+      faults.push(`it was charged ${decimal(paid)} for ${calls} calls, not ${COST} each`)
+    if (balance?.held !== 0n) faults.push(`${decimal(balance?.held ?? 0n)} are still held`)
+  }
+
+  private async send(cell: Cell, body: Json): Promise<Captured> {
+    const path = { chat: '/chat/completions', responses: '/responses', messages: '/messages' }[cell.api]
+    const request = httpRequest(`${this.origin}/v1${path}`, {
+      agent: this.agent,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer sk-${keyOf(cell)}`,
+        'content-type': 'application/json',
+        ...(cell.api === 'messages' && { 'anthropic-version': '2023-06-01' }),
+      },
+    })
+    request.end(exactJson(body))
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    const bytes = await textOf(response)
+    const { statusCode: status = 0 } = response
+    const headers = new Headers({ 'content-type': response.headers['content-type'] ?? '' })
+    return { status, headers, bytes, stream: cell.form === 'stream' }
+  }
+
+  /** All requests of a cell that reached a provider. */
+  askedBy(cell: Cell): readonly Asked[] {
+    return [keyOf(cell), nextKeyOf(cell)].flatMap((key) => this.asked.get(key) ?? [])
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const raw = await textOf(request)
+    const { url: path = '' } = request
+    const body = JSON.parse(raw) as Json
+    const to = path.split('/')[1] as Target
+    const { model: prefix, row, wire } = KINDS[to]
+    const key = String(body.model).slice(prefix.length + 1)
+    const cell = this.cells.get(key.replace(NEXT, ''))!
+    const headers = Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+    )
+    const refusal = refusalOf(row, { path, headers, body })
+    const requests = this.asked.get(key) ?? []
+    this.asked.set(key, requests)
+    const text = JSON.stringify(refusal?.body)
+    requests.push({ body, raw, refusal: refusal && { rule: refusal.rule, text } })
+    if (refusal !== undefined) {
+      response.writeHead(refusal.status, { 'content-type': 'application/json' })
+      response.end(text)
+      return
+    }
+    const isNext = key.endsWith(NEXT)
+    const stream = body.stream === true
+    const said: Said = isNext ? HELLO : (cell.shape.says ?? HELLO)
+    const odd = isNext ? undefined : cell.shape.oddly?.[wire]
+    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
+    response.end(writeReply(wire, said, stream, odd))
+  }
+}
+
+const NEXT = '.next'
+const nextKeyOf = (cell: Cell) => keyOf(cell) + NEXT
+
+/** The models of a cell, and the provider of each. */
+function modelsOf(cell: Cell): { readonly id: string; readonly at: Target }[] {
+  const { next } = cell.shape
+  const first = { id: keyOf(cell), at: cell.to }
+  if (next === undefined) return [first]
+  return [first, { id: nextKeyOf(cell), at: next.elsewhere ? KINDS[cell.to].elsewhere : cell.to }]
+}
+
+/** The conversation one turn later: with what the client's library keeps of the reply, and a result for each call. */
+function continued({ api, shape, to }: Cell, { calls, history = [] }: Heard): Shape {
+  const { next, says = HELLO, turns } = shape
+  const kept = api === 'messages' ? [{ role: 'assistant', content: history }] : history
+  const ids = history.flatMap(idsIn)
+  const made = calls.map(({ input, name }, index) => ({ call: name, input, id: ids[index] ?? '' }))
+  const { wire } = KINDS[to]
+  const isSigned = says.sealed === true && wire !== 'chat'
+  const pieces: Piece[] = [
+    ...(says.thought === undefined
+      ? []
+      : [returning(says.thought, isSigned && next?.elsewhere !== true ? wire : undefined)]),
+    ...(says.texts ?? (says.text === undefined ? [] : [says.text])),
+    ...made,
+  ]
+  const results = made.map(({ id }, index) => ({ of: id, says: `What call ${index + 1} found` }))
+  return {
+    ...shape,
+    // They are those of the first turn, in which they have been looked at.
+    unjudged: true,
+    turns: [
+      ...turns,
+      { native: { [api]: kept }, assistant: pieces },
+      ...(results.length === 0 ? [] : [{ results }]),
+      ...(next?.user === undefined ? [] : [{ user: next.user }]),
+    ],
+  }
+}
+
+/** A thought as its own provider must get it back: Anthropic with its text, OpenAI at least what it encrypted. */
+function returning(thought: string, to: Api | undefined): Thought {
+  if (to === 'messages') return { thought, mustReturn: true, sealed: sign('anthropic', thought) }
+  if (to === 'responses') return { thought: '', mustReturn: true, sealed: sign('openai', thought) }
+  return { thought }
+}
+
+/** The ids of calls in what a client keeps. */
+function idsIn({ call_id: id, id: block, tool_calls: calls, type }: Json): string[] {
+  if (Array.isArray(calls)) return calls.map((call: Json) => String(call.id))
+  if (type === 'tool_use') return [String(block)]
+  return id === undefined ? [] : [String(id)]
+}
+
+/** What a library read that the model did not say. */
+function misheard(heard: Heard, said: Said): string[] {
+  const faults: string[] = []
+  const wanted = said.text ?? ''
+  const text = said.refusal !== undefined && heard.text === said.refusal ? '' : heard.text
+  if (text !== wanted) faults.push(`the text '${text.slice(0, 80)}', not '${wanted}'`)
+  if (heard.thought !== undefined && heard.thought !== (said.thought ?? ''))
+    faults.push(`the thought '${heard.thought.slice(0, 80)}', not '${said.thought ?? ''}'`)
+  const calls = (said.calls ?? []).map(({ input, name }) => `${name} ${plainInput(input)}`)
+  const read = heard.calls.map(({ input, name }) => `${name} ${input}`)
+  // Some libraries leave out the namespace of a tool.
+  if (
+    read.join() !== calls.join() &&
+    read.join() !== calls.map((call) => call.replace(/^mcp__\w+?__/, '')).join()
+  )
+    faults.push(`the calls [${read.join()}], not [${calls.join()}]`)
+  const { ends } = said
+  if (typeof ends === 'object' && heard.finish !== undefined && heard.finish !== ends.at)
+    faults.push(`the end ${heard.finish}, not the stop sequence ${ends.at}`)
+  return faults
+}
+
+/** The error of a reply, with a status or in its stream. */
+function errorIn({ bytes, status }: Captured): { code: string; param: string; message: string } | undefined {
+  if (status === 200 && !bytes.includes('"error":{')) return undefined
+  for (const line of bytes.split('\n').filter((one) => /^(data: )?\{/.test(one))) {
+    const value = JSON.parse(line.replace(/^data: /, '')) as Json
+    const response = (value.response ?? {}) as Json
+    const error = (value.error ?? response.error ?? undefined) as Json | undefined
+    if (error !== undefined)
+      return { code: String(error.code), param: String(error.param), message: String(error.message) }
+  }
+  return { code: String(status), param: '', message: bytes.slice(0, 200) }
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,111 @@
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { ChatAdapter } from '../../src/adapters.js'
+import { anthropic, openaiCompatible } from '../../src/index.js'
+import { aiSdk } from '../../src/providers/ai-sdk/index.js'
+import type { Api, Target } from './shape.js'
+import type { StrictRow } from './strict/index.js'
+
+export interface Kind {
+  /** The API of the provider. */
+  readonly wire: Api
+  /** The provider whose rules the stand-in has. */
+  readonly row: StrictRow
+  /** The beginning of the provider's name of each model. Packages of the AI SDK know some. */
+  readonly model: string
+  /** The provider that answers a next turn elsewhere. */
+  readonly elsewhere: Target
+  adapter(baseUrl: string): ChatAdapter
+}
+
+const apiKey = 'sk-conversations-5f1c9d27'
+const RESPONSES_MODEL = 'gpt-5.1'
+const CLAUDE = 'claude-sonnet-4-5'
+
+/** Each provider, with the adapter before it. */
+export const KINDS: Readonly<Record<Target, Kind>> = {
+  chat: {
+    wire: 'chat',
+    row: 'openai',
+    model: 'gpt-5.1',
+    elsewhere: 'messages',
+    // What these settings are by default for OpenAI's own address.
+    adapter: (baseUrl) =>
+      openaiCompatible({ baseUrl, apiKey, developerRole: true, outputBound: 'max_completion_tokens' }),
+  },
+  responses: {
+    wire: 'responses',
+    row: 'openai',
+    model: RESPONSES_MODEL,
+    elsewhere: 'messages',
+    adapter: (baseUrl) => openaiCompatible({ baseUrl, apiKey, api: 'responses' }),
+  },
+  messages: {
+    wire: 'messages',
+    row: 'anthropic',
+    model: CLAUDE,
+    elsewhere: 'chat',
+    adapter: (baseUrl) => anthropic({ baseUrl, apiKey }),
+  },
+  'sdk-chat': {
+    wire: 'chat',
+    row: 'openai',
+    model: 'gpt-4o',
+    elsewhere: 'sdk-messages',
+    adapter: (baseURL) =>
+      aiSdk({
+        model: (id) =>
+          createOpenAICompatible({
+            name: 'openai',
+            baseURL,
+            apiKey,
+            includeUsage: true,
+            supportsStructuredOutputs: true,
+          })(id),
+      }),
+  },
+  'sdk-responses': {
+    wire: 'responses',
+    row: 'openai',
+    model: RESPONSES_MODEL,
+    elsewhere: 'sdk-messages',
+    adapter: (baseURL) => aiSdk({ model: (id) => createOpenAI({ baseURL, apiKey })(id) }),
+  },
+  'sdk-messages': {
+    wire: 'messages',
+    row: 'anthropic',
+    model: CLAUDE,
+    elsewhere: 'sdk-responses',
+    adapter: (baseURL) => aiSdk({ model: (id) => createAnthropic({ baseURL, apiKey })(id) }),
+  },
+  deepseek: {
+    wire: 'chat',
+    row: 'deepseek',
+    model: 'deepseek-chat',
+    elsewhere: 'groq',
+    adapter: (baseUrl) => openaiCompatible({ baseUrl, apiKey }),
+  },
+  groq: {
+    wire: 'chat',
+    row: 'groq',
+    model: 'llama-4',
+    elsewhere: 'mistral',
+    adapter: (baseUrl) => openaiCompatible({ baseUrl, apiKey }),
+  },
+  mistral: {
+    wire: 'chat',
+    row: 'mistral',
+    model: 'mistral-large',
+    elsewhere: 'deepseek',
+    adapter: (baseUrl) =>
+      openaiCompatible({ baseUrl, apiKey, streamUsage: false, outputBound: 'max_tokens' }),
+  },
+  'gemini-chat': {
+    wire: 'chat',
+    row: 'gemini-chat',
+    model: 'gemini-2.5-pro',
+    elsewhere: 'chat',
+    adapter: (baseUrl) => openaiCompatible({ baseUrl, apiKey, unlistedTokens: 'output' }),
+  },
+}
