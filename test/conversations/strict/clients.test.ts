@@ -1,4 +1,5 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import Anthropic from '@anthropic-ai/sdk'
@@ -164,6 +165,13 @@ describe.each(['a body', 'a stream'])('a task with two calls, read from %s', (fo
     'messages of Anthropic': [
       'anthropic',
       () => createAnthropic({ apiKey: 'sk', baseURL: upstream.baseUrl('anthropic') })('claude-sonnet-4-5'),
+    ],
+    "Google's own API": [
+      'gemini',
+      () =>
+        createGoogleGenerativeAI({ apiKey: 'sk', baseURL: upstream.baseUrl('gemini') })(
+          'gemini-3-pro-preview',
+        ),
     ],
     'chats of DeepSeek': [
       'deepseek',
