@@ -16,10 +16,10 @@ const alias = Object.entries(entries).map(([name, file]) => ({
 export const each: ViteUserConfig = {
   resolve: { alias },
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // As long as a busy machine may need: what comes is seen at once.
-    expect: { poll: { timeout: 20_000 } },
+    // As long as a busy machine may need: what comes is seen at once, and only a test that hangs waits so long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     // One more than there are cores: much of a test is spent waiting for a disk, a browser, a process or a timeout.
     maxWorkers: availableParallelism() + 1,

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest'
 import { programFile } from '../helpers/program.js'
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url)
-const SLOW_MS = 30_000
 
 /** Runs the program in its own process with its output sent to `stdout`. */
 async function start(stdout: 'pipe' | number) {
@@ -20,21 +19,17 @@ async function start(stdout: 'pipe' | number) {
   return { child, ended }
 }
 
-it('the command line exits quietly if the reader of its output is gone', { timeout: SLOW_MS }, async () => {
+it('the command line exits quietly if the reader of its output is gone', async () => {
   const { child, ended } = await start('pipe')
   child.stdout!.destroy()
   expect(await ended).toEqual({ exitCode: 0, said: '' })
 })
 
-it.skipIf(!existsSync('/dev/full'))(
-  'the command line reports that it cannot write its output',
-  { timeout: SLOW_MS },
-  async () => {
-    const full = openSync('/dev/full', 'w')
-    const { ended } = await start(full)
-    closeSync(full)
-    const { exitCode, said } = await ended
-    expect(said).toMatch(/^error: standard output cannot be written: ENOSPC[^\n]*\n$/)
-    expect(exitCode).toBe(1)
-  },
-)
+it.skipIf(!existsSync('/dev/full'))('the command line reports that it cannot write its output', async () => {
+  const full = openSync('/dev/full', 'w')
+  const { ended } = await start(full)
+  closeSync(full)
+  const { exitCode, said } = await ended
+  expect(said).toMatch(/^error: standard output cannot be written: ENOSPC[^\n]*\n$/)
+  expect(exitCode).toBe(1)
+})

@@ -49,4 +49,4 @@ it('the watch cases fail after a timeout if a watch reports nothing', async () =
       'the watch did not report the change within ten seconds',
     )
   }
-}, 30_000)
+})

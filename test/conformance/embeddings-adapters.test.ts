@@ -170,7 +170,7 @@ describe.each<[what: string, ids: readonly string[], spoil: (embed: Embed) => Em
       }),
   ],
 ])('an embeddings adapter that %s', (_what, ids, spoil) => {
-  it.each(ids)('does not pass %s', { timeout: 20_000 }, async (id) => {
+  it.each(ids)('does not pass %s', async (id) => {
     const { run } = embeddingsCases.find((one) => one.id === id)!
     const open: EmbeddingsHarness['open'] = (scenario) =>
       openEmbeddings(scenario, (baseUrl) => {

@@ -164,7 +164,7 @@ beforeAll(async () => {
   }
   const ofBob = credentials.filter((row) => row.account === 'bob')
   marks = ['of-bob', ...ofBob.flatMap(({ credentialId, lastFour }) => [credentialId, lastFour])]
-}, 60_000)
+})
 
 afterAll(() => bench.close())
 

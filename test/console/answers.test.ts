@@ -18,7 +18,7 @@ beforeAll(async () => {
     async () => {
       expect((await calls('')).filter(({ kind }) => kind === 'charge')).toHaveLength(2)
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   )
 })
 

@@ -62,7 +62,7 @@ describe.each(engineNames)('a page of the console on %s', (name) => {
       createServer((req, res) => pages(req, res)),
       '',
     )
-  }, 60_000)
+  })
   afterAll(() => host.close())
 
   /** Reads all pages of a list, one after the other. */

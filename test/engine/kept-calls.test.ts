@@ -156,7 +156,7 @@ describe('however many calls end,', () => {
     await service.clock.elapse(1_000)
     await send(30, ask(), 'sk-nobody-1')
     expect(await count(401)).toBe(40)
-  }, 30_000)
+  })
 })
 
 describe('a store of calls cannot disturb a call', () => {

@@ -34,7 +34,7 @@ describe('the longest bytes of a text', () => {
     for (const text of changed.flatMap((character) => someMarks.map((mark) => character + mark))) {
       if (longest.of(text) < needed(text)) expect.unreachable(JSON.stringify(text))
     }
-  }, 60_000)
+  })
 
   it('cover random texts, and texts that a template joins', () => {
     const random = createRandom('normal forms')
@@ -54,7 +54,7 @@ describe('the longest bytes of a text', () => {
         expect.unreachable(JSON.stringify([first, second]))
       }
     }
-  }, 60_000)
+  })
 
   it('are those of UTF-8 for characters too new to be known', () => {
     expect(changed.at(-1)!.codePointAt(0)).toBeLessThan(0x30000)

@@ -494,7 +494,7 @@ describe('examples/saas', () => {
       expect((await visitor.post('/top-up', { dollars })).status).toBe(400)
   })
 
-  it('runs from its file and keeps edits in the database', { timeout: 60_000 }, async () => {
+  it('runs from its file and keeps edits in the database', async () => {
     const program = await runFile('examples/saas/app.ts', {
       PORT: '0',
       DATABASE_URL: database.url,

@@ -122,7 +122,7 @@ describe('the example server', () => {
             status: 401,
             code: 'revoked_credential',
           }),
-        { timeout: 10_000 },
+        { timeout: 60_000 },
       )
     }
     expect(await example.balances()).toEqual(before)

@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
-import { createServer } from 'node:http'
 import type { ChatAdapter } from '../../src/adapters.js'
 import type { CompatRouter, Prices, RouterEvent, RouterOptions } from '../../src/index.js'
 import type { MemoryLedger, MemoryModel } from '../../src/stores.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import type { MountedHost } from '../helpers/hosts.js'
+import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { type SettingsOptions, settingsIn } from '../helpers/settings.js'
 import { createSteppedClock, type SteppedClock, turns } from '../helpers/stepped-clock.js'
@@ -45,8 +45,6 @@ export const PRICES: Prices = { input: '10', output: '20', request: '0.001' }
 export const MARKUP = { basisPoints: 2_000, flat: '0.0005' }
 const OPENING = { [PAYER]: '1' }
 
-type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
-
 /** A call and its id in events and ledger. */
 export interface BenchCall {
   readonly id: string
@@ -61,7 +59,6 @@ export class Bench {
   readonly clock: SteppedClock
   readonly upstreams: readonly ScriptedUpstream[]
   readonly plan = new FaultPlan()
-  readonly events: RouterEvent[] = []
   /** The ledger itself, without faults or observation. */
   readonly ledger: MemoryLedger
   /** The same, observed. */
@@ -76,12 +73,7 @@ export class Bench {
   took = 0
   /** How many of them wait for a client that does not read. */
   blocked = 0
-  private readonly waiting = new Set<() => void>()
-  private readonly gone = new Map<string, Promise<void>>()
-  private readonly rejections: unknown[] = []
-  private readonly onRejection = (reason: unknown): void => {
-    this.rejections.push(reason)
-  }
+  private readonly harness = new RouterHarness()
   private readonly adapters: ChatAdapter[]
   private host: MountedHost | undefined
   private calls = 0
@@ -92,7 +84,6 @@ export class Bench {
     upstreams: readonly ScriptedUpstream[],
     readonly api: Api,
   ) {
-    process.on('unhandledRejection', this.onRejection)
     this.upstreams = upstreams
     this.clock = createSteppedClock()
     this.accounts = options.accounts ?? OPENING
@@ -126,10 +117,7 @@ export class Bench {
       ledger: this.faulty,
       providers: library.memoryProviders(providers),
       clock: this.clock,
-      onEvent: (event) => {
-        this.events.push(event)
-        this.wake()
-      },
+      onEvent: this.harness.take,
       ...settingsIn(options),
       ...options.router,
     }
@@ -139,15 +127,12 @@ export class Bench {
   static async start(library: Library, options: BenchOptions = {}, api = APIS[0]!): Promise<Bench> {
     const upstreams = await Promise.all((options.routes ?? [{}]).map(() => startScriptedUpstream()))
     const bench = new Bench(library, options, upstreams, api)
-    const server = createServer((req, res) => {
-      const id = String(req.headers['x-request-id'])
-      bench.router(req, res)
-      // Added after the router's own listeners, so the router has noticed when this is settled.
-      bench.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
-      bench.wake()
-    })
-    bench.host = await listenHttp(server, '')
+    bench.host = await bench.harness.serve(bench.router)
     return bench
+  }
+
+  get events(): readonly RouterEvent[] {
+    return this.harness.events
   }
 
   get upstream(): ScriptedUpstream {
@@ -191,30 +176,23 @@ export class Bench {
 
   /** Disconnects the client and waits until the router has noticed. */
   async leave(call: BenchCall): Promise<void> {
-    await this.until(() => this.gone.has(call.id))
+    await this.until(() => this.harness.hasArrived(call.id))
     call.client.leave()
-    await this.gone.get(call.id)
+    await this.harness.lost(call.id)
   }
 
   /** Moves the clock whenever a client does not read, until the router has dropped it. */
   async dropsClient(call: BenchCall, stallMs: number): Promise<void> {
     let dropped = false
-    void this.gone.get(call.id)?.then(() => {
+    void this.harness.lost(call.id).then(() => {
       dropped = true
     })
     while (!dropped) await (this.blocked > 0 ? this.clock.elapse(stallMs) : turns(1))
   }
 
   /** Waits for an event of this type, optionally of one call. */
-  async event<Type extends RouterEvent['type']>(type: Type, call?: BenchCall): Promise<EventOf<Type>> {
-    const find = () =>
-      this.events.find(
-        (event): event is EventOf<Type> =>
-          event.type === type &&
-          (call === undefined || ('requestId' in event && event.requestId === call.id)),
-      )
-    await this.until(() => find() !== undefined)
-    return find()!
+  event<Type extends RouterEvent['type']>(type: Type, call?: BenchCall): Promise<EventOf<Type>> {
+    return this.harness.event(type, call?.id)
   }
 
   has(type: RouterEvent['type']): boolean {
@@ -227,8 +205,8 @@ export class Bench {
   }
 
   /** Waits until a condition on the events or on the router's reads holds. */
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve))
+  until(holds: () => boolean): Promise<void> {
+    return this.harness.until(holds)
   }
 
   /**
@@ -250,7 +228,7 @@ export class Bench {
       assert.equal(this.audit.problems.length, expected.problems ?? 0, this.audit.problems.join('\n'))
       assert.equal(this.clock.pending, 0, 'timers left')
       await new Promise((resolve) => setImmediate(resolve))
-      assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
+      assert.deepEqual(this.harness.rejections, [], 'rejections that nobody handled')
     } finally {
       await this.close()
     }
@@ -258,10 +236,9 @@ export class Bench {
 
   /** Closes everything in any state. */
   async close(): Promise<void> {
-    await this.host?.close()
+    await this.harness.close()
     for (const upstream of this.upstreams) await upstream.close()
     for (const adapter of this.adapters) await adapter.close?.()
-    process.off('unhandledRejection', this.onRejection)
   }
 
   private counted(adapter: ChatAdapter): ChatAdapter {
@@ -272,7 +249,7 @@ export class Bench {
           const waiting = take(events)
           this.reads++
           this.took += events.length
-          this.wake()
+          this.harness.wake()
           if (waiting === undefined) return
           this.blocked++
           return waiting.finally(() => {
@@ -281,10 +258,5 @@ export class Bench {
         }),
       close: () => adapter.close?.(),
     }
-  }
-
-  private wake(): void {
-    for (const resume of this.waiting) resume()
-    this.waiting.clear()
   }
 }

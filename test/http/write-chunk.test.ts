@@ -162,7 +162,7 @@ describe('a streamed reply', () => {
     }
   }
 
-  it('is byte for byte the same with the fast path and without it', { timeout: 60_000 }, async () => {
+  it('is byte for byte the same with the fast path and without it', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 12 }),

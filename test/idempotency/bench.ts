@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { createServer } from 'node:http'
 import type { IdempotencyStore, RequestEnd } from '../../src/contracts/index.js'
 import {
   type CompatRouter,
@@ -18,7 +17,8 @@ import type { MemoryCredential, MemoryLedger } from '../../src/stores.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import type { MountedHost } from '../helpers/hosts.js'
+import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import {
   answerEvents,
   answerJson,
@@ -93,7 +93,6 @@ const TOKENS: Readonly<Record<string, MemoryCredential>> = {
 /** Routers on real sockets, between one scripted provider and clients, with one observed ledger. */
 export class Bench {
   readonly clock = createSteppedClock()
-  readonly events: RouterEvent[] = []
   readonly plan = new FaultPlan()
   readonly audit: LedgerAudit
   readonly ledger: MemoryLedger
@@ -101,19 +100,13 @@ export class Bench {
   readonly routers: CompatRouter[] = []
   private readonly hosts: MountedHost[] = []
   private readonly adapter: ReturnType<typeof openaiCompatible>
-  private readonly gone = new Map<string, Promise<void>>()
-  private readonly waiting = new Set<() => void>()
-  private readonly rejections: unknown[] = []
-  private readonly onRejection = (reason: unknown): void => {
-    this.rejections.push(reason)
-  }
+  private readonly harness = new RouterHarness()
   private calls = 0
 
   private constructor(
     options: BenchOptions,
     readonly upstream: ScriptedUpstream,
   ) {
-    process.on('unhandledRejection', this.onRejection)
     const accounts = { alice: '10', bob: '10', carol: '10' }
     this.ledger = memoryLedger(accounts, { clock: this.clock })
     const { audit, ledger } = auditedLedger(this.ledger, this.clock, accounts)
@@ -140,10 +133,7 @@ export class Bench {
             ...options.idempotency,
             store: shared ?? memoryIdempotency({ clock: this.clock }),
           },
-          onEvent: (event) => {
-            this.events.push(event)
-            this.wake()
-          },
+          onEvent: this.harness.take,
           ...settingsIn(options),
           ...options.router,
         }),
@@ -153,17 +143,12 @@ export class Bench {
 
   static async start(options: BenchOptions = {}): Promise<Bench> {
     const bench = new Bench(options, await startScriptedUpstream())
-    for (const router of bench.routers) {
-      const server = createServer((req, res) => {
-        const id = String(req.headers['x-request-id'])
-        router(req, res)
-        // Added after the router's own listeners, so the router has noticed when this is settled.
-        bench.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
-        bench.wake()
-      })
-      bench.hosts.push(await listenHttp(server, ''))
-    }
+    for (const router of bench.routers) bench.hosts.push(await bench.harness.serve(router))
     return bench
+  }
+
+  get events(): readonly RouterEvent[] {
+    return this.harness.events
   }
 
   call(ask: Ask = {}): Call {
@@ -205,12 +190,12 @@ export class Bench {
   async leave(call: Call): Promise<void> {
     await this.arrived(call)
     call.client.leave()
-    await this.gone.get(call.id)
+    await this.harness.lost(call.id)
   }
 
   /** Waits until the request has reached the router. */
   async arrived(call: Call): Promise<void> {
-    await this.until(() => this.gone.has(call.id))
+    await this.until(() => this.harness.hasArrived(call.id))
   }
 
   /** Waits until so many calls have reached a recording. Each is counted in by then. */
@@ -219,21 +204,16 @@ export class Bench {
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  async end(call: Call): Promise<RequestEnd> {
-    const find = () =>
-      this.events.find(
-        (event): event is RequestEnd => event.type === 'request-end' && event.requestId === call.id,
-      )
-    await this.until(() => find() !== undefined)
-    return find()!
+  end(call: Call): Promise<RequestEnd> {
+    return this.harness.event('request-end', call.id)
   }
 
-  of<Type extends RouterEvent['type']>(type: Type): Extract<RouterEvent, { type: Type }>[] {
-    return this.events.filter((event): event is Extract<RouterEvent, { type: Type }> => event.type === type)
+  of<Type extends RouterEvent['type']>(type: Type): EventOf<Type>[] {
+    return this.harness.of(type)
   }
 
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve))
+  until(holds: () => boolean): Promise<void> {
+    return this.harness.until(holds)
   }
 
   get charges(): number {
@@ -256,18 +236,12 @@ export class Bench {
       assert.deepEqual(this.of('fault'), [])
       assert.equal(this.clock.pending, 0, 'timers left')
       await new Promise((resolve) => setImmediate(resolve))
-      assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
+      assert.deepEqual(this.harness.rejections, [], 'rejections that nobody handled')
     } finally {
-      for (const host of this.hosts) await host.close()
+      await this.harness.close()
       await this.upstream.close()
       await this.adapter.close?.()
-      process.off('unhandledRejection', this.onRejection)
     }
-  }
-
-  private wake(): void {
-    for (const resume of this.waiting) resume()
-    this.waiting.clear()
   }
 }
 

@@ -161,7 +161,7 @@ describe('the accounts of a PostgreSQL ledger', () => {
     expect(rows[0].deadlocks).toBe('0')
   })
 
-  it('slow only their own calls while one of them is locked', { timeout: 60_000 }, async () => {
+  it('slow only their own calls while one of them is locked', async () => {
     const processes = await openProcesses(2, 'still')
     const others = Array.from({ length: 200 }, (_, index) => `other-${index}`)
     await openAccounts(

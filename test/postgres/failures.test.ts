@@ -210,7 +210,7 @@ describe('a PostgreSQL store in trouble', () => {
     await pool.end()
   })
 
-  it('detects that a silent connection is dead', { timeout: 20_000 }, async () => {
+  it('detects that a silent connection is dead', async () => {
     const { hostname, port, pathname } = new URL(database.url)
     let isSilent = false
     const sockets = new Set<Socket>()

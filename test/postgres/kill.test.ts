@@ -19,7 +19,7 @@ describe('a PostgreSQL ledger whose process is killed', () => {
   afterAll(() => database.drop())
 
   it(`neither loses nor repeats acknowledged settlements, ${rounds} times over`, {
-    timeout: 60_000 * rounds,
+    timeout: 120_000 * rounds,
   }, async () => {
     const stores = postgresStores(database.pool)
     await openAccounts(stores.database, { alice: '1000000', bob: '1000000' })
@@ -83,7 +83,7 @@ describe('a PostgreSQL server that is killed under load', () => {
   afterAll(() => server.stop())
 
   it(`restarts with every acknowledged settlement once, ${rounds} times over`, {
-    timeout: 60_000 * rounds,
+    timeout: 120_000 * rounds,
   }, async () => {
     const pool = createPool(server.url())
     const stores = postgresStores(pool)
@@ -112,7 +112,7 @@ describe('a PostgreSQL server that is killed under load', () => {
       await server.kill()
       const before = acknowledged.length
       await server.restart()
-      await expect.poll(() => acknowledged.length, { timeout: 30_000 }).toBeGreaterThan(before + 50)
+      await expect.poll(() => acknowledged.length, { timeout: 60_000 }).toBeGreaterThan(before + 50)
       isStopping = true
       await Promise.all(callers)
       await checkLedger(stores, acknowledged, CREDIT)

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { createServer } from 'node:http'
 import {
   type CompatRouter,
   createCompatRouter,
@@ -12,7 +11,7 @@ import {
   type RouterOptions,
 } from '../../src/index.js'
 import type { MemoryLedger, MemoryModel, MemoryProvider, ProviderRegistry } from '../../src/stores.js'
-import { listenHttp } from '../helpers/hosts.js'
+import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import {
   answerEvents,
   answerJson,
@@ -56,7 +55,7 @@ export interface Answer {
   readonly text: string
 }
 
-export type RequestEnd = Extract<RouterEvent, { type: 'request-end' }>
+export type RequestEnd = EventOf<'request-end'>
 
 export interface Service {
   readonly upstreams: readonly ScriptedUpstream[]
@@ -88,8 +87,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...route,
     }
   })
-  const events: RouterEvent[] = []
-  const waiting = new Set<() => void>()
+  const harness = new RouterHarness()
   const ledger = memoryLedger({ alice: balance })
   const router = createCompatRouter({
     credentials: memoryCredentials({
@@ -106,19 +104,17 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     providers: registry(memoryProviders(providers)),
     ...more,
     onEvent: (event) => {
-      events.push(event)
       if (typeof more?.onEvent === 'function') more.onEvent(event)
-      for (const resume of waiting) resume()
-      waiting.clear()
+      harness.take(event)
     },
   })
-  const host = await listenHttp(createServer(router), '')
+  const host = await harness.serve(router)
   let calls = 0
   return {
     upstreams,
     router,
     ledger,
-    events,
+    events: harness.events,
     url: host.baseUrl,
     async ask(body = {}, headers = {}) {
       const id = `call-${++calls}`
@@ -134,17 +130,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       })
       return { id, status, headers: reply.headers, text: await reply.text() }
     },
-    async end({ id }) {
-      const find = () =>
-        events.find((event): event is RequestEnd => event.type === 'request-end' && event.requestId === id)
-      while (find() === undefined) await new Promise<void>((resolve) => waiting.add(resolve))
-      return find()!
-    },
+    end: ({ id }) => harness.event('request-end', id),
     posted: async (account) =>
       (await ledger.balance(account, { requestId: 'test', signal: new AbortController().signal }))?.posted,
     async close() {
       await router.close({ graceMs: 0 })
-      await host.close()
+      await harness.close()
       for (const upstream of upstreams) await upstream.close()
       for (const { adapter } of providers) await adapter.close?.()
     },

@@ -14,7 +14,7 @@ const CALLERS = 10
 
 describe("Connect's connected apps, connections, codes and refresh tokens", () => {
   it(`survive kill -9 of one process on SQLite, ${rounds} times over`, {
-    timeout: 60_000 * rounds,
+    timeout: 120_000 * rounds,
   }, async () => {
     const place = await createTestFile()
     onTestFinished(() => place.remove())
@@ -23,7 +23,7 @@ describe("Connect's connected apps, connections, codes and refresh tokens", () =
   })
 
   it(`survive kill -9 of two processes on PostgreSQL, ${rounds} times over`, {
-    timeout: 60_000 * rounds,
+    timeout: 120_000 * rounds,
   }, async () => {
     const database = await createTestDatabase()
     onTestFinished(() => database.drop())

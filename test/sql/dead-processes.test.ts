@@ -198,7 +198,7 @@ describe.runIf(isLong || isReal).each(engineNames)('router processes on %s', (na
     expect(clearedBy(routers)).toEqual([])
     routers[0]!.finish()
     for (const { text } of calls) expect(await text).toContain('[DONE]')
-    await expect.poll(() => heldBy(world, account), { timeout: 30_000 }).toBe(0n)
+    await expect.poll(() => heldBy(world, account), { timeout: 60_000 }).toBe(0n)
     expect(await world.admin.accounts.balance(account)).toMatchObject({
       posted: CREDIT - COST * BigInt(OPEN_CALLS),
     })

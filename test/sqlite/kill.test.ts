@@ -16,7 +16,7 @@ describe('a SQLite ledger whose process is killed', () => {
   afterAll(() => place.remove())
 
   it(`neither loses nor repeats acknowledged settlements, ${rounds} times over`, {
-    timeout: 60_000 * rounds,
+    timeout: 120_000 * rounds,
   }, async () => {
     const first = sqliteStores({ file: place.file })
     await openAccounts(first.database, { alice: '1000000', bob: '1000000' })
@@ -41,7 +41,7 @@ describe('a SQLite ledger whose process is killed', () => {
     expect(acknowledged.size).toBeGreaterThan(100 * rounds)
   })
 
-  it('is shared by two processes that never overspend', { timeout: 60_000 }, async () => {
+  it('is shared by two processes that never overspend', async () => {
     const file = `${place.file}-shared`
     const stores = sqliteStores({ file })
     await openAccounts(stores.database, { alice: '0.0000015' })

@@ -12,6 +12,7 @@ import {
 } from '../../src/index.js'
 import type { MemoryCredentials, MemoryLedger, MemoryModel } from '../../src/stores.js'
 import { type Host, type HostResponse, hosts, type MountedHost } from '../helpers/hosts.js'
+import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { type SettingsOptions, settingsIn } from '../helpers/settings.js'
 import { createSteppedClock, type SteppedClock } from '../helpers/stepped-clock.js'
@@ -54,8 +55,6 @@ const MODELS: readonly MemoryModel[] = [
   { id: 'acme/nowhere', prices: PRICES },
 ]
 
-type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
-
 export interface ServiceOptions extends SettingsOptions {
   /** Bare `http` by default. */
   readonly host?: Host
@@ -78,24 +77,18 @@ export interface ServiceOptions extends SettingsOptions {
  * stopped clock.
  */
 export class WireService {
-  readonly events: RouterEvent[] = []
   readonly clock: SteppedClock
   readonly ledger: MemoryLedger
   readonly credentials: MemoryCredentials
   readonly router
-  private readonly waiting = new Set<() => void>()
-  private readonly rejections: unknown[] = []
+  private readonly harness = new RouterHarness()
   private readonly adapters: readonly { close?(): unknown }[]
-  private readonly onRejection = (reason: unknown): void => {
-    this.rejections.push(reason)
-  }
   private mounted: MountedHost | undefined
 
   private constructor(
     readonly upstreams: readonly ScriptedUpstream[],
     private readonly options: ServiceOptions,
   ) {
-    process.on('unhandledRejection', this.onRejection)
     const clock = createSteppedClock()
     this.clock = clock
     this.ledger = memoryLedger(OPENING, { clock })
@@ -143,10 +136,7 @@ export class WireService {
         })),
       ),
       clock,
-      onEvent: (event) => {
-        this.events.push(event)
-        this.wake()
-      },
+      onEvent: this.harness.take,
       ...(host.basePath !== undefined && { basePath: host.basePath }),
       ...settingsIn(options),
     }
@@ -160,8 +150,12 @@ export class WireService {
       ),
     )
     const service = new WireService(upstreams, options)
-    service.mounted = await (options.host ?? bareHttp).mount(service.router)
+    service.mounted = await service.harness.mount(service.router, options.host ?? bareHttp)
     return service
+  }
+
+  get events(): RouterEvent[] {
+    return this.harness.events
   }
 
   get upstream(): ScriptedUpstream {
@@ -191,17 +185,8 @@ export class WireService {
   }
 
   /** The first event of this type, past or future, optionally of one request. */
-  async event<Type extends RouterEvent['type']>(type: Type, requestId?: string): Promise<EventOf<Type>> {
-    const find = () =>
-      this.events.find(
-        (event): event is EventOf<Type> =>
-          event.type === type &&
-          (requestId === undefined || ('requestId' in event && event.requestId === requestId)),
-      )
-    for (let found = find(); ; found = find()) {
-      if (found !== undefined) return found
-      await new Promise<void>((resolve) => this.waiting.add(resolve))
-    }
+  event<Type extends RouterEvent['type']>(type: Type, requestId?: string): Promise<EventOf<Type>> {
+    return this.harness.event(type, requestId)
   }
 
   /** The balance of an account as a decimal with every place. */
@@ -234,18 +219,12 @@ export class WireService {
       }
       const count = (type: string) => this.events.filter((event) => event.type === type).length
       assert.equal(count('request-end'), count('request-start'), 'each request has one end')
-      assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
+      assert.deepEqual(this.harness.rejections, [], 'rejections that nobody handled')
     } finally {
-      process.off('unhandledRejection', this.onRejection)
-      await this.mounted?.close()
+      await this.harness.close()
       for (const upstream of this.upstreams) await upstream.close()
       for (const adapter of this.adapters) await adapter.close?.()
     }
-  }
-
-  private wake(): void {
-    for (const resume of this.waiting) resume()
-    this.waiting.clear()
   }
 }
 

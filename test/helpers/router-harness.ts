@@ -1,0 +1,98 @@
+import { createServer } from 'node:http'
+import type { CompatRouter, RouterEvent } from '../../src/index.js'
+import { type Host, listenHttp, type MountedHost } from './hosts.js'
+
+export type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
+
+/**
+ * Routers on real sockets, as a test observes them: by their events, by the clients that they have lost, and by the rejections
+ * of the process that nobody handled.
+ */
+export class RouterHarness {
+  readonly events: RouterEvent[] = []
+  readonly rejections: unknown[] = []
+  private readonly mounted: MountedHost[] = []
+  /** By request id. */
+  private readonly gone = new Map<string, Promise<void>>()
+  private readonly waiting = new Set<() => void>()
+  private readonly onRejection = (reason: unknown): void => {
+    this.rejections.push(reason)
+  }
+
+  constructor() {
+    process.on('unhandledRejection', this.onRejection)
+  }
+
+  /** The `onEvent` of the routers. */
+  readonly take = (event: RouterEvent): void => {
+    this.events.push(event)
+    this.wake()
+  }
+
+  /** Starts a bare server that knows which clients are gone, by the `x-request-id` of their requests. */
+  async serve(router: CompatRouter): Promise<MountedHost> {
+    // On a busy machine, the times after which Node closes sockets that are idle or slow may pass while a client uses them.
+    const times = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 }
+    const server = createServer(times, (req, res) => {
+      const id = String(req.headers['x-request-id'])
+      router(req, res)
+      // Added after the router's own listeners, so the router has noticed when this is settled.
+      this.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
+      this.wake()
+    })
+    return this.keep(await listenHttp(server, ''))
+  }
+
+  /** Starts a host with a router in it. */
+  async mount(router: CompatRouter, host: Host): Promise<MountedHost> {
+    return this.keep(await host.mount(router))
+  }
+
+  /** Looks again at what is waited for, since something other than an event has happened. */
+  wake(): void {
+    for (const resume of this.waiting) resume()
+    this.waiting.clear()
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve))
+  }
+
+  of<Type extends RouterEvent['type']>(type: Type): EventOf<Type>[] {
+    return this.events.filter((event): event is EventOf<Type> => event.type === type)
+  }
+
+  /** The first event of this type, past or future, optionally of one request. */
+  async event<Type extends RouterEvent['type']>(type: Type, requestId?: string): Promise<EventOf<Type>> {
+    const find = () =>
+      this.events.find(
+        (event): event is EventOf<Type> =>
+          event.type === type &&
+          (requestId === undefined || ('requestId' in event && event.requestId === requestId)),
+      )
+    await this.until(() => find() !== undefined)
+    return find()!
+  }
+
+  /** Whether a request has reached a router of {@link serve}. */
+  hasArrived(requestId: string): boolean {
+    return this.gone.has(requestId)
+  }
+
+  /** Resolves when the router has noticed that the client of a request is gone. */
+  async lost(requestId: string): Promise<void> {
+    await this.until(() => this.gone.has(requestId))
+    await this.gone.get(requestId)
+  }
+
+  /** Closes the servers. */
+  async close(): Promise<void> {
+    process.off('unhandledRejection', this.onRejection)
+    for (const host of this.mounted) await host.close()
+  }
+
+  private keep(host: MountedHost): MountedHost {
+    this.mounted.push(host)
+    return host
+  }
+}
