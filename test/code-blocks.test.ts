@@ -873,6 +873,25 @@ describe('a code block of the documents', () => {
       },
     )
 
+    it.each(['keys-page', 'connected-apps', 'amounts', 'sessions'])(
+      'says nothing to anybody about a fault of its sessions: %s',
+      async (name) => {
+        const fault = "sessions.get = () => { throw new Error('The database at 10.0.0.7 is away') }"
+        const base = await serve(name, fault)
+        vi.spyOn(console, 'error').mockImplementation(() => {})
+        const [, routes] = recipes.find(([recipe]) => recipe === name)!
+        for (const route of routes) {
+          const reply = await ask(base, route, { 'sec-fetch-site': 'same-origin' })
+          expect([route, reply.status, await reply.json()]).toEqual([
+            route,
+            500,
+            { error: 'something went wrong' },
+          ])
+        }
+        expect(console.error).toHaveBeenCalledTimes(routes.length)
+      },
+    )
+
     it.each(recipes)(
       'refuses strangers at all routes but the public ones, and shows nobody a stack trace: %s',
       async (name, routes) => {
