@@ -62,18 +62,21 @@ export class MemoryBudget {
     this.resume()
   }
 
-  /** Counts a request of an account. Throws if there is no room for it. */
-  takeRequest(account: string, bytes: number): void {
+  /** Throws if there is no room for a request of an account. */
+  checkRequest(account: string, bytes: number): void {
     const ofAccount = this.accounts.get(account) ?? 0
     const isLarge = ofAccount + bytes > this.limitBytes / ACCOUNT_SHARE
     // An account's only large request must be possible at all.
     if (isLarge && ofAccount > 0) throw tooManyBytesOfAccount()
-    if (!this.take(bytes)) {
-      // Nothing else is counted, so there will never be more room.
-      if (this.used > 0) throw memoryFull()
-      this.used += bytes
-    }
-    this.accounts.set(account, ofAccount + bytes)
+    // If nothing else is counted, there will never be more room.
+    if (!this.hasRoomFor(bytes) && this.used > 0) throw memoryFull()
+  }
+
+  /** Counts a request of an account. Throws if there is no room for it. */
+  takeRequest(account: string, bytes: number): void {
+    this.checkRequest(account, bytes)
+    this.used += bytes
+    this.accounts.set(account, (this.accounts.get(account) ?? 0) + bytes)
   }
 
   giveRequest(account: string, bytes: number): void {
@@ -136,6 +139,11 @@ export class CallMemory {
   /** Whether the reply waits for room. */
   get isWaiting(): boolean {
     return this.waiting !== undefined
+  }
+
+  /** Throws as {@link takeRequest} does, and counts nothing. */
+  checkRequest(bytes: number): void {
+    if (bytes >= SMALL_REQUEST_BYTES) this.budget.checkRequest(this.account, bytes * COPIES)
   }
 
   /** Counts a request, or a further part of it. Throws `memory_full` or `rate_limited` if there is no room for it. */

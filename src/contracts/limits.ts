@@ -45,8 +45,9 @@ export interface Sizes {
   /**
    * The memory of running calls, in addition to that of an idle process: bodies that are being read, the parts of
    * replies that are kept until their end, recordings, and the recent items of `POST /responses`. A request counts
-   * three times its bytes, until no other route may need it. Once all is used, new calls get 503 `memory_full`, and
-   * running ones continue. The requests of one account may use a quarter of it. Beyond that: 429.
+   * three times its bytes, until no other route may need it, and a provider's JSON body twice, until it is read. Once
+   * all is used, new calls get 503 `memory_full`, and running ones continue. The requests of one account may use a
+   * quarter of it. Beyond that: 429.
    */
   readonly memoryBytes: number
   /** The size of one event in a provider's stream. */

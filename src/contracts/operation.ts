@@ -19,7 +19,7 @@ import type {
   TakeEvents,
 } from './providers.js'
 import type { ReplyReader } from './reasoning-name.js'
-import type { IncomingCall, ReplyBytes } from './reply.js'
+import type { IncomingCall, ReplyBytes, WholeReply } from './reply.js'
 import type { TokenCounter } from './token-counter.js'
 
 /** How the clients of an API send their credential and read errors. Every refusal has this shape, whoever refuses. */
@@ -268,5 +268,5 @@ export interface Reply {
   /** Returns the last bytes of a stream that fails after its head was sent, with the charge, as latin1. */
   failing(error: CompatError, charge: WireCharge): ReplyBytes
   /** Returns the whole JSON reply as latin1, with the charge. */
-  body(charge: WireCharge): string
+  body(charge: WireCharge): WholeReply
 }

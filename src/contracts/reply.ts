@@ -6,6 +6,8 @@ import type { Awaitable } from './context.js'
  * when the client can accept it.
  */
 export type ReplyBytes = string | Iterable<string>
+/** A whole reply as latin1, whose length is known. A large one comes in pieces, so that it is never in memory twice. */
+export type WholeReply = string | readonly string[]
 
 /**
  * The destination of a reply: an HTTP response, or the recording of a call with an `Idempotency-Key`.
@@ -19,7 +21,7 @@ export interface ReplyWriter {
   /** Calls the listener once, when the client leaves. A later listener replaces an earlier one. */
   onLeave(listener: () => void): void
   /** Sends a whole reply. Returns a promise if it is large. It settles when the client has accepted it, or has left. */
-  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void>
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void | Promise<void>
   openStream(headers: Readonly<Record<string, string>>): void
   /** Returns a promise if the client is slow. It settles when the client can accept more, or has left. */
   write(bytes: string): void | Promise<void>
@@ -42,7 +44,8 @@ export interface IncomingCall {
   allowOrigin(): void
   /**
    * Returns the body, without a promise if it has already arrived. Fails with a `CompatError` if the body is not JSON, is
-   * too large or arrives too slowly. Its bytes count towards the share of `account`.
+   * too large or arrives too slowly. Its bytes count towards the share of `account`. `admit` is called with the size of a
+   * large body before it is parsed; it may throw.
    */
-  readBody(account: string): Awaitable<ReceivedBody>
+  readBody(account: string, admit?: (bytes: number) => void): Awaitable<ReceivedBody>
 }

@@ -83,7 +83,7 @@ export class HttpCall implements IncomingCall {
     return readableFlowing !== true || readableEnded
   }
 
-  readBody(account: string): Awaitable<ReceivedBody> {
+  readBody(account: string, admit: (bytes: number) => void = () => {}): Awaitable<ReceivedBody> {
     // Over HTTP/2, an aborted request looks like one whose body was read.
     if (this.isAbandoned) throw abandoned()
     const req = this.req
@@ -103,15 +103,21 @@ export class HttpCall implements IncomingCall {
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
     this.collector = new BodyCollector(req, declared, timeouts, sizes.bodyBytes, this.tools.clock, share)
-    return this.collect(this.collector, share)
+    return this.collect(this.collector, share, admit)
   }
 
-  private async collect(collector: BodyCollector, share: BodyShare): Promise<ReceivedBody> {
+  private async collect(
+    collector: BodyCollector,
+    share: BodyShare,
+    admit: (bytes: number) => void,
+  ): Promise<ReceivedBody> {
     try {
       const bytes = await collector.done
       // The collector refers to the bytes, and this call lasts as long as its reply.
       this.receivedBytes = collector.receivedBytes
       this.collector = undefined
+      share.free()
+      admit(bytes.length)
       return this.parse(bytes)
     } finally {
       share.free()

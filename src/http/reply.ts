@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
 import type { FastPaths } from '../contracts/index.js'
 import type { Timeouts } from '../contracts/limits.js'
-import type { ReplyBytes, ReplyWriter } from '../contracts/reply.js'
+import type { ReplyBytes, ReplyWriter, WholeReply } from '../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
@@ -77,10 +77,10 @@ export class HttpReply implements ReplyWriter {
     if (this.hasLeft) this.callListener()
   }
 
-  send(status: number, headers: Readonly<Record<string, string>>, bytes: string): void | Promise<void> {
+  send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void | Promise<void> {
     if (!this.mayBegin()) return
     const allHeaders = {
-      ...(status !== NOT_MODIFIED && { 'content-type': JSON_TYPE, 'content-length': bytes.length }),
+      ...(status !== NOT_MODIFIED && { 'content-type': JSON_TYPE, 'content-length': lengthOf(bytes) }),
       'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
       'x-content-type-options': 'nosniff',
       ...headers,
@@ -187,7 +187,7 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  private answer(status: number, headers: OutgoingHttpHeaders, bytes: string): void | Promise<void> {
+  private answer(status: number, headers: OutgoingHttpHeaders, bytes: WholeReply): void | Promise<void> {
     const { resourceMetadata } = this.tools
     if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
       headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
@@ -326,6 +326,11 @@ function* piecesOf(bytes: ReplyBytes): Generator<string, void> {
   for (const part of typeof bytes === 'string' ? [bytes] : bytes) {
     for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.slice(at, at + PIECE_BYTES)
   }
+}
+
+function lengthOf(bytes: WholeReply): number {
+  if (typeof bytes === 'string') return bytes.length
+  return bytes.reduce((sum, piece) => sum + piece.length, 0)
 }
 
 function isAnswered(res: ServerResponse): boolean {

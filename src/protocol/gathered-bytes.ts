@@ -5,7 +5,7 @@ const RECENT_PIECES = 256
  * hundred bytes, and keeps the whole network read that contains it alive.
  */
 export class GatheredBytes {
-  private readonly together: Buffer[] = []
+  private together: Buffer[] = []
   private recent: Buffer[] = []
   /** How many bytes there are. */
   length = 0
@@ -17,9 +17,13 @@ export class GatheredBytes {
     this.recent = []
   }
 
-  /** All bytes so far. They are not copied if they arrived in one piece. */
+  /** All bytes so far. They are not copied if they arrived in one piece. Otherwise the pieces are released. */
   get bytes(): Buffer {
     const pieces = this.together.length === 0 ? this.recent : [...this.together, ...this.recent]
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    if (pieces.length === 1) return pieces[0]!
+    const joined = Buffer.concat(pieces)
+    this.together = [joined]
+    this.recent = []
+    return joined
   }
 }

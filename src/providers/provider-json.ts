@@ -12,7 +12,8 @@ export function parseProviderObject(text: string): JsonObject {
   return value
 }
 
-function parseProviderJson(text: string): unknown {
+/** Parses a provider's text. Throws an `invalid-response` error if it is not JSON. */
+export function parseProviderJson(text: string): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,6 +1,7 @@
 import { ProviderError } from '../base/errors.js'
 import type { ProviderEvent } from '../contracts/providers.js'
 import { GatheredBytes } from '../protocol/gathered-bytes.js'
+import { ListedBody, type ListFormat } from './listed-body.js'
 import { SseReader } from './sse-reader.js'
 import { PAGE_HINT } from './upstream-errors.js'
 
@@ -10,10 +11,19 @@ export interface ReplyFormat {
   onEvent(data: string, type: string | undefined, events: ProviderEvent[]): boolean
   /** Whether events of one line may bypass the parser. */
   readonly fastPaths: boolean
-  /** Reads a whole JSON body, without the characters that precede it. */
-  onBody(json: Buffer, events: ProviderEvent[]): void
+  /** The top-level list whose items are parsed as they arrive, if a body is large. */
+  readonly list?: ListFormat
+  /**
+   * Reads a whole JSON body, without the characters that precede it. If the items of its `list` were parsed before, they
+   * come as `items`, and the list in the text is empty.
+   */
+  onBody(json: string, events: ProviderEvent[], items?: readonly unknown[]): void
 }
 
+/** A body is in memory as the bytes that arrived and as the text that is made of them. */
+const COPIES = 2
+/** From here on, the items of a list are parsed as they arrive. */
+const LARGE_BODY_BYTES = 256 * 1_024
 const OPENING_BRACE = 0x7b
 const PAGE_START = 0x3c
 const SSE_FIRST_BYTES = new Set(Buffer.from(':deir'))
@@ -30,6 +40,8 @@ const SKIPPED = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf])
 export class ReplyReader {
   private stream: SseReader | undefined
   private body: GatheredBytes | undefined
+  /** Set if the body is large and has a list. */
+  private listed: ListedBody | undefined
   /** The beginning of a byte order mark that was split between two reads. */
   private cutMark: Buffer | undefined
   private done = false
@@ -43,12 +55,13 @@ export class ReplyReader {
 
   /** Whether the reply itself has begun. Blank lines that keep a connection alive do not count. */
   get hasBegun(): boolean {
-    return this.stream !== undefined || this.body !== undefined
+    return this.stream !== undefined || this.body !== undefined || this.listed !== undefined
   }
 
-  /** How many bytes wait for the end of a JSON body or of an event. */
+  /** The memory of what waits for the end of a JSON body or of an event. */
   get heldBytes(): number {
-    return this.body?.length ?? this.stream?.heldBytes ?? 0
+    if (this.body !== undefined) return this.body.length * COPIES
+    return this.listed?.heldBytes ?? this.stream?.heldBytes ?? 0
   }
 
   /**
@@ -57,7 +70,8 @@ export class ReplyReader {
    */
   read(given: Buffer, events: ProviderEvent[]): boolean {
     const bytes = this.cutMark === undefined ? given : Buffer.concat([this.cutMark, given])
-    if (this.body !== undefined) this.body.add(bytes)
+    if (this.listed !== undefined) this.listed.add(bytes)
+    else if (this.body !== undefined) this.addToBody(this.body, bytes)
     else if (this.stream === undefined) this.detectFormat(bytes)
     if (this.stream !== undefined) {
       this.sink = events
@@ -73,11 +87,28 @@ export class ReplyReader {
       this.stream.end()
       return this.done
     }
-    if (this.body === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
-    const { bytes: body } = this.body
-    this.body = undefined
-    this.format.onBody(body.subarray(body.indexOf(OPENING_BRACE)), events)
+    const { items } = this.listed ?? {}
+    const text = this.takeText()
+    if (text === undefined) throw new ProviderError('invalid-response', 'The reply is empty.')
+    this.format.onBody(text.slice(text.indexOf('{')), events, items)
     return true
+  }
+
+  private addToBody(body: GatheredBytes, bytes: Buffer): void {
+    body.add(bytes)
+    const { list } = this.format
+    if (list === undefined || body.length < LARGE_BODY_BYTES) return
+    this.body = undefined
+    this.listed = new ListedBody(list)
+    this.listed.add(body.bytes)
+  }
+
+  /** Returns the text of the body and releases its bytes, which would be in memory while the text is parsed. */
+  private takeText(): string | undefined {
+    const text = this.listed?.text ?? this.body?.bytes.toString()
+    this.listed = undefined
+    this.body = undefined
+    return text
   }
 
   /** Anything after the end in the same read is not part of the reply. */

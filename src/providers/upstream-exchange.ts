@@ -20,6 +20,8 @@ const ERROR_BODY_MS = 1_000
 /** The bytes and the time for which a body may continue after its end was signalled. Then its connection is closed. */
 const TAIL_BYTES = 64 * 1024
 const TAIL_MS = 1_000
+/** A longer body is given to undici as bytes. */
+const LONG_BODY = 64 * 1024
 /** Tells undici to continue parsing. */
 const GO_ON = true
 const NO_EVENTS: readonly ProviderEvent[] = Object.freeze([])
@@ -63,6 +65,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   /** `done`: nothing more is read, but the last events are still to be handed over. */
   private state: 'open' | 'done' | 'settled' = 'open'
   private ended = false
+  /** Whether the body has arrived, and its end is still to be read. */
+  private isUnread = false
   private terminated = false
   private failure: ProviderError | undefined
   private waiting = false
@@ -91,11 +95,15 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   start(sender: Sender, path: string, headers: HeaderList): void {
     this.turns.enter()
     this.request.call.signal.addEventListener('abort', this.onAbort, { once: true })
+    const { body: given } = this.request
+    // undici makes bytes of a text, and would keep both until the reply ends.
+    const body = typeof given === 'string' && given.length > LONG_BODY ? Buffer.from(given) : given
+    this.request.body = body
     const options: ConnectionDispatch = {
       path,
       method: 'POST',
       headers,
-      body: this.request.body,
+      body,
       headersTimeout: 0,
       bodyTimeout: 0,
       onConnection: (connection) => {
@@ -221,14 +229,22 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   private endBody(): void {
     if (this.state !== 'open') return
+    this.state = 'done'
+    this.isUnread = true
+    this.handOver.last()
+  }
+
+  /**
+   * Reads the end of a body only when its events can be handed over. So one body at a time is parsed, which takes several
+   * times the memory of its text.
+   */
+  private readEnd(): void {
+    this.isUnread = false
     try {
       this.terminated = this.request.reader.end(this.events)
-      this.state = 'done'
     } catch (error) {
       this.fail(asProviderError(error))
-      return
     }
-    this.handOver.last()
   }
 
   onError(error: Error): void {
@@ -274,6 +290,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   private deliver(): void {
     if (this.state === 'settled' || this.waiting) return
+    if (this.isUnread) this.readEnd()
     // The receiver gets its own list. Ours lives as long as the reply and must not keep events alive.
     const events = this.events.splice(0)
     if (this.failure !== undefined && events.length === 0) {
@@ -311,7 +328,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     // Only while the reply is being read does the connection certainly belong to this call.
     if (this.isReading) this.connection?.release()
     this.decoder?.resume()
-    if (this.events.length > 0) this.handOver.now()
+    if (this.events.length > 0 || this.isUnread) this.handOver.now()
     else if (this.state === 'done') this.settle()
   }
 

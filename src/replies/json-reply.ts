@@ -1,5 +1,6 @@
 import { isProviderError, ProviderError } from '../base/errors.js'
 import type { Reply, ReplyEvent } from '../contracts/operation.js'
+import type { WholeReply } from '../contracts/reply.js'
 import type { JsonObject } from '../protocol/json-values.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
 import { MendBook } from './mends.js'
@@ -19,7 +20,7 @@ export abstract class JsonReply implements Reply {
   abstract readonly keptBytes: number
 
   /** Returns the reply as JSON in latin1. */
-  abstract body(charge: WireCharge): string
+  abstract body(charge: WireCharge): WholeReply
 
   /** Reads the provider's reply. Throws {@link unreadable} if it is invalid. */
   protected abstract read(completion: JsonObject): void

@@ -29,7 +29,14 @@ async function main(): Promise<void> {
   const rows: string[][] = []
   let failed = 0
   for (const path of READING_PATHS.filter(({ name }) => name.includes(values.path ?? ''))) {
-    const { growth, isMeasured, largerMs, ms, size } = await growthOf(path)
+    const found = await growthOf(path).catch((error: unknown) => String(error))
+    if (typeof found === 'string') {
+      failed++
+      rows.push([path.name, '', '', '', '', 'FAILS'])
+      say(`${path.name}: FAILS: ${found}`)
+      continue
+    }
+    const { growth, isMeasured, largerMs, ms, size } = found
     const isTooMuch = growth > MOST_GROWTH
     if (isTooMuch) failed++
     const note = isTooMuch ? 'GROWS' : isMeasured ? '' : 'short'

@@ -78,7 +78,7 @@ function start(options: Partial<RouterOptions> & { readonly headers?: IncomingCa
       onLeave: () => undefined,
       send: (status, _headers, bytes) => {
         sent.status = status
-        write(bytes)
+        write([bytes].flat().join(''))
       },
       openStream: () => undefined,
       write,

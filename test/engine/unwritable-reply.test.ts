@@ -58,7 +58,7 @@ async function ask(
   const writer: ReplyWriter = {
     left: false,
     onLeave: () => undefined,
-    send: (status, _headers, body) => void sent.push({ status, body }),
+    send: (status, _headers, body) => void sent.push({ status, body: [body].flat().join('') }),
     openStream: () => void sent.push({ status: 200, body: '' }),
     write(bytes) {
       sent[0]!.body += bytes

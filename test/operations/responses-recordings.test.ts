@@ -203,7 +203,7 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
   const { basis, usage } = meter.asReported({ prompt: 0, completion: 0 })
   const charge = { cost: 0n, base: 0n, markup: 0n, basis, byok: false, usage }
   const opening = stream && sent !== '' ? textOf(reply.opening?.() ?? '') : ''
-  const whole = stream ? opening + sent + textOf(reply.closing(charge)) : reply.body(charge)
+  const whole = stream ? opening + sent + textOf(reply.closing(charge)) : textOf(reply.body(charge))
   return { whole: fromLatin1(whole), usage, terminated }
 }
 

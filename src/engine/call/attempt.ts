@@ -311,7 +311,7 @@ export class Attempt implements Watched {
     const { isLast, parts, visit } = this.options
     const { clock } = parts.options
     const now = clock.now()
-    if (parts.holds.mayBeLost(now)) return parts.holds.confirm().then(() => this.take(events, heldBytes))
+    if (parts.holds.mayBeLost(now)) return this.takeOnceConfirmed(events, heldBytes)
     if (isLast) this.forgetRequest()
     if (this.lastTokenAt === Infinity) this.lastTokenAt = now
     this.lastByteAt = now
@@ -343,6 +343,11 @@ export class Attempt implements Watched {
       this.lastTokenAt = this.lastByteAt
       return full
     })
+  }
+
+  /** In a function of its own: the promises of {@link take} would otherwise keep the events in memory. */
+  private takeOnceConfirmed(events: readonly ProviderEvent[], heldBytes: number): Promise<void> {
+    return this.options.parts.holds.confirm().then(() => this.take(events, heldBytes))
   }
 
   private send(bytes: string): void | Promise<void> {

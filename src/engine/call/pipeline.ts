@@ -87,7 +87,8 @@ async function readRequest({
   parts,
 }: Incoming): Promise<ReadRequest> {
   const { inFlight, options } = parts
-  const body = await inFlight.interruptible(call.readBody(principal.account))
+  const received = call.readBody(principal.account, (bytes) => memory.checkRequest(bytes))
+  const body = await inFlight.interruptible(received)
   memory.takeRequest(body.bytes)
   const read = operation.read(body, call.headers)
   const asked = sessionFromHeader(read, call.headers)

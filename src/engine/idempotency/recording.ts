@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import type { CompatError } from '../../base/errors.js'
-import type { ReplyBytes, ReplyWriter } from '../../contracts/reply.js'
+import type { ReplyBytes, ReplyWriter, WholeReply } from '../../contracts/reply.js'
 import { type ErrorStyle, errorReply } from '../../protocol/error-body.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { replyNotKept } from '../failures/claims.js'
@@ -111,9 +111,10 @@ export class Recording implements ReplyWriter, FollowedReply {
     this.pieces.keptElsewhere()
   }
 
-  send(status: number, headers: Headers, bytes: string): void {
-    this.head = { mode: 'whole', status, headers, body: bytes }
-    this.pieces.reserve(bytes.length)
+  send(status: number, headers: Headers, bytes: WholeReply): void {
+    const body = typeof bytes === 'string' ? bytes : bytes.join('')
+    this.head = { mode: 'whole', status, headers, body }
+    this.pieces.reserve(body.length)
     this.end('')
     if (!this.pieces.kept) this.head = undefined
   }

@@ -1,3 +1,4 @@
+import type { WholeReply } from '../../contracts/reply.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { toLatin1 } from '../../protocol/latin1.js'
 import { cleanLabel } from '../../protocol/text.js'
@@ -14,6 +15,8 @@ export interface AskedReply {
 }
 
 const FLOAT_BYTES = 4
+/** A smaller reply is written as one text. */
+const SMALL_BYTES = 256 * 1_024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** A reply with embeddings, in the format that the client requested, whichever one the provider sent. */
@@ -26,14 +29,20 @@ export class EmbeddingsReply extends JsonReply {
     super()
   }
 
-  body(charge: WireCharge): string {
+  body(charge: WireCharge): WholeReply {
     const { asked, data } = this
     this.data = []
-    const items = data.map(
-      (embedding, index) => `{"object":"embedding","index":${index},"embedding":${embedding}}`,
-    )
+    const items = data.map((embedding, index) => {
+      const comma = index === 0 ? '' : ','
+      return `${comma}{"object":"embedding","index":${index},"embedding":${embedding}}`
+    })
     const model = toLatin1(JSON.stringify(asked.model))
-    return `{"object":"list","data":[${items.join(',')}],"model":${model},"usage":${writeUsage(charge)}}`
+    const pieces = [
+      '{"object":"list","data":[',
+      ...items,
+      `],"model":${model},"usage":${writeUsage(charge)}}`,
+    ]
+    return this.keptBytes < SMALL_BYTES ? pieces.join('') : pieces
   }
 
   protected read({ data, id }: JsonObject): void {
@@ -50,6 +59,8 @@ export class EmbeddingsReply extends JsonReply {
       const written = this.write(item.embedding)
       this.keptBytes += written.length
       read[index as number] = written
+      // All its numbers would otherwise be in memory beside their text.
+      data[position] = null
     }
     if (typeof id === 'string' && id !== '') this.upstreamId = cleanLabel(id)
     this.data = read as string[]

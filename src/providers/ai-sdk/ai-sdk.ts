@@ -1,12 +1,6 @@
 import { z } from 'zod'
 import { ProviderError } from '../../base/errors.js'
-import type {
-  AdapterRun,
-  Awaitable,
-  ChatAdapter,
-  ProviderAdapter,
-  ProviderEvent,
-} from '../../contracts/index.js'
+import type { AdapterRun, Awaitable, ChatAdapter, ProviderAdapter } from '../../contracts/index.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
 import { untilAborted } from './abort.js'
@@ -130,13 +124,10 @@ function chatWith(
       ).catch(failed)
       return readParts(stream, { source, asked, call, take })
     }
-    const result = await untilAborted(() => languageModel.doGenerate(options), signal).catch(failed)
-    const events: readonly ProviderEvent[] = readResult(result, {
-      source,
-      asked,
-      replyBytes: sizes.replyBytes,
-    })
-    await take(events)
+    // No variable of this function holds the result, or it would stay in memory until there is room for the reply.
+    await untilAborted(() => languageModel.doGenerate(options), signal)
+      .catch(failed)
+      .then((result) => take(readResult(result, { source, asked, replyBytes: sizes.replyBytes })))
     return { terminated: true }
   }
 }

@@ -43,7 +43,8 @@ export function embedWith({
     const isParallel = await untilAborted(() => model.supportsParallelCalls, signal).catch(failed)
     const results: object[] = isParallel ? await Promise.all(batches.map(embed)) : []
     if (!isParallel) for (const batch of batches) results.push(await embed(batch))
-    await take(eventsOf(results))
+    // Removed from the list, so that each embedding is freed as soon as it is written.
+    await take(eventsOf(results.splice(0)))
     return { terminated: true }
   }
 }

@@ -35,7 +35,7 @@ export function createNativeReader(eventBytes: number, fastPaths = true): ReplyR
       return isLast
     },
     onBody(json, events) {
-      const body = parseProviderObject(json.toString())
+      const body = parseProviderObject(json)
       if (body.type === 'error') throw frameError(body)
       if (!Array.isArray(body.content)) {
         throw new ProviderError('invalid-response', 'The reply is not a message of the API.')
@@ -81,7 +81,7 @@ export function createCountReader(eventBytes: number): ReplyReader {
       throw wrong()
     },
     onBody(json, events) {
-      const { input_tokens: prompt } = parseProviderObject(json.toString())
+      const { input_tokens: prompt } = parseProviderObject(json)
       if (prompt === undefined) throw wrong()
       events.push({ type: 'usage', usage: { prompt } })
     },

@@ -24,7 +24,7 @@ export function createReader(eventBytes: number, fastPaths = true): ReplyReader 
       return stream.terminated
     },
     onBody(json, events) {
-      events.push(...readMessage(parseProviderObject(json.toString())))
+      events.push(...readMessage(parseProviderObject(json)))
     },
   })
 }

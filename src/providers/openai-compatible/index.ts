@@ -221,15 +221,21 @@ function credential(key: string): HeaderList {
 
 const embeddingsFormat: ReplyFormat = {
   fastPaths: false,
+  list: {
+    name: 'data',
+    // A float of 32 bits has 5 characters in base64, and up to 20 as a number for the client.
+    copies: (item) => (isObject(item) && typeof item.embedding === 'string' ? 4 : 1),
+  },
   onBody: readEmbeddings,
   onEvent: () => {
     throw new ProviderError('invalid-response', 'The provider streamed its embeddings.')
   },
 }
 
-function readEmbeddings(json: Buffer, events: ProviderEvent[]): void {
-  const reply = parseProviderObject(json.toString())
-  const { data, id } = reply
+function readEmbeddings(json: string, events: ProviderEvent[], items?: readonly unknown[]): void {
+  const reply = parseProviderObject(json)
+  const { data: list, id } = reply
+  const data = items !== undefined && Array.isArray(list) && list.length === 0 ? items : list
   if (!Array.isArray(data)) {
     if (reply.error !== undefined && reply.error !== null) throw frameError(reply)
     throw new ProviderError('invalid-response', 'The reply has no list of embeddings.')

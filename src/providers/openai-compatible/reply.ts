@@ -60,8 +60,8 @@ export class ReplyReading implements ReplyFormat {
     return false
   }
 
-  onBody(json: Buffer, events: ProviderEvent[]): void {
-    const reply = parseProviderObject(json.toString())
+  onBody(json: string, events: ProviderEvent[]): void {
+    const reply = parseProviderObject(json)
     const failure = failureIn(reply)
     if (failure !== undefined) throw failure
     const { choices } = reply

@@ -45,7 +45,7 @@ export function createResponsesReader(
       return stream.terminated
     },
     onBody(json, events) {
-      const response = parseProviderObject(json.toString())
+      const response = parseProviderObject(json)
       if (response.object !== 'response' && !Array.isArray(response.output)) throw notAResponse(response)
       stream.readWhole(response, events)
     },

@@ -1,17 +1,23 @@
 import type { ChatAdapter } from '../../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../../src/index.js'
 import { sealReasoning } from '../../../src/operations/responses/request/sealed-reasoning.js'
+import { aiSdk } from '../../../src/providers/ai-sdk/index.js'
 import { API_KEY, MODEL, WireService } from '../../wire/service.js'
+import { SdkModel } from './sdk-model.js'
 
 /** Something that a caller or a provider sends, of any size. */
 export interface ReadingPath {
   readonly name: string
-  readonly adapter: keyof typeof ADAPTERS
+  readonly adapter: keyof typeof ADAPTERS | 'sdk'
   readonly path: '/chat/completions' | '/responses' | '/messages' | '/embeddings'
-  /** The body for a size. A short question by default. */
-  readonly body?: (size: number) => object
+  /** The body for a size, which may name the items of an earlier reply. A short question by default. */
+  readonly body?: (size: number, items: readonly KeptItem[]) => object
+  /** The reply of a call before, whose items the request names. */
+  readonly keeps?: (size: number) => object
   /** The events, or the body, with which the provider answers. A short reply by default. */
   readonly reply?: (size: number) => readonly object[] | object
+  /** The parts with which a model of the AI SDK replies. A short text by default. */
+  readonly parts?: (size: number) => readonly object[]
   /** Lines before the events that are no events. */
   readonly strayLines?: (size: number) => string
   /** The bytes of each write of the reply. All at once by default. */
@@ -21,6 +27,10 @@ export interface ReadingPath {
   /** Whether the host never overdraws, so that an upper bound of the prompt is counted. */
   readonly isBounded?: true
   readonly status?: number
+}
+
+interface KeptItem {
+  readonly id: string
 }
 
 const ADAPTERS = {
@@ -33,6 +43,10 @@ const list = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
 const user = { role: 'user', content: 'Hi' }
+/** A text and a message so long that as many as a limit allows take measurable time. */
+const LONG = 'word '.repeat(200)
+const EXACT = '0.10000000000000000555'
+const longUser = { role: 'user', content: LONG }
 const QUESTIONS = {
   '/chat/completions': { messages: [user] },
   '/responses': { input: 'Hi' },
@@ -45,9 +59,11 @@ const COUNTS = { input_tokens: 11, output_tokens: 7 }
 const choice = (delta: object, finish: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 })
-const chatStream = (...deltas: readonly object[]) => [
+/** Events, or lists of them: a list of any length could not be spread over parameters. */
+type Events = readonly (object | readonly object[])[]
+const chatStream = (...deltas: Events) => [
   choice({ role: 'assistant', content: 'A' }),
-  ...deltas.map((delta) => choice(delta)),
+  ...deltas.flat().map((delta) => choice(delta)),
   choice({}, 'stop'),
   { choices: [], usage: USAGE },
 ]
@@ -55,20 +71,20 @@ const chatBody = (message: object) => ({
   choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }],
   usage: USAGE,
 })
-const messageStream = (...events: readonly object[]) => [
+const messageStream = (...events: Events) => [
   { type: 'message_start', message: { id: 'msg_1', type: 'message', usage: COUNTS } },
-  ...events,
+  ...events.flat(),
   { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: COUNTS },
   { type: 'message_stop' },
 ]
-const textBlock = (...deltas: readonly object[]) => [
+const textBlock = (...deltas: Events) => [
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-  ...deltas.map((delta) => ({ type: 'content_block_delta', index: 0, delta })),
+  ...deltas.flat().map((delta) => ({ type: 'content_block_delta', index: 0, delta })),
   { type: 'content_block_stop', index: 0 },
 ]
-const responseStream = (...events: readonly object[]) => [
+const responseStream = (...events: Events) => [
   { type: 'response.created', response: { id: 'resp_1', status: 'in_progress' } },
-  ...events,
+  ...events.flat(),
   { type: 'response.completed', response: { status: 'completed', output: [], usage: COUNTS } },
 ]
 const citation = { type: 'web_search_result_location', url: 'https://a.example', cited_text: 'x' }
@@ -112,17 +128,32 @@ function chatOfCalls(size: number): object[] {
 
 const sealed = sealReasoning({
   provider: 'p0',
-  details: [{ type: 'reasoning.encrypted', data: 'x', format: 'openai-responses-v1' }],
+  details: [{ type: 'reasoning.encrypted', data: 'x'.repeat(8_000), format: 'openai-responses-v1' }],
 })
 const thought = Buffer.from(JSON.stringify([{ type: 'reasoning.text', signature: 'x' }])).toString(
   'base64url',
 )
 
+/** A name, the content of a result of this size, and the parts of a stream. */
+type SdkParts = readonly [
+  name: string,
+  content: (size: number) => readonly object[],
+  parts: (size: number) => readonly object[],
+]
+/** Those of one part, which is long. */
+const LONG_PARTS = new Set(['texts', 'pieces of one tool call'])
+const SDK_TEXT = [{ type: 'text', text: 'A' }]
+const SDK_DELTA = [{ type: 'text-delta', id: '0', delta: 'A' }]
+const sources = (size: number) =>
+  list(size, (index) => ({ type: 'source', sourceType: 'url', id: `${index}`, url: 'https://a.example' }))
+const sdkCalls = (size: number) =>
+  list(size, (index) => ({ type: 'tool-call', toolCallId: `c${index}`, toolName: 'f', input: '{"a":1}' }))
+
 type Shape = Omit<ReadingPath, 'name' | 'adapter'>
 
 /** The same request, by every adapter. */
 const byAll = (name: string, shape: Shape): ReadingPath[] =>
-  (['chat', 'responses', 'anthropic'] as const).map((adapter) => ({
+  (['chat', 'responses', 'anthropic', 'sdk'] as const).map((adapter) => ({
     name: `${name}, by ${adapter}`,
     adapter,
     ...shape,
@@ -133,7 +164,7 @@ const inBoth = (path: ReadingPath): ReadingPath[] => [
   {
     ...path,
     name: `${path.name}, to a stream`,
-    body: (size) => ({ ...(path.body?.(size) ?? QUESTIONS[path.path]), stream: true }),
+    body: (size, items) => ({ ...(path.body?.(size, items) ?? QUESTIONS[path.path]), stream: true }),
   },
 ]
 
@@ -155,8 +186,18 @@ export const READING_PATHS: readonly ReadingPath[] = [
   },
   ...byAll('messages', {
     path: '/chat/completions',
-    body: (size) => ({ messages: list(size, () => user) }),
+    body: (size) => ({ messages: list(size, () => longUser) }),
     most: 10_000,
+  }),
+  ...byAll('parts of messages', {
+    path: '/chat/completions',
+    body: (size) => ({
+      messages: list(Math.ceil(size / 100), (turn) => ({
+        role: 'user',
+        content: list(Math.min(100, size - turn * 100), () => ({ type: 'text', text: 'word ' })),
+      })),
+    }),
+    most: 60_000,
   }),
   ...byAll('calls with one id, and results', {
     path: '/chat/completions',
@@ -175,7 +216,8 @@ export const READING_PATHS: readonly ReadingPath[] = [
             {
               id: 'c',
               type: 'function',
-              function: { name: 'f', arguments: `{"a":[${'0,'.repeat(size)}0]}` },
+              // Digits that JavaScript would not write, so that their text is kept.
+              function: { name: 'f', arguments: `{"a":[${`${EXACT},`.repeat(size)}0]}` },
             },
           ],
         },
@@ -228,13 +270,13 @@ export const READING_PATHS: readonly ReadingPath[] = [
   },
   ...byAll('items', {
     path: '/responses',
-    body: (size) => ({ input: list(size, () => user) }),
+    body: (size) => ({ input: list(size, () => longUser) }),
     most: 10_000,
   }),
   ...byAll('items of calls', {
     path: '/responses',
     body: (size) => ({
-      input: list(size / 2, (index) => [
+      input: list(Math.ceil(size / 2), (index) => [
         { type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '{}' },
         { type: 'function_call_output', call_id: `c${index}`, output: 'x' },
       ]).flat(),
@@ -253,6 +295,24 @@ export const READING_PATHS: readonly ReadingPath[] = [
     most: 1_000,
   }),
   {
+    name: 'references to earlier items',
+    adapter: 'responses',
+    path: '/responses',
+    keeps: (size) => ({
+      ...REPLIES.responses,
+      output: list(size, (index) => ({
+        id: `m${index}`,
+        type: 'message',
+        phase: 'commentary',
+        content: [{ type: 'output_text', text: 'word ' }],
+      })),
+    }),
+    body: (_size, items) => ({
+      input: [user, ...items.map(({ id }) => ({ type: 'item_reference', id })), user],
+    }),
+    most: 9_000,
+  },
+  {
     name: 'references to unknown items',
     adapter: 'chat',
     path: '/responses',
@@ -264,7 +324,7 @@ export const READING_PATHS: readonly ReadingPath[] = [
     path: '/messages',
     body: (size) => ({
       max_tokens: 50,
-      messages: [{ role: 'user', content: list(size, () => ({ type: 'text', text: 'word' })) }],
+      messages: [{ role: 'user', content: list(size, () => ({ type: 'text', text: LONG })) }],
     }),
     most: 10_000,
   }),
@@ -297,7 +357,7 @@ export const READING_PATHS: readonly ReadingPath[] = [
           content: [
             ...list(size, () => ({
               type: 'thinking',
-              thinking: 'x',
+              thinking: LONG,
               signature: `cr1.AAAAAAAAAAA.d${thought}`,
             })),
             { type: 'text', text: 'A' },
@@ -312,7 +372,7 @@ export const READING_PATHS: readonly ReadingPath[] = [
     name: 'texts to embed',
     adapter: 'chat',
     path: '/embeddings',
-    body: (size) => ({ input: list(size, () => 'word '.repeat(100)) }),
+    body: (size) => ({ input: list(size, () => 'word '.repeat(2_000)) }),
     reply: (size) => ({ data: list(size, () => ({ embedding: [1] })), usage: { prompt_tokens: 1 } }),
     most: 2_048,
   },
@@ -343,28 +403,28 @@ export const READING_PATHS: readonly ReadingPath[] = [
 
   // What providers send.
   ...[
-    ['text', (size: number) => chatStream(...list(size, () => ({ content: 'word ' })))],
+    ['text', (size: number) => chatStream(list(size, () => ({ content: 'word ' })))],
     ['one long event', (size: number) => chatStream({ content: 'word '.repeat(size) })],
     [
       'pieces of one call',
       (size: number) =>
         chatStream(
           { tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{"a":"' } }] },
-          ...list(size, () => ({ tool_calls: [{ index: 0, function: { arguments: 'word ' } }] })),
+          list(size, () => ({ tool_calls: [{ index: 0, function: { arguments: 'word ' } }] })),
         ),
     ],
     [
       'members of one call',
       (size: number) =>
         chatStream(
-          ...list(size, (index) => ({ tool_calls: [{ index: 0, id: 'c', function: { [`m${index}`]: 1 } }] })),
+          list(size, (index) => ({ tool_calls: [{ index: 0, id: 'c', function: { [`m${index}`]: 1 } }] })),
         ),
     ],
     [
       'pieces of a name',
       (size: number) =>
         chatStream(
-          ...list(size, (index) => ({
+          list(size, (index) => ({
             tool_calls: [{ index: 0, id: 'c', function: { name: `n${index}` } }],
           })),
         ),
@@ -373,13 +433,13 @@ export const READING_PATHS: readonly ReadingPath[] = [
       'details of reasoning',
       (size: number) =>
         chatStream(
-          ...list(size, (index) => ({
+          list(size, (index) => ({
             reasoning: `${index} `,
             reasoning_details: [{ type: 'reasoning.text', text: `${index} `, index }],
           })),
         ),
     ],
-    ['annotations', (size: number) => chatStream(...list(size, () => ({ annotations: [annotation] })))],
+    ['annotations', (size: number) => chatStream(list(size, () => ({ annotations: [annotation] })))],
     ['annotations in one event', (size: number) => chatStream({ annotations: list(size, () => annotation) })],
   ].flatMap(([name, reply]) =>
     (['/chat/completions', '/responses', '/messages'] as const).flatMap((path) =>
@@ -477,8 +537,7 @@ export const READING_PATHS: readonly ReadingPath[] = [
       name: `text of Claude, for ${path}`,
       adapter: 'anthropic',
       path,
-      reply: (size) =>
-        messageStream(...textBlock(...list(size, () => ({ type: 'text_delta', text: 'word ' })))),
+      reply: (size) => messageStream(textBlock(list(size, () => ({ type: 'text_delta', text: 'word ' })))),
       most: 200_000,
     }),
     ...inBoth({
@@ -487,10 +546,13 @@ export const READING_PATHS: readonly ReadingPath[] = [
       path,
       reply: (size) =>
         messageStream(
-          ...textBlock(...list(size, () => ({ type: 'citations_delta', citation })), {
-            type: 'text_delta',
-            text: 'A',
-          }),
+          textBlock(
+            list(size, () => ({ type: 'citations_delta', citation })),
+            {
+              type: 'text_delta',
+              text: 'A',
+            },
+          ),
         ),
       most: 100_000,
     }),
@@ -519,18 +581,62 @@ export const READING_PATHS: readonly ReadingPath[] = [
       most: 200_000,
     }),
   ]),
+  ...(
+    [
+      [
+        'texts',
+        (size) => [{ type: 'text', text: 'word '.repeat(size) }],
+        (size) => list(size, () => ({ type: 'text-delta', id: '0', delta: 'word ' })),
+      ],
+      [
+        'parts of text',
+        (size) => list(size, () => ({ type: 'text', text: 'word ' })),
+        (size) => list(size, (index) => ({ type: 'text-delta', id: `${index}`, delta: 'word ' })),
+      ],
+      [
+        'parts of reasoning',
+        (size) => [...list(size, () => ({ type: 'reasoning', text: 'word ' })), ...SDK_TEXT],
+        (size) => [
+          ...list(size, (index) => ({ type: 'reasoning-delta', id: `${index}`, delta: 'word ' })),
+          ...SDK_DELTA,
+        ],
+      ],
+      ['sources', (size) => [...SDK_TEXT, ...sources(size)], (size) => [...SDK_DELTA, ...sources(size)]],
+      ['tool calls', sdkCalls, sdkCalls],
+      [
+        'pieces of one tool call',
+        (size) => sdkCalls(1).map((part) => ({ ...part, input: `{"a":"${'word '.repeat(size)}"}` })),
+        (size) => [
+          { type: 'tool-input-start', id: 'c', toolName: 'f' },
+          { type: 'tool-input-delta', id: 'c', delta: '{"a":"' },
+          ...list(size, () => ({ type: 'tool-input-delta', id: 'c', delta: 'word ' })),
+          { type: 'tool-input-delta', id: 'c', delta: '"}' },
+        ],
+      ],
+    ] as const satisfies readonly SdkParts[]
+  ).flatMap(([name, content, parts]) =>
+    (['/chat/completions', '/responses', '/messages'] as const).flatMap((path) => {
+      const most = LONG_PARTS.has(name) ? 3_000_000 : 400_000
+      const both = { name: `${name} of the AI SDK, for ${path}`, adapter: 'sdk', path, most } as const
+      const [toBody, toStream] = inBoth(both)
+      return [
+        { ...toBody!, parts: content },
+        { ...toStream!, parts },
+      ]
+    }),
+  ),
   {
     name: 'blocks of Claude that never end, and deltas of none',
     adapter: 'anthropic',
     path: '/chat/completions',
     reply: (size) =>
       messageStream(
-        ...list(size, (index) => ({
+        list(size, (index) => ({
           type: 'content_block_start',
           index,
           content_block: { type: 'text', text: 'x' },
         })),
-        ...list(size, () => ({
+        list(size, () => ({
           type: 'content_block_delta',
           index: -1,
           delta: { type: 'input_json_delta', partial_json: '1' },
@@ -546,7 +652,7 @@ export const READING_PATHS: readonly ReadingPath[] = [
       reply: (size) =>
         responseStream(
           { type: 'response.output_item.added', output_index: 0, item: { id: 'm', type: 'message' } },
-          ...list(size, () => ({ type: 'response.output_text.delta', output_index: 0, delta: 'word ' })),
+          list(size, () => ({ type: 'response.output_text.delta', output_index: 0, delta: 'word ' })),
         ),
       most: 200_000,
     }),
@@ -576,46 +682,65 @@ export class PathRunner {
   private constructor(
     private readonly service: WireService,
     private readonly path: ReadingPath,
+    private readonly model: SdkModel,
   ) {}
 
   static async start(path: ReadingPath): Promise<PathRunner> {
+    const model = new SdkModel()
     const service = await WireService.start({
-      adapter: ADAPTERS[path.adapter],
+      adapter: path.adapter === 'sdk' ? () => aiSdk({ model: () => model }) : ADAPTERS[path.adapter],
       models: [{ id: MODEL, prices: { input: '0', output: '0' } }],
       ...(path.isBounded && { router: () => ({ neverOverdraw: true }) }),
       sizes: { replyBytes: 512 * 1024 * 1024, eventBytes: 64 * 1024 * 1024 },
     })
-    return new PathRunner(service, path)
+    return new PathRunner(service, path, model)
   }
 
   /** Makes one call of a size. Returns the milliseconds of CPU that it took, in this process. */
   async run(size: number): Promise<number> {
-    const { path, service } = this
-    const body = JSON.stringify({ model: MODEL, ...(path.body?.(size) ?? QUESTIONS[path.path]) })
-    const given = path.reply?.(size) ?? REPLIES[path.adapter]
+    const { path } = this
+    const items = path.keeps === undefined ? [] : await this.keep(path.keeps(size), size)
+    const body = JSON.stringify({ model: MODEL, ...(path.body?.(size, items) ?? QUESTIONS[path.path]) })
+    if (path.adapter === 'sdk') this.model.parts = path.parts?.(size) ?? SDK_TEXT
+    else this.answer(path.reply?.(size) ?? REPLIES[path.adapter], path.strayLines?.(size))
+    const before = process.cpuUsage()
+    const { status, text } = await this.post(body)
+    const { system, user } = process.cpuUsage(before)
+    if (status !== (path.status ?? 200)) throw this.failure(size, status, text)
+    return (system + user) / 1_000
+  }
+
+  /** Has the provider give a reply whose items are kept, and returns them. */
+  private async keep(reply: object, size: number): Promise<readonly KeptItem[]> {
+    this.answer(reply)
+    const { status, text } = await this.post(JSON.stringify({ model: MODEL, ...QUESTIONS['/responses'] }))
+    if (status !== 200) throw this.failure(size, status, text)
+    return JSON.parse(text).output
+  }
+
+  private answer(given: readonly object[] | object, stray = ''): void {
     const isStream = Array.isArray(given)
-    const stray = path.strayLines?.(size) ?? ''
     const bytes = Buffer.from(isStream ? stray + eventStream(given) : JSON.stringify(given))
-    service.upstream.script(async (reply) => {
+    this.service.upstream.script(async (reply) => {
       reply.head(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
-      const { pieceBytes = bytes.length } = path
+      const { pieceBytes = bytes.length } = this.path
       for (let at = 0; at < bytes.length; at += pieceBytes)
         await reply.write(bytes.subarray(at, at + pieceBytes))
       reply.end()
     })
-    const before = process.cpuUsage()
-    const response = await service.host.request(path.path, {
+  }
+
+  private async post(body: string): Promise<{ status: number; text: string }> {
+    const response = await this.service.host.request(this.path.path, {
       method: 'POST',
       headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
       body,
     })
-    const text = await response.text()
-    const { system, user } = process.cpuUsage(before)
-    const { status = 200 } = path
-    if (response.status !== status) {
-      throw new Error(`${path.name}, size ${size}: status ${response.status}: ${text.slice(0, 300)}`)
-    }
-    return (system + user) / 1_000
+    return { status: response.status, text: await response.text() }
+  }
+
+  private failure(size: number, status: number, text: string): Error {
+    return new Error(`${this.path.name}, size ${size}: status ${status}: ${text.slice(0, 300)}`)
   }
 
   close(): Promise<void> {

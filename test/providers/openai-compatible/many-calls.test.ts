@@ -73,6 +73,43 @@ it('the adapter hands over nothing while a take of the same call is pending, and
   for (const [number, { events }] of outcomes.entries()) expect(textOf(events)).toBe(names[number])
 })
 
+it('the adapter parses bodies that end together one by one, each as it is handed over', async () => {
+  const body = JSON.stringify({
+    choices: [{ index: 0, message: { content: 'Hello' }, finish_reason: 'stop' }],
+  })
+  let come = 0
+  let open = (): void => {}
+  const all = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  upstream.script(async (reply) => {
+    reply.head(200, { 'content-type': 'application/json' })
+    await reply.write(body.slice(0, 20))
+    if (++come === CALLS) open()
+    await all
+    await reply.write(body.slice(20))
+    reply.end()
+  })
+  const steps: string[] = []
+  const { parse } = JSON
+  JSON.parse = (text: string, ...more: []) => {
+    if (text === body) steps.push('parsed')
+    return parse(text, ...more)
+  }
+  try {
+    await Promise.all(
+      names.map((name) =>
+        ask(name, (events) => {
+          if (events.some(({ type }) => type === 'completion')) steps.push('handed over')
+        }),
+      ),
+    )
+  } finally {
+    JSON.parse = parse
+  }
+  expect(steps).toEqual(names.flatMap(() => ['parsed', 'handed over']))
+})
+
 it('the adapter keeps little of a reply whose take is pending, however fast the reply arrives', async () => {
   const piece = sse([textChunk('x'.repeat(1_000))]).repeat(50)
   const pieces = 100

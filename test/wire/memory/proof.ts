@@ -9,6 +9,10 @@ import type { MemoryReport } from './router-process.js'
 const MEBIBYTE = 1_024 * 1_024
 const CALLS = 20
 const ALTERNATIVES = 20
+/** The least bytes of a write of the provider. */
+const WRITE_BYTES = 64 * 1_024
+/** The part of the budget that bodies which end together have. Each counts twice, and replies wait from three quarters on. */
+const TOGETHER_SHARE = 3 / 10
 /** Of a call that was refused before its body was sent, and whose refusal was lost with the connection. */
 const CUT_OFF = 0
 
@@ -19,8 +23,9 @@ export interface ProofSize {
   readonly tokens: number
   /** The bytes of a long text in a request. */
   readonly textBytes: number
-  /** The embeddings of a reply. */
+  /** The embeddings of a reply, and the numbers of each. */
   readonly embeddings: number
+  readonly dimensions: number
 }
 
 /** The sizes of the command. */
@@ -29,6 +34,7 @@ export const FULL: ProofSize = {
   tokens: 20_000,
   textBytes: 20_000_000,
   embeddings: 2_048,
+  dimensions: 3_072,
 }
 /** Those of the test. */
 export const SHORT: ProofSize = {
@@ -36,6 +42,7 @@ export const SHORT: ProofSize = {
   tokens: 1_000,
   textBytes: 2_000_000,
   embeddings: 128,
+  dimensions: 1_536,
 }
 
 export interface Measured {
@@ -53,6 +60,8 @@ interface Kind {
   readonly body: (size: ProofSize) => object
   /** How the provider answers. */
   readonly reply: (size: ProofSize) => Reply
+  /** Whether the provider ends all replies at once. */
+  readonly endsTogether?: true
 }
 
 interface Reply {
@@ -100,6 +109,12 @@ function probabilityBody({ tokens }: ProofSize): Reply {
     piece: `,${json}`,
     last: ']}}]}',
   }
+}
+
+/** Bodies of which twenty fit into the memory as text. */
+function fittingBody(size: ProofSize): Reply {
+  const tokens = (size.memoryBytes * TOGETHER_SHARE) / CALLS / JSON.stringify(probability).length
+  return probabilityBody({ ...size, tokens: Math.floor(tokens) })
 }
 
 function shortReply(stream: boolean): Reply {
@@ -155,9 +170,13 @@ function claudeReply({ tokens }: ProofSize, stream: boolean): Reply {
   }
 }
 
-function embeddingsReply({ embeddings }: ProofSize): Reply {
-  const numbers = Array.from({ length: 1_536 }, (_, index) => 0.012345678 + index / 1_000)
-  const item = JSON.stringify({ object: 'embedding', embedding: numbers })
+function embeddingsReply({ dimensions, embeddings }: ProofSize, isBase64: boolean): Reply {
+  const numbers = Array.from({ length: dimensions }, (_, index) => 0.012345678 + index / 1_000)
+  const bytes = Buffer.from(Float32Array.from(numbers).buffer)
+  const item = JSON.stringify({
+    object: 'embedding',
+    embedding: isBase64 ? bytes.toString('base64') : numbers,
+  })
   return {
     type: 'application/json',
     count: embeddings - 1,
@@ -210,28 +229,50 @@ export const KINDS: readonly Kind[] = [
       reply: (size) => claudeReply({ ...size, tokens: 1 }, stream),
     },
   ]),
-  {
-    name: 'many embeddings',
-    path: '/embeddings',
-    body: ({ embeddings }) => ({ model: 'chat', input: Array.from({ length: embeddings }, () => 'word') }),
-    reply: embeddingsReply,
-  },
+  ...(['/chat/completions', '/responses'] as const).map(
+    (path): Kind => ({
+      name: `a call of ${path} with log probabilities, in bodies that end together`,
+      path,
+      body: () => ({ model: 'chat', ...(path === '/responses' ? { input: 'Hi' } : { messages }) }),
+      reply: fittingBody,
+      endsTogether: true,
+    }),
+  ),
+  ...(['numbers', 'base64'] as const).map(
+    (form): Kind => ({
+      name: `many embeddings, as ${form}`,
+      path: '/embeddings',
+      body: ({ dimensions, embeddings }) => ({
+        model: 'chat',
+        dimensions,
+        input: Array.from({ length: embeddings }, () => 'word'),
+      }),
+      reply: (size) => embeddingsReply(size, form === 'base64'),
+    }),
+  ),
 ]
 
-/** Sends twenty calls of each kind at once, from several accounts, and measures the memory that is alive meanwhile. */
+/**
+ * Sends twenty calls of each kind at once, from several accounts, and measures the memory that is alive meanwhile. With a
+ * `name`, only of kinds whose name contains it.
+ */
 export async function proveMemory(
   size: ProofSize,
   onMeasured: (measured: Measured) => void = () => {},
+  name = '',
 ): Promise<readonly Measured[]> {
   let reply = shortReply(false)
-  let release = (): void => {}
-  let released = Promise.resolve()
+  let begin = new Gate()
+  let end = new Gate()
   const provider = http.createServer(async (req, res) => {
+    const gates = { begin, end }
     req.resume()
     await once(req, 'end')
-    await released
-    await answer(res, reply)
+    await gates.begin.pass()
+    await answer(res, reply, gates.end)
   })
+  // A connection that is closed while a call is sent on it would be a failed call.
+  provider.keepAliveTimeout = 0
   provider.listen(0, '127.0.0.1')
   await once(provider, 'listening')
   const { port } = provider.address() as AddressInfo
@@ -242,21 +283,22 @@ export async function proveMemory(
   const measured: Measured[] = []
   try {
     const { port: routerPort } = await nextReport(child)
-    for (const kind of KINDS) {
+    for (const kind of KINDS.filter((one) => one.name.includes(name))) {
       const body = Buffer.from(JSON.stringify(kind.body(size)))
       reply = kind.reply(size)
       // One call by itself, so that what is compiled and cached by it counts as idle.
+      begin = new Gate()
+      end = new Gate()
       await statusOf(routerPort, kind.path, body, 0)
       await report(child)
-      released = new Promise((resolve) => {
-        release = resolve
-      })
+      begin = new Gate(Infinity)
+      if (kind.endsTogether) end = new Gate(Infinity)
       const calls = Array.from({ length: CALLS }, (_, number) =>
         statusOf(routerPort, kind.path, body, number),
       )
       // No call is answered before all were sent, so that they are in memory together.
-      await untilAsked(provider, calls)
-      release()
+      end.open(await untilAsked(provider, calls))
+      begin.open(0)
       const statuses = await Promise.all(calls)
       const { aliveBytes, rssBytes } = await report(child)
       const answered = statuses.filter((status) => status === 200).length
@@ -274,9 +316,30 @@ export async function proveMemory(
   }
 }
 
-/** Settles when every call was refused or has reached the provider. */
-async function untilAsked(provider: http.Server, calls: readonly Promise<number>[]): Promise<void> {
+/** Lets everybody pass once a number of them have come. */
+class Gate {
+  private came = 0
+  private readonly waiting: (() => void)[] = []
+
+  constructor(private needed = 0) {}
+
+  async pass(): Promise<void> {
+    this.came++
+    if (this.came < this.needed) await new Promise<void>((resolve) => this.waiting.push(resolve))
+    else this.open(0)
+  }
+
+  /** Sets the number, and lets everybody pass if as many have come. */
+  open(needed: number): void {
+    this.needed = needed
+    if (this.came >= needed) for (const resolve of this.waiting.splice(0)) resolve()
+  }
+}
+
+/** Settles when every call was refused or has reached the provider. Returns how many have reached it. */
+async function untilAsked(provider: http.Server, calls: readonly Promise<number>[]): Promise<number> {
   let open = calls.length
+  let asked = 0
   let onRequest = (_req: IncomingMessage): void => {}
   await new Promise<void>((resolve) => {
     const one = (): void => {
@@ -284,6 +347,7 @@ async function untilAsked(provider: http.Server, calls: readonly Promise<number>
       if (open === 0) resolve()
     }
     onRequest = (req) => {
+      asked++
       req.once('end', one)
     }
     provider.on('request', onRequest)
@@ -294,14 +358,21 @@ async function untilAsked(provider: http.Server, calls: readonly Promise<number>
     }
   })
   provider.off('request', onRequest)
+  return asked
 }
 
-async function answer(res: ServerResponse, { count, first, last, piece, type }: Reply): Promise<void> {
+async function answer(
+  res: ServerResponse,
+  { count, first, last, piece, type }: Reply,
+  end: Gate,
+): Promise<void> {
   res.writeHead(200, { 'content-type': type })
   res.write(first)
-  for (let sent = 0; sent < count; sent++) {
-    if (!res.write(piece)) await once(res, 'drain')
+  const inOneWrite = Math.ceil(WRITE_BYTES / Math.max(piece.length, 1))
+  for (let left = count; left > 0; left -= inOneWrite) {
+    if (!res.write(piece.repeat(Math.min(left, inOneWrite)))) await once(res, 'drain')
   }
+  await end.pass()
   res.end(last)
 }
 
