@@ -120,6 +120,11 @@ export interface Plan {
    */
   on(route: Route, onCallersKey: boolean): RoutedCall | RefusedCall | undefined
   /**
+   * Returns how a route counts the tokens of the input, for free. Undefined if its adapter does not count. Absent if no
+   * API for it exists.
+   */
+  count?(route: Route, onCallersKey: boolean): RoutedCount | undefined
+  /**
    * Returns the output limit of each choice that such a request has although the client set none, or a smaller one
    * than the API takes. Undefined if the client's own is sent, or if the request has none. Absent if no field limits the output.
    */
@@ -157,6 +162,12 @@ export interface RoutedCall {
   run(call: UnsentCall, outputTokens: number, take: TakeEvents): Promise<{ terminated: boolean }>
   /** Returns a new reply for one attempt. */
   reply(parts: ReplyParts): Reply
+}
+
+/** How one route counts the tokens of a request's input. They come as one `usage` event with `prompt`. */
+export interface RoutedCount {
+  /** Makes the request without any limit of the output, as a member of `call`, and runs it. */
+  run(call: UnsentCall, take: TakeEvents): Promise<{ terminated: boolean }>
 }
 
 /** A call to a provider whose request is not made yet. */

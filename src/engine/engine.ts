@@ -5,13 +5,14 @@ import { UnorderedList } from '../base/unordered-list.js'
 import type { CallInFlight } from '../contracts/call-in-flight.js'
 import type { EngineOptions } from '../contracts/engine-options.js'
 import type { LedgerLookUps } from '../contracts/look-ups.js'
-import type { Api, Operation } from '../contracts/operation.js'
+import type { Api, Asked, Operation } from '../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../contracts/reply.js'
 import type { RouteHealth } from '../contracts/route-health.js'
 import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
 import { readTraceContext } from '../protocol/trace-context.js'
 import { optionsSchema, readOptions } from '../rules/read-options.js'
+import { type Admitted, type Arrival, admit } from './admission/admit.js'
 import type { Caller } from './admission/authenticate.js'
 import { InFlight } from './admission/in-flight.js'
 import { letIn } from './admission/let-in.js'
@@ -43,12 +44,22 @@ export type MakePublicBody = (
 /** Creates the body of a free reply, as latin1. */
 export type MakeBody = (context: LazyContext, caller: Caller) => Promise<string>
 
+/** A free count of what a charged operation would be sent. */
+export interface Counting<A extends Asked> extends Pick<Arrival<A>, 'operation' | 'read'> {
+  /** Its name in events. */
+  readonly name: string
+  /** Creates the body of the reply, as latin1. */
+  body(admitted: Admitted<A>, context: LazyContext): Promise<string>
+}
+
 /** Runs requests and charges for them. Depends on no operation. None of its answers rejects. */
 export interface Engine {
   /** Runs a charged operation, between two events. */
   run(operation: Operation, call: IncomingCall, writer: ReplyWriter): Promise<void>
   /** Answers a free request of a known caller with a JSON body, between two events. */
   answer(name: string, call: IncomingCall, writer: ReplyWriter, body: MakeBody, api?: Api): Promise<void>
+  /** Answers a free request that passes the same steps as a call, as far as they hold for counts, between two events. */
+  count<A extends Asked>(counting: Counting<A>, call: IncomingCall, writer: ReplyWriter): Promise<void>
   /** Answers anybody's request with a JSON body, without events. */
   answerPublic(call: IncomingCall, writer: ReplyWriter, body: MakePublicBody, api?: Api): Promise<void>
   /** Returns a call by its id, as this process or the ledger knows it, or undefined if the account has none. */
@@ -192,6 +203,13 @@ export function createEngine(given: EngineOptions): Engine {
           async (caller) => writer.send(200, JSON_HEADERS, await body(context, caller)),
           api,
         ),
+      ),
+
+    count: ({ body, name, operation, read }, call, writer) =>
+      between(call, name, false, writer, operation, (context, log) =>
+        admit(parts, { kind: 'counted', operation, call, context, log, read }, async (admitted) => {
+          writer.send(200, JSON_HEADERS, await body(admitted, context))
+        }),
       ),
 
     answerPublic: async ({ requestId, headers }, writer, body, { errors } = {}) => {

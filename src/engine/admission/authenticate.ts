@@ -1,4 +1,5 @@
 import { CompatError } from '../../base/errors.js'
+import type { MemoryBudget } from '../../base/memory-budget.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
 import type { CredentialOwner, CredentialRefusal, Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
@@ -10,12 +11,13 @@ import { faultyStore } from '../failures/store-failures.js'
 import type { InFlight } from './in-flight.js'
 import type { LookUps } from './look-ups.js'
 
-/** Everything that decides whether a request is admitted. */
+/** The parts that decide whether a request is admitted. */
 export interface Admission {
   readonly options: EngineOptions
   readonly lookUps: LookUps
   readonly inFlight: InFlight
   readonly readLimits: LimitReader
+  readonly memory: MemoryBudget
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Api } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
-import { askLimiter } from './admit.js'
+import { askLimiter } from './ask-limiter.js'
 import { type Admission, authenticate, type Caller } from './authenticate.js'
 
 /** Runs a free request if its credential is valid, its account has room, and the host's limiter admits it. */

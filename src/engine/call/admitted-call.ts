@@ -8,28 +8,8 @@ import type { Asked, Operation, Plan, RoutedCall } from '../../contracts/operati
 import type { Route } from '../../contracts/providers.js'
 import { cleanLabel, escapeControl } from '../../protocol/text.js'
 import type { Caller } from '../admission/authenticate.js'
+import type { HeldRequest } from '../admission/held-request.js'
 import type { CallLog } from '../events/call-log.js'
-
-/**
- * A request that is kept until no further route can get it. Once the call has begun, nothing but its plan refers to it
- * otherwise.
- */
-export class HeldRequest {
-  private held: Asked | undefined
-
-  constructor(asked: Asked) {
-    this.held = asked
-  }
-
-  get asked(): Asked {
-    if (this.held === undefined) throw new Error('The request was released.')
-    return this.held
-  }
-
-  forget(): void {
-    this.held = undefined
-  }
-}
 
 /** An admitted request, with everything that a call needs. */
 export interface AdmittedCall {

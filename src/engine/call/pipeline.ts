@@ -1,50 +1,34 @@
-import type { CallMemory } from '../../base/memory-budget.js'
-import type { Model } from '../../contracts/catalogue.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
 import { textOf } from '../../protocol/json-values.js'
-import { askLimiter } from '../admission/admit.js'
-import { authenticate, type Caller } from '../admission/authenticate.js'
-import { authoriseModel, authoriseScope } from '../admission/authorise.js'
-import { checkOperation, findModel } from '../admission/find-model.js'
+import { type Admitted, type Arrival, admit } from '../admission/admit.js'
 import { openEnvelope } from '../admission/open-envelope.js'
-import { checkParameters } from '../admission/parameters.js'
-import { sessionFromHeader } from '../admission/session-header.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import type { CallLog } from '../events/call-log.js'
 import { digestJson } from '../idempotency/canonical-json.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
 import { chooseRoutes, findRoutes } from '../routing/route-choice.js'
-import { type AdmittedCall, callFacts, HeldRequest } from './admitted-call.js'
+import { type AdmittedCall, callFacts } from './admitted-call.js'
 import { Call } from './call.js'
 import type { EngineParts } from './parts.js'
 
-/** Everything that each step of a request needs. */
+/** A request that passed admission, with everything that the steps behind it need. */
 interface Incoming {
   readonly operation: Operation
   readonly parts: EngineParts
   readonly call: IncomingCall
   readonly context: LazyContext
   readonly log: CallLog
-  readonly caller: Caller
-  readonly memory: CallMemory
-}
-
-/** A request that has been read and checked. */
-interface ReadRequest {
-  readonly request: HeldRequest
-  readonly model: Model
+  readonly admitted: Admitted
   readonly facts: CallFacts
-  /** Set if the request has an `Idempotency-Key`. */
-  readonly keyed: { readonly key: string; readonly digest: string } | undefined
 }
 
 /**
- * Runs one charged request, from its credential to its reply. The steps are listed in order. Each throws the error for
- * the client.
+ * Runs one charged request, from its credential to its reply: admission, idempotency, the plan with its routes, the
+ * call. Each step throws the error for the client.
  */
-export async function runOperation(
+export function runOperation(
   operation: Operation,
   parts: EngineParts,
   call: IncomingCall,
@@ -52,69 +36,48 @@ export async function runOperation(
   context: LazyContext,
   log: CallLog,
 ): Promise<void> {
-  const { idempotency, inFlight, options } = parts
-  const caller = await authenticate(call, context, parts, log, operation.tokenHeader)
-  const { principal } = caller
-  const leave = inFlight.enter(principal)
-  const memory = parts.memory.open(principal.account)
-  const incoming: Incoming = { operation, parts, call, context, log, caller, memory }
-  try {
-    await askLimiter(principal, context, options)
-    authoriseScope(principal, operation)
-    parts.memory.checkRoom()
-    // No variable of this function may hold what is read here, or it would stay in memory until the reply ends.
-    const read = await readRequest(incoming)
+  const read: Arrival['read'] = (body, headers) => operation.read(body, headers)
+  return admit(parts, { kind: 'charged', operation, call, context, log, read }, async (admitted) => {
+    const facts = noteRequest(admitted, call, log, parts)
+    // No variable of this function may hold the request, or it would stay in memory until the reply ends.
+    const incoming: Incoming = { operation, parts, call, context, log, admitted, facts }
     const complete = async (claim: string | undefined, reply: ReplyWriter): Promise<void> =>
-      new Call(parts, await prepare(incoming, read, claim), reply).run()
+      new Call(parts, await prepare(incoming, claim), reply).run()
 
-    const { keyed } = read
-    if (keyed === undefined) await complete(undefined, writer)
-    else await idempotency.once({ ...keyed, caller, errors: operation.errors }, writer, log, complete)
-  } finally {
-    memory.end()
-    leave()
-  }
+    const key = idempotencyKey(call)
+    if (key === undefined) return complete(undefined, writer)
+    const digest = await digestOf(operation, admitted)
+    const { caller } = admitted
+    await parts.idempotency.once({ key, digest, caller, errors: operation.errors }, writer, log, complete)
+  })
 }
 
-/** Reads and checks a request. */
-async function readRequest({
-  call,
-  caller: { principal },
-  context,
-  log,
-  memory,
-  operation,
-  parts,
-}: Incoming): Promise<ReadRequest> {
-  const { inFlight, options } = parts
-  const received = call.readBody(principal.account, (bytes) => memory.checkRequest(bytes))
-  const body = await inFlight.interruptible(received)
-  memory.takeRequest(body.bytes)
-  const read = operation.read(body, call.headers)
-  const asked = sessionFromHeader(read, call.headers)
-  log.askedModel = asked.model
-  const model = await findModel(asked.model, context, options)
-  checkOperation(operation, model)
-  authoriseModel(principal, model.id, asked.own)
-  checkParameters(operation, asked, model)
-  const facts = callFacts(call.requestId, principal, model.id, asked)
+/** Returns the digest of a request as it was sent, without the session of a header. */
+function digestOf(operation: Operation, { request }: Admitted): Promise<string> {
+  return digestJson({ operation: operation.name, request: operation.digest(request.asSent) })
+}
+
+/** Tells the log and the host what is asked. Returns the facts of the call. */
+function noteRequest(
+  { caller, model, request }: Admitted,
+  call: IncomingCall,
+  log: CallLog,
+  parts: EngineParts,
+): CallFacts {
+  const { asked } = request
+  const facts = callFacts(call.requestId, caller.principal, model.id, asked)
   log.begin(facts, asked, call.headers)
   reportLeftOut(asked.leftOut, asked.model, call.requestId, parts)
-  const key = idempotencyKey(call)
-  const keyed =
-    key === undefined
-      ? undefined
-      : { key, digest: await digestJson({ operation: operation.name, request: operation.digest(read) }) }
-  return { request: new HeldRequest(asked), model, facts, keyed }
+  return facts
 }
 
 /** Plans a call, chooses its routes, and opens the provider key that it brings. */
 async function prepare(
-  { call, caller, context, log, memory, operation, parts }: Incoming,
-  { facts, model, request }: ReadRequest,
+  { admitted, call, context, facts, log, operation, parts }: Incoming,
   claim: string | undefined,
 ): Promise<AdmittedCall> {
   const { options } = parts
+  const { caller, memory, model, request } = admitted
   const { principal } = caller
   const { asked } = request
   const neverOverdraw = options.neverOverdraw || caller.limits?.hasBudget === true

@@ -7,6 +7,7 @@ import type {
   Reply,
   ReplyParts,
   RoutedCall,
+  RoutedCount,
 } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
@@ -102,6 +103,17 @@ export class MessagesPlan implements Plan {
         return chatWithHints(adapter, Object.assign(call, { request }), take)
       },
       reply: (parts) => this.replyOfChat(parts),
+    }
+  }
+
+  count(route: Route, onCallersKey: boolean): RoutedCount | undefined {
+    const { adapter } = route
+    if (!hasMethod(adapter, 'countMessageTokens')) return undefined
+    return {
+      run: (call, take) => {
+        const request = nativeRequest(this.asked, this.model, route, undefined, onCallersKey)
+        return adapter.countMessageTokens(Object.assign(call, { request }), take)
+      },
     }
   }
 
