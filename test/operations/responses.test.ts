@@ -729,7 +729,7 @@ describe('a provider of the Responses API', () => {
       max_output_tokens: 40,
       reasoning: { effort: 'low', summary: 'auto' },
       include: ['reasoning.encrypted_content'],
-      tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }],
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }],
       tool_choice: { type: 'function', name: 'f' },
       text: { format: { type: 'json_schema', name: 's', schema: { type: 'object' } } },
       store: false,

@@ -62,8 +62,18 @@ interface OpenItem {
   /** The index of a call among all calls. */
   readonly call: number | undefined
   readonly isCustom: boolean
-  hasText: boolean
+  /** The item as it was when it started. Some providers send all of it then. */
+  readonly given: JsonObject
+  /** The parts whose text has come, by their numbers. A call has one part. */
+  readonly said: Set<unknown>
   summaries: number
+  isDone: boolean
+}
+
+/** Where a text belongs: the number of a part of an item. */
+interface Place {
+  readonly index: unknown
+  readonly part: unknown
 }
 
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
@@ -74,12 +84,17 @@ class ResponseReader {
   private id: string | undefined
   private calls = 0
   private readonly items = new Map<unknown, OpenItem>()
+  /** The index of the item that started last, for events without one. */
+  private latest: unknown = 0
 
   constructor(private readonly unlistedTokens: UnlistedTokens) {}
 
   /** Reads one event. Throws for a failure, after adding its usage to `events`. */
   read(event: JsonObject, events: ProviderEvent[]): ProviderEvent[] {
-    const { delta, item, output_index: index, response, type } = event
+    const { arguments: args, delta, input, item, part, response, text, type } = event
+    const index = event.output_index ?? this.latest
+    const { content_index: content = 0, summary_index: summary } = event
+    const place = { index, part: summary === undefined ? content : `summary ${summary}` }
     if (ENDS.has(type as string)) return this.readEnd(isObject(response) ? response : {}, events)
     switch (type) {
       case 'response.created':
@@ -92,12 +107,21 @@ class ResponseReader {
       case 'response.output_item.done':
         return isObject(item) ? this.finish(index, item) : []
       case 'response.output_text.delta':
-        return this.text(index, 'content', delta, event.logprobs)
+        return this.text(place, 'content', delta, event.logprobs)
+      case 'response.output_text.done':
+        return this.missing(place, () => this.text(place, 'content', text, event.logprobs))
+      case 'response.content_part.done':
+        return isObject(part) ? this.missing(place, () => this.wholePart(place, part)) : []
       case 'response.refusal.delta':
-        return this.text(index, 'refusal', delta)
+        return this.text(place, 'refusal', delta)
+      case 'response.refusal.done':
+        return this.missing(place, () => this.text(place, 'refusal', event.refusal))
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return this.text(index, 'reasoning', delta)
+        return this.text(place, 'reasoning', delta)
+      case 'response.reasoning_summary_text.done':
+      case 'response.reasoning_text.done':
+        return this.missing(place, () => this.text(place, 'reasoning', text))
       case 'response.reasoning_summary_part.added':
         return this.beginSummary(index)
       case 'response.output_text.annotation.added':
@@ -105,6 +129,9 @@ class ResponseReader {
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
         return this.argumentsOf(index, delta)
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+        return this.missing({ index, part: CALL }, () => this.argumentsOf(index, args ?? input))
       case 'error':
         throw frameError(event)
       default:
@@ -131,10 +158,16 @@ class ResponseReader {
       throw frameError({ error: error ?? { message: `The response is ${status}.` } })
     }
     const read: ProviderEvent[] = []
-    for (const [index, item] of (Array.isArray(output) ? output : []).entries()) {
-      if (!isObject(item) || this.items.has(index)) continue
-      read.push(...readOrPassOver(() => [...this.begin(index, item), ...this.finish(index, item)]))
+    const known = new Map([...this.items].map(([index, { given }]) => [given.id, index]))
+    for (const [position, item] of (Array.isArray(output) ? output : []).entries()) {
+      if (!isObject(item)) continue
+      const index = isText(item.id) ? (known.get(item.id) ?? position) : position
+      const open = this.items.get(index)
+      // The positions in the last event may differ from those of the stream.
+      if (open !== undefined && open.given.type !== item.type) continue
+      read.push(...readOrPassOver(() => this.finish(index, item)))
     }
+    for (const [index, { given }] of this.items) read.push(...readOrPassOver(() => this.finish(index, given)))
     this.terminated = true
     const reason = isObject(incomplete) ? textOf(incomplete.reason) : undefined
     const ended = this.calls > 0 ? 'tool_calls' : 'stop'
@@ -161,9 +194,12 @@ class ResponseReader {
     this.items.set(index, {
       call: isCall && name !== undefined ? this.calls : undefined,
       isCustom,
-      hasText: false,
+      given: item,
+      said: new Set(),
       summaries: 0,
+      isDone: false,
     })
+    this.latest = index
     if (item.type === 'message' && isText(item.phase)) return [this.chunk({ content: '', phase: item.phase })]
     if (!isCall) return []
     if (name === undefined) throw new UnreadableContent('A call has no name.')
@@ -174,42 +210,55 @@ class ResponseReader {
   }
 
   /**
-   * Reads the parts of an item that did not come in deltas: all of it in some cases, and always the encrypted
-   * reasoning.
+   * Reads the parts of an item that have not come: all of it in some cases, and always the encrypted reasoning. Returns
+   * nothing the second time.
    */
   private finish(index: unknown, item: JsonObject): ProviderEvent[] {
     const begun = this.items.has(index) ? [] : this.begin(index, item)
     const open = this.items.get(index)!
+    if (open.isDone) return []
+    open.isDone = true
+    const call = { index, part: CALL }
     switch (item.type) {
       case 'function_call':
-        return [...begun, ...(open.hasText ? [] : this.argumentsOf(index, item.arguments))]
+        return [...begun, ...this.missing(call, () => this.argumentsOf(index, item.arguments))]
       case 'custom_tool_call':
-        return [...begun, ...(open.hasText ? [] : this.argumentsOf(index, item.input))]
+        return [...begun, ...this.missing(call, () => this.argumentsOf(index, item.input))]
       case 'message':
-        return [...begun, ...(open.hasText ? [] : this.wholeMessage(index, item.content))]
+        return [...begun, ...this.wholeMessage(index, item.content)]
       case 'reasoning':
-        return [...(open.hasText ? [] : this.wholeReasoning(index, item)), ...this.encrypted(item)]
+        return [...(open.said.size > 0 ? [] : this.wholeReasoning(index, item)), ...this.encrypted(item)]
       default:
         return begun
     }
   }
 
   private wholeMessage(index: unknown, content: unknown): ProviderEvent[] {
-    const parts = Array.isArray(content) ? content.filter(isObject) : []
-    return parts.flatMap((part) => {
-      if (part.type === 'refusal') return this.text(index, 'refusal', part.refusal)
-      const annotations = Array.isArray(part.annotations) ? part.annotations : []
-      return [
-        ...this.text(index, 'content', part.text, part.logprobs),
-        ...annotations.flatMap((annotation) => this.annotation(annotation)),
-      ]
+    const parts = Array.isArray(content) ? content : []
+    return parts.flatMap((part: unknown, position) => {
+      const place = { index, part: position }
+      return isObject(part) ? this.missing(place, () => this.wholePart(place, part)) : []
     })
+  }
+
+  private wholePart(place: Place, part: JsonObject): ProviderEvent[] {
+    if (part.type === 'refusal') return this.text(place, 'refusal', part.refusal)
+    const annotations = Array.isArray(part.annotations) ? part.annotations : []
+    return [
+      ...this.text(place, 'content', part.text, part.logprobs),
+      ...annotations.flatMap((annotation) => this.annotation(annotation)),
+    ]
+  }
+
+  /** Returns what of a part came only at its end: all of it, or nothing if some of it came before. */
+  private missing({ index, part }: Place, read: () => ProviderEvent[]): ProviderEvent[] {
+    return this.items.get(index)?.said.has(part) === true ? [] : read()
   }
 
   private wholeReasoning(index: unknown, { content, summary }: JsonObject): ProviderEvent[] {
     const parts = [summary, content].map((list) => (Array.isArray(list) ? list.filter(isObject) : []))
     const texts = (parts.find((list) => list.length > 0) ?? []).map(({ text }) => textOf(text) ?? '')
-    return this.text(index, 'reasoning', texts.join('\n\n'))
+    return this.text({ index, part: 0 }, 'reasoning', texts.join('\n\n'))
   }
 
   private encrypted({ encrypted_content: data, id }: JsonObject): ProviderEvent[] {
@@ -229,17 +278,18 @@ class ResponseReader {
   }
 
   private text(
-    index: unknown,
+    { index, part }: Place,
     field: 'content' | 'refusal' | 'reasoning',
     delta: unknown,
     logprobs?: unknown,
   ): ProviderEvent[] {
     if (delta === undefined || delta === null || delta === '') return []
     if (typeof delta !== 'string') throw new UnreadableContent('A delta is not text.')
-    const open = this.items.get(index)
-    if (open !== undefined) open.hasText = true
+    // Some providers send no start of an item.
+    const begun = this.items.has(index) ? [] : this.begin(index, field === 'reasoning' ? THOUGHT : MESSAGE)
+    this.items.get(index)?.said.add(part)
     const listed = Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs } : undefined
-    return [this.chunk({ [field]: delta }, null, listed)]
+    return [...begun, this.chunk({ [field]: delta }, null, listed)]
   }
 
   private annotation(given: unknown): ProviderEvent[] {
@@ -251,11 +301,16 @@ class ResponseReader {
     const open = this.items.get(index)
     if (open?.call === undefined || delta === '' || delta === undefined || delta === null) return []
     if (typeof delta !== 'string') throw new UnreadableContent('The arguments of a call are not text.')
-    open.hasText = true
+    open.said.add(CALL)
     const details = open.isCustom ? { custom: { input: delta } } : { function: { arguments: delta } }
     return [this.chunk({ tool_calls: [{ index: open.call, ...details }] })]
   }
 }
+
+/** The one part of a call. */
+const CALL = 'input'
+const MESSAGE: JsonObject = Object.freeze({ type: 'message' })
+const THOUGHT: JsonObject = Object.freeze({ type: 'reasoning' })
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['max_output_tokens', 'length'],
