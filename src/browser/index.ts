@@ -1,5 +1,3 @@
-import { OptionsError } from '../base/options-error.js'
-
 /** A token from the handler of `sessionHandler`, or from any other source. */
 export interface FreshToken {
   readonly token: string
@@ -48,7 +46,7 @@ const EXPIRED = 'error_description="expired"'
  * Gets tokens for the calls of a page, and keeps the current one in memory. A call requests another token from 60
  * seconds before expiry, or from half of its lifetime if that is less than 2 minutes. All waiting calls share the
  * request. If the router still finds the token expired, the call is repeated once with another one, since it had not
- * begun. No other call is ever repeated. Throws an `OptionsError` if an option is wrong.
+ * begun. No other call is ever repeated. Throws a `TypeError` with `code` and `field` if an option is wrong.
  */
 export function browserSession(options: BrowserSessionOptions): BrowserSession {
   const refresh = readRefresh(options)
@@ -110,14 +108,18 @@ export function browserSession(options: BrowserSessionOptions): BrowserSession {
 function readRefresh(options: BrowserSessionOptions): BrowserSessionOptions['refresh'] {
   const { refresh, ...others } = Object(options) as BrowserSessionOptions
   const [unknown] = Object.keys(others)
-  const where = 'browserSession'
   if (unknown !== undefined) {
-    const problem = `is not an option of ${where}; its option is refresh`
-    throw new OptionsError({ code: 'unknown_option', where, field: unknown, problem })
+    throw optionsError('unknown_option', unknown, 'is not an option of browserSession; its option is refresh')
   }
   if (typeof refresh === 'string' || typeof refresh === 'function' || refresh instanceof URL) return refresh
   const problem = `must be an address or a function that returns a token; got ${typeof refresh}`
-  throw new OptionsError({ code: 'invalid_option', where, field: 'refresh', problem })
+  throw optionsError('invalid_option', 'refresh', problem)
+}
+
+/** Returns the error that `isOptionsError` recognises. Its class would be an import, and a page loads this file alone. */
+function optionsError(code: 'invalid_option' | 'unknown_option', field: string, problem: string): TypeError {
+  const message = code === 'unknown_option' ? `${field} ${problem}` : `browserSession: ${field} ${problem}`
+  return Object.assign(new TypeError(message), { name: 'OptionsError', code, field, problem })
 }
 
 async function get(refresh: BrowserSessionOptions['refresh'], now: number): Promise<Kept | Response> {

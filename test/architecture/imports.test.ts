@@ -34,7 +34,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   sqlite: [...RULES, 'sql'],
   postgres: [...RULES, 'sql'],
   admin: [...RULES, 'sql'],
-  browser: ['base'],
+  browser: [],
   console: [...RULES, 'admin', 'http'],
   connect: [...RULES, 'engine', 'http'],
   demo: [...RULES, 'index', 'testing', 'admin', 'console', 'sqlite'],
