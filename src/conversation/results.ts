@@ -28,7 +28,8 @@ export function orphanWords(id: string): string {
  *
  * Clients send other messages between a call and its result, answer a call twice, drop a call whose result they keep,
  * and interrupt calls. A call that has no result gets one that says so, unless the conversation ends with its reply. A
- * result without a call, and each further result of a call, becomes a text of the user. Nothing else changes its place.
+ * result without a call, and each further result of a call that says something else, becomes a text of the user. Nothing
+ * else changes its place.
  * Returns the same list if it is already right. Takes one pass over it then, and time in proportion to it otherwise.
  */
 export function settleResults<Element>(
@@ -85,6 +86,8 @@ interface Call<Element> {
   readonly id: string
   readonly element: Element
   result: Element | undefined
+  /** The result as JSON, once it is compared with others. */
+  json?: string
 }
 
 /** Calls in their order. Those before `next` have their results. */
@@ -92,10 +95,18 @@ class Queue<Element> {
   readonly calls: Call<Element>[] = []
   private next = 0
 
+  /** Returns the first call without a result. */
   first(): Call<Element> | undefined {
     while (this.calls[this.next]?.result !== undefined) this.next++
     return this.calls[this.next]
   }
+}
+
+/** Whether a further result of a call says the same. */
+function isRepeated<Element>(result: Element, call: Call<Element> | undefined): boolean {
+  if (call === undefined) return false
+  call.json ??= JSON.stringify(call.result)
+  return JSON.stringify(result) === call.json
 }
 
 class Settlement<Element> {
@@ -114,9 +125,10 @@ class Settlement<Element> {
       const id = view.resultOf(element)
       if (id !== undefined) {
         hasEnded = true
-        const call = id === '' ? reply.first() : byId.get(id)?.first()
-        if (call === undefined) this.orphans.add(position)
-        else call.result = element
+        const calls = id === '' ? reply : byId.get(id)
+        const call = calls?.first()
+        if (call !== undefined) call.result = element
+        else if (!isRepeated(element, calls?.calls.at(-1))) this.orphans.add(position)
         continue
       }
       if (hasEnded || view.continuesReply?.(element) !== true) {
@@ -124,7 +136,7 @@ class Settlement<Element> {
         hasEnded = false
       }
       for (const callId of view.callsOf(element)) {
-        const call = { id: callId, element, result: undefined }
+        const call: Call<Element> = { id: callId, element, result: undefined }
         reply.calls.push(call)
         const queue = byId.get(callId) ?? new Queue()
         queue.calls.push(call)

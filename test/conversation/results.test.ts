@@ -40,6 +40,7 @@ describe('the results of calls', () => {
     ['a result without a call', 'u r:a u', 'u orphan:a:r:a u'],
     ['a result before its call', 'u r:a c:a u', 'u orphan:a:r:a c:a missing:a u'],
     ['a second result', 'c:a r:a=1 r:a=2 u', 'c:a r:a=1 orphan:a:r:a=2 u'],
+    ['the same result twice', 'c:a r:a u r:a', 'c:a r:a u'],
     ['a second result after another message', 'c:a r:a=1 u r:a=2', 'c:a r:a=1 u orphan:a:r:a=2'],
     ['one id twice, results apart', 'c:a,a r:a=1 u r:a=2', 'c:a,a r:a=1 r:a=2 u'],
     ['a call without an id and without a result', 'c: u', 'c: u'],

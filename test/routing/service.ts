@@ -104,8 +104,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     providers: registry(memoryProviders(providers)),
     ...more,
     onEvent: (event) => {
-      if (typeof more?.onEvent === 'function') more.onEvent(event)
-      harness.take(event)
+      try {
+        if (typeof more?.onEvent === 'function') more.onEvent(event)
+      } finally {
+        harness.take(event)
+      }
     },
   })
   const host = await harness.serve(router)

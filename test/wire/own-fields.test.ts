@@ -205,7 +205,6 @@ describe('a request with an access token', () => {
     ['stop', ['a', 'b']],
     ['response_format', { type: 'json_schema', json_schema: { name: 's', schema: { $schema: 'x' } } }],
     ['response_format', { type: 'json_object', schema: { type: 'object' } }],
-    ['tool_choice', { type: 'function', function: { name: 'f' } }],
     ['functions', [{ name: 'f' }]],
     ['reasoning', { effort: 'low' }],
     ['reasoning_effort', 'minimal'],
@@ -218,6 +217,16 @@ describe('a request with an access token', () => {
     expect(response.status).toBe(200)
     await response.text()
     expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL, [field]: value })
+  })
+
+  test('tool_choice goes to the provider unchanged beside tools', async () => {
+    const given = {
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      tool_choice: { type: 'function', function: { name: 'f' } },
+    }
+    const response = await service.post(ask(given), BOB)
+    await response.text()
+    expect(service.asked.at(-1)!.body).toEqual({ ...ask(), model: UPSTREAM_MODEL, ...given })
   })
 
   test('forwards a number that the provider may read more exactly than JavaScript as written, if JSON can', async () => {

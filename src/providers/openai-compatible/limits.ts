@@ -8,8 +8,8 @@ const LABELS = ['user', 'safety_identifier', 'prompt_cache_key'] as const
 /** Fields that OpenAI refuses without tools. */
 const OF_TOOLS = ['tool_choice', 'parallel_tool_calls'] as const
 
-/** With one of these, a schema without a type need not be of an object. */
-const SAY_MORE = ['$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const']
+/** A schema without a type that has no other keywords is of an object. */
+const SAY_NOTHING = new Set(['$schema', '$id', 'title', 'description', 'additionalProperties'])
 
 /**
  * Returns the fields of a request, of a chat or of the Responses API, that must change so that OpenAI and providers as
@@ -52,7 +52,8 @@ function withSchema(definition: JsonObject): JsonObject {
   if (!isObject(parameters) || parameters.properties !== undefined) return definition
   const { type } = parameters
   const isOfObjects =
-    type === 'object' || (type === undefined && !SAY_MORE.some((name) => name in parameters))
+    type === 'object' ||
+    (type === undefined && Object.keys(parameters).every((name) => SAY_NOTHING.has(name)))
   if (!isOfObjects) return definition
   return { ...definition, parameters: withProperties(parameters) }
 }

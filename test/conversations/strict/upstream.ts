@@ -41,7 +41,8 @@ export class StrictUpstream {
   }
 
   static async start(): Promise<StrictUpstream> {
-    const server = createServer()
+    // A busy machine must not make it close a connection on which a request is being sent.
+    const server = createServer({ keepAliveTimeout: 600_000 })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const address = server.address()
