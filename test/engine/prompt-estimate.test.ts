@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { isCompatError } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
 import type { TokenCounter } from '../../src/contracts/token-counter.js'
+import { orphanWords } from '../../src/conversation/results.js'
 import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
+import { prepareMessages } from '../../src/providers/openai-compatible/history.js'
+import { FULL_FORM } from '../../src/providers/openai-compatible/request.js'
 import { HONEST_PROMPTS } from '../helpers/honest-prompts.js'
 
 const MODEL: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
@@ -236,10 +239,12 @@ describe('the upper limit of a prompt', () => {
   it('counts the result of a tool as JSON, with six bytes for any control character', () => {
     const result = (content: unknown) => [{ role: 'tool', tool_call_id: '', content }]
     const rest = 16 + 200
-    expect(bound(result('ab'))).toBe(2 + 2 + rest)
-    expect(bound(result('\u0001\b\f\u007f'))).toBe(2 + 18 + 1 + rest)
-    expect(bound(result('"\\\n\r\t'))).toBe(2 + 10 + rest)
-    expect(bound(result('\\b\\f'))).toBe(2 + 6 + rest)
+    // Without its call, a provider gets it as a text of the user.
+    const alone = rest + 16 + orphanWords('').length
+    expect(bound(result('ab'))).toBe(2 + 2 + alone)
+    expect(bound(result('\u0001\b\f\u007f'))).toBe(2 + 18 + 1 + alone)
+    expect(bound(result('"\\\n\r\t'))).toBe(2 + 10 + alone)
+    expect(bound(result('\\b\\f'))).toBe(2 + 6 + alone)
     expect(bound([{ role: 'function', name: '', content: '\n' }])).toBe(2 + 2 + rest)
     // A list of parts may be written as it is: {"type": "text", "text": "…"}.
     expect(bound(result([{ type: 'text', text: '\u0001' }]))).toBeGreaterThanOrEqual(30 + 6 + 2 + rest)
@@ -355,5 +360,37 @@ describe('a prompt may have media', () => {
     expect(hasMedia(text, more)).toEqual([false, false])
     const reply = assistant({ reasoning: 'Hm.', tool_calls: [{ id: 'a', type: 'function', function: {} }] })
     expect(hasMedia(reply)).toEqual([false, false])
+  })
+})
+
+describe('the upper bound of a conversation whose results do not follow their calls', () => {
+  const calls = (...ids: readonly string[]): ChatMessage => ({
+    role: 'assistant',
+    content: null,
+    tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+  })
+  const result = (id: string, content: unknown = 'x'): ChatMessage => ({
+    role: 'tool',
+    tool_call_id: id,
+    content,
+  })
+  const many = Array.from({ length: 50 }, (_, index) => `c${index}`)
+
+  it.each([
+    ['calls without results', [calls(...many), user('x')]],
+    ['results without calls', [user('x'), ...many.map((id) => result(id))]],
+    [
+      'media in results',
+      [
+        calls(...many),
+        ...many.map((id) => result(id, [{ type: 'image_url', image_url: { url: png(9, 9) } }])),
+      ],
+    ],
+    ['a message between a call and its result', [calls('a'), user('x'), result('a')]],
+  ])('covers what a provider gets instead: %s', (_name, messages) => {
+    const model = { ...MODEL, mediaTokens: 100 }
+    const sent = prepareMessages(messages, FULL_FORM.history)
+    expect(sent).not.toEqual(messages)
+    expect(bound(messages, {}, model)).toBeGreaterThanOrEqual(bound(sent, {}, model))
   })
 })

@@ -3,6 +3,7 @@ import type { Model } from '../../contracts/catalogue.js'
 import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
 import type { PromptEscapes } from '../../contracts/providers.js'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
+import { addedWords } from '../../conversation/chat-results.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
@@ -75,6 +76,10 @@ export function withoutRequest({ atLeast, atMost, hasMedia }: InputEstimate): In
 
 function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
   for (const [position, message] of request.messages.entries()) addMessage(message, position, sums)
+  for (const words of addedWords(request.messages)) {
+    sums.message()
+    sums.text(words, false)
+  }
   for (const field of Object.keys(request)) {
     const value = request[field]
     if (value === undefined || value === null || field === 'model' || field === 'messages') continue

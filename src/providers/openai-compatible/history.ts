@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { type CallIds, callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
-import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
+import {
+  attachedWords,
+  CHAT_CALLS,
+  callsOf,
+  isMediaOfResult,
+  partsOf,
+} from '../../conversation/chat-results.js'
+import { settleResults } from '../../conversation/results.js'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 
@@ -39,19 +46,6 @@ const NO_REASONING = ' '
 /** https://ai.google.dev/gemini-api/docs/thought-signatures */
 export const UNSIGNED = 'skip_thought_signature_validator'
 
-const CALLS: CallsAndResults<ChatMessage> = {
-  callsOf: (message) =>
-    message.role === 'assistant' ? callsOf(message).map(({ id }) => textOf(id) ?? '') : [],
-  resultOf: (message) => (message.role === 'tool' ? (textOf(message.tool_call_id) ?? '') : undefined),
-  missing: (id) => ({ role: 'tool', tool_call_id: id, content: NO_RESULT }),
-  orphan: ({ content }, id) => ({
-    role: 'user',
-    content: isText(content)
-      ? `${orphanWords(id)}\n${content}`
-      : [{ type: 'text', text: orphanWords(id) }, ...partsOf(content)],
-  }),
-}
-
 /** Returns the messages to send. A message that needs no change is returned as the same object. */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
@@ -60,8 +54,8 @@ export function prepareMessages(messages: readonly ChatMessage[], form: HistoryF
   let ids: CallIds | undefined
   /** Media in the results of tools, which chat providers take from users only. */
   let media: unknown[] = []
-  for (const message of settleResults(messages, CALLS)) {
-    const calls = CALLS.callsOf(message)
+  for (const message of settleResults(messages, CHAT_CALLS)) {
+    const calls = CHAT_CALLS.callsOf(message)
     if (calls.length > 0) ids = callIdsFor(calls, fitting)
     const sent = prepareMessage(message, form, ids)
     if (sent === undefined) continue
@@ -81,17 +75,11 @@ export function prepareMessages(messages: readonly ChatMessage[], form: HistoryF
 /** Returns the result of a call with its text alone. Adds its other parts to `media`, after words that name the call. */
 function withoutMedia(message: ChatMessage, media: unknown[]): ChatMessage {
   const { content: parts } = message
-  const isMedia = (part: unknown) => !isObject(part) || part.type !== 'text'
-  if (!Array.isArray(parts) || !parts.some(isMedia)) return message
-  media.push({ type: 'text', text: `Attached to the result of ${String(message.tool_call_id)}:` })
-  for (const part of parts.filter(isMedia)) media.push(part)
+  if (!Array.isArray(parts) || !parts.some(isMediaOfResult)) return message
+  media.push({ type: 'text', text: attachedWords(message.tool_call_id) })
+  for (const part of parts.filter(isMediaOfResult)) media.push(part)
   const texts = parts.filter(isObject).flatMap(({ text, type }) => (type === 'text' ? [String(text)] : []))
   return { ...message, content: texts.join('\n\n') }
-}
-
-function partsOf(content: unknown): readonly unknown[] {
-  if (Array.isArray(content)) return content
-  return isText(content) ? [{ type: 'text', text: content }] : []
 }
 
 /** Whether a message has reasoning of an earlier reply, in any of its forms. */
@@ -102,10 +90,6 @@ export function hasReasoning(message: ChatMessage): boolean {
 /** Whether a message has images or signatures of an earlier reply. */
 export function hasExtras(message: ChatMessage): boolean {
   return 'images' in message || callsOf(message).some((call) => CALL_EXTRAS.some((field) => field in call))
-}
-
-export function callsOf({ tool_calls: calls }: ChatMessage): readonly JsonObject[] {
-  return Array.isArray(calls) ? calls.filter(isObject) : []
 }
 
 function prepareMessage(

@@ -1,7 +1,8 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
+import { callsOf } from '../../conversation/chat-results.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
-import { callsOf, type HistoryForm, hasExtras, hasReasoning } from './history.js'
+import { type HistoryForm, hasExtras, hasReasoning } from './history.js'
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/

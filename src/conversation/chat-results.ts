@@ -1,0 +1,57 @@
+import type { ChatMessage } from '../protocol/chat-request.js'
+import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
+import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from './results.js'
+
+export function callsOf({ tool_calls: calls }: ChatMessage): readonly JsonObject[] {
+  return Array.isArray(calls) ? calls.filter(isObject) : []
+}
+
+/** Returns the parts of a message's content. A text is one part. */
+export function partsOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content
+  return isText(content) ? [{ type: 'text', text: content }] : []
+}
+
+/** Whether a part of a result is media, which chat providers take from users only. */
+export function isMediaOfResult(part: unknown): boolean {
+  return !isObject(part) || part.type !== 'text'
+}
+
+/** Returns the words that precede the media of a result, which are sent with the user's next message. */
+export function attachedWords(id: unknown): string {
+  return `Attached to the result of ${String(id)}:`
+}
+
+/** The calls and results in the messages of a chat. */
+export const CHAT_CALLS: CallsAndResults<ChatMessage> = {
+  callsOf: (message) =>
+    message.role === 'assistant' ? callsOf(message).map(({ id }) => textOf(id) ?? '') : [],
+  resultOf: (message) => (message.role === 'tool' ? (textOf(message.tool_call_id) ?? '') : undefined),
+  missing: (id) => ({ role: 'tool', tool_call_id: id, content: NO_RESULT }),
+  orphan: ({ content }, id) => ({
+    role: 'user',
+    content: isText(content)
+      ? `${orphanWords(id)}\n${content}`
+      : [{ type: 'text', text: orphanWords(id) }, ...partsOf(content)],
+  }),
+}
+
+const WORDS_ALONE: CallsAndResults<ChatMessage> = {
+  ...CHAT_CALLS,
+  missing: (id) => ({ role: 'tool', content: JSON.stringify([id, NO_RESULT]) }),
+  orphan: (_result, id) => ({ role: 'user', content: orphanWords(id) }),
+}
+
+/** Returns the words that providers get beside a conversation, once its results stand behind their calls: one text a message. */
+export function addedWords(messages: readonly ChatMessage[]): readonly string[] {
+  const words: string[] = []
+  for (const { content, role, tool_call_id: id } of messages) {
+    if (role === 'tool' && Array.isArray(content) && content.some(isMediaOfResult))
+      words.push(attachedWords(id))
+  }
+  const settled = settleResults(messages, WORDS_ALONE)
+  if (settled === messages) return words
+  const given = new Set(messages)
+  for (const message of settled) if (!given.has(message)) words.push(String(message.content))
+  return words
+}
