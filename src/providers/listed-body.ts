@@ -41,7 +41,7 @@ export class ListedBody {
     this.opening = new RegExp(`[{,]\\s*"${list.name}"\\s*:\\s*$`)
   }
 
-  /** The approximate memory of what has arrived. */
+  /** The approximate memory of the pieces so far. */
   get heldBytes(): number {
     return this.itemBytes + this.item.length + this.rest.length
   }

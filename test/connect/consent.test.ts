@@ -181,7 +181,7 @@ describe("a user's answer on the consent page", () => {
     expect(await stage.stores.connect.findConnectedApp(account(), 'notes')).toBeUndefined()
   })
 
-  it('may decline: the app is told, nothing is kept, and an app connected before stays connected', async () => {
+  it('may decline: the app is told, nothing is stored, and earlier connections of the app remain', async () => {
     const agent = newUser()
     const page = await openPage(agent, authorizeUrl(stage, pkce))
     const denied = await submit(agent, stage, page, { answer: 'deny' })

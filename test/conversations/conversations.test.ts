@@ -19,7 +19,7 @@ describe('a conversation through each API to each kind of provider reaches it as
   })
 })
 
-it('marks no cell of the table of conversations that there is not', () => {
+it('has no mark for a cell that is not in the table of conversations', () => {
   expect(known.strays(cells)).toEqual([])
 })
 

@@ -108,7 +108,7 @@ export function differences(due: Due, told: Told, raw: string, without: Readonly
         faults.push(`${shown(wanted)} is not left out`)
       continue
     }
-    // The results of one turn may stand in any order.
+    // The results of one turn may come in any order.
     const isResult = wanted.as === 'result'
     if (!isResult && last > at) {
       at = last
@@ -173,7 +173,7 @@ function holds(one: Carried, wanted: Carried, from: number): number {
 const SHOWN_NAME = 20
 const spelled = (name: string) => name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, SHOWN_NAME)
 
-/** Whether a provider's name of a tool is the client's, or what is left of it within the provider's limits. */
+/** Whether a provider's name of a tool is the client's own, or that name cut to the provider's limits. */
 const isNamed = (sent: string, name: string) => sent === name || spelled(sent) === spelled(name)
 
 /** The smallest bound that the Responses API takes. */

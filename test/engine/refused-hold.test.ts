@@ -59,7 +59,7 @@ describe('a call that a limit refuses', () => {
     expect(message).not.toMatch(/0\.5|20/)
   })
 
-  it('is told the budget that its user has set for the app', () => {
+  it('is told the budget that the user gave the app', () => {
     expect(refuse({}, { isGrant: true }).message).toContain(
       'the monthly budget of your grant to this app has',
     )

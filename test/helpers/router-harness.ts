@@ -48,7 +48,7 @@ export class RouterHarness {
     return this.keep(await host.mount(router))
   }
 
-  /** Looks again at what is waited for, since something other than an event has happened. */
+  /** Wakes all waiting tests, after a change that is not an event. */
   wake(): void {
     for (const resume of this.waiting) resume()
     this.waiting.clear()

@@ -57,7 +57,7 @@ function digestOf(operation: Operation, { request }: Admitted): Promise<string> 
   return digestJson({ operation: operation.name, request: operation.digest(request.asSent) })
 }
 
-/** Tells the log and the host what is asked. Returns the facts of the call. */
+/** Records the request in the log, and reports it to the host. Returns the facts of the call. */
 function noteRequest(
   { caller, model, request }: Admitted,
   call: IncomingCall,

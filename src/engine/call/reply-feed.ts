@@ -64,7 +64,7 @@ function areWithoutUsage(events: readonly ProviderEvent[]): events is readonly R
   return true
 }
 
-/** An adapter of a host may pass anything. The reply refuses what is no event, or a usage without counts. */
+/** A host's own adapter may pass any value. The reply refuses values that are not events, and usage without counts. */
 function isUsage(event: ProviderEvent): event is UsageEvent {
   return event?.type === 'usage' && isObject(event.usage)
 }

@@ -9,7 +9,7 @@ export type StrictApi = 'chat' | 'responses' | 'messages' | 'gemini'
 export type StrictRow = 'openai' | 'anthropic' | 'gemini' | 'gemini-chat' | 'deepseek' | 'groq' | 'mistral'
 
 export interface StrictRequest {
-  /** Its end says which API is asked: what stands before it does not matter. */
+  /** Only its end counts: it names the API. */
   readonly path: string
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>

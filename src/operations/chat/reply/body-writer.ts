@@ -18,7 +18,7 @@ export class BodyWriter {
     return this.choices !== undefined
   }
 
-  /** The approximate memory of what has arrived. */
+  /** The approximate memory of the pieces so far. */
   get keptBytes(): number {
     return this.choices?.length ?? this.accumulator?.bytes ?? 0
   }
