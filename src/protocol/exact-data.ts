@@ -73,6 +73,20 @@ export function ofTypeObject(schema: JsonObject): JsonObject {
   return withMember(schema, 'type', '"object"')
 }
 
+/** A schema without a type that has no other keywords is of an object. */
+const SAY_NOTHING = new Set(['$schema', '$id', 'title', 'description', 'additionalProperties'])
+/** The most text that {@link withProperties} adds to a tool, with the white space of a chat template. */
+export const ADDED_PROPERTIES = '\n        "type": "object",\n        "properties": {\n        },'
+
+/** Whether a value is a JSON Schema of objects that does not say which properties they have. */
+export function lacksProperties(schema: unknown): schema is JsonObject {
+  if (!isObject(schema) || schema.properties !== undefined) return false
+  const { type } = schema
+  return (
+    type === 'object' || (type === undefined && Object.keys(schema).every((name) => SAY_NOTHING.has(name)))
+  )
+}
+
 /** Adds the type `object` and no properties to a JSON Schema of objects that lacks them. Keeps the digits of its text. */
 export function withProperties(schema: JsonObject): JsonObject {
   return withMember(schema.type === undefined ? ofTypeObject(schema) : schema, 'properties', '{}')

@@ -7,6 +7,7 @@ import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
 import { prepareMessages } from '../../src/providers/openai-compatible/history.js'
+import { fittingFields } from '../../src/providers/openai-compatible/limits.js'
 import { FULL_FORM } from '../../src/providers/openai-compatible/request.js'
 import { HONEST_PROMPTS } from '../helpers/honest-prompts.js'
 
@@ -361,6 +362,18 @@ describe('a prompt may have media', () => {
     const reply = assistant({ reasoning: 'Hm.', tool_calls: [{ id: 'a', type: 'function', function: {} }] })
     expect(hasMedia(reply)).toEqual([false, false])
   })
+})
+
+it('the upper bound of a prompt covers the properties that schemas of tools get', () => {
+  for (const parameters of [{}, { type: 'object' }, { type: 'object', additionalProperties: false }]) {
+    const tools = Array.from({ length: 50 }, () => ({
+      type: 'function',
+      function: { name: 'f', parameters },
+    }))
+    const sent = fittingFields({ tools })
+    expect(sent).not.toEqual({})
+    expect(bound([], { tools })).toBeGreaterThanOrEqual(bound([], sent))
+  }
 })
 
 describe('the upper bound of a conversation whose results do not follow their calls', () => {

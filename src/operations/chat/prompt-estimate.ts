@@ -5,6 +5,7 @@ import type { PromptEscapes } from '../../contracts/providers.js'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { addedWords } from '../../conversation/chat-results.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import { ADDED_PROPERTIES, lacksProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import { fileName, isMedia, mediaBound, mediaText, mediaTokens } from './media.js'
@@ -87,10 +88,19 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
     // A field that needs the host's permission may also become part of the prompt.
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
     addValue(value, isCharged, sums)
+    if (field === 'tools' && Array.isArray(value)) addProperties(value, sums)
     if (isCharged) sums.hasTools()
     else if (!CHOICES.has(field)) sums.hasMedia()
   }
   return sums
+}
+
+/** Strict providers get properties in each schema of a tool. */
+function addProperties(tools: readonly unknown[], sums: Sums): void {
+  for (const tool of tools) {
+    const definition = isObject(tool) && isObject(tool.function) ? tool.function : undefined
+    if (lacksProperties(definition?.parameters)) sums.text(ADDED_PROPERTIES, false)
+  }
 }
 
 /** Adds up the tokens of a prompt. */

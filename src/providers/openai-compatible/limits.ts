@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { withProperties } from '../../protocol/exact-data.js'
+import { lacksProperties, withProperties } from '../../protocol/exact-data.js'
 import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 
 /** The most characters of a label at OpenAI, which refuses a request with a longer one. */
@@ -7,9 +7,6 @@ const MOST_LABEL_CHARS = 64
 const LABELS = ['user', 'safety_identifier', 'prompt_cache_key'] as const
 /** Fields that OpenAI refuses without tools. */
 const OF_TOOLS = ['tool_choice', 'parallel_tool_calls'] as const
-
-/** A schema without a type that has no other keywords is of an object. */
-const SAY_NOTHING = new Set(['$schema', '$id', 'title', 'description', 'additionalProperties'])
 
 /**
  * Returns the fields of a request, of a chat or of the Responses API, that must change so that OpenAI and providers as
@@ -49,11 +46,6 @@ function fittingTool(tool: unknown): unknown {
 
 function withSchema(definition: JsonObject): JsonObject {
   const { parameters } = definition
-  if (!isObject(parameters) || parameters.properties !== undefined) return definition
-  const { type } = parameters
-  const isOfObjects =
-    type === 'object' ||
-    (type === undefined && Object.keys(parameters).every((name) => SAY_NOTHING.has(name)))
-  if (!isOfObjects) return definition
+  if (!lacksProperties(parameters)) return definition
   return { ...definition, parameters: withProperties(parameters) }
 }
