@@ -40,6 +40,8 @@ export default defineConfig({
       mergeConfig(each, { test: { name: 'alone', include: files.alone } }),
       // Most of the time of a short file goes into its imports, which these files share.
       mergeConfig(each, { test: { name: 'together', include: files.together, isolate: false } }),
+      // Half of the time of these goes into pages in a browser: they are a step of their own.
+      mergeConfig(each, { test: { name: 'browser', include: files.browser, isolate: false } }),
       mergeConfig(each, { test: { name: 'package', include: files.package } }),
     ],
   },

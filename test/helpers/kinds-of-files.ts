@@ -20,21 +20,30 @@ const DECLARATIONS: readonly string[] = ['api', 'package', 'value-exports'].map(
   (name) => `test/package/${name}.test.ts`,
 )
 
-/** All test files, by what they need: to be alone in a process, the declarations of the package, or nothing. */
+/** What a test file does that looks at pages in a browser. */
+const BROWSER = /\b(?:openBrowser|connectToChromium)\(/
+
+/**
+ * All test files, by what they need: to be alone in a process, a browser, the declarations of the package, or nothing. A file
+ * that needs to be alone has no use for the process that files with a browser share.
+ */
 export function kindsOfFiles(): {
   readonly alone: string[]
+  readonly browser: string[]
   readonly together: string[]
   readonly package: string[]
 } {
   const root = fileURLToPath(new URL('../..', import.meta.url))
-  const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .map((name) => `test/${name.replaceAll('\\', '/')}`)
-    .filter((name) => name.endsWith('.test.ts') && !DECLARATIONS.includes(name))
-  const needsProcess = (name: string) =>
-    OTHERS.includes(name) || SHARES_NO_PROCESS.test(readFileSync(join(root, name), 'utf8'))
-  return {
-    alone: files.filter(needsProcess),
-    together: files.filter((name) => !needsProcess(name)),
-    package: [...DECLARATIONS],
+  const kinds = { alone: [] as string[], browser: [] as string[], together: [] as string[] }
+  for (const found of readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })) {
+    const name = `test/${found.replaceAll('\\', '/')}`
+    if (name.endsWith('.test.ts') && !DECLARATIONS.includes(name))
+      kinds[kindOf(name, readFileSync(join(root, name), 'utf8'))].push(name)
   }
+  return { ...kinds, package: [...DECLARATIONS] }
+}
+
+function kindOf(name: string, text: string): 'alone' | 'browser' | 'together' {
+  if (OTHERS.includes(name) || SHARES_NO_PROCESS.test(text)) return 'alone'
+  return name.startsWith('test/console/browser/') || BROWSER.test(text) ? 'browser' : 'together'
 }

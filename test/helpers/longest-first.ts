@@ -51,6 +51,7 @@ const LONGEST: readonly string[] = [
   'test/limits/clocks.test.ts',
   'test/envelope/fuzz.test.ts',
   'test/admin/apps.test.ts',
+  'test/conversations/conversations.test.ts',
   'test/wire/conversations.test.ts',
   'test/examples/connect.test.ts',
   'test/simulation/simulation.test.ts',
