@@ -43,6 +43,10 @@ export interface CompatRouter {
   close(options?: { graceMs?: number }): Promise<{ drained: number; aborted: number }>
 }
 
+const BODY_CONSUMED =
+  'Another middleware has read the request body without keeping it in req.body. Mount compat-router before it, or pass on what it read: ' +
+  "request.raw.body = request.body behind Fastify's parsers, ctx.req.body = ctx.request.body behind Koa's, c.env.incoming.body = await c.req.json() in Hono."
+
 /**
  * Creates an OpenAI-compatible endpoint that charges each reply exactly.
  *
@@ -60,7 +64,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     hasPublicModels: options.publicModels === true,
     recent,
   })
-  const hasWarned = { stripped: false, unstripped: false }
+  let hasWarned = false
   const handler = createHttpHandler(endpoints, {
     timeouts,
     sizes,
@@ -72,17 +76,9 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
     isClosing: engine.isClosing,
     ...(options.basePath !== undefined && { basePath: options.basePath }),
     ...(options.resourceMetadata !== undefined && { resourceMetadata: options.resourceMetadata }),
-    onStripped() {
-      if (hasWarned.stripped) return
-      hasWarned.stripped = true
-      process.emitWarning(
-        `basePath of compat-router is ${JSON.stringify(options.basePath)}, but a mount of Express or Connect strips it from requests, so they are passed on. Remove basePath.`,
-        { code: 'COMPAT_ROUTER_BASE_PATH' },
-      )
-    },
     onUnstripped(mount) {
-      if (hasWarned.unstripped) return
-      hasWarned.unstripped = true
+      if (hasWarned) return
+      hasWarned = true
       process.emitWarning(
         `compat-router answered a request under ${JSON.stringify(mount)} with 404, because nothing stripped that part of its path. If it is the mount path, as on bare http, set basePath to it.`,
         { code: 'COMPAT_ROUTER_BASE_PATH' },
@@ -94,7 +90,7 @@ export function createCompatRouter(options: RouterOptions | StoredRouterOptions)
       emit({
         type: 'body-consumed',
         requestId,
-        hint: 'Another middleware has read the request body without keeping it in req.body. Mount compat-router before it.',
+        hint: BODY_CONSUMED,
       }),
   })
   // HTTP/2 requests and responses have every member that is used here, although Node's types do not say so.

@@ -226,20 +226,4 @@ describe('the options of a router', () => {
     warned.mockRestore()
     await router.close()
   })
-
-  it('warn once about a base path that the host also strips', async () => {
-    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
-    const router = make({ basePath: '/compat/v1' })
-    const next = vi.fn()
-    for (const originalUrl of ['/models', '/compat/v1/models', '/compat/v1/models']) {
-      const req = Object.assign(new IncomingMessage(new Socket()), { url: '/models', originalUrl })
-      router(req, new ServerResponse(req), next)
-    }
-    expect(next).toHaveBeenCalledTimes(3)
-    expect(warned.mock.calls).toEqual([
-      [expect.stringContaining('Remove basePath'), { code: 'COMPAT_ROUTER_BASE_PATH' }],
-    ])
-    warned.mockRestore()
-    await router.close()
-  })
 })

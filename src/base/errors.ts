@@ -63,12 +63,15 @@ export const errorCodes: readonly { code: ErrorCode; status: number; type: strin
   ERRORS,
 ).map(([code, [status, type]]) => ({ code: code as ErrorCode, status, type }))
 
+/** A list of faults, or the members by which clients of an API recognise the error. */
+export type ErrorDetails = readonly unknown[] | Readonly<Record<string, unknown>>
+
 export interface CompatErrorFields {
   /** The request field at fault, such as `messages.2.content`. */
   param?: string
   /** `provider` if the text or the cause comes from the provider. */
   source?: 'gateway' | 'provider'
-  details?: readonly unknown[]
+  details?: ErrorDetails
   metadata?: Readonly<Record<string, unknown>>
   headers?: Readonly<Record<string, string>>
   /** The underlying error, for events only. It is never sent to clients. */
@@ -89,7 +92,7 @@ export class CompatError extends Error {
   readonly type: string
   readonly param: string | null
   readonly source: 'gateway' | 'provider'
-  readonly details: readonly unknown[] | undefined
+  readonly details: ErrorDetails | undefined
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly headers: Readonly<Record<string, string>>
 

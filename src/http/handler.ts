@@ -30,8 +30,6 @@ export interface HttpHandlerOptions {
   readonly basePath?: string
   /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
   readonly resourceMetadata?: string
-  /** Called for each request that goes to `next` because its host has stripped the base path. Must not throw. */
-  readonly onStripped?: () => void
   /** Called with the part of a path before a route if it caused a 404 and there is no base path. Must not throw. */
   readonly onUnstripped?: (mount: string) => void
   /** Should not throw; its errors are ignored. */
@@ -132,9 +130,8 @@ export function createHttpHandler(endpoints: readonly Endpoint[], options: HttpH
 
   // Hosts see its name, for example in the traces of Express.
   const router: HttpHandler = (req, res, next) => {
-    const path = pathUnder(basePath, pathOf(req.url ?? ''))
+    const path = pathUnder(basePath, pathOf(req.url ?? '')) ?? strippedPath(req, basePath)
     if (path === undefined && next !== undefined) {
-      if (isStripped(req, basePath)) options.onStripped?.()
       next()
       return
     }
@@ -156,9 +153,9 @@ function isNodes(req: HostRequest, res: ServerResponse): boolean {
   return typeof req.on === 'function' && typeof res?.destroy === 'function'
 }
 
-/** Whether a mount of Express or Connect has stripped the base path. They keep it in `originalUrl`. */
-function isStripped({ originalUrl }: HostRequest, basePath: string): boolean {
-  return typeof originalUrl === 'string' && pathUnder(basePath, pathOf(originalUrl)) !== undefined
+/** Returns the part after the base path if a mount has stripped more. Express, Connect and NestJS keep the whole path. */
+function strippedPath({ originalUrl }: HostRequest, basePath: string): string | undefined {
+  return typeof originalUrl === 'string' ? pathUnder(basePath, pathOf(originalUrl)) : undefined
 }
 
 /** Whether the host has answered or the client has left before the request reached the router. */

@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici/index.js'
 import { z } from 'zod'
 import type { Connection, ConnectionDispatch } from './upstream-connection.js'
 import type { Sender, UpstreamExchange } from './upstream-exchange.js'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { type buildConnector, Client, type Dispatcher } from 'undici'
+import { type buildConnector, Client, type Dispatcher } from 'undici/index.js'
 import { ContinueRewriter } from './continue-rewriter.js'
 
 /** The connection of one call. */

@@ -1,4 +1,4 @@
-import type { Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici/index.js'
 import { isProviderError, ProviderError, replyTooLong } from '../base/errors.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { ProviderEvent } from '../contracts/providers.js'

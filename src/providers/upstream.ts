@@ -1,4 +1,4 @@
-import { buildConnector, Pool } from 'undici'
+import { buildConnector, Pool } from 'undici/index.js'
 import { z } from 'zod'
 import { ProviderError } from '../base/errors.js'
 import { TurnGate } from '../base/turn-gate.js'

@@ -91,9 +91,9 @@ export function createWorkerClient(file: string, state: FileState, isDurable = t
     close() {
       closing ??= (async () => {
         if (worker === undefined) return
-        const ended = new Promise<void>((resolve) => worker?.once('exit', () => resolve()))
         await ask({ kind: 'close' })
-        await ended
+        // Not by the thread itself: Deno gives it no way to do so.
+        await worker?.terminate()
       })()
       return closing
     },

@@ -30,7 +30,6 @@ port.on('message', ({ number, question }: QuestionMessage) => {
     message = { number, fault: toFaultCells(error) }
   }
   port.postMessage(message)
-  if (question.kind === 'close') port.close()
 })
 
 function createAnswers(): (question: Question) => Answers[keyof Answers] {

@@ -1,5 +1,6 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import Anthropic from '@anthropic-ai/sdk'
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { generateText, type ModelMessage, Output, stepCountIs, streamText, tool as toolOfAi } from 'ai'
 import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
@@ -116,6 +117,25 @@ describe.each(PROVIDERS)('against %s', (_, dialect, adapter) => {
       expect((await ask()).content).toEqual([{ type: 'text', text: ANSWER }])
       expect(costs).toEqual([Number(COST), Number(COST), Number(COST)])
       await expectCharged(3)
+    })
+
+    it('runs a tool by itself, without the thread for which it asks first', async () => {
+      const client = await open()
+      const weather = betaZodTool({
+        name: CALL.name,
+        description: 'The weather in a city.',
+        inputSchema: parameters,
+        run: ({ city }) => `sunny in ${city}`,
+      })
+      const runner = client.beta.messages.toolRunner({
+        model: MODEL,
+        max_tokens: 3_000,
+        messages: [user],
+        tools: [weather],
+      })
+      expect((await runner).content).toEqual([{ type: 'text', text: ANSWER }])
+      expect(service.asked.at(-1)?.text).toContain('sunny in Berlin')
+      await expectCharged(2)
     })
 
     it('parses structured output', async () => {

@@ -751,6 +751,7 @@ describe('a request to POST /messages', () => {
     ['a speed', { speed: 'fast' }, 'speed'],
     ['a place', { inference_geo: 'us' }, 'inference_geo'],
     ['a field of chat', { n: 2 }, 'n'],
+    ['a thread', { thread: { type: 'create' } }, 'thread'],
     ['another field of chat', { reasoning_effort: 'high' }, 'reasoning_effort'],
     ['other models', { fallbacks: [] }, 'fallbacks'],
     [

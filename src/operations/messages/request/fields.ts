@@ -178,6 +178,7 @@ export function readFields(
         param: name,
       })
     }
+    if (name === 'thread') throw noThreads()
     if (name !== 'messages' && isEmpty(value)) continue
     if (member === undefined) {
       reading.mustBeNamed(name, name)
@@ -191,6 +192,18 @@ export function readFields(
     if ((body[name] ?? undefined) === undefined) reading.faults.add(name, 'is required')
   }
   return sent
+}
+
+/**
+ * A thread would be a conversation that the provider keeps, which other callers could name and whose prompt nobody can
+ * bound. Anthropic's client goes on without one if the error has these details.
+ */
+function noThreads(): CompatError {
+  return new CompatError(
+    'unsupported_parameter',
+    'thread is not accepted: this service keeps no conversations. Send all messages with each request.',
+    { param: 'thread', details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } },
+  )
 }
 
 function isEmpty(value: unknown): boolean {
