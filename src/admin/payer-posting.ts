@@ -3,19 +3,27 @@ export const PAYER_POSTING = `left join {postings} p
         on p.account = e.account and p.at = e.at and p.entry_id = e.id`
 
 /**
- * SQL for the part of a charge that the payer earned itself. Each account has one posting, a sum. If the payer is also
+ * SQL for the part of a charge `e` that the payer earned itself. Each account has one posting, a sum. If the payer is also
  * the platform, the app's account or both, its posting lacks the base, the markup or both. Any other amount counts as
  * 0.
+ *
+ * @param posted SQL for the payer's posting
  */
-export const KEPT = `case
-  when p.amount is null or p.amount = -e.cost then 0
-  when p.amount = -e.markup then e.base
-  when p.amount = -e.base then e.markup
-  when p.amount = 0 then e.cost
+export function keptOf(posted: string): string {
+  return `case
+  when ${posted} is null or ${posted} = -e.cost then 0
+  when ${posted} = -e.markup then e.base
+  when ${posted} = -e.base then e.markup
+  when ${posted} = 0 then e.cost
   else 0 end`
+}
 
 /** SQL that is true if the cost of a charge is not the sum of the amounts that its payer was debited and kept. */
-export const DEBITED_OTHERWISE = `(p.amount is null or p.amount <> ${KEPT} - e.cost)`
+export function isDebitedOtherwise(posted: string): string {
+  return `(${posted} is null or ${posted} <> ${keptOf(posted)} - e.cost)`
+}
 
-/** SQL that is true if {@link DEBITED_OTHERWISE} is, or if base and markup do not add up to the cost. */
-export const UNEQUAL = `(${DEBITED_OTHERWISE} or e.base + e.markup <> e.cost)`
+/** SQL that is true if {@link isDebitedOtherwise} is, or if base and markup do not add up to the cost. */
+export function isUnequal(posted: string): string {
+  return `(${isDebitedOtherwise(posted)} or e.base + e.markup <> e.cost)`
+}

@@ -7,7 +7,7 @@ import { readNumber, readOptionalText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { MEDIA_COLUMNS, readUsage } from '../sql/entry-rows.js'
-import { KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
+import { isUnequal, keptOf } from './payer-posting.js'
 import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
 
 export interface SpendQuery {
@@ -64,7 +64,10 @@ export interface SpendReportQuery extends SpendQuery {
   readonly offset?: number
 }
 
-/** {@link SpendRow}s, compared with the postings of the same charges. Everything but `rows` covers all pages. */
+/**
+ * {@link SpendRow}s, compared with the amounts that the same charges posted to their payers. Everything but `rows` covers
+ * all pages.
+ */
 export interface SpendReport {
   readonly rows: readonly SpendRow[]
   readonly rowCount: number
@@ -72,7 +75,7 @@ export interface SpendReport {
   readonly books: SpendBooks
 }
 
-/** The cost of a report's charges, computed only from the ledger's postings. */
+/** The cost of a report's charges, computed only from what they posted to their payers. `verify` compares that with the postings. */
 export interface SpendBooks {
   /** The sum that postings took from the payers. */
   readonly debited: Credits
@@ -84,7 +87,7 @@ export interface SpendBooks {
 
 /** Sums charges. Returns days in order, and all other groups by cost, highest first. */
 export async function readSpend(database: SqlDatabase, query: SpendQuery): Promise<readonly SpendRow[]> {
-  const { text, parameters, order, by } = sumsOf(parseInput(spendSchema, query, 'spend'), false)
+  const { text, parameters, order, by } = sumsOf(parseInput(spendSchema, query, 'spend'))
   const rows = await database.all({ isReport: true, text: `${text} order by ${order}`, parameters })
   return rows.map((row) => toSpendRow(row, by))
 }
@@ -95,7 +98,7 @@ export async function readSpend(database: SqlDatabase, query: SpendQuery): Promi
  */
 export async function readSpendReport(database: SqlDatabase, query: SpendReportQuery): Promise<SpendReport> {
   const { limit, offset = 0, ...filters } = parseInput(reportSchema, query, 'spend')
-  const { text, parameters, order, by } = sumsOf(filters, true)
+  const { text, parameters, order, by } = sumsOf(filters)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
   const [from, to] = page.map((value) => `?${parameters.push(BigInt(value))}`)
   const counts = [...COUNTS, 'unequal']
@@ -125,10 +128,7 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
 }
 
 /** Builds the statement that sums charges, and the order of its rows. */
-function sumsOf(
-  { by, account, appId, credentialIds, model, from, to }: z.infer<typeof spendSchema>,
-  withBooks: boolean,
-) {
+function sumsOf({ by, account, appId, credentialIds, model, from, to }: z.infer<typeof spendSchema>) {
   if (from !== undefined && to !== undefined && from >= to) {
     throw outOfRange('spend.from: must be before to')
   }
@@ -144,9 +144,9 @@ function sumsOf(
         ${AMOUNTS.map((name) => sumOf(`e.${name}`, name)).join(', ')},
         sum(e.prompt) as prompt, sum(e.cached) as cached, sum(e.cache_write) as cache_write,
         sum(e.completion) as completion, sum(e.reasoning) as reasoning,
-        ${MEDIA_COLUMNS.map((name) => `coalesce(sum(e.${name}), 0) as ${name}`).join(', ')}
-        ${withBooks ? `, ${BOOK_COLUMNS}` : ''}
-      from ${account === undefined ? `{entries} e ${withBooks ? PAYER_POSTING : ''}` : '{postings} p join {entries} e on e.id = p.entry_id'}
+        ${MEDIA_COLUMNS.map((name) => `coalesce(sum(e.${name}), 0) as ${name}`).join(', ')},
+        ${BOOK_COLUMNS}
+      from ${account === undefined ? '{entries} e' : '{postings} p join {entries} e on e.id = p.entry_id'}
       where ${[...conditions, "e.kind = 'charge'"].join(' and ')}
       group by ${column}`
   return { text, parameters, order: by === 'day' ? 'since' : 'cost_high desc, cost_low desc, key', by }
@@ -162,8 +162,8 @@ const COUNTS = [
   ...MEDIA_COLUMNS,
 ] as const
 const AMOUNTS = ['cost', 'base', 'markup'] as const
-const BOOK_COLUMNS = `${sumOf('coalesce(p.amount, 0)', 'posted')}, ${sumOf(KEPT, 'kept')},
-        sum(case when ${UNEQUAL} then 1 else 0 end) as unequal`
+const BOOK_COLUMNS = `${sumOf('e.posted', 'posted')}, ${sumOf(keptOf('e.posted'), 'kept')},
+        sum(case when ${isUnequal('e.posted')} then 1 else 0 end) as unequal`
 
 function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {
   const key = readOptionalText(row, 'key')

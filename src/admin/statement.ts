@@ -2,7 +2,7 @@ import type { Credits } from '../base/money.js'
 import { nameSchema, parseInput } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
-import { KEPT } from './payer-posting.js'
+import { keptOf } from './payer-posting.js'
 import { readSum, sumOf } from './sums.js'
 
 /** How an account's balance came about. In correct books, `credited + corrected + refunded + earned - spent = posted`. */
@@ -30,7 +30,7 @@ export async function readStatement(
         ${sumOf("case when e.kind = 'credit' then p.amount else 0 end", 'credited')},
         ${sumOf("case when e.kind = 'correction' then p.amount else 0 end", 'corrected')},
         ${sumOf("case when e.kind = 'refund' then p.amount else 0 end", 'refunded')},
-        ${sumOf(`case when ${own} then ${KEPT} when e.kind = 'charge' then p.amount else 0 end`, 'earned')},
+        ${sumOf(`case when ${own} then ${keptOf('e.posted')} when e.kind = 'charge' then p.amount else 0 end`, 'earned')},
         ${sumOf(`case when ${own} then e.cost else 0 end`, 'spent')}
       from {accounts} a
       left join {postings} p on p.account = a.id

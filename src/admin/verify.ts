@@ -3,7 +3,7 @@ import { postedOf } from '../sql/balances.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { DEBITED_OTHERWISE, KEPT, PAYER_POSTING, UNEQUAL } from './payer-posting.js'
+import { isDebitedOtherwise, isUnequal, keptOf, PAYER_POSTING } from './payer-posting.js'
 import { differenceOf, isOther, partsOf, postedPartsOf, readSum, sumOf, totalOf } from './sums.js'
 
 /** A difference in the books. */
@@ -19,6 +19,7 @@ export interface Discrepancy {
    * - `parts`: the base plus the markup of a charge; its cost
    * - `share`: the most that a charge posted to one account; its cost, or the larger of its base and its markup if
    *   different accounts earn them
+   * - `posted`: the amount that an entry says it posted to its own account; that posting
    * - `missing-posting`: the posting of a credit or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
@@ -32,6 +33,7 @@ export interface Discrepancy {
     | 'cost'
     | 'parts'
     | 'share'
+    | 'posted'
     | 'missing-posting'
     | 'missing-entry'
     | 'limit-held'
@@ -56,6 +58,10 @@ const HELD = `select account, ${sumOf('amount', 'sum')} from {holds} where state
  * amount in its entry.
  */
 const UNLIKE_SHOWN = `(p.amount is null or e.postings not like '%,"' || p.amount || '"]]')`
+
+/** SQL that is true if the posting of a charge's payer, or of another entry's account, contradicts the rest of the entry. */
+const MISPOSTED = `(case when e.kind = 'charge' then ${isUnequal('p.amount')} else ${UNLIKE_SHOWN} end)`
+const DEBITED_OTHERWISE = isDebitedOtherwise('p.amount')
 
 /** The postings of each entry: their sum, the largest credit or else debit, the maximum and the minimum. */
 const BY_ENTRY = `select entry_id, ${sumOf('amount', 'sum')}, max(amount) as most, min(amount) as least,
@@ -100,13 +106,27 @@ function comparedBooks(database: SqlDatabase): readonly string[] {
     `select 'share' as what, cast(e.id as text) as id, ${partsOf('s.most', 'found')}, ${partsOf(DUE, 'expected')}, null as shown
   from by_entry s join {entries} e on e.id = s.entry_id
   where e.kind = 'charge' and s.sum_high = 0 and s.sum_low = 0 and s.most <> ${DUE}`,
-    `select case when e.kind <> 'charge' then 'missing-posting' when ${DEBITED_OTHERWISE} then 'cost' else 'parts' end as what,
+    `select case
+      when not ${MISPOSTED} then 'posted'
+      when e.kind <> 'charge' then 'missing-posting'
+      when ${DEBITED_OTHERWISE} then 'cost'
+      else 'parts' end as what,
     cast(e.id as text) as id,
-    ${partsOf(`case when e.kind = 'charge' and not ${DEBITED_OTHERWISE} then e.base + e.markup else coalesce(e.cost, p.amount, 0) end`, 'found')},
-    ${differenceOf(KEPT, 'coalesce(p.amount, 0)', 'expected')},
-    case when e.kind = 'charge' then null else e.postings end as shown
+    ${partsOf(
+      `case
+        when not ${MISPOSTED} then e.posted
+        when e.kind = 'charge' and not ${DEBITED_OTHERWISE} then e.base + e.markup
+        else coalesce(e.cost, p.amount, 0) end`,
+      'found',
+    )},
+    ${differenceOf(
+      `case when ${MISPOSTED} then ${keptOf('p.amount')} else coalesce(p.amount, 0) end`,
+      `case when ${MISPOSTED} then coalesce(p.amount, 0) else 0 end`,
+      'expected',
+    )},
+    case when e.kind <> 'charge' and ${MISPOSTED} then e.postings end as shown
   from {entries} e ${PAYER_POSTING}
-  where case when e.kind = 'charge' then ${UNEQUAL} else ${UNLIKE_SHOWN} end`,
+  where ${MISPOSTED} or e.posted <> coalesce(p.amount, 0)`,
   ]
 }
 
@@ -213,6 +233,8 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
       return `The base and the markup of the charge ${id} add up to ${found}, but it shows a cost of ${expected}: restore its entries row from a backup.`
     case 'share':
       return `The charge ${id} posted ${found} to an account that earned ${expected}: restore its entries row or its postings from a backup.`
+    case 'posted':
+      return `The entry ${id} says that it posted ${found} to its own account, but its posting is ${expected}: set posted in its entries row to that.`
     case 'missing-posting':
       return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'missing or 0' : found}: restore it from a backup.`
     case 'missing-entry':

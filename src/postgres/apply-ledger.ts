@@ -45,6 +45,7 @@ export const applyLedger = String.raw`create function {apply_ledger_1}(
   p_cache_write bigint[],
   p_completion bigint[],
   p_reasoning bigint[],
+  p_posted bigint[],
   p_postings text,
   p_details text,
   p_audio_input bigint[],
@@ -434,19 +435,19 @@ begin
     -- Write the entries and their postings.
     insert into {entries} (
       id, at, kind, hold_id, account, credential_id, model, app_id, session_id, provider, cost, base, markup, prompt, cached,
-      cache_write, completion, reasoning, postings, details, audio_input, audio_output, image_input, image_output
+      cache_write, completion, reasoning, posted, postings, details, audio_input, audio_output, image_input, image_output
     ) overriding system value
     select
       s.id, v_now, 'charge', s.hold_id, s.account, s.credential_id, s.model, s.app_id, s.session_id, s.provider, s.cost,
-      s.base, s.markup, s.prompt, s.cached, s.cache_write, s.completion, s.reasoning, s.postings, s.details, s.audio_input,
-      s.audio_output, s.image_input, s.image_output
+      s.base, s.markup, s.prompt, s.cached, s.cache_write, s.completion, s.reasoning, s.posted, s.postings, s.details,
+      s.audio_input, s.audio_output, s.image_input, s.image_output
     from unnest(
       v_entries, p_hold_id, p_account, p_credential_id, p_model, p_app_id, p_session_id, p_provider, p_cost, p_base,
-      p_markup, p_prompt, p_cached, p_cache_write, p_completion, p_reasoning, string_to_array(p_postings, E'\n'),
-      string_to_array(p_details, E'\n'), p_audio_input, p_audio_output, p_image_input, p_image_output
+      p_markup, p_prompt, p_cached, p_cache_write, p_completion, p_reasoning, p_posted,
+      string_to_array(p_postings, E'\n'), string_to_array(p_details, E'\n'), p_audio_input, p_audio_output, p_image_input, p_image_output
     ) s(
       id, hold_id, account, credential_id, model, app_id, session_id, provider, cost, base, markup, prompt, cached,
-      cache_write, completion, reasoning, postings, details, audio_input, audio_output, image_input, image_output
+      cache_write, completion, reasoning, posted, postings, details, audio_input, audio_output, image_input, image_output
     )
     where s.id is not null;
 

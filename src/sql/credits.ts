@@ -36,14 +36,15 @@ export async function post(database: SqlDatabase, request: PostRequest): Promise
   )`
   const rows = await database.batch([
     {
-      text: `insert into {entries} (at, kind, account, reference, postings, details)
-        values (${database.now}, ?1, ?2, ?3, ?4, ?5)
+      text: `insert into {entries} (at, kind, account, reference, posted, postings, details)
+        values (${database.now}, ?1, ?2, ?3, cast(?4 as bigint), ?5, ?6)
         on conflict (reference) where reference is not null do nothing
         returning id`,
       parameters: [
         request.kind,
         account,
         reference,
+        amount,
         toPostingsCell([{ account, amount }]),
         memo === null ? null : JSON.stringify({ memo }),
       ],

@@ -37,6 +37,7 @@ const TEXT_COLUMN_TYPES = {
   cache_write: 'bigint',
   completion: 'bigint',
   reasoning: 'bigint',
+  posted: 'bigint',
   postings: 'json',
   details: 'json',
 } as const satisfies Readonly<Record<string, 'text' | 'bigint' | 'json'>>
@@ -111,6 +112,7 @@ export function toEntryCells(
     cache_write: BigInt(usage.cacheWrite),
     completion: BigInt(usage.completion),
     reasoning: BigInt(usage.reasoning),
+    posted: postings.find((posting) => posting.account === account)?.amount ?? 0n,
     postings: toPostingsCell(postings),
     details: JSON.stringify(details),
   }

@@ -107,15 +107,22 @@ function refundStatements(
   return [
     {
       text: `insert into {entries}
-          (at, kind, account, credential_id, model, app_id, session_id, provider, reference, refund_of, postings, details)
+          (at, kind, account, credential_id, model, app_id, session_id, provider, reference, refund_of, posted, postings,
+            details)
         select ${database.now}, 'refund', c.account, c.credential_id, c.model, c.app_id, c.session_id, c.provider,
-          ?1, c.id, ?3, ?4
+          ?1, c.id, cast(?3 as bigint), ?4, ?5
         from {entries} c
         where c.id = cast(?2 as bigint)
-          and (select count(*) from {entries} r where r.refund_of = c.id) = cast(?5 as bigint)
+          and (select count(*) from {entries} r where r.refund_of = c.id) = cast(?6 as bigint)
         on conflict (reference) where reference is not null do nothing
         returning id`,
-      parameters: [...key, toPostingsCell(postings), JSON.stringify(details), BigInt(refunds)],
+      parameters: [
+        ...key,
+        postings.at(-1)!.amount,
+        toPostingsCell(postings),
+        JSON.stringify(details),
+        BigInt(refunds),
+      ],
     },
     // The ledger locks accounts and then buckets, each in order of their ids.
     ...inOrder(postings, ({ account }) => account).map(({ account, amount: change }) => ({

@@ -37,7 +37,8 @@ export function tables(words: SchemaWords): readonly string[] {
  *   open hold, or null if none does; such a hold ends by its time alone.
  * - `claims` contains the hold that last took each claim. The claim is taken while that hold is open or settled.
  * - `entries` and `postings` are append-only. An entry contains its postings as JSON for its reader; the table serves to
- *   find and sum an account's history. Counts of audio and image tokens are null if there are none. `refund_of` is the
+ *   find and sum an account's history. `posted` is the amount of the posting to the entry's own account, or 0 if there is
+ *   none, so that reports read no postings. Counts of audio and image tokens are null if there are none. `refund_of` is the
  *   charge that a refund reverses.
  */
 function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords): readonly string[] {
@@ -89,6 +90,7 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
       cache_write ${integer},
       completion ${integer},
       reasoning ${integer},
+      posted ${integer} not null,
       postings text not null,
       details text,
       audio_input ${integer},

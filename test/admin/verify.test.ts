@@ -129,6 +129,25 @@ describe.each(engineNames)('verify on %s', (name) => {
     expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(false)
   })
 
+  it('finds an entry that says another amount for its own account than it posted', async () => {
+    const { carols, change, idOf, spendReport, verify } = await openBooks()
+    const id = await idOf('h1')
+    await change("update {entries} set posted = posted + 7 where hold_id = 'h1'")
+    await change('update {entries} set posted = 0 where id = ?1', carols)
+    const wrong = [
+      {
+        what: 'posted',
+        id,
+        found: -993n,
+        expected: -1_000n,
+        message: `The entry ${id} says that it posted -0.000000993 to its own account, but its posting is -0.000001: set posted in its entries row to that.`,
+      },
+      expect.objectContaining({ what: 'posted', id: carols, found: 0n, expected: 7_000_000_000n }),
+    ]
+    expect(await verify()).toEqual(id < carols ? wrong : wrong.reverse())
+    expect((await spendReport({ by: 'day', account: 'alice' })).books.isEqual).toBe(false)
+  })
+
   it('finds a charge if part of its base was moved to its markup', async () => {
     const { change, idOf, ledger, verify } = await openBooks()
     await ledger.settle(shares('alice', 7n, 3n), context)

@@ -21,7 +21,7 @@ describe(`PostgreSQL with ${entries} entries`, () => {
         select 'account-' || g, 1000000000000, 0 from generate_series(0, 999) g;
       insert into compat_router.entries (at, kind, ${names})
         select g, 'charge', md5(g::text), 'account-' || g % 1000, 'key-' || g % 5000, 'model-' || g % 20, 'app-' || g % 50,
-          'session-' || g % 10000, 'openai', 7, 7, 0, 11, 0, 0, 7, 0, '[]', '{"facts":{},"basis":"reported","byok":false}',
+          'session-' || g % 10000, 'openai', 7, 7, 0, 11, 0, 0, 7, 0, -7, '[]', '{"facts":{},"basis":"reported","byok":false}',
           null, null, null, null
         from generate_series(1, ${entries}) g;
       insert into compat_router.postings (account, at, entry_id, amount)
