@@ -170,11 +170,16 @@ function holds(one: Carried, wanted: Carried, from: number): number {
   return one.text.indexOf(wanted.text, from)
 }
 
-const SHOWN_NAME = 20
-const spelled = (name: string) => name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, SHOWN_NAME)
+/** A name of a tool that was cut to a provider's limits, or that would be another tool's. */
+const WITH_DIGEST = /^(.+)_[0-9a-f]{8}$/
 
-/** Whether a provider's name of a tool is the client's own, or that name cut to the provider's limits. */
-const isNamed = (sent: string, name: string) => sent === name || spelled(sent) === spelled(name)
+/** Whether a provider's name of a tool is the client's own, or that name within the provider's limits. */
+function isNamed(sent: string, name: string): boolean {
+  if (sent === name) return true
+  const clean = name.replace(/[^a-zA-Z0-9_-]/g, '_')
+  const begins = WITH_DIGEST.exec(sent)?.[1]
+  return sent === clean || (begins !== undefined && clean.startsWith(begins))
+}
 
 /** The smallest bound that the Responses API takes. */
 const SMALLEST_BOUND = 16
@@ -196,13 +201,18 @@ function isSetting(name: string, sent: unknown, value: unknown): boolean {
     case 'schema':
       return typeof sent === 'string' && isDeepStrictEqual(JSON.parse(sent), JSON.parse(value as string))
     case 'toolChoice':
+      if (hasName(value)) return hasName(sent) && isNamed(sent.tool, value.tool)
+      return isDeepStrictEqual(sent, value) || (sent === undefined && value === 'auto')
     case 'parallel':
-      // These are what a provider does anyway.
-      return isDeepStrictEqual(sent, value) || (sent === undefined && (value === 'auto' || value === true))
+      // A provider does so anyway.
+      return sent === value || (sent === undefined && value === true)
     default:
       return isDeepStrictEqual(sent, value)
   }
 }
+
+const hasName = (choice: unknown): choice is { readonly tool: string } =>
+  typeof choice === 'object' && choice !== null && 'tool' in choice && typeof choice.tool === 'string'
 
 const SHOWN_TEXT = 60
 const cut = (text: string) => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text)

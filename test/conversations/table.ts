@@ -330,8 +330,16 @@ export class Table {
     const said: Said = isNext ? HELLO : (cell.shape.says ?? HELLO)
     const odd = isNext ? undefined : cell.shape.oddly?.[wire]
     response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
-    response.end(writeReply(wire, said, stream, odd))
+    const offered = readRequest(wire, body, raw).tools
+    response.end(writeReply(wire, inOfferedNames(said, cell.shape, offered), stream, odd))
   }
+}
+
+/** Returns what a model says, with the names of tools that it was offered. */
+function inOfferedNames(said: Said, { tools = [] }: Shape, offered: readonly string[]): Said {
+  if (said.calls === undefined || offered.length !== tools.length) return said
+  const names = new Map(tools.map(({ name }, position) => [name, offered[position]]))
+  return { ...said, calls: said.calls.map((call) => ({ ...call, name: names.get(call.name) ?? call.name })) }
 }
 
 const NEXT = '.next'

@@ -3,6 +3,7 @@ import { isCompatError } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
 import type { TokenCounter } from '../../src/contracts/token-counter.js'
 import { orphanWords } from '../../src/conversation/results.js'
+import { fittingNames, PLAIN_NAME } from '../../src/conversation/tool-names.js'
 import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
@@ -374,6 +375,17 @@ it('the upper bound of a prompt covers the properties that schemas of tools get'
     expect(sent).not.toEqual({})
     expect(bound([], { tools })).toBeGreaterThanOrEqual(bound([], sent))
   }
+})
+
+it('the upper bound of a prompt covers the names that providers get instead of those that they do not take', () => {
+  const names = Array.from({ length: 50 }, (_, index) => [`${index}.a`, `_${index}_a`]).flat()
+  const chat = (list: readonly string[]) => ({
+    tools: list.map((name) => ({ type: 'function', function: { name } })),
+  })
+  const sent = fittingNames(new Set(names), PLAIN_NAME)
+  expect(sent.size).toBe(50)
+  const fitting = names.map((name) => sent.get(name) ?? name)
+  expect(bound([], chat(names))).toBeGreaterThanOrEqual(bound([], chat(fitting)))
 })
 
 describe('the upper bound of a conversation whose results do not follow their calls', () => {

@@ -4,6 +4,7 @@ import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
 import type { PromptEscapes } from '../../contracts/providers.js'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { addedWords } from '../../conversation/chat-results.js'
+import { longestName, NAMES_IN_CHAT, renamed } from '../../conversation/tool-names.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { ADDED_PROPERTIES, lacksProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
@@ -92,6 +93,7 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
     if (isCharged) sums.hasTools()
     else if (!CHOICES.has(field)) sums.hasMedia()
   }
+  addNames(request, sums)
   return sums
 }
 
@@ -101,6 +103,15 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
     const definition = isObject(tool) && isObject(tool.function) ? tool.function : undefined
     if (lacksProperties(definition?.parameters)) sums.text(ADDED_PROPERTIES, false)
   }
+}
+
+/** Providers may get other names of tools. */
+function addNames(request: ChatRequest, sums: Sums): void {
+  renamed(request, NAMES_IN_CHAT, (name) => {
+    const longest = longestName(name)
+    if (longest !== undefined) sums.text(longest, false)
+    return name
+  })
 }
 
 /** Adds up the tokens of a prompt. */

@@ -3,18 +3,21 @@ import { ProviderError } from '../../base/errors.js'
 import type { AdapterRun, Awaitable, ChatAdapter, ProviderAdapter } from '../../contracts/index.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
+import { withFittingNames } from '../tool-names.js'
 import { untilAborted } from './abort.js'
 import { type ParameterTranslation, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
 import { toProviderError } from './errors.js'
 import { readParts } from './read-parts.js'
+import type { ModelNames } from './signatures.js'
 import {
   type AiSdkEmbeddingModel,
   type AiSdkLanguageModel,
   type SpecificationVersion,
   VERSIONS,
 } from './specification.js'
+import { namesOf } from './target-api.js'
 
 export interface AiSdkSettings {
   /**
@@ -95,16 +98,29 @@ function chatWith(
   parameters: ReadonlyMap<string, ParameterTranslation>,
 ): AdapterRun<ChatRequest> {
   return async (call, take) => {
-    const { signal, sizes } = call
     const languageModel = await untilAborted(
       () => model(call.request.model, call.auth.secret?.reveal()),
-      signal,
+      call.signal,
     )
     const version = versionOf(languageModel)
-    const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
     const { modelId, provider } = languageModel
-    const source = { version, provider }
-    const target = { version, urls, provider: provider ?? '', modelId: modelId ?? '' }
+    const names = { modelId: modelId ?? '', provider: provider ?? '' }
+    const run = runWith(languageModel, version, names, parameters)
+    return withFittingNames('chat', namesOf(names), run)(call, take)
+  }
+}
+
+function runWith(
+  languageModel: AiSdkLanguageModel,
+  version: SpecificationVersion,
+  names: ModelNames,
+  parameters: ReadonlyMap<string, ParameterTranslation>,
+): AdapterRun<ChatRequest> {
+  return async (call, take) => {
+    const { signal, sizes } = call
+    const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
+    const source = { version, provider: languageModel.provider }
+    const target = { version, urls, ...names }
     const translated = toCallOptions(call.request, { target, parameters })
     const { asked } = translated
     const options = {

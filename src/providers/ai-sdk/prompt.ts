@@ -1,7 +1,7 @@
 import { CallIds } from '../../conversation/call-ids.js'
 import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { nameForClaude, sameName } from '../openai-input/call-names.js'
+import { idForClaude, sameId } from '../openai-input/call-ids.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import { toFilePart, toResultPart } from './media.js'
@@ -25,8 +25,7 @@ export interface PromptTarget extends ModelNames {
 export function toPrompt(messages: readonly InputMessage[], target: PromptTarget): PromptMessage[] {
   const { urls, version } = target
   const prompt: PromptMessage[] = []
-  const fitting = isClaude(target) ? nameForClaude : sameName
-  const calls = { ids: new CallIds(fitting), fitting }
+  const ids = new CallIds(isClaude(target) ? idForClaude : sameId)
   /** The names of calls by their ids. */
   const names = new Map<string, string>()
   let results: PromptPart[] | undefined
@@ -43,7 +42,7 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
         prompt.push({ role: 'user', content: message.content.map((part) => toPart(part, version, urls)) })
         break
       case 'assistant': {
-        const content = toAssistantParts(message, target, calls, names)
+        const content = toAssistantParts(message, target, ids, names)
         if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
       }
@@ -52,7 +51,7 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
           results = []
           prompt.push({ role: 'tool', content: results })
         }
-        const toolCallId = calls.ids.ofResult(message.toolCallId)
+        const toolCallId = ids.ofResult(message.toolCallId)
         const toolName = names.get(toolCallId) ?? toolCallId
         const output = toOutput(message.content, version, urls)
         results.push({ type: 'tool-result', toolCallId, toolName, output })
@@ -77,7 +76,7 @@ function toPart(part: ContentPart, version: SpecificationVersion, urls: Supporte
 function toAssistantParts(
   message: InputMessage & { role: 'assistant' },
   model: ModelNames,
-  { fitting, ids }: { readonly ids: CallIds; readonly fitting: (name: string) => string },
+  ids: CallIds,
   names: Map<string, string>,
 ): PromptPart[] {
   const options = signedOptions(message, model)
@@ -88,9 +87,14 @@ function toAssistantParts(
       .map((part) => ({ type: 'text', text: part.text, ...(part.cache && CACHE) })),
     ...message.toolCalls.map((call, index) => {
       const toolCallId = ids.ofCall(call.id)
-      const toolName = fitting(call.name)
-      names.set(toolCallId, toolName)
-      return { type: 'tool-call', toolCallId, toolName, input: withDigits(call.input), ...options[index] }
+      names.set(toolCallId, call.name)
+      return {
+        type: 'tool-call',
+        toolCallId,
+        toolName: call.name,
+        input: withDigits(call.input),
+        ...options[index],
+      }
     }),
   ]
 }

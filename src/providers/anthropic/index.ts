@@ -9,6 +9,7 @@ import { isSecret } from '../../protocol/secret-search.js'
 import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
 import type { HostDispatcher } from '../dispatcher.js'
+import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
@@ -70,6 +71,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   const settings = readOptions(settingsSchema, given, 'anthropic')
   const { apiKey, version = VERSION, headers = {} } = settings
   const { betas, others } = splitBetas(headers)
+  const names = TOOL_NAMES.messages
   const upstream = createUpstream({
     baseUrl: settings.baseUrl ?? BASE_URL,
     headers: others,
@@ -135,9 +137,15 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   })
 
   return {
-    chat: async (call, take) => upstream.post(prepare(call, take, ALL_THINKING)),
-    messages: async (call, take) => upstream.post(prepareNative(call, take, ALL_THINKING)),
-    countMessageTokens: async (call, take) => upstream.post(prepareCount(call, take)),
+    chat: withFittingNames('chat', names, async (call, take) =>
+      upstream.post(prepare(call, take, ALL_THINKING)),
+    ),
+    messages: withFittingNames('messages', names, async (call, take) =>
+      upstream.post(prepareNative(call, take, ALL_THINKING)),
+    ),
+    countMessageTokens: withFittingNames('messages', names, async (call, take) =>
+      upstream.post(prepareCount(call, take)),
+    ),
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),

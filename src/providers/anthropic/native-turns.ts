@@ -2,7 +2,7 @@ import { type CallIds, callIdsFor } from '../../conversation/call-ids.js'
 import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
-import { nameForClaude, sameName } from '../openai-input/call-names.js'
+import { idForClaude, sameId } from '../openai-input/call-ids.js'
 import { isClaude } from './turns.js'
 
 type Messages = MessagesRequest['messages']
@@ -52,7 +52,7 @@ export function fittingTurns(messages: Messages, model: string): Messages {
   const { elements, isAsSent } = toElements(messages)
   const settled = settleResults(elements, CALLS)
   const calls = settled.flatMap((message) => CALLS.callsOf(message))
-  const ids = callIdsFor(calls, isClaude(model) ? nameForClaude : sameName)
+  const ids = callIdsFor(calls, isClaude(model) ? idForClaude : sameId)
   if (isAsSent && settled === elements && ids === undefined) return messages
   const joined = joinTurns(settled)
   return ids === undefined ? joined : joined.map((message) => withIds(message, ids))

@@ -1,5 +1,5 @@
 import { CallIds } from '../../conversation/call-ids.js'
-import { nameForClaude, sameName } from '../openai-input/call-names.js'
+import { idForClaude, sameId } from '../openai-input/call-ids.js'
 import type { ContentPart } from '../openai-input/content.js'
 import type { InputMessage } from '../openai-input/messages.js'
 import { isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
@@ -16,7 +16,7 @@ type Reply = InputMessage & { readonly role: 'assistant' }
  *   content.
  * - Claude models get reasoning back only with its signature, from `reasoning_details`. They accept no other reasoning,
  *   and none from another provider. Models of other providers sign nothing, and some require all reasoning.
- * - Calls may come from another provider. For Claude models, their ids and names are reduced to the characters that the
+ * - Calls may come from another provider. For Claude models, their ids are reduced to the characters that the
  *   API accepts. A repeated id is replaced, since the API accepts each only once.
  * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API rejects
  *   both.
@@ -26,8 +26,7 @@ export function toTurns(
   model: string,
   sendsThinking = true,
 ): { system: NativeBlock[]; turns: NativeTurn[] } {
-  const fitting = isClaude(model) ? nameForClaude : sameName
-  const ids = new CallIds(fitting)
+  const ids = new CallIds(isClaude(model) ? idForClaude : sameId)
   const toThoughts = isClaude(model) ? toSignedBlocks : toThinkingBlocks
   const system: NativeBlock[] = []
   const turns: NativeTurn[] = []
@@ -36,7 +35,7 @@ export function toTurns(
       system.push(...toContent(message.content))
       continue
     }
-    const blocks = toBlocks(message, { ids, fitting }, sendsThinking ? toThoughts : () => [])
+    const blocks = toBlocks(message, ids, sendsThinking ? toThoughts : () => [])
     if (blocks.length === 0) continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     let turn = turns.at(-1)
@@ -65,15 +64,9 @@ function isThinking(block: NativeBlock | undefined): boolean {
   return block?.type === 'thinking' || block?.type === 'redacted_thinking'
 }
 
-/** How the calls of a conversation are named for the API. */
-interface SentCalls {
-  readonly ids: CallIds
-  readonly fitting: (name: string) => string
-}
-
 function toBlocks(
   message: Exclude<InputMessage, { role: 'system' }>,
-  { fitting, ids }: SentCalls,
+  ids: CallIds,
   toThoughts: (message: Reply) => NativeBlock[],
 ): NativeBlock[] {
   const content = toContent(message.content)
@@ -96,7 +89,7 @@ function toBlocks(
         ...message.toolCalls.map(({ id, name, input }) => ({
           type: 'tool_use',
           id: ids.ofCall(id),
-          name: fitting(name),
+          name,
           input,
         })),
       ]

@@ -7,6 +7,7 @@ import type {
   ProviderEvent,
   ProviderRequest,
 } from '../../contracts/providers.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
@@ -15,6 +16,7 @@ import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
 import { parseProviderObject } from '../provider-json.js'
 import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
+import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstream.js'
 import { frameError } from '../upstream-errors.js'
@@ -102,6 +104,8 @@ const KNOW_DEVELOPERS = new Set(['api.openai.com'])
 const SEND_BASE64 = new Set(['api.openai.com'])
 /** Providers that accept only ids of nine letters and digits. */
 const WANT_SHORT_IDS = new Set(['api.mistral.ai'])
+/** Providers that accept only names of tools that begin with a letter or an underscore. */
+const WANT_PLAIN_NAMES = /(?:\bgoogleapis\.com|^api\.moonshot\.(?:ai|cn))$/
 
 /**
  * An adapter to any provider with OpenAI's `POST {baseUrl}/chat/completions`, `/responses` or `/embeddings`.
@@ -183,19 +187,24 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
         withReasoning && rejectsReasoning(failure, call) ? prepareResponse(call, take, false) : undefined,
     }
   }
-  const respond = async (call: ProviderCall<ResponsesRequest>, take: UpstreamRequest['take']) =>
-    upstream.post(prepareResponse(call, take, reasoningHistory !== false))
+  const respond = withFittingNames<ResponsesRequest>('responses', TOOL_NAMES.responses, async (call, take) =>
+    upstream.post(prepareResponse(call, take, reasoningHistory !== false)),
+  )
+  const chatNames = WANT_PLAIN_NAMES.test(hostname) ? TOOL_NAMES.plain : TOOL_NAMES.chat
+  const complete = withFittingNames<ChatRequest>('chat', chatNames, async (call, take) => {
+    try {
+      return await upstream.post(prepare(call, take, currentForm()))
+    } catch (failure) {
+      throw call.stream && streamUsage ? hintAtUsage(failure) : failure
+    }
+  })
 
   return {
     ...(api === 'responses' && { responses: respond }),
-    async chat(call, take) {
-      if (api === 'responses') return respond({ ...call, request: toResponsesRequest(call.request) }, take)
-      try {
-        return await upstream.post(prepare(call, take, currentForm()))
-      } catch (failure) {
-        throw call.stream && streamUsage ? hintAtUsage(failure) : failure
-      }
-    },
+    chat:
+      api === 'chat'
+        ? complete
+        : async (call, take) => respond({ ...call, request: toResponsesRequest(call.request) }, take),
     embeddings: async (call, take) =>
       upstream.post({
         call,

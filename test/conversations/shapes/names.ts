@@ -107,6 +107,22 @@ export const NAMES: readonly Shape[] = [
       { assistant: [calls(`${LONG_NAME}_1`, 'call_1', 1), calls(`${LONG_NAME}_2`, 'call_2', 2)] },
       { results: [result('call_1', 'Four degrees'), result('call_2', 'Twenty degrees')] },
     ],
+    says: { calls: [{ id: 'call_3', name: `${LONG_NAME}_2`, input: '{"n":3}' }] },
+    next: {},
+  },
+  {
+    name: 'a-name-beside-the-one-that-it-would-become',
+    tools: [
+      { ...WEATHER, name: 'weather.get' },
+      { ...WEATHER, name: 'weather_get' },
+    ],
+    settings: { toolChoice: { tool: 'weather.get' } },
+    turns: [
+      asks,
+      { assistant: [calls('weather.get', 'call_1', 1), calls('weather_get', 'call_2', 2)] },
+      { results: [result('call_1', 'Four degrees'), result('call_2', 'Twenty degrees')] },
+    ],
+    says: { calls: [{ id: 'call_3', name: 'weather.get', input: '{"n":3}' }] },
   },
   {
     name: 'a-tool-that-is-no-longer-offered',

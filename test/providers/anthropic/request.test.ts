@@ -244,11 +244,6 @@ describe('a conversation of several providers, sent to Anthropic,', () => {
     ])
   })
 
-  it('has names of tools as the API accepts them', () => {
-    const { messages } = convertMessages(said(called('a', '{}', 'multi_tool_use.parallel')))
-    expect(messages).toEqual([turn(use('a', {}, 'multi_tool_use_parallel'))])
-  })
-
   it('has calls in the old form and custom calls as tool calls', () => {
     const native = convertMessages(
       { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{"a":1}' } },
