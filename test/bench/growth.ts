@@ -2,8 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { choose, readNumber, runMain, say } from './lib/arguments.js'
+import { choose, readNames, readNumber, runMain, say } from './lib/arguments.js'
 import { chatBody, eventsOf } from './lib/chat-body.js'
+import { ENGINES, type EngineName, historyTable, measureHistory } from './lib/history.js'
 import { describeMachine, machineLine } from './lib/machine.js'
 import type { LoadJob, LoadResult } from './lib/messages.js'
 import { modelOf, tokenOf } from './lib/names.js'
@@ -31,11 +32,14 @@ interface Dimension {
 
 const HELP = `npm run bench:growth -- [options]
 
-  --scenario NAMES   models, keys, holds, prompt, stream (all)
+  --scenario NAMES   models, keys, holds, prompt, stream, history (all)
   --rounds N         5
   --seconds N        2, for each size and round
   --json FILE        test/bench/results/growth.json
   --dist DIR         dist: the folder of the built package
+  --charges NUMBERS  10000,300000: the sizes of the history; 1000000 and 10000000 need 1 and 10 GB
+  --engines NAMES    postgres,sqlite: those of the history
+  --folder DIR       keeps filled databases in DIR for the next run, for as long as the schema does not change
 `
 
 /** Calls are spread over this many of the models or keys. */
@@ -111,6 +115,8 @@ const DIMENSIONS: readonly Dimension[] = [
     units: (size) => eventsOf({ events: size }),
   },
 ]
+
+const HISTORY = { name: 'history' } as const
 
 interface Measured {
   readonly size: number
@@ -195,6 +201,33 @@ function growthTable({ title, unit }: Dimension, measured: readonly Measured[]):
   return markdownTable([title, `CPU µs/${unit}`, 'to the smallest', 'to the one before', '', 'errors'], rows)
 }
 
+/** Prints how long the questions about a history take, by its size. */
+async function growHistory(
+  dist: string,
+  charges: string,
+  engineNames: string,
+  folder: string | undefined,
+): Promise<Record<string, unknown>> {
+  const sizes = readNames(charges).map((text) => readNumber('charges', text, 1))
+  const engines = choose(
+    'engines',
+    ENGINES.map((name) => ({ name })),
+    engineNames,
+  ).map(({ name }): EngineName => name)
+  const found = await measureHistory({
+    dist,
+    engines,
+    sizes,
+    ...(folder !== undefined && { folder: resolve(folder) }),
+  })
+  for (const [engine, times] of found) {
+    process.stdout.write(`### Charges in the history, on ${engine}\n\n${historyTable(sizes, times)}\n\n`)
+  }
+  return Object.fromEntries(
+    [...found].map(([engine, times]) => [engine, times.map((own) => Object.fromEntries(own))]),
+  )
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -203,6 +236,9 @@ async function main(): Promise<void> {
       seconds: { type: 'string', default: '2' },
       json: { type: 'string', default: 'test/bench/results/growth.json' },
       dist: { type: 'string', default: 'dist' },
+      charges: { type: 'string', default: '10000,300000' },
+      engines: { type: 'string', default: ENGINES.join(',') },
+      folder: { type: 'string' },
       help: { type: 'boolean' },
     },
   })
@@ -210,14 +246,19 @@ async function main(): Promise<void> {
     process.stdout.write(HELP)
     return
   }
-  const dimensions = choose('scenario', DIMENSIONS, values.scenario)
+  const scenarios = choose('scenario', [...DIMENSIONS, HISTORY], values.scenario)
+  const dimensions = DIMENSIONS.filter(({ name }) => scenarios.some((scenario) => scenario.name === name))
   const rounds = readNumber('rounds', values.rounds, 1)
   const measureMs = readNumber('seconds', values.seconds, 0.1) * 1_000
   const machine = describeMachine()
   process.stdout.write(`${machineLine(machine)} ${rounds} rounds of ${measureMs / 1_000} s.\n\n`)
+  const results: Record<string, unknown> = {}
+  if (scenarios.some(({ name }) => name === HISTORY.name)) {
+    const { charges, engines, folder } = values
+    results.history = await growHistory(resolve(values.dist), charges, engines, folder)
+  }
   const upstream = await startProgram({ command: programCommand('upstream', {}), core: 'load' })
   const load = await startProgram({ command: programCommand('load', {}), core: 'load' })
-  const results: Record<string, readonly Measured[]> = {}
   for (const dimension of dimensions) {
     say(dimension.name)
     const measured = await measure(dimension, resolve(values.dist), rounds, measureMs, { upstream, load })

@@ -6,6 +6,7 @@ import {
   chownSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -26,7 +27,7 @@ export interface PostgresServer {
   kill(): Promise<void>
   /** Starts again on the same data and port. */
   restart(): Promise<void>
-  /** Stops and removes everything. */
+  /** Stops, and removes everything unless it was given a folder. */
   stop(): Promise<void>
 }
 
@@ -34,10 +35,15 @@ export interface PostgresServer {
 const UNPRIVILEGED_ID = 65_534
 const START_PATIENCE_MS = 30_000
 
-export async function startPostgresServer(flags: readonly string[] = []): Promise<PostgresServer> {
+/** @param folder where the server and its data are kept after it has stopped; by default, they are removed */
+export async function startPostgresServer(
+  flags: readonly string[] = [],
+  folder?: string,
+): Promise<PostgresServer> {
   const isRoot = process.getuid?.() === 0
   const identity = isRoot ? { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID } : {}
-  const home = mkdtempSync(join(tmpdir(), 'compat-router-postgres-'))
+  const home = folder ?? mkdtempSync(join(tmpdir(), 'compat-router-postgres-'))
+  if (folder !== undefined) mkdirSync(folder, { recursive: true })
   chmodSync(home, 0o755)
   const native = prepareBinaries(home, isRoot)
   const data = join(home, 'data')
@@ -98,10 +104,10 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
   }
 
   try {
-    await initialise()
+    if (!existsSync(join(data, 'PG_VERSION'))) await initialise()
     await start()
   } catch (error) {
-    rmSync(home, { recursive: true, force: true })
+    if (folder === undefined) rmSync(home, { recursive: true, force: true })
     throw error
   }
   return {
@@ -110,7 +116,7 @@ export async function startPostgresServer(flags: readonly string[] = []): Promis
     restart: start,
     async stop() {
       await end('SIGINT')
-      rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+      if (folder === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
