@@ -8,6 +8,7 @@ import {
   idSchema,
   labelSchema,
   nameSchema,
+  parseField,
   parseInput,
   rowsSchema,
   signedCreditsSchema,
@@ -86,16 +87,17 @@ export function createAccountsAdmin(
   async function add(kind: 'credit' | 'correction', request: CreditRequest): Promise<PostedEntry> {
     const { account, amount: text, reference = newId(), memo } = parseInput(creditSchema, request, kind)
     const amount = parseSigned(text)
+    const place = { of: kind, field: 'amount' }
     if (kind === 'credit' && amount < 0n) {
-      throw outOfRange('credit.amount: must be above 0. To take credits away, make a correction.')
+      throw outOfRange(place, 'must be above 0. To take credits away, make a correction.')
     }
     if (kind === 'credit' && amount === 0n) {
-      throw outOfRange('credit.amount: must be above 0: a credit adds to the balance.')
+      throw outOfRange(place, 'must be above 0: a credit adds to the balance.')
     }
     if (amount === 0n) {
-      throw outOfRange('correction.amount: must not be 0: a correction adds credits or takes them.')
+      throw outOfRange(place, 'must not be 0: a correction adds credits or takes them.')
     }
-    checkHoldable(amount, `${kind}.amount`)
+    checkHoldable(amount, place)
     try {
       return await post(database, { kind, account, amount, reference, ...present({ memo }) })
     } catch (error) {
@@ -111,7 +113,7 @@ export function createAccountsAdmin(
       {
         text: `update {accounts} set suspended_at = ${isSuspended ? `coalesce(suspended_at, ${database.now})` : 'null'}
           where id = ?1 returning id`,
-        parameters: [parseInput(idSchema, account, 'account')],
+        parameters: [parseField(idSchema, account, 'account')],
       },
       database.change('credentials'),
     ])
@@ -134,7 +136,7 @@ export function createAccountsAdmin(
       await database.batch([
         {
           text: `insert into {accounts} (id, created_at) values (?1, ${database.now}) on conflict do nothing`,
-          parameters: [parseInput(nameSchema, account, 'account')],
+          parameters: [parseField(nameSchema, account, 'account')],
         },
       ])
     },
@@ -142,12 +144,12 @@ export function createAccountsAdmin(
     correct: (request) => add('correction', request),
     suspend: (account) => setSuspended(account, true),
     resume: (account) => setSuspended(account, false),
-    find: async (account) => (await read('a.id = ?1', parseInput(idSchema, account, 'account'), 1))[0],
+    find: async (account) => (await read('a.id = ?1', parseField(idSchema, account, 'account'), 1))[0],
     async list(page = {}) {
       const { after, limit = 100 } = parseInput(pageSchema, page, 'accounts')
       return after === undefined ? read('true', undefined, limit) : read('a.id > ?1', after, limit)
     },
-    balance: async (account) => ledger.balance(parseInput(idSchema, account, 'account'), context),
+    balance: async (account) => ledger.balance(parseField(idSchema, account, 'account'), context),
     statement: (account) => readStatement(database, account),
   }
 }
@@ -164,7 +166,8 @@ function readAccountRow(row: Row): AccountRow {
 function checkSum(sum: Credits, kind: string): void {
   if (sum <= MAX_CREDITS && sum >= -MAX_CREDITS) return
   throw outOfRange(
-    `${kind}.amount: must keep the balance between -${formatCredits(MAX_CREDITS)} and ${formatCredits(MAX_CREDITS)} credits; it would be ${formatCredits(sum)}`,
+    { of: kind, field: 'amount' },
+    `must keep the balance between -${formatCredits(MAX_CREDITS)} and ${formatCredits(MAX_CREDITS)} credits; it would be ${formatCredits(sum)}`,
   )
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { invalidInput, outOfRange } from '../base/invalid-input.js'
+import { type InputPlace, invalidInput, outOfRange } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import { redirectUriFault } from '../base/redirect-uris.js'
 import type { App, Markup } from '../contracts/index.js'
@@ -106,18 +106,26 @@ export function readOwnAppRequest(app: OwnAppRequest, rules: AppRules): OwnAppRe
   return checkApp(parseInput(ownAppSchema, app, 'app'), rules)
 }
 
+/** Where the name of an app stands in what is given. */
+export const APP_NAME: InputPlace = { of: 'app', field: 'name' }
+
 function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules): Request {
-  if (app.markup.flat !== undefined) checkHoldable(parseCredits(app.markup.flat), 'app.markup.flat')
-  if (app.suggestedCap !== undefined) checkHoldable(parseCredits(app.suggestedCap), 'app.suggestedCap')
+  if (app.markup.flat !== undefined)
+    checkHoldable(parseCredits(app.markup.flat), { of: 'app', field: 'markup.flat' })
+  if (app.suggestedCap !== undefined)
+    checkHoldable(parseCredits(app.suggestedCap), { of: 'app', field: 'suggestedCap' })
   if (rules.maxMarkup !== undefined && exceedsMarkup(app.markup, rules.maxMarkup)) {
     const { basisPoints, flat = '0' } = rules.maxMarkup
-    throw outOfRange(`app.markup: must be at most ${basisPoints} basis points and ${flat} credits per call`)
+    throw outOfRange(
+      { of: 'app', field: 'markup' },
+      `must be at most ${basisPoints} basis points and ${flat} credits per call`,
+    )
   }
   if (!isConnectable(app)) return app
   const fault = appNameFault(app.name)
-  if (fault !== undefined) throw invalidInput(`app.name: ${fault}`)
+  if (fault !== undefined) throw invalidInput(APP_NAME, fault)
   if (isReserved(appNameKeys(app.name!), rules)) {
-    throw invalidInput('app.name: is reserved, or looks like a reserved name')
+    throw invalidInput(APP_NAME, 'is reserved, or looks like a reserved name')
   }
   return app
 }

@@ -1,23 +1,24 @@
 import { hash } from 'node:crypto'
-import { invalidInput } from '../base/invalid-input.js'
+import { type InputPlace, invalidInput } from '../base/invalid-input.js'
 import type { AppLogo } from '../contracts/index.js'
 
 const MAX_BYTES = 32 * 1_024
 const MAX_PIXELS = 512
+const LOGO: InputPlace = { field: 'logo' }
 
 /**
  * Reads a logo's type and size from its bytes. Throws a `TypeError` unless it is a PNG, JPEG or WebP picture within the
  * limits.
  */
 export function readAppLogo(bytes: Uint8Array): AppLogo {
-  if (!(bytes instanceof Uint8Array)) throw invalidInput('logo: must be a Uint8Array')
-  if (bytes.length > MAX_BYTES) throw invalidInput(`logo: must have at most ${MAX_BYTES / 1_024} KiB`)
+  if (!(bytes instanceof Uint8Array)) throw invalidInput(LOGO, 'must be a Uint8Array')
+  if (bytes.length > MAX_BYTES) throw invalidInput(LOGO, `must have at most ${MAX_BYTES / 1_024} KiB`)
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const picture = readPng(data) ?? readJpeg(data) ?? readWebp(data)
-  if (picture === undefined) throw invalidInput('logo: must be a PNG, JPEG or WebP picture')
+  if (picture === undefined) throw invalidInput(LOGO, 'must be a PNG, JPEG or WebP picture')
   const { type, width, height } = picture
   if (width < 1 || height < 1 || width > MAX_PIXELS || height > MAX_PIXELS) {
-    throw invalidInput(`logo: must have at most ${MAX_PIXELS} pixels in each direction`)
+    throw invalidInput(LOGO, `must have at most ${MAX_PIXELS} pixels in each direction`)
   }
   return { type, hash: hash('sha256', data), bytes: data }
 }

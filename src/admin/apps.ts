@@ -1,15 +1,22 @@
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
+import { Refusal } from '../base/refusal.js'
 import type { Actor, AppLogo } from '../contracts/index.js'
-import { idSchema, parseInput, rowsSchema } from '../rules/schemas.js'
+import { idSchema, parseField, parseInput, rowsSchema } from '../rules/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { readLogo } from '../sql/connect-apps.js'
 import { OPERATOR } from '../sql/connect-history.js'
 import { lockApp } from '../sql/connected-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
-import { Refusal } from '../sql/refusal.js'
-import { type AppRequest, type AppRules, isConnectable, isReserved, readAppRequest } from './app-input.js'
+import {
+  APP_NAME,
+  type AppRequest,
+  type AppRules,
+  isConnectable,
+  isReserved,
+  readAppRequest,
+} from './app-input.js'
 import { readAppLogo } from './app-logos.js'
 import { appNameKey, appNameKeys, appNameWords } from './app-names.js'
 import {
@@ -114,7 +121,7 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
     },
 
     async putLogo(id, bytes) {
-      parseInput(idSchema, id, 'app id')
+      parseField(idSchema, id, 'id', 'app')
       const logo = bytes === null ? undefined : readAppLogo(bytes)
       return changes(id, 'put', [
         {
@@ -129,24 +136,24 @@ export function createAppsAdmin(database: SqlDatabase, rules: AppRules, newId: (
     async findLogo(id, hash) {
       const [row] = await database.all({
         text: 'select type, bytes from {app_logos} where app_id = ?1 and hash = ?2',
-        parameters: [parseInput(idSchema, id, 'app id'), parseInput(idSchema, hash, 'hash')],
+        parameters: [parseField(idSchema, id, 'id', 'app'), parseField(idSchema, hash, 'hash')],
       })
       return row === undefined ? undefined : readLogo(row, hash)
     },
 
     suspend: async (id) =>
-      changes(parseInput(idSchema, id, 'app id'), 'suspended', [
+      changes(parseField(idSchema, id, 'id', 'app'), 'suspended', [
         {
           text: `update {apps} set suspended_at = coalesce(suspended_at, ${database.now}) where id = ?1 returning id`,
           parameters: [id],
         },
       ]),
     resume: async (id) =>
-      changes(parseInput(idSchema, id, 'app id'), 'resumed', [
+      changes(parseField(idSchema, id, 'id', 'app'), 'resumed', [
         { text: 'update {apps} set suspended_at = null where id = ?1 returning id', parameters: [id] },
       ]),
 
-    remove: async (id) => removeApp(database, newId(), parseInput(idSchema, id, 'app id'), OPERATOR),
+    remove: async (id) => removeApp(database, newId(), parseField(idSchema, id, 'id', 'app'), OPERATOR),
 
     list: async (query = {}) => (await listAppRows(database, query)).map(readAppRow),
 
@@ -208,18 +215,19 @@ async function requireFreeName(database: SqlDatabase, rules: AppRules, app: Name
     database.all({ text: `select name_key, owner, state from {apps} ${where()}`, parameters }),
   ])
   if (others.some((row) => wholes.has(readText(row, 'name_key')))) {
-    throw new Refusal('conflict', 'app.name: looks like the name of another app, so users could mistake it')
+    throw new Refusal('conflict', 'looks like the name of another app, so users could mistake it', APP_NAME)
   }
   // An app keeps a name that it had before another app, or before the host reserved it.
   if (own?.name_key === appNameKey(app.name!)) return
   if (isReserved(words, rules)) {
-    throw invalidInput('app.name: has a reserved name in it, or one that looks like it')
+    throw invalidInput(APP_NAME, 'has a reserved name in it, or one that looks like it')
   }
   // An unreviewed name does not reserve its words, and an owner may give similar names to several apps.
   if (others.some(({ owner, state }) => state === 'live' && (owner ?? undefined) !== app.owner)) {
     throw new Refusal(
       'conflict',
-      'app.name: has the name of another app in it, or one that looks like it, so users could mistake it',
+      'has the name of another app in it, or one that looks like it, so users could mistake it',
+      APP_NAME,
     )
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { CallPage, KeptCall } from '../contracts/index.js'
-import { idSchema, idsSchema, parseInput, whose } from '../rules/schemas.js'
+import { idSchema, idsSchema, parseField, parseInput, whose } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import { historyFilters } from './entries.js'
@@ -33,7 +33,7 @@ export function createCallsAdmin(database: SqlDatabase): CallsAdmin {
     },
     async find(id, query = {}) {
       const { account } = parseInput(findSchema, query, 'call')
-      return findCall(database, account, parseInput(idSchema, id, 'call id'))
+      return findCall(database, account, parseField(idSchema, id, 'id', 'call'))
     },
   }
 }

@@ -20,7 +20,7 @@ const putSchema = z.strictObject({ was: z.unknown().optional(), ifAbsent: z.bool
 /** Checks options. A misspelt one would replace a value that it should keep. */
 export function checkPutOptions<Row>(options: PutOptions<Row>, name: string): PutOptions<Row> {
   const { ifAbsent, was } = parseInput(putSchema, options, name)
-  if (ifAbsent === true && was !== undefined) throw invalidInput(`${name}: give either was or ifAbsent`)
+  if (ifAbsent === true && was !== undefined) throw invalidInput({ of: name }, 'give either was or ifAbsent')
   return options
 }
 

@@ -2,12 +2,14 @@ import { z } from 'zod'
 import { outOfRange } from '../base/invalid-input.js'
 import { formatCredits, parseCredits } from '../base/money.js'
 import { present } from '../base/present.js'
+import { Refusal } from '../base/refusal.js'
 import type { Actor, Cap, CapPeriod, CapRule, ConnectedApp } from '../contracts/index.js'
 import {
   creditsSchema,
   idSchema,
   idsSchema,
   nameSchema,
+  parseField,
   parseInput,
   rowsSchema,
   whose,
@@ -23,7 +25,6 @@ import { createSqlConnections } from '../sql/connections.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { cutPage } from '../sql/large-pages.js'
 import { toLimitCell } from '../sql/limit-rows.js'
-import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
 
 /** The connected app of a user, with its devices. Its `credentialId` in calls and entries is `id`. */
@@ -145,7 +146,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
     const { account } = parseInput(changeSchema, change, 'change')
     const [row] = await database.all({
       text: `select * from {credentials} where id = ?1 and source = 'connect'`,
-      parameters: [parseInput(idSchema, connectedAppId, 'id of a connected app')],
+      parameters: [parseField(idSchema, connectedAppId, 'connectedAppId')],
     })
     if (row === undefined || (account !== undefined && row.account !== account)) return undefined
     return {
@@ -302,7 +303,7 @@ export function createConnectedAppsAdmin(database: SqlDatabase, newId: () => str
       if (connectedApp === undefined) return false
       const rows = await database.all({
         text: 'select id from {connections} where id = ?1 and credential_id = ?2',
-        parameters: [parseInput(idSchema, connectionId, 'connection id'), connectedAppId],
+        parameters: [parseField(idSchema, connectionId, 'connectionId'), connectedAppId],
       })
       return rows.length > 0 && connections.endConnection(connectionId, 'removed', connectedApp.by)
     },
@@ -326,7 +327,7 @@ function hasCap(connectedApp: ConnectedApp): connectedApp is ConnectedApp & { re
 function readCapRequest(request: CapRequest): Cap {
   const { amount: text, per, zone } = parseInput(capSchema, request, 'cap')
   const amount = parseCredits(text)
-  checkHoldable(amount, 'cap.amount')
+  checkHoldable(amount, { of: 'cap', field: 'amount' })
   return { amount, per, ...present({ zone }) }
 }
 
@@ -340,7 +341,7 @@ function checkCap(cap: Cap | undefined, rule: CapRule | undefined): void {
   if (rule.max === undefined) return
   const most = cap.per === 'day' && rule.per === 'month' ? rule.max / LONGEST_MONTH_DAYS : rule.max
   if (cap.amount > most) {
-    throw outOfRange(`cap.amount: must be at most ${formatCredits(most)} per ${cap.per}`)
+    throw outOfRange({ of: 'cap', field: 'amount' }, `must be at most ${formatCredits(most)} per ${cap.per}`)
   }
 }
 

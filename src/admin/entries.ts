@@ -3,7 +3,15 @@ import { createIdSource } from '../base/ids.js'
 import { outOfRange } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import type { EntryPage } from '../contracts/index.js'
-import { creditsSchema, idSchema, labelSchema, nameSchema, parseInput, whose } from '../rules/schemas.js'
+import {
+  creditsSchema,
+  idSchema,
+  labelSchema,
+  nameSchema,
+  parseField,
+  parseInput,
+  whose,
+} from '../rules/schemas.js'
 import type { PostedEntry } from '../sql/credits.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
@@ -60,11 +68,11 @@ export function createEntriesAdmin(database: SqlDatabase): EntriesAdmin {
       return readEntries(database, query)
     },
     async refund(entryId, text, options = {}) {
-      parseInput(idSchema, entryId, 'entry id')
+      parseField(idSchema, entryId, 'entryId')
       const { memo, reference = newId() } = parseInput(refundSchema, options, 'refund')
-      const credits = parseInput(creditsSchema.optional(), text, 'refund.amount')
+      const credits = parseField(creditsSchema.optional(), text, 'amount', 'refund')
       const amount = credits === undefined ? undefined : parseCredits(credits)
-      if (amount === 0n) throw outOfRange('refund.amount: must be above 0')
+      if (amount === 0n) throw outOfRange({ of: 'refund', field: 'amount' }, 'must be above 0')
       return postRefund(database, { entryId, amount, memo, reference })
     },
   }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Credits } from '../base/money.js'
 import { present } from '../base/present.js'
+import { Refusal } from '../base/refusal.js'
 import type { CallContext, CallFacts, LedgerStore } from '../contracts/index.js'
 import { idSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
 import { readBigint, readNumber, readOptionalJson, readOptionalText, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { Refusal } from '../sql/refusal.js'
 
 /** Credit reserved for a call in flight, in any process. */
 export interface OpenHold {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { invalidInput } from '../base/invalid-input.js'
+import { Refusal } from '../base/refusal.js'
 import { createToken, digestToken, shownParts } from '../base/tokens.js'
 import type { Markup } from '../contracts/index.js'
 import {
@@ -11,6 +12,7 @@ import {
   markupSchema,
   metadataSchema,
   nameSchema,
+  parseField,
   parseInput,
   scopesSchema,
   timeSchema,
@@ -20,7 +22,6 @@ import { actorOf } from '../sql/connect-history.js'
 import { revokeCredential } from '../sql/connected-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
-import { Refusal } from '../sql/refusal.js'
 import { listAppRows, mayUse, readAppRow } from './app-rows.js'
 import { type ConnectedAppChange, changeSchema } from './connected-apps.js'
 import {
@@ -193,7 +194,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
     },
 
     async reissue(credentialId, options = {}) {
-      parseInput(idSchema, credentialId, 'credential id')
+      parseField(idSchema, credentialId, 'credentialId')
       const { was, ...terms } = parseInput(reissueSchema, options, 'reissue')
       const [row] = await listCredentialRows(database, { credentialId })
       if (row === undefined) {
@@ -231,7 +232,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
     },
 
     async revoke(credentialId, change = {}) {
-      parseInput(idSchema, credentialId, 'credential id')
+      parseField(idSchema, credentialId, 'credentialId')
       const { account } = parseInput(changeSchema, change, 'change')
       if (account !== undefined) {
         const [row] = await database.all({
@@ -259,7 +260,10 @@ function checkScopes(row: Row, scopes: readonly string[] | undefined): void {
   const granted = new Set(readOptionalJson<string[]>(row, 'scopes'))
   const beyond = scopes?.find((scope) => !granted.has(scope))
   if (beyond !== undefined) {
-    throw invalidInput(`reissue.scopes: the credential has no scope ${JSON.stringify(beyond)}`)
+    throw invalidInput(
+      { of: 'reissue', field: 'scopes' },
+      `the credential has no scope ${JSON.stringify(beyond)}`,
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import { outOfRange } from '../base/invalid-input.js'
 import type { CallContext, LedgerStore } from '../contracts/index.js'
-import { idSchema, parseInput } from '../rules/schemas.js'
+import { idSchema, parseField } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { bindingOf } from '../sql/route-rows.js'
@@ -47,7 +47,8 @@ export function createMaintenanceAdmin(
     async pruneHolds(olderThanDays) {
       if (!(olderThanDays >= MIN_PRUNE_DAYS)) {
         throw outOfRange(
-          `Ended holds are kept for at least ${MIN_PRUNE_DAYS} days; got ${String(olderThanDays)}`,
+          { field: 'olderThanDays' },
+          `must be at least ${MIN_PRUNE_DAYS}, since ended holds are kept so many days; got ${String(olderThanDays)}`,
         )
       }
       const ageMs = BigInt(Math.min(Math.ceil(olderThanDays * DAY_MS), Number.MAX_SAFE_INTEGER))
@@ -76,7 +77,7 @@ export function createMaintenanceAdmin(
     },
 
     openHolds: (query = {}) => readOpenHolds(database, query),
-    freeHold: async (holdId) => freeHold(database, ledger, parseInput(idSchema, holdId, 'hold id'), context),
+    freeHold: async (holdId) => freeHold(database, ledger, parseField(idSchema, holdId, 'holdId'), context),
     rotateSecrets: () => rotateSecrets(database, secrets),
   }
 }

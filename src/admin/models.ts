@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Model } from '../contracts/index.js'
-import { idSchema, idsSchema, modelSchema, parseInput } from '../rules/schemas.js'
+import { idSchema, idsSchema, modelSchema, parseField, parseInput } from '../rules/schemas.js'
 import { readJson, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -54,7 +54,7 @@ export function createModelsAdmin(database: SqlDatabase): ModelsAdmin {
   return {
     async put(model, options = {}) {
       const read = parseInput(modelSchema, model, 'model')
-      if (read.prices !== undefined) checkPrices(read.prices, 'model.prices')
+      if (read.prices !== undefined) checkPrices(read.prices, 'model')
       const definition: Model = { ...read, ownedBy: read.ownedBy ?? read.id.split('/', 1)[0]! }
       return compareAndPut(checkPutOptions(options, 'models.put'), {
         find: async () => (await list([definition.id]))[0],
@@ -65,7 +65,7 @@ export function createModelsAdmin(database: SqlDatabase): ModelsAdmin {
     remove: async (id) =>
       changes(id, {
         text: 'delete from {models} where id = ?1 returning id',
-        parameters: [parseInput(idSchema, id, 'model id')],
+        parameters: [parseField(idSchema, id, 'id', 'model')],
       }),
     async list(query = {}) {
       const { modelIds } = parseInput(querySchema, query, 'models')

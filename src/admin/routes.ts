@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
-import { idSchema, idsSchema, keysSchema, nameSchema, parseInput, routeFields } from '../rules/schemas.js'
+import { Refusal } from '../base/refusal.js'
+import {
+  idSchema,
+  idsSchema,
+  keysSchema,
+  nameSchema,
+  parseField,
+  parseInput,
+  routeFields,
+} from '../rules/schemas.js'
 import { readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'
-import { Refusal } from '../sql/refusal.js'
 import {
   bindingOf,
   ROUTE_COLUMNS,
@@ -115,7 +123,8 @@ export function createRoutesAdmin(
     if (provider !== binding.provider || origin !== binding.origin) {
       throw new Refusal(
         'conflict',
-        `route.secret: the secret of ${JSON.stringify(id)} was given for ${provider} at ${origin}; give it again for the new address`,
+        `the secret of ${JSON.stringify(id)} was given for ${provider} at ${origin}; give it again for the new address`,
+        { of: 'route', field: 'secret' },
       )
     }
     return before.secret
@@ -158,8 +167,8 @@ export function createRoutesAdmin(
       const checked = checkPutOptions(options, 'routes.put')
       refuseSecrets(read.settings)
       const fault = faults.fault({ adapter: read.adapter, settings: read.settings })
-      if (fault !== undefined) throw invalidInput(`route.${fault.field}: ${fault.message}`)
-      if (read.prices !== undefined) checkPrices(read.prices, 'route.prices')
+      if (fault !== undefined) throw invalidInput({ of: 'route', field: fault.field }, fault.message)
+      if (read.prices !== undefined) checkPrices(read.prices, 'route')
       return compareAndPut(checked, {
         find: async () => find(read.id),
         show: (row) => listingOf(readRouteRow(row)),
@@ -168,7 +177,7 @@ export function createRoutesAdmin(
     },
 
     async remove(id) {
-      const row = await find(parseInput(idSchema, id, 'route id'))
+      const row = await find(parseField(idSchema, id, 'id', 'route'))
       if (row === undefined) return false
       const [removed] = await database.batch([
         { text: 'delete from {routes} where id = ?1 returning id', parameters: [id] },
@@ -202,7 +211,10 @@ function listingOf({ id, modelId, definition, secret }: RouteRow): RouteListing 
 function refuseSecrets(settings: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(settings)) {
     if (SECRET_SETTING_PATTERN.test(name)) {
-      throw invalidInput(`route.settings.${name}: a provider's key goes into secret, which is stored sealed`)
+      throw invalidInput(
+        { of: 'route', field: `settings.${name}` },
+        "a provider's key goes into secret, which is stored sealed",
+      )
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import { CompatError } from '../base/errors.js'
+import { isRefusal } from '../base/refusal.js'
 import type { Awaitable } from '../contracts/index.js'
 import { asCompatError, errorReply } from '../protocol/error-body.js'
 import { JSON_TYPE } from '../protocol/media-types.js'
@@ -102,11 +103,10 @@ function checkRequest({ headers, method }: IncomingMessage): void {
 /** Returns the answer to an error that is not a fault. */
 function asRefusal(error: unknown): CompatError | undefined {
   if (error instanceof CompatError) return error
-  const { message, name, reason } = Object(error) as { message?: string; name?: string; reason?: string }
-  if (name !== 'Refusal') return undefined
-  return reason === 'not-found'
+  if (!isRefusal(error)) return undefined
+  return error.reason === 'not-found'
     ? new CompatError('insufficient_scope', 'The user has not connected this app.')
-    : new CompatError('rate_limited', String(message))
+    : new CompatError('rate_limited', error.message)
 }
 
 function send(

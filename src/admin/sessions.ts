@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { createIdSource } from '../base/ids.js'
 import { parseCredits } from '../base/money.js'
+import { Refusal } from '../base/refusal.js'
 import { createToken, digestToken, shownParts } from '../base/tokens.js'
 import type { Limit } from '../contracts/index.js'
 import {
@@ -10,6 +11,7 @@ import {
   labelSchema,
   nameSchema,
   originsSchema,
+  parseField,
   parseInput,
   timeSchema,
   whose,
@@ -18,7 +20,6 @@ import { readNumber, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { toLimitCell } from '../sql/limit-rows.js'
 import { lockName } from '../sql/locks.js'
-import { Refusal } from '../sql/refusal.js'
 
 /** A session of a signed-in user in a browser: a credential whose tokens live for minutes. */
 export interface SessionRequest {
@@ -144,7 +145,7 @@ export function createSessionsAdmin(database: SqlDatabase): SessionsAdmin {
     resume: async (request) => start(request, true),
 
     async refresh(credentialId, options = {}) {
-      parseInput(idSchema, credentialId, 'session id')
+      parseField(idSchema, credentialId, 'sessionId')
       const { ttlMs } = parseInput(refreshSchema, options, 'refresh')
       const token = createToken('access-token')
       const [, inserted, found] = await database.batch([

@@ -130,7 +130,7 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
 /** Builds the statement that sums charges, and the order of its rows. */
 function sumsOf({ by, account, appId, credentialIds, model, from, to }: z.infer<typeof spendSchema>) {
   if (from !== undefined && to !== undefined && from >= to) {
-    throw outOfRange('spend.from: must be before to')
+    throw outOfRange({ of: 'spend', field: 'from' }, 'must be before to')
   }
   const { conditions, parameters, addEqual, addOneOf, addTimes } = createConditions()
   // For one account, its postings serve as the index to its entries.

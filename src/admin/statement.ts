@@ -1,5 +1,5 @@
 import type { Credits } from '../base/money.js'
-import { nameSchema, parseInput } from '../rules/schemas.js'
+import { nameSchema, parseField } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { keptOf } from './payer-posting.js'
@@ -36,7 +36,7 @@ export async function readStatement(
       left join {postings} p on p.account = a.id
       left join {entries} e on e.id = p.entry_id
       where a.id = ?1 group by a.id, a.posted, a.held`,
-    parameters: [parseInput(nameSchema, account, 'account')],
+    parameters: [parseField(nameSchema, account, 'account')],
   })
   if (row === undefined) return undefined
   const { posted, held } = readBalance(row)

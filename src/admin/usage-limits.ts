@@ -1,14 +1,22 @@
 import { z } from 'zod'
 import { parseCredits } from '../base/money.js'
 import { PeriodCalendar } from '../base/periods.js'
+import { Refusal } from '../base/refusal.js'
 import type { Limit, LimitOwner } from '../contracts/index.js'
 import { bucketOf } from '../rules/bucket-of.js'
-import { idSchema, idsSchema, ownedLimitSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
+import {
+  idSchema,
+  idsSchema,
+  ownedLimitSchema,
+  parseField,
+  parseInput,
+  rowsSchema,
+  whose,
+} from '../rules/schemas.js'
 import { readBigint, readNumber, readText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { readLimits, toLimitCell } from '../sql/limit-rows.js'
-import { Refusal } from '../sql/refusal.js'
 import { checkHoldable } from './amounts.js'
 
 /** A budget or rate limit of a credential, an account or an app. */
@@ -107,7 +115,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
     async put(request) {
       const { ownerId, amount: text, zone, ...read } = parseInput(ownedLimitSchema, request, 'limit')
       const amount = read.unit === 'credits' ? parseCredits(text) : BigInt(text)
-      checkHoldable(amount, 'limit.amount')
+      checkHoldable(amount, { of: 'limit', field: 'amount' })
       const limit: Limit = { ...read, amount, ...(zone !== undefined && { zone }) }
       const table = OWNER_TABLES[read.of]
       const [owners, put] = await database.batch([
@@ -137,7 +145,7 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       const [rows] = await database.batch([
         {
           text: 'delete from {limits} where id = ?1 returning id',
-          parameters: [parseInput(idSchema, id, 'limit id')],
+          parameters: [parseField(idSchema, id, 'id', 'limit')],
         },
         database.change('credentials'),
       ])

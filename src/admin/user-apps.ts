@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { present } from '../base/present.js'
 import { isLoopbackRedirect } from '../base/redirect-uris.js'
-import { idSchema, nameSchema, parseInput } from '../rules/schemas.js'
+import { Refusal } from '../base/refusal.js'
+import { idSchema, nameSchema, parseField, parseInput } from '../rules/schemas.js'
 import { readText, toTimeCell } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import { actorOf, OPERATOR } from '../sql/connect-history.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
 import { lockName } from '../sql/locks.js'
-import { Refusal } from '../sql/refusal.js'
 import { type AppRequest, type AppRules, type OwnAppRequest, readOwnAppRequest } from './app-input.js'
 import { readAppLogo } from './app-logos.js'
 import {
@@ -75,8 +75,8 @@ export function createUserAppsAdmin(
   const { now } = database
 
   async function find(owner: string, appId: string): Promise<Row> {
-    parseInput(nameSchema, owner, 'owner')
-    const [row] = await listAppRows(database, { appIds: [parseInput(idSchema, appId, 'app id')], owner })
+    parseField(nameSchema, owner, 'owner')
+    const [row] = await listAppRows(database, { appIds: [parseField(idSchema, appId, 'id', 'app')], owner })
     if (row === undefined) {
       throw new Refusal('not-found', `${JSON.stringify(owner)} has no app ${JSON.stringify(appId)}`)
     }
@@ -267,7 +267,7 @@ export function createUserAppsAdmin(
 
   return {
     async put(owner, app) {
-      parseInput(nameSchema, owner, 'owner')
+      parseField(nameSchema, owner, 'owner')
       const asked = readOwnAppRequest(app, rules)
       return withFreeName(database, rules, { ...asked, owner }, async () => {
         const [row] = await listAppRows(database, { appIds: [asked.id] })
@@ -312,7 +312,7 @@ export function createUserAppsAdmin(
     async remove(owner, appId) {
       const rows = await listAppRows(database, {
         appIds: [appId],
-        owner: parseInput(nameSchema, owner, 'owner'),
+        owner: parseField(nameSchema, owner, 'owner'),
       })
       return rows.length > 0 && removeApp(database, newId(), appId, actorOf(owner))
     },
@@ -334,7 +334,7 @@ export function createUserAppsAdmin(
     async decideReview(review, decision) {
       // The values are compared with the stored ones as JSON, so their order must not change.
       parseInput(reviewSchema, review, 'review')
-      parseInput(z.enum(['accept', 'reject']), decision, 'decision')
+      parseField(z.enum(['accept', 'reject']), decision, 'decision')
       const { appId, at, values } = review
       const [row] = await listAppRows(database, { appIds: [appId] })
       if (row === undefined) throw new Refusal('not-found', `There is no app ${JSON.stringify(appId)}`)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { invalidInput } from '../base/invalid-input.js'
+import { type InputPlace, invalidInput } from '../base/invalid-input.js'
 import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
 import { MAX_MARKUP_BASIS_POINTS, OPTIONAL_PRICES } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
@@ -7,19 +7,32 @@ import { resembles } from './read-options.js'
 import { describeFault, describePath, mustBe } from './schema-faults.js'
 
 /**
- * Returns a copy of a value that matches a schema; `readonly` parts are frozen. Otherwise throws a `TypeError` with the
+ * Returns a copy of an object that matches a schema; `readonly` parts are frozen. Otherwise throws a `TypeError` with the
  * path of the fault, the fault and its remedy, never the value.
  */
-export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, what: string): Output {
+export function parseInput<Output>(schema: z.ZodType<Output>, value: unknown, of: string): Output {
+  return parseAt(schema, value, { of })
+}
+
+/** Like {@link parseInput}, for a value that was given by itself, or beside the object. */
+export function parseField<Output>(
+  schema: z.ZodType<Output>,
+  value: unknown,
+  field: string,
+  of?: string,
+): Output {
+  return parseAt(schema, value, { field, of })
+}
+
+function parseAt<Output>(schema: z.ZodType<Output>, value: unknown, { field, of }: InputPlace): Output {
   const result = schema.safeParse(value, { error: describeFault })
   if (result.success) return result.data
   const { issues } = result.error
   // If a member is also missing, a misspelt name is the likely cause.
   const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
   const path = issue.code === 'invalid_key' ? issue.path.slice(0, -1) : issue.path
-  throw invalidInput(
-    `${[what, ...(path.length === 0 ? [] : [describePath(path)])].join('.')}: ${issue.message}`,
-  )
+  const names = [...(field === undefined ? [] : [field]), ...(path.length === 0 ? [] : [describePath(path)])]
+  throw invalidInput({ of, field: names.length === 0 ? undefined : names.join('.') }, issue.message)
 }
 
 const MAX_NAME_BYTES = 256

@@ -46,14 +46,14 @@ export function toJsonCell(value: unknown): string | null {
 }
 
 /** Returns milliseconds as an integer cell, rounded up. Throws a `TypeError` if the value is not a valid time. */
-export function toTimeCell(value: number, name: string): bigint {
-  return BigInt(checkTime(value, name))
+export function toTimeCell(value: number, field: string): bigint {
+  return BigInt(checkTime(value, field))
 }
 
 /** Like {@link toTimeCell}, but returns a number. */
-export function checkTime(value: number, name: string): number {
+export function checkTime(value: number, field: string): number {
   const time = Math.ceil(value)
-  if (!Number.isSafeInteger(time)) throw invalidInput(`${name} must be milliseconds since the Unix epoch`)
+  if (!Number.isSafeInteger(time)) throw invalidInput({ field }, 'must be milliseconds since the Unix epoch')
   return time
 }
 

@@ -1,9 +1,9 @@
+import { Refusal } from '../base/refusal.js'
 import type { Entry } from '../contracts/index.js'
 import { postedOf } from './balances.js'
 import { checkAmount } from './bounds.js'
 import type { SqlDatabase } from './database.js'
 import { readEntry, toPostingsCell } from './entry-rows.js'
-import { Refusal } from './refusal.js'
 import { checkOptionalText, checkText } from './text.js'
 
 export interface PostRequest {

@@ -54,7 +54,7 @@ export async function readEntries(database: SqlDatabase, query: PayerQuery): Pro
   if (query.after !== undefined) {
     const [, lastAt, lastId] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastId === undefined) {
-      throw invalidInput('after must be the `next` of an earlier page')
+      throw invalidInput({ field: 'after' }, 'must be the `next` of an earlier page')
     }
     parameters.push(BigInt(lastAt), BigInt(lastId))
     conditions.push(`(${at}, ${id}) < (?${parameters.length - 1}, ?${parameters.length})`)

@@ -11,7 +11,7 @@ import type {
   SettleRequest,
 } from '../contracts/index.js'
 import { checkHoldConditions, checkHoldLimits, checkLimitUses } from '../rules/limit-checks.js'
-import { checkAmount, checkNotNegative } from './bounds.js'
+import { checkNotNegative, checkSum } from './bounds.js'
 import { type EntryCells, toEntryCells } from './entry-rows.js'
 import { checkOptionalText, checkText } from './text.js'
 
@@ -179,5 +179,5 @@ function sumByAccount(postings: readonly Posting[]): readonly Posting[] {
     total += amount
   }
   if (total !== 0n) throw new RangeError(`The postings of a settlement must add up to 0; got ${total}`)
-  return [...sums].map(([account, amount]) => ({ account, amount: checkAmount(amount, 'posting') }))
+  return [...sums].map(([account, amount]) => ({ account, amount: checkSum(amount, 'A posting') }))
 }

@@ -5,7 +5,7 @@ import { checkText } from './text.js'
 export function checkParameters(statements: readonly Statement[]): void {
   for (const { parameters = [] } of statements) {
     for (const parameter of parameters as readonly unknown[]) {
-      if (typeof parameter === 'string') checkText(parameter, 'A parameter')
+      if (typeof parameter === 'string') checkText(parameter, 'parameter')
       else if (parameter !== null && typeof parameter !== 'bigint' && typeof parameter !== 'number') {
         throw new TypeError(`A parameter must be text, a number or null; got ${typeof parameter}`)
       }

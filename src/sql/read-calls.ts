@@ -20,7 +20,8 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   const { conditions, parameters, addEqual, addOneOf, addTimes, where } = createConditions()
   const { account, appId, credentialId, model, outcome, requestId, status } = query
   if (query.ids !== undefined) addOneOf('id', query.ids)
-  if (status !== undefined && !Number.isInteger(status)) throw invalidInput('status must be an integer')
+  if (status !== undefined && !Number.isInteger(status))
+    throw invalidInput({ field: 'status' }, 'must be an integer')
   addEqual({
     account,
     credential_id: credentialId,
@@ -35,7 +36,7 @@ export async function readCalls(database: SqlDatabase, query: KeptCallsQuery = {
   if (query.after !== undefined) {
     const [, lastAt, lastSeq] = CURSOR_PATTERN.exec(query.after) ?? []
     if (lastAt === undefined || lastSeq === undefined) {
-      throw invalidInput('after must be the `next` of an earlier page')
+      throw invalidInput({ field: 'after' }, 'must be the `next` of an earlier page')
     }
     parameters.push(BigInt(lastAt), BigInt(lastSeq))
     conditions.push(`(at, seq) < (?${parameters.length - 1}, ?${parameters.length})`)

@@ -1,4 +1,5 @@
 import { type Credits, formatCredits } from '../base/money.js'
+import { Refusal } from '../base/refusal.js'
 import type { Charge, Entry, Posting } from '../contracts/index.js'
 import { readJson } from './cells.js'
 import type { PostedEntry } from './credits.js'
@@ -7,7 +8,6 @@ import { type RefundDetails, readEntry, toPostingsCell } from './entry-rows.js'
 import { toLimitCells } from './limit-cells.js'
 import { lockName } from './locks.js'
 import { type RefundStep, refundPostings, refundUses } from './refund-shares.js'
-import { Refusal } from './refusal.js'
 
 export interface RefundPosting {
   /** The entry of the charge. */

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { invalidInput } from '../base/invalid-input.js'
+import { Refusal } from '../base/refusal.js'
 import { createSecret, type Secret } from '../base/secret.js'
 import { mustBe } from '../rules/schema-faults.js'
-import { Refusal } from './refusal.js'
 
 /** A key from the host. Its id is stored with each secret that it seals. */
 export interface SecretKey {
@@ -73,7 +73,10 @@ export function createSecretBox(keys: readonly SecretKey[] = []): SecretBox {
     isCurrent: (keyId) => keyId === current?.id,
     seal(secret, binding) {
       if (current === undefined) {
-        throw invalidInput('route.secret: to store a secret, give the stores secretKeys: [{ id, key }]')
+        throw invalidInput(
+          { of: 'route', field: 'secret' },
+          'to store a secret, give the stores secretKeys: [{ id, key }]',
+        )
       }
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(ALGORITHM, keyOf(current.id), nonce)

@@ -1,4 +1,4 @@
-import { checkAmount } from '../sql/bounds.js'
+import { checkSum } from '../sql/bounds.js'
 import type { Connection } from './connection.js'
 
 /** The balances that one transaction reads and changes. */
@@ -63,8 +63,8 @@ export function createAccounts(connection: Connection, now: bigint): Accounts {
     read,
     change(id, posted, held) {
       const account = read(id)
-      const nextPosted = checkAmount(account.posted + posted, `The balance of ${id}`)
-      const nextHeld = checkAmount(account.held + held, `The amount on hold for ${id}`)
+      const nextPosted = checkSum(account.posted + posted, `The balance of ${id}`)
+      const nextHeld = checkSum(account.held + held, `The amount on hold for ${id}`)
       account.posted = nextPosted
       account.held = nextHeld
       account.isChanged = true

@@ -1,6 +1,6 @@
 import type { Posting } from '../contracts/index.js'
 import { countUses, giveBack } from '../rules/limit-buckets.js'
-import { checkAmount } from '../sql/bounds.js'
+import { checkSum } from '../sql/bounds.js'
 import { ENTRY_COLUMNS } from '../sql/entry-rows.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import {
@@ -150,7 +150,7 @@ export function createLedgerTransaction(connection: Connection): LedgerTransacti
 }
 
 function addUse(bucket: string, used: bigint, more: bigint): bigint {
-  return checkAmount(used + more, `The use of ${bucket}`)
+  return checkSum(used + more, `The use of ${bucket}`)
 }
 
 interface PostingRow extends Posting {

@@ -60,13 +60,45 @@ describe.each(engineNames)('the input of an admin function on %s', (name) => {
       }
     }
     await expect(admin.calls.list({ limit: 1_001 })).rejects.toThrow(
-      'limit must be an integer from 1 to 1000',
+      'limit: must be an integer from 1 to 1000',
     )
     await expect(admin.calls.list({ after: '1' })).rejects.toThrow('of an earlier page')
     await expect(admin.entries.list({ limit: 1_001 })).rejects.toThrow(
-      'limit must be an integer from 1 to 1000',
+      'limit: must be an integer from 1 to 1000',
     )
     await expect(admin.entries.list({ after: '1.9223372036854775808' })).rejects.toThrow('of an earlier page')
+  })
+
+  it('is refused by an error that names its field, so that a host can answer 400', async () => {
+    const limit = {
+      id: 'l',
+      of: 'credential',
+      ownerId: 'x',
+      unit: 'credits',
+      amount: 'much',
+      per: 'month',
+    } as const
+    const refusals: readonly (readonly [() => Promise<unknown>, string | undefined])[] = [
+      [() => admin.accounts.credit({ account: 'alice', amount: '-1' }), 'amount'],
+      [() => admin.accounts.credit({ account: 'alice', amount: '1', memo: 5 as unknown as string }), 'memo'],
+      [() => admin.limits.put(limit), 'amount'],
+      [() => admin.entries.refund('1', '0'), 'amount'],
+      [() => admin.models.put({ id: 'm', prices: { input: '9e99', output: '1' } }), 'prices.input'],
+      [() => admin.models.remove(5 as unknown as string), 'id'],
+      [() => admin.keys.revoke({} as unknown as string), 'credentialId'],
+      [() => admin.entries.list({ after: '1' }), 'after'],
+      [() => admin.calls.list({ limit: 1_001 }), 'limit'],
+      [() => admin.maintenance.pruneHolds(0), 'olderThanDays'],
+      [() => admin.keys.issue('alice' as unknown as { account: string }), undefined],
+    ]
+    for (const [refusal, field] of refusals) {
+      const error = await refusal().then(
+        () => undefined,
+        (reason: Error & { problem?: string }) => reason,
+      )
+      expect(error, field).toMatchObject({ code: 'invalid_input', field, problem: expect.any(String) })
+      expect(error?.message.endsWith(`: ${error.problem}`)).toBe(true)
+    }
   })
 
   it.each(['0', '-0', '0.00'])('is refused if a correction is %s', async (amount) => {

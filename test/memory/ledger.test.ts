@@ -240,7 +240,7 @@ describe('memoryLedger', () => {
 
   it.each([0, -1, 1.5, 1_001, Number.NaN])('refuses a limit of %s', async (limit) => {
     await expect(open().ledger.entries({ limit }, context)).rejects.toThrow(
-      'limit must be an integer from 1 to 1000',
+      'limit: must be an integer from 1 to 1000',
     )
   })
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { nameSchema, parseInput } from '../../rules/schemas.js'
+import { nameSchema, parseField } from '../../rules/schemas.js'
 import { DONE } from './endpoint.js'
 import { HttpError } from './http-error.js'
 
@@ -16,7 +16,7 @@ export async function putUnchanged<Row extends object>(
   find: (id: string) => Promise<Row | undefined>,
   put: (was: Row | null) => Promise<boolean>,
 ): Promise<typeof DONE> {
-  const id = parseInput(nameSchema, given, `${what}.id`)
+  const id = parseField(nameSchema, given, 'id', what)
   for (;;) {
     const stored = await find(id)
     checkUnchanged(what, id, was, stored)
