@@ -15,6 +15,9 @@ interface Waiting {
   next: number
 }
 
+/** The id of a call without one. */
+const UNNAMED = 'call'
+
 /**
  * Gives the calls of a conversation ids that an API takes, each only once. An id depends only on the conversation before
  * it, so one that grows keeps the ids of its beginning. Expects results in the order of their calls.
@@ -24,13 +27,15 @@ export class CallIds {
   /** How often each id was asked for. */
   private readonly times = new Map<string, number>()
   private readonly waiting = new Map<string, Waiting>()
+  /** The ids of calls that have no results yet, in their order. */
+  private readonly unanswered = new Set<string>()
 
   /** @param fitting returns an id that the API takes: the same one for the same text */
   constructor(private readonly fitting: (id: string) => string) {}
 
   /** Returns the id of the next call. */
   ofCall(given: string): string {
-    const first = this.fitting(given)
+    const first = this.fitting(given === '' ? UNNAMED : given)
     let time = this.times.get(first) ?? 0
     let id: string
     do {
@@ -39,18 +44,33 @@ export class CallIds {
     } while (this.used.has(id))
     this.times.set(first, time)
     this.used.add(id)
+    this.unanswered.add(id)
     const waiting = this.waiting.get(given)
     if (waiting === undefined) this.waiting.set(given, { ids: [id], next: 0 })
     else waiting.ids.push(id)
     return id
   }
 
-  /** Returns the id for the next result: that of the earliest call with this id that has none yet. */
+  /**
+   * Returns the id for the next result: that of the earliest call with this id that has none yet. A result without an id
+   * belongs to the earliest call without a result.
+   */
   ofResult(given: string): string {
+    const id = this.idOfResult(given)
+    this.unanswered.delete(id)
+    return id
+  }
+
+  private idOfResult(given: string): string {
     const waiting = this.waiting.get(given)
-    if (waiting === undefined) return this.fitting(given)
+    const next = waiting?.ids[waiting.next]
+    if (waiting !== undefined && next !== undefined) {
+      waiting.next++
+      return next
+    }
+    if (given === '') for (const id of this.unanswered) return id
     // A further result belongs to the last of these calls.
-    return waiting.ids[waiting.next] === undefined ? waiting.ids.at(-1)! : waiting.ids[waiting.next++]!
+    return waiting?.ids.at(-1) ?? this.fitting(given)
   }
 }
 
@@ -58,7 +78,7 @@ export class CallIds {
 export function callIdsFor(given: Iterable<string>, fitting: (id: string) => string): CallIds | undefined {
   const known = new Set<string>()
   for (const id of given) {
-    if (known.has(id) || fitting(id) !== id) return new CallIds(fitting)
+    if (id === '' || known.has(id) || fitting(id) !== id) return new CallIds(fitting)
     known.add(id)
   }
   return undefined

@@ -28,6 +28,7 @@ export const CHAT_CALLS: CallsAndResults<ChatMessage> = {
     message.role === 'assistant' ? callsOf(message).map(({ id }) => textOf(id) ?? '') : [],
   resultOf: (message) => (message.role === 'tool' ? (textOf(message.tool_call_id) ?? '') : undefined),
   missing: (id) => ({ role: 'tool', tool_call_id: id, content: NO_RESULT }),
+  saidBy: ({ content }) => content,
   orphan: ({ content }, id) => ({
     role: 'user',
     content: isText(content)
@@ -42,10 +43,22 @@ const WORDS_ALONE: CallsAndResults<ChatMessage> = {
   orphan: (_result, id) => ({ role: 'user', content: orphanWords(id) }),
 }
 
-/** Returns the words that providers get beside a conversation, once its results stand behind their calls: one text a message. */
+/** The most text that an id of a call and that of its result gain if the id is empty, or occurred before. */
+const LONGER_IDS = 'call_10000 call_10000'
+
+/**
+ * Returns the words that providers get beside a conversation, once its results stand behind their calls and each call has
+ * an id of its own: one text a message or call.
+ */
 export function addedWords(messages: readonly ChatMessage[]): readonly string[] {
   const words: string[] = []
-  for (const { content, role, tool_call_id: id } of messages) {
+  const known = new Set<string>()
+  for (const message of messages) {
+    const { content, role, tool_call_id: id } = message
+    for (const callId of CHAT_CALLS.callsOf(message)) {
+      if (callId === '' || known.has(callId)) words.push(LONGER_IDS)
+      else known.add(callId)
+    }
     if (role === 'tool' && Array.isArray(content) && content.some(isMediaOfResult))
       words.push(attachedWords(id))
   }

@@ -11,6 +11,8 @@ export interface CallsAndResults<Element> {
   continuesReply?(element: Element): boolean
   /** Returns the result of a call of this element that has none. */
   missing(id: string, element: Element): Element
+  /** Returns what a result says, to compare it with others of its call. */
+  saidBy(result: Element): unknown
   /** Returns a result without a call as a text of the user. */
   orphan(result: Element, id: string): Element
 }
@@ -86,8 +88,8 @@ interface Call<Element> {
   readonly id: string
   readonly element: Element
   result: Element | undefined
-  /** The result as JSON, once it is compared with others. */
-  json?: string
+  /** What the result says as JSON, once it is compared with others. */
+  said?: string
 }
 
 /** Calls in their order. Those before `next` have their results. */
@@ -100,13 +102,6 @@ class Queue<Element> {
     while (this.calls[this.next]?.result !== undefined) this.next++
     return this.calls[this.next]
   }
-}
-
-/** Whether a further result of a call says the same. */
-function isRepeated<Element>(result: Element, call: Call<Element> | undefined): boolean {
-  if (call === undefined) return false
-  call.json ??= JSON.stringify(call.result)
-  return JSON.stringify(result) === call.json
 }
 
 class Settlement<Element> {
@@ -128,7 +123,7 @@ class Settlement<Element> {
         const calls = id === '' ? reply : byId.get(id)
         const call = calls?.first()
         if (call !== undefined) call.result = element
-        else if (!isRepeated(element, calls?.calls.at(-1))) this.orphans.add(position)
+        else if (!this.isRepeated(element, calls?.calls.at(-1))) this.orphans.add(position)
         continue
       }
       if (hasEnded || view.continuesReply?.(element) !== true) {
@@ -156,10 +151,17 @@ class Settlement<Element> {
       else if (orphans.has(position)) settled.push(view.orphan(element, id))
       for (const call of this.callsBefore.get(position) ?? []) {
         if (call.result !== undefined) settled.push(call.result)
-        else if (position < last && call.id !== '') settled.push(view.missing(call.id, call.element))
+        else if (position < last) settled.push(view.missing(call.id, call.element))
       }
     }
     return settled
+  }
+
+  /** Whether a further result of a call says the same. */
+  private isRepeated(result: Element, call: Call<Element> | undefined): boolean {
+    if (call?.result === undefined) return false
+    call.said ??= JSON.stringify(this.view.saidBy(call.result))
+    return JSON.stringify(this.view.saidBy(result)) === call.said
   }
 
   private goesOnAfter(position: number): boolean {

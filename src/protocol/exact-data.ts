@@ -25,15 +25,48 @@ const DATA_PLACES = [
   ['messages', '*', 'content', '*', 'input'],
 ]
 
+/** Callers choose them from all integers of 64 bits. */
+const SEEDS = ['seed', 'random_seed'] as const
+const EXACT_PLACES = [...DATA_PLACES, ...SEEDS.map((name) => [name])]
+
 /** Few bodies contain such a number, or a string with one. */
 const MAYBE_INEXACT = /\d[.eE]|\d{16}/
 const NUMBERS = /-?\d[\d.eE+-]*/g
 
-/** Stores the exact text with each schema in a request body in which parsing changes a number. */
+/** The most digits of an integer of 64 bits. */
+const EXACT_INTEGER = /^-?\d{1,20}$/
+
+/** An integer that a JavaScript number cannot represent. Whoever does not know it reads the nearest number. */
+export class ExactInteger {
+  constructor(readonly digits: string) {}
+
+  get [TEXT](): string {
+    return this.digits
+  }
+
+  toJSON(): number {
+    return Number(this.digits)
+  }
+}
+
+/** Stores the exact text with each schema and seed in a request body in which parsing changes a number. */
 export function keepExactData(body: JsonObject, text: string): void {
   if (!MAYBE_INEXACT.test(text)) return
+  for (const name of SEEDS) {
+    if (typeof body[name] === 'number' && !Number.isSafeInteger(body[name]))
+      keepExactInteger(body, name, text)
+  }
   for (const place of DATA_PLACES) {
     if (place[0]! in body) locate(text, afterSpace(text, 0), body, place)
+  }
+}
+
+/** As in the parser, the last of duplicate names wins. */
+function keepExactInteger(body: JsonObject, name: string, text: string): void {
+  for (const member of membersAt(text, afterSpace(text, 0))) {
+    if (member.name !== name) continue
+    const digits = text.slice(member.from, member.to).trim()
+    if (EXACT_INTEGER.test(digits)) body[name] = new ExactInteger(digits)
   }
 }
 
@@ -130,17 +163,19 @@ export function withDigits(value: JsonObject): JsonObject {
  * digits, after a character that no name or text begins with.
  */
 export function withDigitTexts(value: JsonObject): JsonObject {
+  if (value instanceof ExactInteger) return value
   const text = (value as WithText)[TEXT]
   return text === undefined ? value : JSON.parse(withQuotedDigits(text))
 }
 
 /** Returns the JSON text of a request with the original digits in schemas and arguments. */
 export function writeExactly(value: JsonObject, mark: () => string): string {
-  if (!DATA_PLACES.some((place) => hasText(value, place, 0))) return JSON.stringify(value)
+  if (!EXACT_PLACES.some((place) => hasText(value, place, 0))) return JSON.stringify(value)
   const texts: string[] = []
   const unique = mark()
-  const json = JSON.stringify(value, (_key, member: unknown) => {
-    const exact = isObject(member) ? (member as WithText)[TEXT] : undefined
+  const json = JSON.stringify(value, function (this: JsonObject, key, member: unknown) {
+    const given = this[key]
+    const exact = isObject(given) ? (given as WithText)[TEXT] : undefined
     return exact === undefined ? member : `${unique}${texts.push(exact) - 1};`
   })
   return json.replaceAll(new RegExp(`"${unique}(\\d+);"`, 'g'), (_all, index) => texts[Number(index)]!)

@@ -8,6 +8,7 @@ describe('the ids of calls', () => {
     expect(callIdsFor(['a', 'b'], clean)).toBeUndefined()
     expect(callIdsFor(['a', 'a'], clean)).toBeInstanceOf(CallIds)
     expect(callIdsFor(['a', 'b.c'], clean)).toBeInstanceOf(CallIds)
+    expect(callIdsFor([''], clean)).toBeInstanceOf(CallIds)
   })
 
   it('occur once each, and results have those of their calls, in their order', () => {
@@ -21,6 +22,14 @@ describe('the ids of calls', () => {
     expect([ids.ofCall('a'), ids.ofResult('a'), ids.ofCall('a'), ids.ofResult('a')]).toEqual([
       ...['a_4', 'a_4', 'a_5', 'a_5'],
     ])
+  })
+
+  it('are made up for calls without one, and a result without one belongs to the next call', () => {
+    const ids = new CallIds(clean)
+    expect(['', ''].map((id) => ids.ofCall(id))).toEqual(['call', 'call_2'])
+    expect(['', ''].map((id) => ids.ofResult(id))).toEqual(['call', 'call_2'])
+    expect(['a', 'b'].map((id) => ids.ofCall(id))).toEqual(['a', 'b'])
+    expect(['', 'b'].map((id) => ids.ofResult(id))).toEqual(['a', 'b'])
   })
 
   it('are the same for the beginning of a longer conversation, and no longer than the limit', () => {

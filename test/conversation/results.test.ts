@@ -7,6 +7,7 @@ const VIEW: CallsAndResults<string> = {
   resultOf: (element) => (element.startsWith('r:') ? element.slice(2).split('=')[0] : undefined),
   continuesReply: (element) => element === 't' || element.startsWith('c:'),
   missing: (id) => `missing:${id}`,
+  saidBy: (result) => result.split('=')[1],
   orphan: (result, id) => `orphan:${id}:${result}`,
 }
 
@@ -43,7 +44,7 @@ describe('the results of calls', () => {
     ['the same result twice', 'c:a r:a u r:a', 'c:a r:a u'],
     ['a second result after another message', 'c:a r:a=1 u r:a=2', 'c:a r:a=1 u orphan:a:r:a=2'],
     ['one id twice, results apart', 'c:a,a r:a=1 u r:a=2', 'c:a,a r:a=1 r:a=2 u'],
-    ['a call without an id and without a result', 'c: u', 'c: u'],
+    ['a call without an id and without a result', 'c: u', 'c: missing: u'],
     ['a result without an id', 'c:a,b u r:a r:', 'c:a,b r:a missing:b u orphan::r:'],
   ])('are put behind their calls: %s', (_name, given, wanted) => {
     expect(settled(given)).toBe(wanted)

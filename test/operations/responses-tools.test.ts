@@ -319,6 +319,40 @@ describe('a tool search that the client runs', () => {
   })
 })
 
+describe('the calls of tools that OpenAI defines', () => {
+  it('become function calls with their results', async () => {
+    await start()
+    const action = { type: 'exec', command: ['ls'] }
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { type: 'local_shell_call', id: 'ls_1', call_id: 'call_1', status: 'completed', action },
+      { type: 'local_shell_call_output', id: 'ls_1', output: 'a.txt' },
+      { type: 'shell_call', call_id: 'call_2', action: { commands: ['ls'] } },
+      { type: 'shell_call_output', call_id: 'call_2', output: [{ stdout: 'b.txt' }] },
+      { type: 'apply_patch_call', call_id: 'call_3', operation: { type: 'delete_file', path: 'b.txt' } },
+      { type: 'apply_patch_call_output', call_id: 'call_3', status: 'completed' },
+      { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+      { role: 'user', content: 'Go on' },
+    ]
+    await replyTo({ input })
+    const call = (id: string, name: string, args: object) => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+    })
+    expect(sent().messages).toEqual([
+      { role: 'user', content: 'Hi' },
+      call('call_1', 'local_shell', action),
+      { role: 'tool', tool_call_id: 'call_1', content: 'a.txt' },
+      call('call_2', 'shell', { commands: ['ls'] }),
+      { role: 'tool', tool_call_id: 'call_2', content: '[{"stdout":"b.txt"}]' },
+      call('call_3', 'apply_patch', { type: 'delete_file', path: 'b.txt' }),
+      { role: 'tool', tool_call_id: 'call_3', content: '' },
+      { role: 'user', content: 'Go on' },
+    ])
+  })
+})
+
 describe('an invalid response item or tool', () => {
   /** JSON that `String` throws for. */
   const odd = { toString: 1 }

@@ -1025,7 +1025,8 @@ describe('a response request', () => {
     [{ input: [5] }, 'input.0'],
     [{ input: [{ role: 'user' }] }, 'input.0.content'],
     [{ input: [{ role: 'robot', content: 'Hi' }] }, 'input.0.role'],
-    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input.0.type'],
+    [{ input: [{ type: 'computer_call', id: 'cu_1' }] }, 'input.0.type'],
+    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input'],
     [
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }] },
       'input.0.content.0.image_url',

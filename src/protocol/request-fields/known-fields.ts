@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ExactInteger } from '../exact-data.js'
 import { cacheControl, type Member } from './reading.js'
 import { functionChoice, functions, responseFormat, toolChoice, tools } from './tools.js'
 
@@ -41,6 +42,13 @@ function number(why = SAMPLING, isNeutral?: KnownField['isNeutral']): KnownField
 
 function integer(why: string): KnownField {
   return { why, takes: 'an integer', schema: z.int(rule('an integer')) }
+}
+
+/** A seed may have more digits than a number of JavaScript. */
+const readSeed: Member = (value, place, { faults }) => {
+  if (!Number.isSafeInteger(value) && !(value instanceof ExactInteger))
+    faults.add(place, 'must be an integer')
+  return value
 }
 
 function flag(why: string, isNeutral?: KnownField['isNeutral']): KnownField {
@@ -141,8 +149,8 @@ export const KNOWN_FIELDS: ReadonlyMap<string, KnownField> = new Map(
     frequency_penalty: number(SAMPLING, is(0)),
     presence_penalty: number(SAMPLING, is(0)),
     stop: words(stops, SHORTER, z.union([z.string(), z.array(z.string()).max(16)], rule(stops))),
-    seed: integer(SAMPLING),
-    random_seed: integer(SAMPLING),
+    seed: { ...integer(SAMPLING), read: readSeed },
+    random_seed: { ...integer(SAMPLING), read: readSeed },
     logit_bias: words(
       biases,
       SAMPLING,

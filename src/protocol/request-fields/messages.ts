@@ -176,7 +176,8 @@ export function readMessages(messages: unknown, reading: RequestReading): readon
   return messages
 }
 
-const readMessage: Member = (message, place, reading) => {
+/** Reads one message. An empty reply is omitted. */
+export const readMessage: Member = (message, place, reading) => {
   if (isPlainMessage(message)) return isEmptyTurn(message as JsonObject) ? OMITTED : message
   const { faults } = reading
   if (!isObject(message)) {

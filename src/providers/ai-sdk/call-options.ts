@@ -1,6 +1,6 @@
 import type { ProviderRequest } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { withDigits } from '../../protocol/exact-data.js'
+import { ExactInteger, withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { readMessages } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
@@ -115,8 +115,9 @@ function askedFields(
 function takeNumbers(others: Map<string, unknown>): Record<string, number> {
   const numbers: Record<string, number> = {}
   for (const [field, name] of NUMBERS) {
-    const value = others.get(field)
-    if (value === undefined) continue
+    const given = others.get(field)
+    if (given === undefined) continue
+    const value = given instanceof ExactInteger ? given.toJSON() : given
     if (typeof value !== 'number') throw unsupported(field, `${field} must be a number.`)
     others.delete(field)
     numbers[name] = value

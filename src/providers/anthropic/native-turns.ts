@@ -35,6 +35,7 @@ const CALLS: CallsAndResults<JsonObject> = {
     role: 'user',
     content: [{ type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true }],
   }),
+  saidBy: (message) => resultIn(message)?.content,
   orphan: (message, id) => {
     const content = resultIn(message)?.content
     const words = { type: 'text', text: orphanWords(id) }
@@ -58,9 +59,13 @@ export function fittingTurns(messages: Messages, model: string): Messages {
   return ids === undefined ? joined : joined.map((message) => withIds(message, ids))
 }
 
-/** Splits messages, so that each result is an element. Results come before the rest of their message. */
+/**
+ * Splits messages, so that each result is an element. The results of calls come before the rest of their message, and
+ * others stay at their place.
+ */
 function toElements(messages: Messages): { elements: readonly JsonObject[]; isAsSent: boolean } {
   const elements: JsonObject[] = []
+  const called = new Set<unknown>()
   let isAsSent = true
   for (const message of messages) {
     const { content, role } = message
@@ -68,16 +73,29 @@ function toElements(messages: Messages): { elements: readonly JsonObject[]; isAs
       elements.push(message)
       continue
     }
-    const results = content.filter((block) => isObject(block) && isResult(block))
-    const rest = content.filter((block) => !(isObject(block) && (isResult(block) || isBlank(block))))
+    const isCalled = (block: unknown) => isObject(block) && isResult(block) && called.has(block.tool_use_id)
+    const results = content.filter(isCalled)
+    const rest = content.filter((block) => !isCalled(block) && !(isObject(block) && isBlank(block)))
+    const hasOrphans = rest.some((block) => isObject(block) && isResult(block))
     const isFirst = results.every((result, position) => result === content[position])
-    if (!isFirst || results.length + rest.length < content.length) isAsSent = false
+    for (const block of content) if (isObject(block) && isCall(block)) called.add(block.id)
+    if (!isFirst || hasOrphans || results.length + rest.length < content.length) isAsSent = false
     else if (results.length === 0) {
       elements.push(message)
       continue
     }
     for (const result of results) elements.push({ role, content: [result] })
-    if (rest.length > 0) elements.push({ role, content: rest })
+    let said: unknown[] = []
+    for (const block of rest) {
+      if (!isObject(block) || !isResult(block)) {
+        said.push(block)
+        continue
+      }
+      if (said.length > 0) elements.push({ role, content: said })
+      elements.push({ role, content: [block] })
+      said = []
+    }
+    if (said.length > 0) elements.push({ role, content: said })
   }
   return { elements, isAsSent }
 }

@@ -49,14 +49,11 @@ export const UNSIGNED = 'skip_thought_signature_validator'
 /** Returns the messages to send. A message that needs no change is returned as the same object. */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
-  const fitting = form.shortIds ? shortId : fittingId
-  /** For the latest reply: one id may occur in several replies. */
-  let ids: CallIds | undefined
+  const settled = settleResults(messages, CHAT_CALLS)
+  const ids = callIdsFor(settled.flatMap(CHAT_CALLS.callsOf), form.shortIds ? shortId : fittingId)
   /** Media in the results of tools, which chat providers take from users only. */
   let media: unknown[] = []
-  for (const message of settleResults(messages, CHAT_CALLS)) {
-    const calls = CHAT_CALLS.callsOf(message)
-    if (calls.length > 0) ids = callIdsFor(calls, fitting)
+  for (const message of settled) {
     const sent = prepareMessage(message, form, ids)
     if (sent === undefined) continue
     if (sent.role === 'tool') {
@@ -102,8 +99,8 @@ function prepareMessage(
   // A member for another API.
   if ('is_error' in message) changed.is_error = undefined
   if (message.role === 'developer' && !form.developerRole) changed.role = 'system'
-  if (ids !== undefined && isText(message.tool_call_id))
-    changed.tool_call_id = ids.ofResult(message.tool_call_id)
+  if (ids !== undefined && message.role === 'tool')
+    changed.tool_call_id = ids.ofResult(textOf(message.tool_call_id) ?? '')
   return withChanges(message, changed)
 }
 
@@ -189,7 +186,7 @@ function changeCalls(
   if (form.extras && ids === undefined && !form.signsCalls) return
   const prepared = calls.map((call) => {
     const sent = Object.assign({}, call)
-    if (ids !== undefined && isText(call.id)) sent.id = ids.ofCall(call.id)
+    if (ids !== undefined) sent.id = ids.ofCall(textOf(call.id) ?? '')
     if (!form.extras) for (const field of CALL_EXTRAS) delete sent[field]
     return sent
   })

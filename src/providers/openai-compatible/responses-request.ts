@@ -42,6 +42,7 @@ const CALLS: CallsAndResults<JsonObject> = {
   resultOf: (item) => (isResult(item) ? callId(item) : undefined),
   continuesReply: ({ role, type }) => role === 'assistant' || OF_REPLIES.has(type),
   missing: (id, { type }) => ({ type: RESULTS.get(type), call_id: id, output: NO_RESULT }),
+  saidBy: ({ output }) => output,
   orphan: ({ output }, id) => {
     const words = { type: 'input_text', text: orphanWords(id) }
     const said = Array.isArray(output) ? output : [{ type: 'input_text', text: String(output) }]

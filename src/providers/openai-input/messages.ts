@@ -65,6 +65,7 @@ const CALLS: CallsAndResults<InputMessage> = {
     content: [plainText(NO_RESULT)],
     isError: true,
   }),
+  saidBy: ({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.source)),
   orphan: ({ content, param }, id) => ({
     role: 'user',
     param,
@@ -102,7 +103,7 @@ function readByRole(message: ChatMessage, param: string, oldCall: string): Input
       return {
         role: 'tool',
         param,
-        toolCallId: requiredString(message.tool_call_id, `${param}.tool_call_id`),
+        toolCallId: textOf(message.tool_call_id) ?? '',
         content: readContent(message.content, contentParam),
         isError: message.is_error === true,
       }
@@ -168,7 +169,7 @@ function readToolCall(call: unknown, param: string): InputToolCall {
   if (isObject(call) && isObject(call.custom)) {
     const { input, name } = call.custom
     return {
-      id: requiredString(call.id, `${param}.id`),
+      id: textOf(call.id) ?? '',
       name: requiredString(name, `${param}.custom.name`),
       input: { input: typeof input === 'string' ? input : '' },
     }
@@ -176,7 +177,7 @@ function readToolCall(call: unknown, param: string): InputToolCall {
   if (!isObject(call) || !isObject(call.function)) {
     throw unsupported(param, `${param} must be a function call.`)
   }
-  const read = readFunction(call.function, requiredString(call.id, `${param}.id`), `${param}.function`)
+  const read = readFunction(call.function, textOf(call.id) ?? '', `${param}.function`)
   const thoughtSignature = signatureIn(call)
   return thoughtSignature === undefined ? read : { ...read, thoughtSignature }
 }

@@ -171,7 +171,6 @@ describe("a conversion of messages to Anthropic's format", () => {
     ],
     ['old function call', { role: 'assistant', function_call: {} }, 'messages.0.function_call.name'],
     ['recorded audio', { role: 'assistant', audio: { id: 'a' } }, 'messages.0.audio'],
-    ['tool result without an id', { role: 'tool', content: 'x' }, 'messages.0.tool_call_id'],
     [
       'image in a system prompt',
       { role: 'system', content: [image('data:image/png;base64,AA==')] },

@@ -75,15 +75,20 @@ describe('buildRequestBody', () => {
 
   it.each([
     ['as they are', { role: 'user', content: LONG }, true],
-    ['but not with a member that is for another API', { role: 'tool', content: LONG, is_error: true }, false],
+    [
+      'but not with a member that is for another API',
+      { role: 'tool', tool_call_id: 'a', content: LONG, is_error: true },
+      false,
+    ],
   ])('sends the bytes of long messages on %s', (_, message, areBytes) => {
-    const reply = { role: 'assistant', content: null, tool_calls: [{ type: 'function' }] }
+    const { is_error: _other, ...wanted } = message as Record<string, unknown>
+    const reply = { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function' }] }
     const before = message.role === 'tool' ? [reply] : []
     const sent = sendOn([...before, message], true)
     expect(Buffer.isBuffer(sent)).toBe(areBytes)
     expect(JSON.parse(String(sent))).toEqual({
       model: 'm',
-      messages: [...before, { role: message.role, content: LONG }],
+      messages: [...before, wanted],
       stream: true,
       stream_options: { include_usage: true },
     })

@@ -143,10 +143,17 @@ const MEDIA = {
   search_result: searchResultBlock,
 }
 
+/** A tool that the client's own search has found. The request has all tools, so a model only needs its name. */
+const toolReference: Member = (value, place, reading) => {
+  const { tool_name: name, ...rest } = referenceMembers(value, place, reading) as JsonObject
+  return { ...rest, type: 'text', text: `The tool ${name} can be called now.` }
+}
+const referenceMembers = needing(['tool_name'], { ...COMMON, tool_name: text })
+
 const toolResultBlock = needing(['tool_use_id'], {
   ...COMMON,
   tool_use_id: text,
-  content: contentOf(MEDIA),
+  content: contentOf({ ...MEDIA, tool_reference: toolReference }),
   is_error: boolean,
 })
 

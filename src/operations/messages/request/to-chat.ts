@@ -101,24 +101,47 @@ function toToolChoice({ name, type }: JsonObject): unknown {
 
 function toChatMessages({ messages, system }: MessagesRequest, readThought: ReadThought): ChatMessage[] {
   const converted: ChatMessage[] = []
+  const called = new Set<unknown>()
   const instructions = toContent(system)
   if (instructions.length > 0) converted.push({ role: 'system', content: plainly(instructions) })
   for (const { content, role } of messages) {
-    if (role === 'assistant') converted.push(toReply(blocksOf(content), readThought))
-    else addTurn(role as string, content, converted)
+    const blocks = blocksOf(content)
+    if (role === 'assistant') {
+      for (const { id, type } of blocks) if (type === 'tool_use') called.add(id)
+      converted.push(toReply(blocks, readThought))
+    } else addTurn(role as string, blocks, called, converted)
   }
   return converted
 }
 
-/** Adds the messages of a user's or a system's turn: first the results of tools, and then the rest. */
-function addTurn(role: string, content: unknown, converted: ChatMessage[]): void {
-  const others: JsonObject[] = []
-  for (const block of blocksOf(content)) {
-    if (block.type === 'tool_result') converted.push(toToolMessage(block))
-    else others.push(block)
+/**
+ * Adds the messages of a user's or a system's turn: first the results of calls, and then the rest. A result without a
+ * call stays at its place.
+ */
+function addTurn(
+  role: string,
+  blocks: readonly JsonObject[],
+  called: ReadonlySet<unknown>,
+  converted: ChatMessage[],
+): void {
+  const isCalled = ({ tool_use_id: id, type }: JsonObject) => type === 'tool_result' && called.has(id)
+  for (const block of blocks) if (isCalled(block)) converted.push(toToolMessage(block))
+  let others: JsonObject[] = []
+  const addOthers = () => {
+    const parts = toContent(others)
+    if (parts.length > 0) converted.push({ role, content: plainly(parts) })
+    others = []
   }
-  const parts = toContent(others)
-  if (parts.length > 0) converted.push({ role, content: plainly(parts) })
+  for (const block of blocks) {
+    if (isCalled(block)) continue
+    if (block.type !== 'tool_result') {
+      others.push(block)
+      continue
+    }
+    addOthers()
+    converted.push(toToolMessage(block))
+  }
+  addOthers()
 }
 
 function toToolMessage(block: JsonObject): ChatMessage {

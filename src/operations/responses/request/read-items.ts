@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { address, fileData } from '../../../protocol/request-fields/addresses.js'
 import {
   asItCame,
+  data,
   ifRight,
   listOf,
   type Member,
@@ -13,7 +14,7 @@ import {
   TOO_MUCH_JSON,
   text,
 } from '../../../protocol/request-fields/reading.js'
-import { foundTools } from './read-tools.js'
+import { additionalTools, foundTools } from './read-tools.js'
 import { sealedReasoning } from './sealed-reasoning.js'
 
 const MAX_ITEMS = 10_000
@@ -87,7 +88,7 @@ const CONTENT: ReadonlyMap<unknown, Member> = new Map([
   ['developer', textOrParts('input_text', 'text')],
   ['assistant', textOrParts('output_text', 'refusal', 'input_text', 'text')],
 ])
-const output = textOrParts('input_text', 'output_text', 'text', 'input_image')
+const output = textOrParts('input_text', 'output_text', 'text', 'input_image', 'input_file')
 
 /** Members of an item that only tell its origin. */
 const LABELS = { type: asItCame, id: ofReply, status: omitted }
@@ -132,15 +133,43 @@ const ITEMS: ReadonlyMap<unknown, Member> = new Map([
   ],
   ['function_call_output', members(['call_id', 'output'], { call_id: text, output })],
   ['custom_tool_call_output', members(['call_id', 'output'], { call_id: text, output })],
+  // A search that the provider ran has no `call_id`.
+  ['tool_search_call', members(['arguments'], { call_id: text, execution: omitted, arguments: asItCame })],
+  ['tool_search_output', members(['tools'], { call_id: text, execution: omitted, tools: foundTools })],
+  ['additional_tools', members(['tools'], { role: omitted, tools: additionalTools })],
+  ['local_shell_call', members(['call_id', 'action'], { call_id: text, action: data })],
+  ['local_shell_call_output', members(['output'], { call_id: text, output: asItCame })],
   [
-    'tool_search_call',
-    members(['call_id', 'arguments'], { call_id: text, execution: omitted, arguments: asItCame }),
+    'shell_call',
+    members(['call_id', 'action'], {
+      call_id: text,
+      action: data,
+      environment: omitted,
+      max_output_length: omitted,
+    }),
   ],
   [
-    'tool_search_output',
-    members(['call_id', 'tools'], { call_id: text, execution: omitted, tools: foundTools }),
+    'shell_call_output',
+    members(['call_id', 'output'], { call_id: text, output: asItCame, max_output_length: omitted }),
   ],
+  ['apply_patch_call', members(['call_id', 'operation'], { call_id: text, operation: data })],
+  ['apply_patch_call_output', members(['call_id'], { call_id: text, output: asItCame })],
   ['reasoning', members([], { summary, content: summary, encrypted_content: sealedReasoning })],
+])
+
+/**
+ * Items of tools that a provider ran for an earlier reply. No other provider reads them, and the text of the reply tells
+ * what they found.
+ */
+const RUN_BY_PROVIDER: ReadonlySet<unknown> = new Set([
+  'image_generation_call',
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'mcp_call',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
 ])
 
 const KINDS = [...ITEMS.keys()].join(', ')
@@ -158,9 +187,8 @@ const item: Member = (value, place, reading) => {
     reference(value, place, reading)
     return { type: REFERENCE, id: value.id, place }
   }
-  // Images of an earlier reply, which no model reads again.
-  if (type === 'image_generation_call') {
-    reading.leaveOut(place, type)
+  if (RUN_BY_PROVIDER.has(type)) {
+    reading.leaveOut(place, type as string)
     return OMITTED
   }
   const read = ITEMS.get(type ?? 'message')

@@ -2,11 +2,11 @@ import { CompatError } from '../../../base/errors.js'
 import type { ChatMessage, ChatRequest } from '../../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
-import { readMessages } from '../../../protocol/request-fields/messages.js'
+import { readMessage } from '../../../protocol/request-fields/messages.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
 import { readParameters } from '../../../protocol/request-fields/parameters.js'
-import { RequestReading } from '../../../protocol/request-fields/reading.js'
+import { OMITTED, RequestReading } from '../../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
 import type { ParsedChatRequest } from '../../chat/read-request.js'
 import { toPlainItems } from './plain-items.js'
@@ -172,9 +172,12 @@ export function checkedMessages(
   provider?: string,
 ): ChatMessage[] {
   const reading = new RequestReading()
-  const messages = readMessages(toMessages(instructions, items, provider, thoughts), reading)
-  const [fault] = reading.faults.list
-  if (fault === undefined) return messages as ChatMessage[]
+  const messages: ChatMessage[] = []
+  for (const message of toMessages(instructions, items, provider, thoughts)) {
+    const read = message.role === 'assistant' ? readMessage(message, 'input', reading) : message
+    if (read !== OMITTED) messages.push(read as ChatMessage)
+  }
+  if (reading.faults.list.length === 0 && messages.length > 0) return messages
   throw new CompatError('invalid_request', 'input has an item that no provider accepts.', {
     param: 'input',
   })

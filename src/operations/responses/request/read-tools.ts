@@ -135,7 +135,7 @@ export function readTools(value: unknown, reading: RequestReading): readonly Jso
 /**
  * Returns checked tools in all formats. Throws a 400 if there are too many.
  *
- * @param found checked tools that the client has found by searches
+ * @param found checked tools that the client has found by searches, or added later
  */
 export function spellTools(given: readonly JsonObject[], found: readonly JsonObject[]): SpelledTools {
   const flat = new Map<string, JsonObject>()
@@ -176,6 +176,9 @@ function searchFunction({ description, parameters }: JsonObject): JsonObject {
 
 /** Reads the tools that a client has found by a search. */
 export const foundTools: Member = tools
+
+/** Reads the tools that a client adds later. */
+export const additionalTools: Member = toolsBesideOthers
 
 /** The only argument of a function that stands for a custom tool with text input. */
 const INPUT = 'input'
