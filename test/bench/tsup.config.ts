@@ -4,11 +4,13 @@ import { defineConfig } from 'tsup'
 export default defineConfig({
   entry: {
     bench: 'test/bench/bench.ts',
+    gate: 'test/bench/gate.ts',
     growth: 'test/bench/growth.ts',
     soak: 'test/bench/soak.ts',
     processes: 'test/bench/processes.ts',
     upstream: 'test/bench/programs/upstream.ts',
     system: 'test/bench/programs/system.ts',
+    counted: 'test/bench/programs/counted.ts',
     watched: 'test/bench/programs/watched.ts',
     stored: 'test/bench/programs/stored.ts',
     open: 'test/bench/open.ts',

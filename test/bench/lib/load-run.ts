@@ -17,6 +17,7 @@ export class LoadRun {
   firstEventMs: number[] = []
   isEnding = false
   #nextRequest = 0
+  #warm = { replies: 0, events: 0 }
   readonly #requests: readonly Buffer[]
   readonly #callers: Caller[] = []
 
@@ -56,6 +57,7 @@ export class LoadRun {
         seconds,
         replies,
         events,
+        all: { replies: this.#warm.replies + this.replies, events: this.#warm.events + this.events },
         errors,
         ...(firstError !== undefined && { firstError }),
         cpuSeconds,
@@ -82,6 +84,7 @@ export class LoadRun {
 
   /** Counts from here on. Errors count from the start. */
   #forget(): void {
+    this.#warm = { replies: this.replies, events: this.events }
     this.replies = 0
     this.events = 0
     this.replyMs = []

@@ -18,6 +18,8 @@ export interface RouterSetup {
 /** The settings of a system under test. */
 export interface SystemSetup extends RouterSetup {
   readonly kind: SystemKind
+  /** Whether `dist` is that of the earlier build, whose options may have other names. */
+  readonly isBaseline?: boolean
 }
 
 export type SystemKind = 'pipe' | 'http' | 'connect' | 'express' | 'front'
@@ -74,10 +76,30 @@ export interface LoadJob {
   readonly processId: number
 }
 
+/** What one call costs, as a mean. */
+export interface CallCounts {
+  readonly calls: number
+  /** Of V8's heap. */
+  readonly bytes: number
+  readonly timers: number
+  readonly promises: number
+  readonly listeners: number
+}
+
+/** The CPU time that a program has used so far. */
+export interface CpuUsage {
+  /** Of its process, without the threads of a database. */
+  readonly microseconds: number
+  /** Of the database behind it, if there is one. */
+  readonly databaseMicroseconds: number
+}
+
 export interface LoadResult {
   readonly seconds: number
   readonly replies: number
   readonly events: number
+  /** All of the job, those before and after the measured time included. */
+  readonly all: { readonly replies: number; readonly events: number }
   readonly errors: number
   readonly firstError?: string
   /** NaN if there is no `/proc`. */

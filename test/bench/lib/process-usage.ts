@@ -38,6 +38,17 @@ function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
+/** The threads of a process, as folders of `/proc`. */
+export function threadsOf(processId: number): string[] {
+  return foldersIn(`/proc/${processId}/task`).map((id) => `/proc/${processId}/task/${id}`)
+}
+
+/** The CPU time of a thread by its folder in `/proc`. NaN if it is gone. */
+export function threadMicroseconds(folder: string): number {
+  const nanoseconds = readProc(folder, 'schedstat')?.split(' ')[0]
+  return Number(nanoseconds ?? Number.NaN) / 1_000
+}
+
 function foldersIn(folder: string): string[] {
   try {
     return readdirSync(folder)

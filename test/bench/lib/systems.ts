@@ -201,7 +201,8 @@ function isStoredName(name: string): name is StoredName {
   return STORED_NAMES.includes(name as StoredName)
 }
 
-function plainSetup(dist: string, upstream: Program): RouterSetup {
+/** The settings of one router with everything in memory. */
+export function plainSetup(dist: string, upstream: Program): RouterSetup {
   return { dist, upstreamPort: portOf(upstream), models: 1, keys: 1, openHolds: 0, ledger: 'memory' }
 }
 

@@ -13,11 +13,11 @@ import type { DurableStores } from 'compat-router/sqlite'
 import type { CallStore } from 'compat-router/stores'
 import pg from 'pg'
 import { type PostgresServer, startPostgresServer } from '../../helpers/postgres-server.js'
-import type { StoredName, StoredReady, StoredSetup } from '../lib/messages.js'
+import type { CpuUsage, StoredName, StoredReady, StoredSetup } from '../lib/messages.js'
 import { MODEL, MOUNT, UPSTREAM_MODEL } from '../lib/names.js'
-import { parentOf } from '../lib/process-usage.js'
+import { cpuSecondsAt, familyOf, parentOf, threadMicroseconds, threadsOf } from '../lib/process-usage.js'
 import { createRouter } from '../lib/router-under-test.js'
-import { readSetup, serve } from '../lib/serve.js'
+import { ownCpuUsage, readSetup, serve } from '../lib/serve.js'
 
 /** Keeps nothing, like a host that does not want calls to be kept. */
 const NO_CALLS: CallStore = {
@@ -54,14 +54,19 @@ const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL || server?
 pool.on('error', () => undefined)
 
 const opened: DurableStores[] = []
+/** The threads that SQLite runs in. */
+const databaseThreads: string[] = []
 const tokens: Partial<Record<StoredName, string>> = {}
 
 async function openStores(name: StoredName): Promise<DurableStores> {
-  const stores = name.startsWith('on-sqlite')
+  const isSqlite = name.startsWith('on-sqlite')
+  const before = threadsOf(process.pid)
+  const stores = isSqlite
     ? sqliteStores({ file: join(folder, `${name}.db`), ...options })
     : postgresStores(pool, { schema: name.replaceAll('-', '_'), ...options })
   opened.push(stores)
   await stores.ready()
+  if (isSqlite) databaseThreads.push(...threadsOf(process.pid).filter((thread) => !before.includes(thread)))
   return stores
 }
 
@@ -110,6 +115,20 @@ const listening = createServer((req, res) => {
   else router(req, res)
 })
 
+function usage(): CpuUsage {
+  const threads = sum(databaseThreads.map(threadMicroseconds))
+  const server = serverId === undefined ? 0 : sum(familyOf(serverId).map(cpuSecondsAt)) * 1e6
+  return {
+    microseconds: ownCpuUsage().microseconds - threads,
+    databaseMicroseconds: threads + server,
+  }
+}
+
+function sum(values: readonly number[]): number {
+  // A process of the server may have ended since it was found.
+  return values.reduce((total, value) => (Number.isNaN(value) ? total : total + value), 0)
+}
+
 async function close(): Promise<void> {
   listening.close()
   listening.closeIdleConnections()
@@ -125,5 +144,5 @@ listening.keepAliveTimeout = 0
 listening.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
   const { port } = listening.address() as AddressInfo
   const ready: StoredReady = { port, tokens, ...(serverId !== undefined && { serverId }) }
-  serve<{ kind: 'close' }>(ready, close)
+  serve<{ kind: 'usage' | 'close' }>(ready, ({ kind }) => (kind === 'usage' ? usage() : close()))
 })

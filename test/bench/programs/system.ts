@@ -4,13 +4,15 @@ import type { AddressInfo } from 'node:net'
 import type { CompatRouter } from 'compat-router'
 import connect from 'connect'
 import express from 'express'
+import { createBaselineRouter } from '../lib/baseline-router.js'
 import { routerMaker } from '../lib/build.js'
 import { takeInventory } from '../lib/inventory.js'
 import type { SystemSetup } from '../lib/messages.js'
 import { MOUNT } from '../lib/names.js'
 import { createPipe } from '../lib/pipe.js'
 import type { RotatingLedger } from '../lib/rotating-ledger.js'
-import { readSetup, serve } from '../lib/serve.js'
+import type { RouterUnderTest } from '../lib/router-under-test.js'
+import { ownCpuUsage, readSetup, serve } from '../lib/serve.js'
 
 const setup = readSetup<SystemSetup>()
 const warnings: string[] = []
@@ -25,8 +27,8 @@ let rotating: RotatingLedger | undefined
 async function createListener(): Promise<RequestListener> {
   if (setup.kind === 'pipe') return createPipe(`http://127.0.0.1:${setup.upstreamPort}/v1/chat/completions`)
   const hasBasePath = setup.kind === 'http' || setup.kind === 'front'
-  const createRouter = await routerMaker(setup.dist)
-  const made = await createRouter(setup, hasBasePath ? { basePath: MOUNT } : {})
+  const createRouter = setup.isBaseline === true ? createBaselineRouter : await routerMaker(setup.dist)
+  const made: RouterUnderTest = await createRouter(setup, hasBasePath ? { basePath: MOUNT } : {})
   const mounted = made.router
   router = mounted
   rotating = made.rotating
@@ -53,7 +55,8 @@ const server = createServer(listener)
 server.keepAliveTimeout = 0
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
   const { port } = server.address() as AddressInfo
-  serve<{ kind: 'inventory' | 'close' }>({ port }, async ({ kind }) => {
+  serve<{ kind: 'usage' | 'inventory' | 'close' }>({ port }, async ({ kind }) => {
+    if (kind === 'usage') return ownCpuUsage()
     if (kind === 'inventory') {
       rotating?.forget()
       return takeInventory({ process, server }, { inFlight: router?.inFlight ?? 0 }, warnings)
