@@ -5,7 +5,7 @@ import type { Asked, Operation } from '../../contracts/operation.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { RequestBody } from '../../protocol/request-body.js'
 import type { LazyContext } from '../asking/lazy-context.js'
-import { isPromise } from '../asking/within.js'
+import { andThen, isPromise } from '../asking/within.js'
 import type { CallLog } from '../events/call-log.js'
 import { askLimiter } from './ask-limiter.js'
 import { type Admission, authenticate, type Caller } from './authenticate.js'
@@ -95,12 +95,14 @@ const STEPS_OF: Readonly<Record<RequestKind, readonly Step[]>> = {
 export async function admit<A extends Asked>(
   parts: Admission,
   arrival: Arrival<A>,
-  run: (admitted: Admitted<A>) => Promise<void>,
+  run: (admitted: Admitted<A>) => Awaitable<void>,
 ): Promise<void> {
   const request = new Admitting(parts, arrival)
   try {
-    for (const step of STEPS_OF[arrival.kind]) {
-      const passed = step.run(request)
+    const steps = STEPS_OF[arrival.kind]
+    // An iterator would be an object of each call, kept while a step waits.
+    for (let at = 0; at < steps.length; at++) {
+      const passed = steps[at]!.run(request)
       if (isPromise(passed)) await passed
     }
     await run(request)
@@ -109,10 +111,12 @@ export async function admit<A extends Asked>(
   }
 }
 
-async function findCaller(request: Admitting): Promise<void> {
+function findCaller(request: Admitting): Awaitable<void> {
   const { arrival, parts } = request
   const { call, context, log, operation } = arrival
-  request.caller = await authenticate(call, context, parts, log, operation.tokenHeader)
+  return andThen(authenticate(call, context, parts, log, operation.tokenHeader), (caller) => {
+    request.caller = caller
+  })
 }
 
 function enter({ caller, ends, parts }: Admitting): void {
@@ -124,7 +128,7 @@ function visit({ caller, ends, parts }: Admitting): void {
   ends.unshift(parts.inFlight.visit(caller.principal))
 }
 
-function askHost({ arrival, caller, parts }: Admitting): Promise<void> {
+function askHost({ arrival, caller, parts }: Admitting): Awaitable<void> {
   return askLimiter(caller.principal, arrival.context, parts.options)
 }
 
@@ -136,13 +140,14 @@ function openMemory(request: Admitting): void {
   request.ends.unshift(() => opened.end())
 }
 
-async function readBody(request: Admitting): Promise<void> {
+function readBody(request: Admitting): Awaitable<void> {
   const { arrival, caller, memory, parts } = request
   const { call } = arrival
   const received = call.readBody(caller.principal.account, (bytes) => memory.checkRequest(bytes))
-  const body = await parts.inFlight.interruptible(received)
-  memory.takeRequest(body.bytes)
-  request.request = new HeldRequest(arrival.read(body, call.headers))
+  return andThen(parts.inFlight.interruptible(received), (body) => {
+    memory.takeRequest(body.bytes)
+    request.request = new HeldRequest(arrival.read(body, call.headers))
+  })
 }
 
 function addSession({ arrival, request }: Admitting): void {
@@ -152,9 +157,11 @@ function addSession({ arrival, request }: Admitting): void {
   log.askedModel = asked.model
 }
 
-async function lookUpModel(request: Admitting): Promise<void> {
+function lookUpModel(request: Admitting): Awaitable<void> {
   const { arrival, parts } = request
-  request.model = await findModel(request.request.asked.model, arrival.context, parts.options)
+  return andThen(findModel(request.request.asked.model, arrival.context, parts.options), (model) => {
+    request.model = model
+  })
 }
 
 function checkScope({ arrival, caller }: Admitting): void {

@@ -1,4 +1,5 @@
 import { CompatError, isCompatError } from '../../base/errors.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { Principal } from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { LazyContext } from '../asking/lazy-context.js'
@@ -10,13 +11,21 @@ import { eventError } from '../events/event-error.js'
  * Asks the host's own limiter, if there is one. Throws if it refuses the request or does not answer. A `CompatError`
  * thrown by the limiter is sent to the client.
  */
-export async function askLimiter(
+export function askLimiter(
   principal: Principal,
   context: LazyContext,
   options: Asking & Pick<EngineOptions, 'admit'>,
-): Promise<void> {
+): Awaitable<void> {
   const { admit } = options
-  if (admit === undefined) return
+  return admit === undefined ? undefined : ask(admit, principal, context, options)
+}
+
+async function ask(
+  admit: NonNullable<EngineOptions['admit']>,
+  principal: Principal,
+  context: LazyContext,
+  options: Asking,
+): Promise<void> {
   const overloaded = (cause: unknown): CompatError => {
     options.emit({ type: 'fault', where: 'admit', requestId: context.requestId, error: eventError(cause) })
     return new CompatError(

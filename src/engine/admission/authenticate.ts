@@ -1,10 +1,17 @@
 import { CompatError } from '../../base/errors.js'
 import type { MemoryBudget } from '../../base/memory-budget.js'
 import { type MarkupTerms, NO_MARKUP, parseMarkup } from '../../base/prices.js'
-import type { CredentialOwner, CredentialRefusal, Principal } from '../../contracts/credentials.js'
+import type { Awaitable } from '../../contracts/context.js'
+import type {
+  CredentialOwner,
+  CredentialRefusal,
+  CredentialResult,
+  Principal,
+} from '../../contracts/credentials.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IncomingCall } from '../../contracts/reply.js'
 import type { LazyContext } from '../asking/lazy-context.js'
+import { andThen } from '../asking/within.js'
 import type { CallerLimits, LimitReader } from '../charging/caller-limits.js'
 import type { CallLog } from '../events/call-log.js'
 import { faultyStore } from '../failures/store-failures.js'
@@ -41,15 +48,23 @@ const SCHEME = /^bearer(?: |$)/i
 const NO_LIST_OF_MODELS = 'allowedModels is not a list of strings'
 
 /** Finds the payer by the token alone. Notes the owner of a refused credential in the log. */
-export async function authenticate(
+export function authenticate(
   call: IncomingCall,
   context: LazyContext,
-  { lookUps, options, readLimits }: Pick<Admission, 'lookUps' | 'options' | 'readLimits'>,
+  parts: Pick<Admission, 'lookUps' | 'options' | 'readLimits'>,
   log: CallLog,
   tokenHeader?: string,
-): Promise<Caller> {
+): Awaitable<Caller> {
   const token = bareToken(call, tokenHeader) ?? bearerToken(call)
-  const result = await lookUps.find(token, context)
+  return andThen(parts.lookUps.find(token, context), (result) => readCaller(result, call, parts, log))
+}
+
+function readCaller(
+  result: CredentialResult,
+  call: IncomingCall,
+  { options, readLimits }: Pick<Admission, 'options' | 'readLimits'>,
+  log: CallLog,
+): Caller {
   const fault = (why: string): CompatError => faultyStore('credentials', options, call.requestId, why)
   if (typeof result !== 'object' || result === null || typeof result.ok !== 'boolean') {
     throw fault('resolve() did not return { ok, … }')

@@ -1,32 +1,37 @@
 import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { Operation } from '../../contracts/operation.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isModelKey, modelNotFound } from '../../protocol/model-key.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
+import { andThen } from '../asking/within.js'
 import { faultyStore } from '../failures/store-failures.js'
 
 /** Returns the model with exactly this id. Throws a 404 if there is none. */
-export async function findModel(key: string, context: LazyContext, options: EngineOptions): Promise<Model> {
-  const model = await lookUpModel(key, context, options)
-  if (model === undefined) throw modelNotFound(key)
-  return model
+export function findModel(key: string, context: LazyContext, options: EngineOptions): Awaitable<Model> {
+  return andThen(lookUpModel(key, context, options), (model) => {
+    if (model === undefined) throw modelNotFound(key)
+    return model
+  })
 }
 
 /** Returns the model with exactly this id, or undefined. Never asks the catalogue for an id that no model can have. */
-export async function lookUpModel(
+export function lookUpModel(
   key: string,
   context: LazyContext,
   options: EngineOptions,
-): Promise<Model | undefined> {
+): Awaitable<Model | undefined> {
   if (!isModelKey(key)) return undefined
-  const model = await askStore('catalogue', options, context, () => options.catalogue.get(key, context))
-  if (model?.id !== key) return undefined
-  return readModel(model, (field, wanted) => {
-    const why = `${field} of the model '${key}' is not ${wanted}`
-    return faultyStore('catalogue', options, context.requestId, why)
+  const answer = askStore('catalogue', options, context, () => options.catalogue.get(key, context))
+  return andThen(answer, (model) => {
+    if (model?.id !== key) return undefined
+    return readModel(model, (field, wanted) => {
+      const why = `${field} of the model '${key}' is not ${wanted}`
+      return faultyStore('catalogue', options, context.requestId, why)
+    })
   })
 }
 

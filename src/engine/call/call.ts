@@ -1,4 +1,5 @@
 import { type CompatError, isCompatError } from '../../base/errors.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts, Charge } from '../../contracts/ledger.js'
 import type { InputEstimate, OutputRange } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
@@ -8,6 +9,7 @@ import { JSON_TYPE } from '../../protocol/media-types.js'
 import { NO_USAGE } from '../../protocol/usage.js'
 import type { WireCharge } from '../../protocol/wire-usage.js'
 import type { LiveCall } from '../admission/in-flight.js'
+import { andThen, isPromise } from '../asking/within.js'
 import { freeCharge, makeCharge, settlement } from '../charging/charge.js'
 import { HeldCredit } from '../charging/held-credit.js'
 import { type Outcome, outcome } from '../charging/outcome.js'
@@ -145,7 +147,8 @@ export class Call implements LiveCall {
         const least =
           plan.leastInput === undefined ? undefined : this.quote(route, leastEstimate(plan.leastInput))
         let quoted = least ?? this.quote(route, plan.input)
-        let refusal = await this.secure(quoted, facts)
+        const secured = this.secure(quoted, facts)
+        let refusal = isPromise(secured) ? await secured : secured
         if (least !== undefined && refusal === undefined) {
           quoted = this.quote(route, plan.input)
           refusal = await this.secure(quoted, facts)
@@ -190,12 +193,12 @@ export class Call implements LiveCall {
   }
 
   /** Takes the hold that a route needs. Asks again if this process was suspended meanwhile. */
-  private async secure(quoted: Quote, facts: CallFacts): Promise<HoldRefusal | undefined> {
+  private secure(quoted: Quote, facts: CallFacts): Awaitable<HoldRefusal | undefined> {
     const { holds, options } = this.parts
-    const refusal = await this.credit.secure(quoted, facts)
-    if (refusal !== undefined || !holds.mayBeLost(options.clock.now())) return refusal
-    await holds.confirm()
-    return this.credit.secure(quoted, facts)
+    return andThen(this.credit.secure(quoted, facts), (refusal) => {
+      if (refusal !== undefined || !holds.mayBeLost(options.clock.now())) return refusal
+      return holds.confirm().then(() => this.credit.secure(quoted, facts))
+    })
   }
 
   private reportRefusal(route: Route, refusal: HoldRefusal): void {
@@ -313,8 +316,12 @@ export class Call implements LiveCall {
   }
 
   /** Decides what is due, settles or releases the hold, and then answers the client. */
-  private async conclude(last: Attempt): Promise<void> {
-    if (this.credit.renewing !== undefined) await this.credit.renewing
+  private conclude(last: Attempt): Awaitable<void> {
+    const { renewing } = this.credit
+    return renewing === undefined ? this.charge(last) : renewing.then(() => this.charge(last))
+  }
+
+  private charge(last: Attempt): Awaitable<void> {
     const { log, requestId } = this.call
     const { end, facts, quote, reply } = last
     const decided = outcome(last.callEnd())
@@ -328,32 +335,39 @@ export class Call implements LiveCall {
     const { usage, basis } = last.usage(decided.due)
     const { priceVersion, terms } = quote
     if (decided.due === 'nothing') {
-      await this.credit.release()
-      this.answer(decided.reply, freeCharge({ usage, basis, terms, priceVersion }), last)
-      return
+      return this.credit.release().then(() => {
+        this.answer(decided.reply, freeCharge({ usage, basis, terms, priceVersion }), last)
+      })
     }
     const { neverOverdraw } = this.call
     const holdAmount = this.credit.amount
     const charge = makeCharge({ usage, basis, terms, priceVersion, holdAmount, neverOverdraw })
-    this.answer(decided.reply, await this.settle(charge, facts), last)
+    return andThen(this.settle(charge, facts), (posted) => this.answer(decided.reply, posted, last))
   }
 
   /** Settles the hold. Returns the charge as the ledger posted it, or as sent if the ledger has not answered in time. */
-  private async settle(charge: Charge, facts: CallFacts): Promise<Charge> {
+  private settle(charge: Charge, facts: CallFacts): Awaitable<Charge> {
     const { ledger, options } = this.parts
     const { caller, claim, log, requestId } = this.call
     log.holdAmount = this.credit.amount
     // Nothing may throw between here and the settlement, or the hold would be neither settled nor released.
     const { holdId, limits } = this.credit.handOver(charge)
     log.holdId = holdId
-    const settled = await ledger.settle(
-      settlement(holdId, charge, caller.appAccount, options.platformAccount, facts, claim, limits),
-      requestId,
+    const request = settlement(
+      holdId,
+      charge,
+      caller.appAccount,
+      options.platformAccount,
+      facts,
+      claim,
+      limits,
     )
-    if (settled?.claimLost === true) log.claimLost = true
-    log.charge = settled?.charge ?? charge
-    log.overdraft = settled?.overdraft ?? 0n
-    return log.charge
+    return andThen(ledger.settle(request, requestId), (settled) => {
+      if (settled?.claimLost === true) log.claimLost = true
+      log.charge = settled?.charge ?? charge
+      log.overdraft = settled?.overdraft ?? 0n
+      return log.charge
+    })
   }
 
   private answer(kind: Outcome['reply'], charge: Charge, last: Attempt): void {

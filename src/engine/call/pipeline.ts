@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../contracts/context.js'
 import type { CallFacts } from '../../contracts/ledger.js'
 import type { Operation } from '../../contracts/operation.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
@@ -5,6 +6,7 @@ import { textOf } from '../../protocol/json-values.js'
 import { type Admitted, type Arrival, admit } from '../admission/admit.js'
 import { openEnvelope } from '../admission/open-envelope.js'
 import type { LazyContext } from '../asking/lazy-context.js'
+import { andThen } from '../asking/within.js'
 import type { CallLog } from '../events/call-log.js'
 import { digestJson } from '../idempotency/canonical-json.js'
 import { idempotencyKey } from '../idempotency/idempotency.js'
@@ -37,19 +39,25 @@ export function runOperation(
   log: CallLog,
 ): Promise<void> {
   const read: Arrival['read'] = (body, headers) => operation.read(body, headers)
-  return admit(parts, { kind: 'charged', operation, call, context, log, read }, async (admitted) => {
+  return admit(parts, { kind: 'charged', operation, call, context, log, read }, (admitted) => {
     const facts = noteRequest(admitted, call, log, parts)
     // No variable of this function may hold the request, or it would stay in memory until the reply ends.
     const incoming: Incoming = { operation, parts, call, context, log, admitted, facts }
-    const complete = async (claim: string | undefined, reply: ReplyWriter): Promise<void> =>
-      new Call(parts, await prepare(incoming, claim), reply).run()
-
     const key = idempotencyKey(call)
-    if (key === undefined) return complete(undefined, writer)
-    const digest = await digestOf(operation, admitted)
-    const { caller } = admitted
-    await parts.idempotency.once({ key, digest, caller, errors: operation.errors }, writer, log, complete)
+    return key === undefined ? complete(incoming, undefined, writer) : completeOnce(incoming, key, writer)
   })
+}
+
+function complete(incoming: Incoming, claim: string | undefined, writer: ReplyWriter): Awaitable<void> {
+  return andThen(prepare(incoming, claim), (call) => new Call(incoming.parts, call, writer).run())
+}
+
+async function completeOnce(incoming: Incoming, key: string, writer: ReplyWriter): Promise<void> {
+  const { admitted, log, operation, parts } = incoming
+  const { caller } = admitted
+  const digest = await digestOf(operation, admitted)
+  const request = { key, digest, caller, errors: operation.errors }
+  await parts.idempotency.once(request, writer, log, (claim, reply) => complete(incoming, claim, reply))
 }
 
 /** Returns the digest of a request as it was sent, without the session of a header. */
@@ -72,10 +80,10 @@ function noteRequest(
 }
 
 /** Plans a call, chooses its routes, and opens the provider key that it brings. */
-async function prepare(
+function prepare(
   { admitted, call, context, facts, log, operation, parts }: Incoming,
   claim: string | undefined,
-): Promise<AdmittedCall> {
+): Awaitable<AdmittedCall> {
   const { options } = parts
   const { caller, memory, model, request } = admitted
   const { principal } = caller
@@ -88,36 +96,37 @@ async function prepare(
   if (plan.namedBytes !== undefined) memory.takeRequest(plan.namedBytes)
   if (plan.leftOut !== undefined) reportLeftOut(plan.leftOut, asked.model, call.requestId, parts)
   const { account } = principal
-  const registered = await findRoutes(model, context, options)
-  const { calls, routes, explanation } = chooseRoutes(
-    { operation, asked, model, plan, account, routes: registered, spreadKey: options.newId },
-    parts.health,
-    parts.readPrices,
-  )
-  log.routing = explanation
-  const envelope = asked.own.providerKey
-  const providerKey =
-    envelope === undefined
-      ? undefined
-      : await openEnvelope(envelope, { provider: routes[0]!.provider, account }, context, options)
-  return {
-    requestId: call.requestId,
-    operation,
-    caller,
-    model,
-    request,
-    stream: asked.stream,
-    unlisted: asked.unlisted.map(({ name }) => name),
-    memory,
-    facts,
-    log,
-    neverOverdraw,
-    plan,
-    routes,
-    calls,
-    providerKey,
-    claim,
-  }
+  return andThen(findRoutes(model, context, options), (registered) => {
+    const { calls, routes, explanation } = chooseRoutes(
+      { operation, asked, model, plan, account, routes: registered, spreadKey: options.newId },
+      parts.health,
+      parts.readPrices,
+    )
+    log.routing = explanation
+    const envelope = asked.own.providerKey
+    const opened =
+      envelope === undefined
+        ? undefined
+        : openEnvelope(envelope, { provider: routes[0]!.provider, account }, context, options)
+    return andThen(opened, (providerKey) => ({
+      requestId: call.requestId,
+      operation,
+      caller,
+      model,
+      request,
+      stream: asked.stream,
+      unlisted: asked.unlisted.map(({ name }) => name),
+      memory,
+      facts,
+      log,
+      neverOverdraw,
+      plan,
+      routes,
+      calls,
+      providerKey,
+      claim,
+    }))
+  })
 }
 
 /** Reports members that were left out of a request, each once per model. */

@@ -1,6 +1,7 @@
 import { type ErrorCode, isCompatError } from '../../base/errors.js'
 import { type Credits, largest, MAX_CREDITS } from '../../base/money.js'
 import type { Mutable } from '../../base/mutable.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
   CallFacts,
@@ -13,6 +14,7 @@ import type {
 } from '../../contracts/ledger.js'
 import type { Timeouts } from '../../contracts/limits.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
+import { andThen, isPromise } from '../asking/within.js'
 import { callCompleted, callInFlight } from '../failures/claims.js'
 import type { HoldRefusal, LimitReached } from '../failures/credit.js'
 import { reportUnavailable } from '../failures/store-failures.js'
@@ -132,8 +134,14 @@ export class HeldCredit {
    * @returns the refusal if there is not enough; a smaller hold then stays. Throws if the ledger does not answer, or if
    * another call has the claim.
    */
-  async secure(need: HoldNeed, facts: CallFacts): Promise<HoldRefusal | undefined> {
-    if (this.renewing !== undefined) await this.renewing
+  secure(need: HoldNeed, facts: CallFacts): Awaitable<HoldRefusal | undefined> {
+    const { renewing } = this
+    return renewing === undefined
+      ? this.secureNow(need, facts)
+      : renewing.then(() => this.secureNow(need, facts))
+  }
+
+  private secureNow(need: HoldNeed, facts: CallFacts): Awaitable<HoldRefusal | undefined> {
     const { held } = this
     const { holds } = this.parts
     const steps = this.stepsOf(need)
@@ -149,15 +157,16 @@ export class HeldCredit {
     }
     const least = steps === undefined ? this.atLeastHeld(wanted) : this.amountsOf(need, 0)
     const { holder } = holds
-    let refusal: HoldRefusal | undefined
-    this.isAsking = true
-    try {
-      refusal = await this.ask(least, steps, facts, this.claim)
-    } finally {
-      this.isAsking = false
-    }
+    const answer = this.ask(least, steps, facts, this.claim)
     // This process may have been suspended while the ledger was asked.
-    return refusal === undefined && !holds.isKept(holder) ? this.renew() : refusal
+    const keep = (refusal: HoldRefusal | undefined): Awaitable<HoldRefusal | undefined> =>
+      refusal === undefined && !holds.isKept(holder) ? this.renew() : refusal
+    if (!isPromise(answer)) return keep(answer)
+    this.isAsking = true
+    const answered = answer.finally(() => {
+      this.isAsking = false
+    })
+    return answered.then(keep)
   }
 
   /**
@@ -209,15 +218,19 @@ export class HeldCredit {
     } catch (error) {
       if (!isCompatError(error) || !CLAIM_TAKEN.includes(error.code)) return undefined
     }
-    return this.ask(held, undefined, facts, undefined).catch(() => undefined)
+    try {
+      return await this.ask(held, undefined, facts, undefined)
+    } catch {
+      return undefined
+    }
   }
 
-  private async ask(
+  private ask(
     { amount, outputTokens, tokens }: Amounts,
     steps: OutputSteps | undefined,
     facts: CallFacts,
     claim: string | undefined,
-  ): Promise<HoldRefusal | undefined> {
+  ): Awaitable<HoldRefusal | undefined> {
     const { held, hidesBalance, limits } = this
     const { holds, ledger, options } = this.parts
     const { holder } = holds
@@ -237,27 +250,28 @@ export class HeldCredit {
       request.limits = limits.forHold(amount, tokens, steps, hidesBalance)
       if (hidesBalance && limits.ownBudgets > 0) request.beforeBalance = limits.ownBudgets
     }
-    const result = await ledger.hold(request, this.requestId)
-    if (result?.ok !== true) return this.refusal(result, request)
-    let states: readonly LimitState[] | undefined
-    if (limits !== undefined) {
-      if (!limits.areAll(result.limits)) throw this.granted(request)
-      states = result.limits
-    }
-    const count = steps === undefined ? 0 : result.steps
-    if (!isCount(count, request)) throw this.granted(request)
-    if (held === undefined) ledger.holdTaken()
-    const output = count * (steps?.tokens ?? 0)
-    this.held = {
-      holdId: request.holdId,
-      amount: count === 0 ? amount : amount + (steps?.credits ?? 0n) * BigInt(count),
-      tokens: limits?.countsTokens === true ? tokens + output : 0,
-      outputTokens: outputTokens + output,
-      states,
-      facts,
-      holder,
-    }
-    return undefined
+    return andThen(ledger.hold(request, this.requestId), (result) => {
+      if (result?.ok !== true) return this.refusal(result, request)
+      let states: readonly LimitState[] | undefined
+      if (limits !== undefined) {
+        if (!limits.areAll(result.limits)) throw this.granted(request)
+        states = result.limits
+      }
+      const count = steps === undefined ? 0 : result.steps
+      if (!isCount(count, request)) throw this.granted(request)
+      if (held === undefined) ledger.holdTaken()
+      const output = count * (steps?.tokens ?? 0)
+      this.held = {
+        holdId: request.holdId,
+        amount: count === 0 ? amount : amount + (steps?.credits ?? 0n) * BigInt(count),
+        tokens: limits?.countsTokens === true ? tokens + output : 0,
+        outputTokens: outputTokens + output,
+        states,
+        facts,
+        holder,
+      }
+      return undefined
+    })
   }
 
   /**

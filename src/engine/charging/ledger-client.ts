@@ -1,3 +1,5 @@
+import type { CompatError } from '../../base/errors.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type {
   CallFacts,
@@ -37,16 +39,21 @@ export class LedgerClient {
    * Asks for a hold, once. If there is no answer, releases the hold, since it may have been taken, and returns a 503.
    * Call {@link holdTaken} for a granted hold.
    */
-  async hold(request: HoldRequest, requestId: string): Promise<HoldResult> {
+  hold(request: HoldRequest, requestId: string): Awaitable<HoldResult> {
     const { clock, ledger, timeouts } = this.options
     const context = new LazyContext(requestId)
-    try {
-      return await within(clock, timeouts.storeMs, ledger.hold(request, context))
-    } catch (error) {
+    const failed = (error: unknown): CompatError => {
       context.end()
       void this.free(request, requestId, this.ended)
-      throw reportUnavailable('ledger', this.options, requestId, error)
+      return reportUnavailable('ledger', this.options, requestId, error)
     }
+    let answer: Awaitable<HoldResult>
+    try {
+      answer = ledger.hold(request, context)
+    } catch (error) {
+      throw failed(error)
+    }
+    return within(clock, timeouts.storeMs, answer, failed)
   }
 
   /** Counts the first hold of a call. */
@@ -59,7 +66,7 @@ export class LedgerClient {
    *
    * @returns the usable part of the ledger's answer. Undefined if there is none within `settleWaitMs`
    */
-  settle(request: SettleRequest, requestId: string): Promise<SettleResult | undefined> {
+  settle(request: SettleRequest, requestId: string): Awaitable<SettleResult | undefined> {
     this.settling.set(request.holdId, request)
     return this.run(new ChargeRequest(requestId, request, this.options), this.endedWithHold)
   }
@@ -93,7 +100,7 @@ export class LedgerClient {
     { holdId, account }: ReleaseRequest,
     requestId: string,
     ended: (request: LedgerRequest<unknown>) => void,
-  ): Promise<unknown> {
+  ): Awaitable<unknown> {
     const { emit, ledger } = this.options
     const request: LedgerRequest<unknown> = {
       requestId,
@@ -106,7 +113,7 @@ export class LedgerClient {
   private run<T>(
     request: LedgerRequest<T>,
     ended: (request: LedgerRequest<unknown>) => void,
-  ): Promise<T | undefined> {
+  ): Awaitable<T | undefined> {
     this.underWay++
     return new LedgerRetry(this.options, request, ended).start()
   }

@@ -33,8 +33,9 @@ export class LedgerRetry<T> {
   private isAnswered = false
   private isOver = false
   private cancelTimer: (() => void) | undefined
-  /** Settles the caller's promise. Only the first call counts. */
-  private resolve!: (answer: T | undefined) => void
+  private answer: T | undefined
+  /** Settles the caller's promise. Only the first call counts. Undefined if the answer came at once. */
+  private resolve: ((answer: T | undefined) => void) | undefined
 
   constructor(
     private readonly options: Pick<EngineOptions, 'clock' | 'timeouts'>,
@@ -46,10 +47,11 @@ export class LedgerRetry<T> {
   }
 
   /** Returns the answer. Undefined if there is none, or none within the time that a reply can wait. */
-  start(): Promise<T | undefined> {
+  start(): Awaitable<T | undefined> {
+    this.try()
+    if (this.isOver) return this.answer
     return new Promise((resolve) => {
       this.resolve = resolve
-      this.try()
     })
   }
 
@@ -108,7 +110,8 @@ export class LedgerRetry<T> {
     this.isOver = true
     this.tried = undefined
     this.cancelTimer?.()
-    this.resolve(answer)
+    this.answer = answer
+    this.resolve?.(answer)
     this.ended(this.request)
   }
 
@@ -132,7 +135,7 @@ export class LedgerRetry<T> {
   private wake(): void {
     if (!this.isLate && this.elapsedMs >= this.options.timeouts.settleWaitMs) {
       this.isLate = true
-      this.resolve(undefined)
+      this.resolve?.(undefined)
     }
     if (this.options.clock.now() < this.nextAt) this.setTimer()
     else if (this.tried === undefined) this.try()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isCompatError } from '../../base/errors.js'
 import type { MemoryBudget } from '../../base/memory-budget.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { IdempotencyState, StoredReply } from '../../contracts/idempotency.js'
 import type { IncomingCall, ReplyWriter } from '../../contracts/reply.js'
@@ -20,7 +21,7 @@ import { Recording } from './recording.js'
 import { RecordingBudget } from './recording-budget.js'
 
 /** Runs a call into a writer. `claim` is passed on with its hold. */
-type Run = (claim: string | undefined, writer: ReplyWriter) => Promise<void>
+type Run = (claim: string | undefined, writer: ReplyWriter) => Awaitable<void>
 
 /** A request with an `Idempotency-Key`. */
 export interface KeyedRequest {

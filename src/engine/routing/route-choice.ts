@@ -1,5 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 import type { Model } from '../../contracts/catalogue.js'
+import type { Awaitable } from '../../contracts/context.js'
 import type { EngineOptions } from '../../contracts/engine-options.js'
 import type { RoutingExplanation } from '../../contracts/events.js'
 import type { RefusedCall, RoutedCall } from '../../contracts/operation.js'
@@ -9,6 +10,7 @@ import { notServed } from '../admission/find-model.js'
 import { servesParameters, unlistedParameters } from '../admission/parameters.js'
 import type { LazyContext } from '../asking/lazy-context.js'
 import { askStore } from '../asking/stores.js'
+import { andThen } from '../asking/within.js'
 import type { PriceReader } from '../charging/quote.js'
 import { faultyStore } from '../failures/store-failures.js'
 import type { Keep, RouteChoiceRequest } from './route-choice-request.js'
@@ -26,14 +28,16 @@ export interface RouteChoice {
 }
 
 /** Returns all routes of a model in the registry. */
-export async function findRoutes(
+export function findRoutes(
   model: Model,
   context: LazyContext,
   options: EngineOptions,
-): Promise<readonly Route[]> {
-  const routes = await askStore('providers', options, context, () => options.providers.routes(model, context))
-  if (Array.isArray(routes)) return routes
-  throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+): Awaitable<readonly Route[]> {
+  const answer = askStore('providers', options, context, () => options.providers.routes(model, context))
+  return andThen(answer, (routes) => {
+    if (Array.isArray(routes)) return routes
+    throw faultyStore('providers', options, context.requestId, 'routes() did not return a list')
+  })
 }
 
 /**
