@@ -11,8 +11,10 @@ export interface Figure {
 export type Verdict = 'within' | 'past' | 'unclear'
 
 export const NARROW = 0.06
-/** With fewer, an interval says little. */
-const LEAST_BLOCKS = 6
+/** With fewer, an interval says little, and not each process has met each of the other build. */
+const LEAST_BLOCKS = 9
+/** Two processes of one build differ by about this share for as long as they run, which no interval shows. */
+const BETWEEN_PROCESSES = 0.01
 
 /** @param scales the values of which the figures are a part, if the figures are differences */
 export function readFigure(values: readonly number[], scales?: readonly number[]): Figure {
@@ -27,7 +29,7 @@ export function isNarrow({ width }: Figure, blocks: number): boolean {
 }
 
 export function judgeFigure(figure: Figure, blocks: number, budget: number): Verdict {
-  if (blocks >= LEAST_BLOCKS && figure.interval.low > budget) return 'past'
+  if (blocks >= LEAST_BLOCKS && figure.interval.low > budget * (1 + BETWEEN_PROCESSES)) return 'past'
   return isNarrow(figure, blocks) ? 'within' : 'unclear'
 }
 
