@@ -1,6 +1,7 @@
 /**
  * An existing application with its own users, routes and JSON parser. The router is mounted before the parser, and finds
- * its callers among the application's users.
+ * its callers among the application's users. The application needs Express 5: in Express 4, an async handler that rejects
+ * ends the process.
  * Run it with `OPENAI_API_KEY=sk-… npx tsx examples/existing-app.ts`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'

@@ -41,6 +41,8 @@ const withParts = new Set(
     (name) => `docs/${name}.md`,
   ),
 )
+/** Pages whose `options` are those of the first example, with its key. */
+const withDemoKey = new Set(['docs/express.md', 'docs/hosts.md'])
 /** Blocks that mount a router and listen. */
 const mounts = [
   'start',
@@ -352,9 +354,26 @@ describe('a code block of the documents', () => {
   })
 
   it('listens for this machine alone if it has a key that everybody knows', () => {
-    const demos = blocks.filter(({ text }) => /'sk-demo'/.test(text) && text.includes('.listen('))
-    expect(demos.map(({ directives }) => directives.run)).toEqual(['mount', 'start', 'custom-store'])
-    for (const { text } of demos) expect(text).toContain("app.listen(3000, 'localhost')")
+    const demos = blocks.filter(
+      ({ document, text }) =>
+        text.includes('.listen(') && (text.includes("'sk-demo'") || withDemoKey.has(document)),
+    )
+    expect(demos.map(({ directives }) => directives.run)).toEqual([
+      ...['mount', 'start', 'fast-lane', 'express', 'connect', 'http', 'custom-store'],
+    ])
+    for (const { text } of demos) expect(text).toMatch(/\.listen\(3000, 'localhost'\)/)
+  })
+
+  it('says that its async handlers need Express 5, in which one that rejects does not end the process', () => {
+    const asynchronous = blocks.filter(({ text }) =>
+      /\bapp\.(?:get|post|put|delete)\([^\n]*\basync\b/.test(text),
+    )
+    expect(asynchronous.length).toBeGreaterThan(3)
+    for (const { text } of asynchronous) {
+      expect(text).toContain(
+        "import express from 'express' // 5: in Express 4, an async handler that rejects ends the process\n",
+      )
+    }
   })
 
   it.each(['curl', 'call'])('shows the reply that a curl gets, and its cost: %s', async (name) => {
@@ -732,6 +751,7 @@ describe('a code block of the documents', () => {
         'of-another-scope': { scope: 'openid' },
         'of-no-scope': { scope: undefined },
         'of-a-name-with-a-line-feed': { sub: 'ann\n' },
+        'of-nobody': { sub: '' },
       }
       const server = await startServer((_, res, body) =>
         json(res, {
@@ -771,13 +791,19 @@ describe('a code block of the documents', () => {
       const paid = {
         type: 'checkout.session.completed',
         data: {
-          object: { id: 'cs_1', payment_status: 'paid', client_reference_id: 'buyer', amount_total: 2999 },
+          object: {
+            id: 'cs_1',
+            payment_status: 'paid',
+            client_reference_id: 'buyer',
+            amount_total: 2999,
+            currency: 'usd',
+          },
         },
       }
       const refunded = (amount: number, before?: number) => ({
         type: 'charge.refunded',
         data: {
-          object: { id: 'ch_1', metadata: { account: 'buyer' }, amount_refunded: amount },
+          object: { id: 'ch_1', metadata: { account: 'buyer' }, amount_refunded: amount, currency: 'usd' },
           previous_attributes: { amount_refunded: before ?? 0 },
         },
       })
@@ -805,7 +831,13 @@ describe('a code block of the documents', () => {
       for (const [type, object] of [
         [
           'checkout.session.completed',
-          { id: 'cs_3', payment_status: 'paid', client_reference_id: null, amount_total: 100 },
+          {
+            id: 'cs_3',
+            payment_status: 'paid',
+            client_reference_id: null,
+            amount_total: 100,
+            currency: 'eur',
+          },
         ],
         [
           'checkout.session.completed',
@@ -822,6 +854,30 @@ describe('a code block of the documents', () => {
         })
         expect((await postJson(url, event, { 'stripe-signature': signature })).status).toBe(200)
       }
+    })
+
+    it('posts nothing for a payment or a refund in a currency without a price, and has Stripe repeat it', async () => {
+      vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_for_the_blocks')
+      vi.stubEnv('STRIPE_WEBHOOK_SECRET', 'whsec_for_the_blocks')
+      const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+      const url = `${await serve('top-ups')}/stripe`
+      for (const currency of ['krw', 'USD', '', null, undefined]) {
+        for (const [type, object] of [
+          [
+            'checkout.session.completed',
+            { id: 'cs_5', payment_status: 'paid', client_reference_id: 'seoul', amount_total: 15_000 },
+          ],
+          ['charge.refunded', { id: 'ch_5', metadata: { account: 'seoul' }, amount_refunded: 15_000 }],
+        ] as const) {
+          const event = { id: 'evt_5', object: 'event', type, data: { object: { ...object, currency } } }
+          const payload = JSON.stringify(event)
+          const secret = 'whsec_for_the_blocks'
+          const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret })
+          expect((await postJson(url, event, { 'stripe-signature': signature })).status).toBe(500)
+        }
+      }
+      expect(printed).toHaveBeenCalledTimes(10)
+      expect(await admin.accounts.balance('seoul')).toBeUndefined()
     })
 
     it('lists, creates and revokes the keys of one user only', async () => {

@@ -1,6 +1,7 @@
 /**
  * Sells access to models: sign-up, prepaid credits through Stripe, and keys and connected apps with monthly budgets.
- * Everything is in PostgreSQL, beside the application's own users.
+ * Everything is in PostgreSQL, beside the application's own users. It needs Express 5: in Express 4, an async handler that
+ * rejects ends the process.
  *
  * Make a `SECRET_KEY` and a `CONNECT_SECRET` once, each with `npx compat-router maintenance generate-secret`. Run it with
  * `DATABASE_URL=postgres://… SECRET_KEY=… CONNECT_SECRET=… OPENAI_API_KEY=sk-… STRIPE_SECRET_KEY=sk_test_…
@@ -80,6 +81,11 @@ export async function createApp(settings: AppSettings) {
   app.use('/compat/v1', router)
   // A signature covers the bytes as they came.
   app.post('/stripe', express.raw({ type: 'application/json' }), createWebhook(stripe, webhookSecret, admin))
+  // A page of another site cannot show ours to lead a click, and no copy of a key or a balance stays behind.
+  app.use((_req, res, next) => {
+    res.set({ 'cache-control': 'no-store', 'content-security-policy': "frame-ancestors 'none'" })
+    next()
+  })
   app.use(users.ownPages, express.urlencoded({ extended: false }))
 
   app.get('/sign-in', (req, res) => {
@@ -150,18 +156,22 @@ function signInPage(target: string): string {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { CONNECT_SECRET, DATABASE_URL, OPENAI_API_KEY, PORT = '3000', SECRET_KEY } = process.env
-  const { ORIGIN = `http://127.0.0.1:${PORT}`, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } = process.env
-  const pool = new pg.Pool({ connectionString: DATABASE_URL })
+  const set = (name: string): string => {
+    const value = process.env[name]
+    if (!value) throw new Error(`Set ${name}, as the first lines of this file show`)
+    return value
+  }
+  const { PORT = '3000', ORIGIN = `http://127.0.0.1:${PORT}` } = process.env
+  const pool = new pg.Pool({ connectionString: set('DATABASE_URL') })
   pool.on('error', (error) => console.error(error))
   const { app } = await createApp({
     pool,
-    stripe: new Stripe(STRIPE_SECRET_KEY!),
-    webhookSecret: STRIPE_WEBHOOK_SECRET!,
-    secretKey: SECRET_KEY!,
-    connectSecret: CONNECT_SECRET!,
+    stripe: new Stripe(set('STRIPE_SECRET_KEY')),
+    webhookSecret: set('STRIPE_WEBHOOK_SECRET'),
+    secretKey: set('SECRET_KEY'),
+    connectSecret: set('CONNECT_SECRET'),
     origin: ORIGIN,
-    apiKey: OPENAI_API_KEY!,
+    apiKey: set('OPENAI_API_KEY'),
   })
   const server = app.listen(Number(PORT), '127.0.0.1')
   server.once('listening', () => {

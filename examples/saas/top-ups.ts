@@ -3,8 +3,12 @@ import type { Admin } from 'compat-router/admin'
 import type { RequestHandler } from 'express'
 import type Stripe from 'stripe'
 
-/** One credit is one dollar. */
-const toCredits = (cents: number) => formatCredits(BigInt(cents) * 10_000_000n)
+const CURRENCY = 'usd'
+/** One credit is one dollar. Amounts in another currency have no price here, whatever Stripe lets a buyer pay in. */
+function toCredits(cents: number, currency: string | null): string {
+  if (currency !== CURRENCY) throw new Error(`Stripe reports an amount in ${currency}, not in ${CURRENCY}`)
+  return formatCredits(BigInt(cents) * 10_000_000n)
+}
 const FAILED = new Set<string | null>(['failed', 'canceled'])
 
 /** Sends the user to Stripe, and from there back to the public origin. The metadata, which only this server can set, say later who paid. */
@@ -22,7 +26,7 @@ export function createCheckout(stripe: Stripe, origin: string): RequestHandler {
       line_items: [
         {
           quantity: 1,
-          price_data: { currency: 'usd', unit_amount: dollars * 100, product_data: { name: 'Credits' } },
+          price_data: { currency: CURRENCY, unit_amount: dollars * 100, product_data: { name: 'Credits' } },
         },
       ],
       metadata,
@@ -41,14 +45,14 @@ export function createCheckout(stripe: Stripe, origin: string): RequestHandler {
 export function createWebhook(stripe: Stripe, secret: string, admin: Admin): RequestHandler {
   /** Takes credits away for money that leaves, or gives them back if it stays after all. */
   async function move(
-    money: { id: string; amount: number; payment_intent: string | Stripe.PaymentIntent | null },
+    money: Pick<Stripe.Refund, 'id' | 'amount' | 'currency' | 'payment_intent'>,
     stays: boolean,
   ): Promise<void> {
     if (money.payment_intent === null) return
     const id = typeof money.payment_intent === 'string' ? money.payment_intent : money.payment_intent.id
     const { account } = (await stripe.paymentIntents.retrieve(id)).metadata
     if (account === undefined) return
-    const amount = toCredits(money.amount)
+    const amount = toCredits(money.amount, money.currency)
     await admin.accounts.correct({ account, amount: `-${amount}`, reference: `stripe ${money.id}` })
     if (stays) await admin.accounts.correct({ account, amount, reference: `stripe ${money.id} undone` })
   }
@@ -57,11 +61,15 @@ export function createWebhook(stripe: Stripe, secret: string, admin: Admin): Req
     switch (event.type) {
       case 'checkout.session.completed':
       case 'checkout.session.async_payment_succeeded': {
-        const { amount_total: cents, id, metadata, payment_status: status } = event.data.object
+        const { amount_total: cents, currency, id, metadata, payment_status: status } = event.data.object
         const account = metadata?.account
         // A coupon may pay for all of it.
         if (account === undefined || status !== 'paid' || !cents) return
-        await admin.accounts.credit({ account, amount: toCredits(cents), reference: `stripe ${id}` })
+        await admin.accounts.credit({
+          account,
+          amount: toCredits(cents, currency),
+          reference: `stripe ${id}`,
+        })
         return
       }
       case 'refund.created':

@@ -4,7 +4,9 @@ import { promisify } from 'node:util'
 import type { RequestHandler, Response } from 'express'
 import type pg from 'pg'
 
+/** The lock is of this one query: processes that start at once would make the same tables. */
 const SCHEMA = `
+  select pg_advisory_xact_lock(hashtext('users of the application'));
   create table if not exists users (
     id bigint generated always as identity primary key,
     email text not null unique, salt bytea not null, password bytea not null

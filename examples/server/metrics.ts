@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http'
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { CompatRouter, RouterEvent } from 'compat-router'
 import { createTelemetry } from 'compat-router/opentelemetry'
 import type { RequestHandler } from 'express'
+import { namesThisMachine } from './same-origin.js'
 
 export interface PrometheusMetrics {
   readonly onEvent: (event: RouterEvent) => void
@@ -11,15 +11,12 @@ export interface PrometheusMetrics {
   serve(router: CompatRouter): RequestHandler
 }
 
-const OWN_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/i
-const HTTP_PORT = 80
-
 /**
  * Metrics for a Prometheus on this machine.
  *
  * They name models, providers and amounts, so they need a port of their own that listens on loopback only: on the port of
  * the application, requests through a proxy look local too, and not every proxy says that it is one. Requests with another
- * host name are refused, because a page in a local browser could send those after its own name was pointed at this machine.
+ * host name are refused.
  */
 export function prometheusMetrics(): PrometheusMetrics {
   const exporter = new PrometheusExporter({
@@ -34,14 +31,9 @@ export function prometheusMetrics(): PrometheusMetrics {
     serve(router) {
       telemetry.observe(router)
       return (req, res) => {
-        if (isLocal(req)) exporter.getMetricsRequestHandler(req, res)
+        if (namesThisMachine(req)) exporter.getMetricsRequestHandler(req, res)
         else res.status(403).type('text').send('Metrics are for programs on this machine.\n')
       }
     },
   }
-}
-
-function isLocal({ headers, socket }: IncomingMessage): boolean {
-  const host = OWN_HOST.exec(headers.host ?? '')
-  return host !== null && Number(host[1] ?? HTTP_PORT) === socket.localPort
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, vi } from 'vitest'
 import { createApp } from '../../examples/server/app.js'
@@ -112,6 +112,34 @@ it.each([
     }
   },
 )
+
+it('the forms of the Connect example and of Notes refuse a page whose name was pointed at this machine', async () => {
+  const { file, remove } = await createTestFile()
+  const [host, app] = [createServer(), createServer()]
+  const [origin, appOrigin] = [await originOf(host), await originOf(app)]
+  const example = await createApp({ database: { kind: 'sqlite', file }, tokenDelayMs: 0, origin })
+  host.on('request', example.app)
+  app.on('request', example.notes!)
+  try {
+    for (const address of [`${origin}/login?to=/`, `${appOrigin}/connect`]) {
+      const { port } = new URL(address)
+      for (const name of ['evil.example', `evil.example:${port}`, `127.0.0.1.evil.example:${port}`]) {
+        const headers = { host: name, origin: `http://${name}`, 'sec-fetch-site': 'same-origin' }
+        const asked = request(address, { method: 'POST', headers }).end()
+        const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+        reply.resume()
+        expect([name, reply.statusCode, reply.headers['set-cookie']]).toEqual([name, 403, undefined])
+      }
+    }
+  } finally {
+    await example.close()
+    for (const server of [host, app]) {
+      server.close()
+      server.closeAllConnections()
+    }
+    remove()
+  }
+})
 
 it('the login of the Connect example redirects only to Connect', async () => {
   const { file, remove } = await createTestFile()

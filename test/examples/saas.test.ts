@@ -123,6 +123,23 @@ it.each(['/sign-up', '/sign-in', '/keys', '/top-up', '/keys/one/revoke', '/keys/
   },
 )
 
+it('the saas example lets no page frame its own, and has no browser keep them', async () => {
+  const visitor = new Visitor()
+  await visitor.sign('/sign-up')
+  for (const path of ['/sign-in', '/keys', '/keys/balance']) {
+    const { headers } = await visitor.agent.visit(path)
+    expect(headers.get('content-security-policy')).toBe("frame-ancestors 'none'")
+    expect(headers.get('cache-control')).toBe('no-store')
+  }
+})
+
+it('the saas example makes its tables once for processes that start at once', async () => {
+  const fresh = await createTestDatabase()
+  const started = Array.from({ length: 8 }, () => new Users(fresh.pool, 'https://acme.example').migrate())
+  expect((await Promise.allSettled(started)).filter(({ status }) => status === 'rejected')).toEqual([])
+  await fresh.drop()
+})
+
 it('the saas example returns to its own origin after a checkout, whatever host a request names', async () => {
   const visitor = new Visitor()
   await visitor.sign('/sign-up')
@@ -257,6 +274,7 @@ function session(number: number, more: object = {}): object {
     object: 'checkout.session',
     payment_status: 'paid',
     amount_total: Number(sent.get('line_items[0][price_data][unit_amount]')),
+    currency: sent.get('line_items[0][price_data][currency]'),
     metadata: { account: sent.get('metadata[account]') },
     ...more,
   }
@@ -439,6 +457,7 @@ describe('examples/saas', () => {
         id,
         object: 'refund',
         amount: cents,
+        currency: 'usd',
         payment_intent: `pi_${number}`,
         status,
       })
@@ -459,12 +478,39 @@ describe('examples/saas', () => {
 
     it('takes credits back while a payment is disputed, even before the payment is reported', async () => {
       const number = await visitor.checkout(20)
-      const dispute = { id: `dp_${number}`, object: 'dispute', amount: 2000, payment_intent: `pi_${number}` }
+      const dispute = {
+        id: `dp_${number}`,
+        object: 'dispute',
+        amount: 2000,
+        currency: 'usd',
+        payment_intent: `pi_${number}`,
+      }
       expect(await deliver('charge.dispute.funds_withdrawn', dispute)).toBe(200)
       expect(await visitor.balance()).toBe(nanos('-20'))
       await deliver('checkout.session.completed', session(number))
       expect(await visitor.balance()).toBe(0n)
       for (let time = 0; time < 2; time++) await deliver('charge.dispute.funds_reinstated', dispute)
+      expect(await visitor.balance()).toBe(nanos('20'))
+    })
+
+    it('posts nothing in another currency, and has Stripe resend the event', async () => {
+      const number = await topUp(20)
+      const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+      const move = { object: 'refund', amount: 1000, payment_intent: `pi_${number}`, status: 'succeeded' }
+      for (const currency of ['krw', 'USD', '', null, undefined]) {
+        const more = { id: `other_${number}`, currency }
+        for (const [type, object] of [
+          ['checkout.session.completed', session(number, more)],
+          ['refund.created', { ...move, ...more }],
+          ['refund.failed', { ...move, ...more, status: 'failed' }],
+          ['charge.dispute.funds_withdrawn', { ...move, ...more }],
+          ['charge.dispute.funds_reinstated', { ...move, ...more }],
+        ] as const) {
+          expect([type, currency, await deliver(type, object)]).toEqual([type, currency, 500])
+        }
+      }
+      expect(printed).toHaveBeenCalledTimes(25)
+      printed.mockRestore()
       expect(await visitor.balance()).toBe(nanos('20'))
     })
 
@@ -474,6 +520,7 @@ describe('examples/saas', () => {
         id: `re_${number}`,
         object: 'refund',
         amount: 500,
+        currency: 'usd',
         payment_intent: `pi_${number}`,
         status: 'succeeded',
       }
@@ -492,6 +539,19 @@ describe('examples/saas', () => {
   it('refuses amounts that it does not sell', async () => {
     for (const dollars of ['4', '501', '5.5', '-5', 'x', ''])
       expect((await visitor.post('/top-up', { dollars })).status).toBe(400)
+  })
+
+  it('does not start from its file without one of its settings, and names it', async () => {
+    const program = await runFile('examples/saas/app.ts', {
+      DATABASE_URL: database.url,
+      SECRET_KEY,
+      CONNECT_SECRET,
+      OPENAI_API_KEY: '',
+      STRIPE_SECRET_KEY: 'sk_test_1',
+      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    })
+    await once(program.child, 'close')
+    expect(program.said.stderr).toContain('Set OPENAI_API_KEY')
   })
 
   it('runs from its file and keeps edits in the database', async () => {
