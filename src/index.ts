@@ -1,7 +1,9 @@
+export type { RouterHandle } from './assemble.js'
 export {
   CompatError,
   type CompatErrorFields,
   type ErrorCode,
+  type ErrorDetails,
   errorCodes,
   isCompatError,
   isProviderError,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { pathOf, queryOf } from '../http/match.js'
+import { pathOf, queryOf } from '../hosts/match.js'
 import { mayBeAppId } from './adapter.js'
 import { answer, ask } from './ask.js'
 import { authorize, resume } from './authorize.js'

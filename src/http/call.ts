@@ -1,18 +1,21 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../base/clock.js'
-import { CompatError } from '../base/errors.js'
 import type { Awaitable } from '../contracts/context.js'
-import type { FastPaths } from '../contracts/index.js'
-import type { Sizes, Timeouts } from '../contracts/limits.js'
-import type { IncomingCall } from '../contracts/reply.js'
-import { asCompatError } from '../protocol/error-body.js'
-import { checkJsonValue, parseJsonBody } from '../protocol/json-body.js'
-import { memorySize } from '../protocol/memory-size.js'
+import type { BodyShare } from '../hosts/body-budget.js'
+import { checkBodyType } from '../hosts/body-type.js'
+import { BodyCollector, type BodySink, type BodySource, tooLarge } from '../hosts/collect-body.js'
+import type { HostedCall } from '../hosts/hosted.js'
+import { queryOf } from '../hosts/match.js'
+import {
+  abandoned,
+  bodyConsumed,
+  type CallTools,
+  DRAIN_LIMIT_BYTES,
+  declaredBytes,
+  isChunked,
+  parseBytes,
+  takeRead,
+} from '../hosts/received-body.js'
 import type { ReceivedBody } from '../protocol/request-body.js'
-import type { BodyBudget, BodyShare } from './body-budget.js'
-import { checkBodyType } from './body-type.js'
-import { BodyCollector, tooLarge } from './collect-body.js'
-import { queryOf } from './match.js'
 
 /** A request as Node, a body parser or a framework passes it on. */
 export type HostRequest = IncomingMessage & {
@@ -23,22 +26,10 @@ export type HostRequest = IncomingMessage & {
   originalUrl?: unknown
 }
 
-/** The parts that all calls of one handler share. */
-export interface CallTools {
-  readonly timeouts: Timeouts
-  readonly sizes: Sizes
-  readonly clock: Clock
-  readonly fastPaths: Pick<FastPaths, 'messages'>
-  readonly budget: BodyBudget
-  readonly onBodyConsumed: (requestId: string) => void
-}
-
-/** The rest of a refused body is read and discarded up to this size, so that the connection can stay open. */
-const DRAIN_LIMIT_BYTES = 64 * 1024
 const AUTHORIZATION = 'authorization'
 
 /** An incoming request. */
-export class HttpCall implements IncomingCall {
+export class HttpCall implements HostedCall {
   private collector: BodyCollector | undefined
   private receivedBytes = 0
   private isAbandoned = false
@@ -52,6 +43,20 @@ export class HttpCall implements IncomingCall {
     private readonly tools: CallTools,
   ) {
     this.headers = req.headers
+  }
+
+  get method(): string {
+    return this.req.method ?? ''
+  }
+
+  get wholeTarget(): string {
+    const { originalUrl, url = '' } = this.req
+    return typeof originalUrl === 'string' ? originalUrl : url
+  }
+
+  get isStripped(): boolean {
+    const { originalUrl, url } = this.req
+    return originalUrl !== undefined && originalUrl !== url
   }
 
   get query(): string {
@@ -73,10 +78,7 @@ export class HttpCall implements IncomingCall {
     this.isOriginAllowed = true
   }
 
-  /**
-   * Holds the body back until it is read here, even if the host attaches a listener in the meantime. Returns false if the
-   * body already flows to a listener: it must then be read at once, or it is lost.
-   */
+  // Even if the host attaches a listener in the meantime. A body that flows already goes to a listener of the host.
   keepBody(): boolean {
     const { httpVersionMajor, readableEnded, readableFlowing } = this.req
     if (readableFlowing === null && httpVersionMajor < 2) this.req.pause()
@@ -92,17 +94,18 @@ export class HttpCall implements IncomingCall {
     if (!isUnread) return this.takeParsed()
 
     const { budget, sizes, timeouts } = this.tools
-    const declared = declaredBytes(req)
+    const declared = declaredBytes(req.headers)
     if (declared !== undefined && declared > sizes.bodyBytes) throw tooLarge(sizes.bodyBytes)
     const arrived = declared === undefined ? undefined : this.readArrived(declared)
     if (arrived !== undefined) {
       budget.checkRoomFor(arrived.length, account)
-      return this.parse(arrived)
+      return parseBytes(arrived, this.tools)
     }
     // Only received bytes count. A declared length uses no memory and must not keep out other bodies.
     budget.checkRoomFor(declared ?? 0, account)
     const share = budget.open(account)
-    this.collector = new BodyCollector(req, declared, timeouts, sizes.bodyBytes, this.tools.clock, share)
+    const source = new RequestSource(req)
+    this.collector = new BodyCollector(source, declared, timeouts, sizes.bodyBytes, this.tools.clock, share)
     return this.collect(this.collector, share, admit)
   }
 
@@ -118,7 +121,7 @@ export class HttpCall implements IncomingCall {
       this.collector = undefined
       share.free()
       admit(bytes.length)
-      return this.parse(bytes)
+      return parseBytes(bytes, this.tools)
     } finally {
       share.free()
     }
@@ -152,9 +155,9 @@ export class HttpCall implements IncomingCall {
   private restBytes(): number | undefined {
     const req = this.req
     if (req.complete) return 0
-    const declared = declaredBytes(req)
+    const declared = declaredBytes(req.headers)
     // Over HTTP/1, the headers announce a body of unknown length. Over HTTP/2 they need not.
-    if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(req) ? 0 : undefined
+    if (declared === undefined) return req.httpVersionMajor < 2 && !isChunked(req.headers) ? 0 : undefined
     const received = this.collector?.receivedBytes ?? this.receivedBytes
     return Math.max(0, declared - received - req.readableLength)
   }
@@ -173,44 +176,43 @@ export class HttpCall implements IncomingCall {
     const { req, tools } = this
     const isHalfRead = req._body !== true && !req.readableEnded
     const body = isHalfRead ? undefined : req.body
-    if (typeof body === 'string' || body instanceof Uint8Array) {
-      const bytes = typeof body === 'string' ? Buffer.from(body) : body
-      if (bytes.length > tools.sizes.bodyBytes) throw tooLarge(tools.sizes.bodyBytes)
-      return this.parse(bytes)
-    }
-    if (body === undefined || (body === null && !mayBeNull(req))) {
-      tools.onBodyConsumed(this.requestId)
-      throw asCompatError(new Error('Another middleware has consumed the request body.'))
-    }
-    const value = checkJsonValue(body)
-    const declared = req.headers['content-encoding'] === undefined ? declaredBytes(req) : undefined
-    return { value, bytes: declared ?? memorySize(value) }
+    if (body === undefined || (body === null && !mayBeNull(req))) throw bodyConsumed(this.requestId, tools)
+    return takeRead(body, req.headers, tools)
+  }
+}
+
+/** A body that Node emits. */
+export class RequestSource implements BodySource {
+  private sink: BodySink | undefined
+
+  constructor(private readonly req: IncomingMessage) {}
+
+  start(sink: BodySink): void {
+    this.sink = sink
+    this.req.on('end', this.onEnd)
+    this.req.on('data', this.onData)
+    // If the host has paused the request, a listener alone does not make it flow.
+    this.req.resume()
   }
 
-  private parse(bytes: Uint8Array): ReceivedBody {
-    if (bytes.length === 0) {
-      throw new CompatError('invalid_json', 'The request body is empty; send a JSON object.')
-    }
-    return parseJsonBody(bytes, this.tools.fastPaths.messages)
+  detach(): void {
+    this.req.off('data', this.onData)
+    this.req.off('end', this.onEnd)
   }
+
+  pause(): void {
+    this.req.pause()
+  }
+
+  // The data is a string if the host has set an encoding.
+  private readonly onData = (data: Buffer | string): void => {
+    this.sink?.take(typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data)
+  }
+
+  private readonly onEnd = (): void => this.sink?.end()
 }
 
 /** Some parsers also set the body to null if they did not parse it. */
 function mayBeNull(req: HostRequest): boolean {
-  return req._body === true || declaredBytes(req) === 'null'.length
-}
-
-function abandoned(): CompatError {
-  return new CompatError('invalid_request', 'The request ended before its body was read.')
-}
-
-function declaredBytes(req: IncomingMessage): number | undefined {
-  const header = req.headers['content-length']
-  if (header === undefined || isChunked(req)) return undefined
-  const bytes = Number(header)
-  return Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : undefined
-}
-
-function isChunked(req: IncomingMessage): boolean {
-  return req.headers['transfer-encoding'] !== undefined
+  return req._body === true || declaredBytes(req.headers) === 'null'.length
 }

@@ -1,27 +1,27 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { CompatError } from '../base/errors.js'
 import type { FastPaths } from '../contracts/index.js'
 import type { Timeouts } from '../contracts/limits.js'
-import type { ReplyBytes, ReplyWriter, WholeReply } from '../contracts/reply.js'
+import type { ReplyBytes, WholeReply } from '../contracts/reply.js'
+import { ALLOW_ORIGIN } from '../hosts/cors.js'
+import type { HostedReply, ReplyHeaders } from '../hosts/hosted.js'
+import {
+  emptyHead,
+  isShort,
+  letPageRead,
+  nameMetadata,
+  piecesOf,
+  streamHead,
+  wholeHead,
+} from '../hosts/reply-head.js'
+import type { RequestId } from '../hosts/request-id.js'
 import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
-import { JSON_TYPE } from '../protocol/media-types.js'
 import type { HostRequest, HttpCall } from './call.js'
-import { ANY_ORIGIN, letRead } from './cors.js'
 import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
-import type { RequestId } from './request-id.js'
 import type { SocketWatch } from './socket-watch.js'
 import { writeChunk } from './write-chunk.js'
-
-const NO_STORE = 'no-store'
-const PUBLIC = 'public, max-age=300'
-const FIRST_ERROR = 400
-const NOT_MODIFIED = 304
-/** Longer replies are written in pieces of this length, each after the client has accepted the previous ones. */
-const PIECE_BYTES = 256 * 1_024
-// Without `no-transform`, a compressing proxy or middleware delays events, sometimes until the end.
-const STREAM_CACHE_CONTROL = 'no-cache, no-transform'
 
 /** The parts that all replies of one handler share. */
 export interface ReplyTools {
@@ -40,7 +40,7 @@ export interface ReplyTools {
  * host's own `writeHead`, `write` or `end` throws, the error is reported as a fault and the client is dropped, as if it
  * had left.
  */
-export class HttpReply implements ReplyWriter {
+export class HttpReply implements HostedReply {
   private phase: 'waiting' | 'stream' | 'done' = 'waiting'
   private hasLeft = false
   private listener: (() => void) | undefined
@@ -72,6 +72,10 @@ export class HttpReply implements ReplyWriter {
     return this.hasLeft || (this.phase === 'waiting' && isAnswered(this.res))
   }
 
+  get isOriginDecided(): boolean {
+    return this.res.hasHeader(ALLOW_ORIGIN)
+  }
+
   onLeave(listener: () => void): void {
     this.listener = listener
     if (this.hasLeft) this.callListener()
@@ -79,13 +83,8 @@ export class HttpReply implements ReplyWriter {
 
   send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void | Promise<void> {
     if (!this.mayBegin()) return
-    const allHeaders = {
-      ...(status !== NOT_MODIFIED && { 'content-type': JSON_TYPE, 'content-length': lengthOf(bytes) }),
-      'cache-control': this.isPublic && status === 200 ? PUBLIC : NO_STORE,
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    }
-    return this.answer(status, allHeaders, this.req.method === 'HEAD' ? '' : bytes)
+    const head = wholeHead(status, headers, bytes, this.isPublic)
+    return this.answer(status, head, this.req.method === 'HEAD' ? '' : bytes)
   }
 
   sendError(error: CompatError): void {
@@ -93,22 +92,15 @@ export class HttpReply implements ReplyWriter {
     void this.send(status, headers, body)
   }
 
-  /** Answers 204, which has no body and therefore no content headers. */
   sendNoContent(headers: Readonly<Record<string, string>>): void {
     if (!this.mayBegin()) return
-    void this.answer(204, { 'cache-control': NO_STORE, 'x-content-type-options': 'nosniff', ...headers }, '')
+    void this.answer(204, emptyHead(headers), '')
   }
 
   openStream(headers: Readonly<Record<string, string>>): void {
     if (!this.mayBegin()) return
     try {
-      this.writeHead(200, {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': STREAM_CACHE_CONTROL,
-        'x-accel-buffering': 'no',
-        'x-content-type-options': 'nosniff',
-        ...headers,
-      })
+      this.writeHead(200, streamHead(headers))
       this.phase = 'stream'
       const socket = this.isHttp2 ? null : this.res.socket
       if (socket !== null) {
@@ -159,10 +151,13 @@ export class HttpReply implements ReplyWriter {
     this.leave()
   }
 
-  /** Answers a fault of the server: with an error if nothing has been sent, otherwise by dropping the client. */
   fail(error: CompatError): void {
     if (this.phase === 'waiting') this.sendError(error)
     else if (this.phase === 'stream') this.drop()
+  }
+
+  destroy(): void {
+    this.res.destroy()
   }
 
   private mayBegin(): boolean {
@@ -172,13 +167,11 @@ export class HttpReply implements ReplyWriter {
     return false
   }
 
-  private writeHead(status: number, headers: OutgoingHttpHeaders): void {
+  private writeHead(status: number, headers: ReplyHeaders): void {
     if (!this.requestId.isOnResponse) headers['x-request-id'] = this.requestId.id
     const { origin } = this.req.headers
-    // Every page may read an error: otherwise its author would see a network error instead of the reason.
-    if (origin !== undefined) {
-      if (status >= FIRST_ERROR) letRead(headers, this.res, ANY_ORIGIN)
-      else if (this.call.isOriginAllowed) letRead(headers, this.res, origin)
+    if (origin !== undefined && !this.isOriginDecided) {
+      letPageRead(headers, status, origin, this.call.isOriginAllowed, this.res.getHeader('vary'))
     }
     const { isClosing, sockets } = this.tools
     // When a reply ends its connection, Node drops the pipelined requests behind it. So only the last reply may end it.
@@ -187,11 +180,8 @@ export class HttpReply implements ReplyWriter {
     this.res.writeHead(status, headers)
   }
 
-  private answer(status: number, headers: OutgoingHttpHeaders, bytes: WholeReply): void | Promise<void> {
-    const { resourceMetadata } = this.tools
-    if (resourceMetadata !== undefined && headers['www-authenticate'] !== undefined) {
-      headers['www-authenticate'] = `${headers['www-authenticate']}, resource_metadata="${resourceMetadata}"`
-    }
+  private answer(status: number, headers: ReplyHeaders, bytes: WholeReply): void | Promise<void> {
+    nameMetadata(headers, this.tools.resourceMetadata)
     try {
       this.writeHead(status, headers)
       return this.sendEnd(bytes)
@@ -215,9 +205,8 @@ export class HttpReply implements ReplyWriter {
     const { call, res } = this
     const mustClose = call.mustClose
     call.abandonBody()
-    const isShort = typeof bytes === 'string' && bytes.length <= PIECE_BYTES
     let sent: Promise<void> | undefined
-    if (!isShort) sent = this.sendPieces(piecesOf(bytes))
+    if (!isShort(bytes)) sent = this.sendPieces(piecesOf(bytes))
     else if (bytes === '') res.end()
     else res.end(bytes, 'latin1')
     if (!this.isHttp2 && !mustClose) call.discardRest()
@@ -319,18 +308,6 @@ export class HttpReply implements ReplyWriter {
       this.tools.onFault('http leave', error, this.requestId.id)
     }
   }
-}
-
-/** Cuts bytes into pieces that are not too long. */
-function* piecesOf(bytes: ReplyBytes): Generator<string, void> {
-  for (const part of typeof bytes === 'string' ? [bytes] : bytes) {
-    for (let at = 0; at < part.length; at += PIECE_BYTES) yield part.slice(at, at + PIECE_BYTES)
-  }
-}
-
-function lengthOf(bytes: WholeReply): number {
-  if (typeof bytes === 'string') return bytes.length
-  return bytes.reduce((sum, piece) => sum + piece.length, 0)
 }
 
 function isAnswered(res: ServerResponse): boolean {

@@ -3,8 +3,9 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { MemoryBudget } from '../../src/base/memory-budget.js'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import { BodyBudget } from '../../src/http/body-budget.js'
-import { BodyCollector } from '../../src/http/collect-body.js'
+import { BodyBudget } from '../../src/hosts/body-budget.js'
+import { BodyCollector } from '../../src/hosts/collect-body.js'
+import { RequestSource } from '../../src/http/call.js'
 import { DEFAULTS } from '../../src/options.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { ManualClock } from '../http/fixture.js'
@@ -24,7 +25,7 @@ describe('a body that arrives byte by byte keeps none of its first pieces', () =
     const request = Readable.from(pieces, { objectMode: false }) as IncomingMessage
     request.on('end', forgetFirst)
     const collector = new BodyCollector(
-      request,
+      new RequestSource(request),
       undefined,
       DEFAULTS.timeouts,
       Infinity,

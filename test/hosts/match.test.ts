@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { extraVersion, PathTable, pathOf, pathUnder, withoutTrailingSlashes } from '../../src/http/match.js'
-import { testEndpoints } from './fixture.js'
+import { extraVersion, PathTable, pathOf, pathUnder, withoutTrailingSlashes } from '../../src/hosts/match.js'
+import { testEndpoints } from '../http/fixture.js'
 
 describe('the path of a request target', () => {
   test.each([

@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { HostedReply, ReplyHeaders, RequestHeaders } from './hosted.js'
 
 /** Lets the pages of any origin read a reply. It cannot be combined with cookies. */
 export const ANY_ORIGIN = '*'
+export const ALLOW_ORIGIN = 'access-control-allow-origin'
 
-const ALLOW_ORIGIN = 'access-control-allow-origin'
 /** The headers of replies that scripts may read. */
 const EXPOSED = [
   'x-request-id',
@@ -25,32 +25,30 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]+$/
  * credential, so every one is answered. The credential of the call that follows decides.
  */
 export function preflightHeaders(
-  { origin, ...headers }: IncomingHttpHeaders,
-  res: ServerResponse,
+  { origin, ...headers }: RequestHeaders,
+  { isOriginDecided }: HostedReply,
   methods: string,
-): Readonly<Record<string, string>> {
+): Readonly<ReplyHeaders> {
   if (origin === undefined || headers['access-control-request-method'] === undefined) return {}
-  if (hasDecided(res)) return {}
+  if (isOriginDecided) return {}
   const asked = headers['access-control-request-headers']
   return {
     [ALLOW_ORIGIN]: ANY_ORIGIN,
     'access-control-allow-methods': methods,
-    ...(asked !== undefined && HEADER_NAMES.test(asked) && { 'access-control-allow-headers': asked }),
+    ...(typeof asked === 'string' && HEADER_NAMES.test(asked) && { 'access-control-allow-headers': asked }),
     'access-control-max-age': MAX_AGE_SECONDS,
   }
 }
 
-/** Adds headers that let the pages of an origin read the reply. */
-export function letRead(headers: OutgoingHttpHeaders, res: ServerResponse, origin: string): void {
-  if (hasDecided(res)) return
+/** Adds headers that let the pages of an origin read the reply. `vary` is what the host has set. */
+export function letRead(
+  headers: ReplyHeaders,
+  origin: string,
+  vary?: number | string | readonly string[] | undefined,
+): void {
   headers[ALLOW_ORIGIN] = origin
   headers['access-control-expose-headers'] = EXPOSED
-  if (origin !== ANY_ORIGIN) headers.vary = varyByOrigin(res.getHeader('vary'))
-}
-
-/** Whether a middleware of the host has already decided who may read the reply. */
-function hasDecided(res: ServerResponse): boolean {
-  return res.hasHeader(ALLOW_ORIGIN)
+  if (origin !== ANY_ORIGIN) headers.vary = varyByOrigin(vary)
 }
 
 /** A middleware of the host may have set other names. */

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../base/clock.js'
 import { CompatError } from '../base/errors.js'
 import type { Timeouts } from '../contracts/limits.js'
@@ -12,11 +11,39 @@ export function tooLarge(limitBytes: number): CompatError {
   )
 }
 
+/** Returns the error of a body that took longer than it may. */
+export function tooSlow(limitMs: number): CompatError {
+  return timeout(`did not arrive within ${limitMs} ms`)
+}
+
+function timeout(what: string): CompatError {
+  return new CompatError('request_timeout', `The request body ${what}; send it again.`)
+}
+
+/** What takes the pieces of a body. */
+export interface BodySink {
+  take(piece: Buffer): void
+  /** The body has ended. */
+  end(): void
+  /** Stops reading, unless it has ended. */
+  stop(error: CompatError): void
+}
+
+/** Where a body comes from. */
+export interface BodySource {
+  /** Begins to read. */
+  start(sink: BodySink): void
+  /** Tells the sink nothing more. */
+  detach(): void
+  /** Reads nothing more for now. The body has not ended. */
+  pause(): void
+}
+
 /**
  * Reads a whole body, within the limits of size and time. The caller frees its share of the budget. If the client leaves,
  * the caller must also call `stop`, because an aborted request may emit no event.
  */
-export class BodyCollector {
+export class BodyCollector implements BodySink {
   readonly done: Promise<Buffer>
   /** Whether reading ended before the end of the body. */
   failed = false
@@ -30,7 +57,7 @@ export class BodyCollector {
 
   /** The caller has checked `declaredBytes` against `maxBytes`. */
   constructor(
-    private readonly req: IncomingMessage,
+    private readonly source: BodySource,
     private readonly declaredBytes: number | undefined,
     private readonly timeouts: Timeouts,
     private readonly maxBytes: number,
@@ -44,21 +71,17 @@ export class BodyCollector {
     this.startedAt = clock.now()
     this.lastAt = this.startedAt
     this.cancelTimer = clock.after(Math.min(timeouts.bodyIdleMs, timeouts.bodyMs), this.onTimer)
-    req.on('end', this.onEnd)
-    req.on('data', this.onData)
-    // If the host has paused the request, a listener alone does not make it flow.
-    req.resume()
+    source.start(this)
   }
 
   get isReading(): boolean {
     return this.cancelTimer !== ended
   }
 
-  /** Stops reading, unless it has ended. */
   stop(error: CompatError): void {
     if (this.detach()) {
       this.failed = true
-      this.req.pause()
+      this.source.pause()
       this.reject(error)
     }
   }
@@ -67,18 +90,15 @@ export class BodyCollector {
     if (!this.isReading) return false
     this.cancelTimer()
     this.cancelTimer = ended
-    this.req.off('data', this.onData)
-    this.req.off('end', this.onEnd)
+    this.source.detach()
     return true
   }
 
-  // The data is a string if the host has set an encoding.
-  private readonly onData = (data: Buffer | string): void => {
-    const chunk = typeof data === 'string' ? Buffer.from(data, this.req.readableEncoding ?? 'utf8') : data
-    this.receivedBytes += chunk.length
+  take(piece: Buffer): void {
+    this.receivedBytes += piece.length
     this.lastAt = this.clock.now()
-    const refusal = this.refusal(chunk.length)
-    if (refusal === undefined) this.gathered.add(chunk)
+    const refusal = this.refusal(piece.length)
+    if (refusal === undefined) this.gathered.add(piece)
     else this.stop(refusal)
   }
 
@@ -88,7 +108,7 @@ export class BodyCollector {
     return this.share.take(bytes)
   }
 
-  private readonly onEnd = (): void => {
+  end(): void {
     if (this.declaredBytes !== undefined && this.receivedBytes < this.declaredBytes) {
       this.stop(new CompatError('invalid_request', 'The request body ended before it was complete.'))
     } else if (this.detach()) {
@@ -105,11 +125,8 @@ export class BodyCollector {
       this.cancelTimer = this.clock.after(Math.min(idleAt, endAt) - now, this.onTimer)
       return
     }
-    const what =
-      now >= endAt
-        ? `did not arrive within ${this.timeouts.bodyMs} ms`
-        : `stopped arriving for ${this.timeouts.bodyIdleMs} ms`
-    this.stop(new CompatError('request_timeout', `The request body ${what}; send it again.`))
+    const { bodyIdleMs, bodyMs } = this.timeouts
+    this.stop(now >= endAt ? tooSlow(bodyMs) : timeout(`stopped arriving for ${bodyIdleMs} ms`))
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkBodyType } from '../../src/http/body-type.js'
+import { checkBodyType } from '../../src/hosts/body-type.js'
 
 describe('the content type of a request', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MemoryBudget } from '../../src/base/memory-budget.js'
-import { BodyBudget } from '../../src/http/body-budget.js'
+import { BodyBudget } from '../../src/hosts/body-budget.js'
 
 const codeOf = (refusal: { code: string } | undefined) => refusal?.code ?? 'taken'
 

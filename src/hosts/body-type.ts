@@ -1,9 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { CompatError } from '../base/errors.js'
+import { textOf } from '../protocol/json-values.js'
+import type { RequestHeaders } from './hosted.js'
 
 /** Throws 415 if the headers name a type other than JSON in UTF-8. `decoded`: the host has already inflated the body. */
-export function checkBodyType(headers: IncomingHttpHeaders, decoded: boolean): void {
-  const type = headers['content-type']
+export function checkBodyType(headers: RequestHeaders, decoded: boolean): void {
+  const type = textOf(headers['content-type'])
   if (type !== undefined && type !== 'application/json') checkContentType(type)
   const encoding = headers['content-encoding']
   if (!decoded && encoding !== undefined && encoding !== '') {
