@@ -49,6 +49,9 @@ const mounts = [
   'express',
   'connect',
   'http',
+  'koa',
+  'hapi',
+  'hono',
   'fast-lane',
   'custom-store',
   'cache',
@@ -59,7 +62,7 @@ const mounts = [
 const clients = ['client-openai', 'client-ai-sdk', 'client-openrouter', 'client-langchain']
 /** Blocks with a test of their own. */
 const others = [
-  ...['mount', 'curl', 'call', 'stream', 'error', 'events', 'closing'],
+  ...['mount', 'curl', 'call', 'stream', 'error', 'events', 'closing', 'next'],
   ...[
     'credentials',
     'limits',
@@ -125,9 +128,11 @@ const toClose: Closable[] = []
 const listen = Server.prototype.listen
 
 /** Listens on a free port of the loopback address, whichever port the block names. */
-function listenAnywhere(this: Server): Server {
+function listenAnywhere(this: Server, ...given: unknown[]): Server {
   started.push(this)
   open.push(this)
+  const last = given.at(-1)
+  if (typeof last === 'function') this.once('listening', () => last())
   return listen.call(this, { port: 0, host: '127.0.0.1' })
 }
 
@@ -397,6 +402,23 @@ describe('a code block of the documents', () => {
     const { status, body } = await complete(base)
     expect(status).toBe(200)
     expect(body.usage!.cost).toBeGreaterThan(0)
+  })
+
+  it('answers the route handlers of Next.js, and keeps one engine when their file is loaded again', async () => {
+    const callReloaded = async () => {
+      const { POST } = (await importBlock('next')) as { POST(request: Request): Promise<Response> }
+      const response = await POST(
+        new Request('https://app.example/compat/v1/chat/completions', {
+          method: 'POST',
+          headers: { authorization: 'Bearer sk-demo', 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'acme/fast', messages: [{ role: 'user', content: 'Hello!' }] }),
+        }),
+      )
+      expect(((await response.json()) as Reply).usage!.cost).toBeGreaterThan(0)
+      return (globalThis as { compat?: unknown }).compat
+    }
+    const first = await callReloaded()
+    expect(await callReloaded()).toBe(first)
   })
 
   it('passes other requests to the application in the fast lane', async () => {

@@ -15,8 +15,8 @@ import {
 import type { ReceivedBody } from '../protocol/request-body.js'
 import { discardRest, StreamSource } from './stream-source.js'
 
-/** A body of at most this length is read at once, which takes no stream. */
-const SMALL_BYTES = 64 * 1024
+/** A body of at most this length is read at once, within the time that any body may be silent. That takes no stream. */
+const SMALL_BYTES = 16 * 1024
 
 /** A web `Request`. */
 export class FetchCall implements HostedCall {
@@ -111,7 +111,8 @@ export class FetchCall implements HostedCall {
     if (refusal !== undefined) throw refusal
     this.hasRead = true
     return new Promise((resolve, reject) => {
-      const cancelTimer = clock.after(timeouts.bodyMs, () => this.stopReading?.(tooSlow(timeouts.bodyMs)))
+      const limitMs = Math.min(timeouts.bodyIdleMs, timeouts.bodyMs)
+      const cancelTimer = clock.after(limitMs, () => this.stopReading?.(tooSlow(limitMs)))
       const end = (): void => {
         cancelTimer()
         this.stopReading = undefined

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { CompatRouter, RouterEvent } from '../../src/index.js'
-import { type Host, listenHttp, type MountedHost } from './hosts.js'
+import { listenHttp, type MountedHost } from './hosts.js'
 
 export type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
 
@@ -40,12 +40,14 @@ export class RouterHarness {
       this.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
       this.wake()
     })
-    return this.keep(await listenHttp(server, ''))
+    return this.keep(listenHttp(server, ''))
   }
 
-  /** Starts a host with a router in it. */
-  async mount(router: CompatRouter, host: Host): Promise<MountedHost> {
-    return this.keep(await host.mount(router))
+  /** Closes a host with the others. */
+  async keep(mounting: Promise<MountedHost>): Promise<MountedHost> {
+    const host = await mounting
+    this.mounted.push(host)
+    return host
   }
 
   /** Wakes all waiting tests, after a change that is not an event. */
@@ -89,10 +91,5 @@ export class RouterHarness {
   async close(): Promise<void> {
     process.off('unhandledRejection', this.onRejection)
     for (const host of this.mounted) await host.close()
-  }
-
-  private keep(host: MountedHost): MountedHost {
-    this.mounted.push(host)
-    return host
   }
 }

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import { type ErrorCode, generateEnvelopeKey, keyring } from '../../src/index.js'
 import type { Envelopes, HoldLimited, IdempotencyStore, Limit, LimitUnit } from '../../src/stores.js'
+import { defaultHost } from '../helpers/any-host.js'
 import type { HostResponse } from '../helpers/hosts.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import { RawClient } from '../http/fixture.js'
@@ -66,6 +67,8 @@ const envelopes: Envelopes = keyring([envelopeKey])
 const withKeyring = given(({ clock }) => ({ envelopes: keyring([envelopeKey], { clock: clock! }) }))
 
 const UNAUTHENTICATED = 'Bearer realm="compat"'
+/** Whether the router itself ends the connection of a client whose body it has not read. */
+const endsConnections = !('takes' in defaultHost)
 const NEVER_AGAIN = { 'x-should-retry': 'false' }
 
 /** Every error code of the table in docs/errors.md, and how a client gets it. */
@@ -212,10 +215,12 @@ export const cases: Record<ErrorCode, ErrorCase> = {
       )
       await untilPending(service)
       await service.clock.elapse(15_000)
-      await client.untilClosed()
+      if (endsConnections) await client.untilClosed()
+      else await client.untilReceived('}')
+      client.socket.destroy()
       return rawAnswer(client.received)
     },
-    headers: { ...NEVER_AGAIN, connection: 'close' },
+    headers: { ...NEVER_AGAIN, ...(endsConnections && { connection: 'close' }) },
   },
   idempotency_in_flight: {
     options: given(() => ({

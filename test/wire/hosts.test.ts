@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Entry } from '../../src/stores.js'
 import { entryOf, wireCharge } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
+import { fetchHosts } from '../helpers/fetch-hosts.js'
 import { type HostResponse, hosts, MOUNT } from '../helpers/hosts.js'
 import {
   answerEvents,
@@ -59,7 +60,7 @@ const FREE_USAGE = {
   charge: { basis: 'reported', base_cost: 0, markup_cost: 0 },
 }
 
-describe.each([...hosts, pipelinedHost])('on $name', (host) => {
+describe.each([...hosts, pipelinedHost, ...fetchHosts])('on $name', (host) => {
   let service: WireService
   let requests = 0
 

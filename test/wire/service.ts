@@ -1,16 +1,18 @@
 import { strict as assert } from 'node:assert'
 import type { ChatAdapter } from '../../src/adapters.js'
 import {
-  createCompatRouter,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
   memoryProviders,
   openaiCompatible,
   type RouterEvent,
+  type RouterHandle,
   type RouterOptions,
 } from '../../src/index.js'
 import type { MemoryCredentials, MemoryLedger, MemoryModel } from '../../src/stores.js'
+import { createRouterFor, defaultHost } from '../helpers/any-host.js'
+import type { FetchHost } from '../helpers/fetch-hosts.js'
 import { type Host, type HostResponse, hosts, type MountedHost } from '../helpers/hosts.js'
 import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
@@ -56,8 +58,8 @@ const MODELS: readonly MemoryModel[] = [
 ]
 
 export interface ServiceOptions extends SettingsOptions {
-  /** Bare `http` by default. */
-  readonly host?: Host
+  /** Bare `http` by default, or what `MOUNT_VIA` names. */
+  readonly host?: Host | FetchHost
   /** How many providers serve the model. One by default. */
   readonly providers?: number
   /** Whether the providers are asked over TLS. */
@@ -80,7 +82,8 @@ export class WireService {
   readonly clock: SteppedClock
   readonly ledger: MemoryLedger
   readonly credentials: MemoryCredentials
-  readonly router
+  readonly router: RouterHandle
+  private readonly mount: () => Promise<MountedHost>
   private readonly harness = new RouterHarness()
   private readonly adapters: readonly { close?(): unknown }[]
   private mounted: MountedHost | undefined
@@ -113,7 +116,7 @@ export class WireService {
     this.credentials.suspend('mallory')
     const {
       adapter: connect = (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY }),
-      host = bareHttp,
+      host = defaultHost,
       models = MODELS,
       onDisconnect,
       router,
@@ -140,7 +143,9 @@ export class WireService {
       ...(host.basePath !== undefined && { basePath: host.basePath }),
       ...settingsIn(options),
     }
-    this.router = createCompatRouter({ ...made, ...router?.(made) })
+    const mounted = createRouterFor(host, { ...made, ...router?.(made) })
+    this.router = mounted.router
+    this.mount = () => this.harness.keep(mounted.mount())
   }
 
   static async start(options: ServiceOptions = {}): Promise<WireService> {
@@ -150,7 +155,7 @@ export class WireService {
       ),
     )
     const service = new WireService(upstreams, options)
-    service.mounted = await service.harness.mount(service.router, options.host ?? bareHttp)
+    service.mounted = await service.mount()
     return service
   }
 
