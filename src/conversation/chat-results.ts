@@ -37,6 +37,14 @@ export const CHAT_CALLS: CallsAndResults<ChatMessage> = {
   }),
 }
 
+/** The reply that providers get between results and the next message, if they require one. */
+export const ANSWER = 'OK'
+
+/** Whether a message follows the result of a call without a reply between them. */
+export function isUnanswered(before: ChatMessage | undefined, { role }: ChatMessage): boolean {
+  return before?.role === 'tool' && role !== 'tool' && role !== 'assistant'
+}
+
 const WORDS_ALONE: CallsAndResults<ChatMessage> = {
   ...CHAT_CALLS,
   missing: (id) => ({ role: 'tool', content: JSON.stringify([id, NO_RESULT]) }),
@@ -60,9 +68,11 @@ export function addedWords(messages: readonly ChatMessage[]): readonly string[] 
       else known.add(callId)
     }
     if (role === 'tool' && Array.isArray(content) && content.some(isMediaOfResult))
-      words.push(attachedWords(id))
+      words.push(attachedWords(id), ANSWER)
   }
   const settled = settleResults(messages, WORDS_ALONE)
+  for (const [position, message] of settled.entries())
+    if (isUnanswered(settled[position - 1], message)) words.push(ANSWER)
   if (settled === messages) return words
   const given = new Set(messages)
   for (const message of settled) if (!given.has(message)) words.push(String(message.content))

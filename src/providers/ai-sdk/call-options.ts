@@ -2,7 +2,7 @@ import type { ProviderRequest } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { ExactInteger, withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { readMessages } from '../openai-input/messages.js'
+import { readTurns } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
 import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
 import { type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
@@ -70,7 +70,7 @@ export function toCallOptions(request: ChatRequest, { target, parameters }: Tran
     ([field, translate]) => [field, translate(request[field], request)] as const,
   )
   const options = {
-    prompt: toPrompt(readMessages(request.messages), target),
+    prompt: toPrompt(readTurns(request.messages), target),
     ...toMaxOutputTokens(untranslated),
     ...numbers,
     ...(stopSequences.length !== 0 && { stopSequences }),

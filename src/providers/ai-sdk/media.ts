@@ -1,9 +1,7 @@
+import type { MediaPart } from '../../conversation/conversation.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import type { ContentPart } from '../openai-input/content.js'
 import { unsupported } from '../openai-input/unsupported.js'
 import type { SpecificationVersion, SupportedUrls } from './specification.js'
-
-type MediaPart = ContentPart & { type: 'media' }
 
 /** Converts a media part of a user's message to the specification's form. */
 export function toFilePart(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): JsonObject {

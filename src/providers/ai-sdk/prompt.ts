@@ -1,9 +1,10 @@
 import { CallIds } from '../../conversation/call-ids.js'
+import type { Answer, Part, Turn } from '../../conversation/conversation.js'
+import { isInstructions } from '../../conversation/turns.js'
 import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { idForClaude, sameId } from '../openai-input/call-ids.js'
-import type { ContentPart } from '../openai-input/content.js'
-import type { InputMessage } from '../openai-input/messages.js'
+import { inputOf } from '../openai-input/call-inputs.js'
 import { toFilePart, toResultPart } from './media.js'
 import { isClaude, isGemini, type ModelNames, signedOptions, thoughtParts } from './signatures.js'
 import type { PromptMessage, PromptPart, SpecificationVersion, SupportedUrls } from './specification.js'
@@ -22,7 +23,7 @@ export interface PromptTarget extends ModelNames {
  *
  * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
  */
-export function toPrompt(messages: readonly InputMessage[], target: PromptTarget): PromptMessage[] {
+export function toPrompt(messages: readonly Turn[], target: PromptTarget): PromptMessage[] {
   const { urls, version } = target
   const prompt: PromptMessage[] = []
   const ids = new CallIds(isClaude(target) ? idForClaude : sameId)
@@ -32,7 +33,8 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
   for (const message of systemFirst(messages, target)) {
     if (message.role !== 'tool') results = undefined
     switch (message.role) {
-      case 'system': {
+      case 'system':
+      case 'developer': {
         const content = message.content.map(({ text }) => text).join('\n')
         if (content === '') break
         prompt.push({ role: 'system', content, ...(message.content.some(({ cache }) => cache) && CACHE) })
@@ -61,20 +63,19 @@ export function toPrompt(messages: readonly InputMessage[], target: PromptTarget
   return prompt
 }
 
-function systemFirst(messages: readonly InputMessage[], model: ModelNames): readonly InputMessage[] {
+function systemFirst(messages: readonly Turn[], model: ModelNames): readonly Turn[] {
   if (!isClaude(model) && !isGemini(model)) return messages
-  const isSystem = ({ role }: InputMessage) => role === 'system'
-  return [...messages.filter(isSystem), ...messages.filter((message) => !isSystem(message))]
+  return [...messages.filter(isInstructions), ...messages.filter((message) => !isInstructions(message))]
 }
 
-function toPart(part: ContentPart, version: SpecificationVersion, urls: SupportedUrls): PromptPart {
+function toPart(part: Part, version: SpecificationVersion, urls: SupportedUrls): PromptPart {
   const cache = part.cache ? CACHE : {}
   if (part.type === 'text') return { type: 'text', text: part.text, ...cache }
   return { type: 'file', ...toFilePart(part, version, urls), ...cache }
 }
 
 function toAssistantParts(
-  message: InputMessage & { role: 'assistant' },
+  message: Answer,
   model: ModelNames,
   ids: CallIds,
   names: Map<string, string>,
@@ -92,18 +93,14 @@ function toAssistantParts(
         type: 'tool-call',
         toolCallId,
         toolName: call.name,
-        input: withDigits(call.input),
+        input: withDigits(inputOf(call)),
         ...options[index],
       }
     }),
   ]
 }
 
-function toOutput(
-  content: readonly ContentPart[],
-  version: SpecificationVersion,
-  urls: SupportedUrls,
-): JsonObject {
+function toOutput(content: readonly Part[], version: SpecificationVersion, urls: SupportedUrls): JsonObject {
   const texts = content.filter((part) => part.type === 'text').map(({ text }) => text)
   if (texts.length === content.length) return { type: 'text', value: texts.join('\n') }
   const value = content.map((part) =>

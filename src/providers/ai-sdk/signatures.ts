@@ -1,5 +1,5 @@
+import type { Answer, ThoughtPiece } from '../../conversation/conversation.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
-import type { InputMessage, InputToolCall } from '../openai-input/messages.js'
 import { CLAUDE_FORMAT, GOOGLE_FORMAT, isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import type { PromptPart, ProviderOptions } from './specification.js'
 
@@ -59,22 +59,20 @@ export function isGemini(model: ModelNames): boolean {
   return model.provider.startsWith('google') && !isClaude(model)
 }
 
-type Reply = InputMessage & { readonly role: 'assistant' }
-
 /**
  * Returns the reasoning of an earlier reply in the form that the model accepts. Claude accepts only what it signed
  * itself. Other models get all of it, with signatures if Google made them.
  */
-export function thoughtParts({ reasoning, reasoningDetails }: Reply, model: ModelNames): PromptPart[] {
+export function thoughtParts({ reasoning, thoughts }: Answer, model: ModelNames): PromptPart[] {
   if (isClaude(model)) {
     const name = model.provider.includes('bedrock') ? 'bedrock' : 'anthropic'
-    return signedThoughts(reasoningDetails, isOfClaude).map((thought) =>
+    return signedThoughts(thoughts, isOfClaude).map((thought) =>
       'encrypted' in thought
         ? part('', { [name]: { redactedData: thought.encrypted } })
         : part(thought.text, { [name]: { signature: thought.signature } }),
     )
   }
-  const signed = signedThoughts(reasoningDetails, isOfGoogle).flatMap((thought) =>
+  const signed = signedThoughts(thoughts, isOfGoogle).flatMap((thought) =>
     'encrypted' in thought
       ? []
       : part(thought.text || (reasoning ?? ''), { google: { thoughtSignature: thought.signature } }),
@@ -82,7 +80,7 @@ export function thoughtParts({ reasoning, reasoningDetails }: Reply, model: Mode
   return signed.length > 0 || reasoning === undefined ? signed : [{ type: 'reasoning', text: reasoning }]
 }
 
-const isOfGoogle = ({ format }: JsonObject) => format === GOOGLE_FORMAT
+const isOfGoogle = ({ format }: ThoughtPiece) => format === GOOGLE_FORMAT
 
 function part(text: string, providerOptions: ProviderOptions): PromptPart {
   return { type: 'reasoning', text, providerOptions }
@@ -94,16 +92,10 @@ function part(text: string, providerOptions: ProviderOptions): PromptPart {
  * first of several parallel calls.
  */
 export function signedOptions(
-  { reasoningDetails, toolCalls }: Reply,
+  { toolCalls }: Answer,
   model: ModelNames,
 ): { providerOptions?: ProviderOptions }[] {
-  const signatures = new Map<unknown, unknown>()
-  for (const detail of reasoningDetails) {
-    if (isOfGoogle(detail) && !signatures.has(detail.id)) signatures.set(detail.id, detail.data)
-  }
-  const signed = toolCalls.map(
-    ({ id, thoughtSignature }: InputToolCall) => thoughtSignature ?? textOf(signatures.get(id)),
-  )
+  const signed = toolCalls.map(({ signature }) => signature)
   if (requiresSignatures(model) && signed.length > 0 && !signed.some(isText)) signed[0] = UNSIGNED
   return signed.map((thoughtSignature) =>
     thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } },

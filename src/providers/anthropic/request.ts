@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { readMessages } from '../openai-input/messages.js'
+import { readTurns } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
 import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
 import { unsupported } from '../openai-input/unsupported.js'
@@ -63,7 +63,7 @@ export function toNativeRequest(
   refuseParameters(others)
   const { model } = request
   const maxTokens = readMaxTokens(request) ?? MAX_TOKENS
-  const { system, turns } = toTurns(readMessages(request.messages), model, blocks)
+  const { system, turns } = toTurns(readTurns(request.messages), model, blocks)
   const stop = readStop(request)
   const reasoning = readReasoning(request)
   const { thinking: wanted, effort } = reasoning ? toThinking(reasoning, model, maxTokens) : {}

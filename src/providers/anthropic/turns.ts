@@ -1,15 +1,14 @@
 import { CallIds } from '../../conversation/call-ids.js'
+import type { Answer, Instructions, MediaPart, Part, Turn } from '../../conversation/conversation.js'
+import { isInstructions } from '../../conversation/turns.js'
 import { idForClaude, sameId } from '../openai-input/call-ids.js'
-import type { ContentPart } from '../openai-input/content.js'
-import type { InputMessage } from '../openai-input/messages.js'
+import { inputOf } from '../openai-input/call-inputs.js'
 import { isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import { unsupported } from '../openai-input/unsupported.js'
 import type { NativeBlock, NativeTurn } from './wire.js'
 
-type Reply = InputMessage & { readonly role: 'assistant' }
-
 /**
- * Converts messages to the system prompt and turns of the Messages API.
+ * Writes a conversation as the system prompt and turns of the Messages API.
  *
  * - All system and developer messages, in any position, become blocks of the one system prompt, in order.
  * - Adjacent messages of one role form one turn. Tool results belong to a user's turn and come before its other
@@ -22,7 +21,7 @@ type Reply = InputMessage & { readonly role: 'assistant' }
  *   both.
  */
 export function toTurns(
-  messages: readonly InputMessage[],
+  conversation: readonly Turn[],
   model: string,
   sendsThinking = true,
 ): { system: NativeBlock[]; turns: NativeTurn[] } {
@@ -30,8 +29,8 @@ export function toTurns(
   const toThoughts = isClaude(model) ? toSignedBlocks : toThinkingBlocks
   const system: NativeBlock[] = []
   const turns: NativeTurn[] = []
-  for (const message of messages) {
-    if (message.role === 'system') {
+  for (const message of conversation) {
+    if (isInstructions(message)) {
       system.push(...toContent(message.content))
       continue
     }
@@ -65,9 +64,9 @@ function isThinking(block: NativeBlock | undefined): boolean {
 }
 
 function toBlocks(
-  message: Exclude<InputMessage, { role: 'system' }>,
+  message: Exclude<Turn, Instructions>,
   ids: CallIds,
-  toThoughts: (message: Reply) => NativeBlock[],
+  toThoughts: (message: Answer) => NativeBlock[],
 ): NativeBlock[] {
   const content = toContent(message.content)
   switch (message.role) {
@@ -86,29 +85,29 @@ function toBlocks(
       return [
         ...toThoughts(message),
         ...content,
-        ...message.toolCalls.map(({ id, name, input }) => ({
+        ...message.toolCalls.map((call) => ({
           type: 'tool_use',
-          id: ids.ofCall(id),
-          name,
-          input,
+          id: ids.ofCall(call.id),
+          name: call.name,
+          input: inputOf(call),
         })),
       ]
   }
 }
 
-function toContent(parts: readonly ContentPart[]): NativeBlock[] {
+function toContent(parts: readonly Part[]): NativeBlock[] {
   return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(toBlock)
 }
 
-function toSignedBlocks({ reasoningDetails }: Reply): NativeBlock[] {
-  return signedThoughts(reasoningDetails, isOfClaude).map((thought) =>
+function toSignedBlocks({ thoughts }: Answer): NativeBlock[] {
+  return signedThoughts(thoughts, isOfClaude).map((thought) =>
     'encrypted' in thought
       ? { type: 'redacted_thinking', data: thought.encrypted }
       : { type: 'thinking', thinking: thought.text, signature: thought.signature },
   )
 }
 
-function toThinkingBlocks(message: Reply): NativeBlock[] {
+function toThinkingBlocks(message: Answer): NativeBlock[] {
   const signed = toSignedBlocks(message)
   const { reasoning } = message
   if (signed.length > 0 || reasoning === undefined) return signed
@@ -124,13 +123,13 @@ function resultsFirst(content: NativeBlock[]): NativeBlock[] {
 const CACHE = { cache_control: { type: 'ephemeral' } }
 
 /** Converts one part of a message to a content block: text, an image, a PDF or a plain text document. */
-function toBlock(part: ContentPart): NativeBlock {
+function toBlock(part: Part): NativeBlock {
   const cache = part.cache ? CACHE : {}
   if (part.type === 'text') return { type: 'text', text: part.text, ...cache }
   return { ...toMediaBlock(part), ...cache }
 }
 
-function toMediaBlock(part: ContentPart & { type: 'media' }): NativeBlock {
+function toMediaBlock(part: MediaPart): NativeBlock {
   const { source, param } = part
   const title = part.filename === undefined ? {} : { title: part.filename }
   if (source.kind === 'url') {

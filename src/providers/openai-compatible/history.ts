@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type CallIds, callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
 import {
+  ANSWER,
   attachedWords,
   CHAT_CALLS,
   callsOf,
   isMediaOfResult,
+  isUnanswered,
   partsOf,
 } from '../../conversation/chat-results.js'
 import { settleResults } from '../../conversation/results.js'
@@ -30,6 +32,10 @@ export interface HistoryForm {
   readonly signsCalls: boolean
   /** Whether the role `developer` is sent. If not, such messages are sent with the role `system`. */
   readonly developerRole: boolean
+  /** Whether all system messages are sent as one, at the beginning. Some chat templates take them nowhere else. */
+  readonly systemFirst: boolean
+  /** Whether a reply stands between the results of calls and the next message. Mistral requires one. */
+  readonly answersResults: boolean
 }
 
 export const REASONING_FIELDS = [
@@ -66,7 +72,35 @@ export function prepareMessages(messages: readonly ChatMessage[], form: HistoryF
     if (media.length > 0) media = []
   }
   if (media.length > 0) prepared.push({ role: 'user', content: media })
-  return prepared
+  const ordered = form.systemFirst ? withSystemFirst(prepared) : prepared
+  return form.answersResults ? withAnswers(ordered) : ordered
+}
+
+const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer'
+
+/** Whether a system message comes after one of another role. */
+export function hasLateSystem(messages: readonly ChatMessage[]): boolean {
+  const first = messages.findIndex((message) => !isSystem(message))
+  return first >= 0 && messages.slice(first).some(isSystem)
+}
+
+function withSystemFirst(messages: ChatMessage[]): ChatMessage[] {
+  const instructions = messages.filter(isSystem)
+  const [first] = instructions
+  if (first === undefined) return messages
+  const joined = instructions.every(({ content }) => typeof content === 'string')
+    ? instructions.map(({ content }) => content).join('\n\n')
+    : instructions.flatMap(({ content }) => partsOf(content))
+  const rest = messages.filter((message) => !isSystem(message))
+  return [{ role: first.role, content: joined }, ...rest]
+}
+
+function withAnswers(messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.flatMap((message, position) =>
+    isUnanswered(messages[position - 1], message)
+      ? [{ role: 'assistant', content: ANSWER }, message]
+      : [message],
+  )
 }
 
 /** Returns the result of a call with its text alone. Adds its other parts to `media`, after words that name the call. */

@@ -102,8 +102,8 @@ const LEAST_RESPONSE_BOUND = 16
 const TAKE_COMPLETION_BOUND = new Set(['api.openai.com'])
 const KNOW_DEVELOPERS = new Set(['api.openai.com'])
 const SEND_BASE64 = new Set(['api.openai.com'])
-/** Providers that accept only ids of nine letters and digits. */
-const WANT_SHORT_IDS = new Set(['api.mistral.ai'])
+/** Providers that accept only ids of nine letters and digits, and a reply after each result. */
+const MISTRAL = new Set(['api.mistral.ai'])
 /** Providers that accept only names of tools that begin with a letter or an underscore. */
 const WANT_PLAIN_NAMES = /(?:\bgoogleapis\.com|^api\.moonshot\.(?:ai|cn))$/
 
@@ -130,7 +130,8 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
   const ownForm: HistoryForm = {
     ...FULL_FORM.history,
     reasoning: reasoningHistory === true ? 'sent' : reasoningHistory || 'omitted',
-    shortIds: WANT_SHORT_IDS.has(hostname),
+    shortIds: MISTRAL.has(hostname),
+    answersResults: MISTRAL.has(hostname),
     developerRole: settings.developerRole ?? KNOW_DEVELOPERS.has(hostname),
   }
   warnOfUnsetKey(given, 'openaiCompatible')

@@ -2,7 +2,7 @@ import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 import { callsOf } from '../../conversation/chat-results.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
-import { type HistoryForm, hasExtras, hasReasoning } from './history.js'
+import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning } from './history.js'
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
@@ -22,6 +22,11 @@ const SAYS_CALL_ID = /\b[Tt]ool call id\b.{0,200}\blength of 9\b|\btool_call\S{0
 /** Phrases of OpenAI, DeepSeek, Alibaba, vLLM and DeepInfra for an unknown role. */
 const SAYS_ROLE =
   /\bmessages?[.[]\S{0,20}\brole\b|\brole\b.{0,40}\bdeveloper\b|\bdeveloper\b.{0,40}\b(?:role|one of)\b|\b(?:unexpected|unknown|unsupported|invalid) (?:message )?role\b|\binput should be 'system'/i
+/** Phrases of chat templates, such as Qwen's: "System message must be at the beginning." */
+const SAYS_SYSTEM_FIRST =
+  /\bsystem (?:message|role|prompt)s?\b.{0,60}\b(?:beginning|first|start)\b|\b(?:first|initial) message\b.{0,40}\bsystem\b/i
+/** Mistral's phrase. */
+const SAYS_ORDER = /\bUnexpected role '(?:user|system|developer)' after role 'tool'/
 const MISSES_SIGNATURE = /\bmissing an? .?thought_signature\b/
 
 /**
@@ -49,6 +54,12 @@ export function formAfter(
   const hasCalls = messages.some((message) => callsOf(message).length > 0)
   if (!form.signsCalls && hasCalls && MISSES_SIGNATURE.test(words)) return { ...form, signsCalls: true }
   if (!form.shortIds && hasCalls && SAYS_CALL_ID.test(words)) return { ...form, shortIds: true }
+  if (!form.answersResults && SAYS_ORDER.test(words) && messages.some(({ role }) => role === 'tool')) {
+    return { ...form, answersResults: true }
+  }
+  if (!form.systemFirst && SAYS_SYSTEM_FIRST.test(words) && hasLateSystem(messages)) {
+    return { ...form, systemFirst: true }
+  }
   const isDeveloper = ({ role }: { role: string }) => role === 'developer'
   if (form.developerRole && SAYS_ROLE.test(words) && messages.some(isDeveloper)) {
     return { ...form, developerRole: false }

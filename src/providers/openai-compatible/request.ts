@@ -21,6 +21,8 @@ export const FULL_FORM: RequestForm = {
     shortIds: false,
     signsCalls: false,
     developerRole: true,
+    systemFirst: false,
+    answersResults: false,
   },
 }
 

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
 import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
-import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
-import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { isNeutral, KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
-import { RESPONSES_FORMAT, type ResponsesRequest } from '../../protocol/responses-request.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { readTurns } from '../openai-input/messages.js'
 import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
 import { unsupported } from '../openai-input/unsupported.js'
 import { fittingFields } from './limits.js'
+import { itemsOf } from './responses-items.js'
 
 /** Returns the JSON body to post. Nothing is ever stored at the provider. */
 export function buildResponsesBody(
@@ -83,7 +85,7 @@ const SAME = new Set(
  * unless its value asks for the default behaviour. Fields that need the host's permission are passed on.
  */
 export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
-  const converted: ResponsesRequest = { model: request.model, input: toInput(request.messages) }
+  const converted: ResponsesRequest = { model: request.model, input: itemsOf(readTurns(request.messages)) }
   for (const [field, value] of Object.entries(request)) {
     if (value === null || value === undefined || READ.has(field)) continue
     const isRefused = KNOWN_FIELDS.has(field) && !SAME.has(field)
@@ -113,102 +115,6 @@ export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
   }
   if (include.length > 0) converted.include = include
   return converted
-}
-
-/** A call in the old form has no id. The message of role `function` after it is its result. */
-function toInput(messages: readonly ChatMessage[]): JsonObject[] {
-  let oldCall = ''
-  return messages.flatMap((message, index) => {
-    if (isObject(message.function_call)) oldCall = `function_call_${index}`
-    return toItems(message, index, oldCall)
-  })
-}
-
-function toItems(message: ChatMessage, index: number, oldCall: string): JsonObject[] {
-  const { content, role } = message
-  switch (role) {
-    case 'assistant':
-      return toReplyItems(message, oldCall)
-    case 'function':
-      return [{ type: 'function_call_output', call_id: oldCall, output: toContent(content, 'input_text') }]
-    case 'tool':
-      return [
-        {
-          type: 'function_call_output',
-          call_id: message.tool_call_id,
-          output: toContent(content, 'input_text'),
-        },
-      ]
-    case 'system':
-    case 'developer':
-    case 'user':
-      return [{ type: 'message', role, content: toContent(content, 'input_text') }]
-  }
-  const param = `messages.${index}.role`
-  throw unsupported(
-    param,
-    `${param} must be "system", "developer", "user", "assistant" or "tool" with this provider.`,
-  )
-}
-
-/** Returns the items of an earlier reply: its reasoning, its text, and its calls. */
-function toReplyItems(message: ChatMessage, oldCall: string): JsonObject[] {
-  const { content, function_call: old, reasoning_details: details, refusal, tool_calls: calls } = message
-  const items = Array.isArray(details) ? toReasoningItems(details) : []
-  const text = isText(content) || Array.isArray(content) ? content : textOf(refusal)
-  if (text !== undefined)
-    items.push({ type: 'message', role: 'assistant', content: toContent(text, 'output_text') })
-  for (const call of Array.isArray(calls) ? calls.filter(isObject) : []) {
-    const { custom, function: called, id } = call
-    if (isObject(custom)) {
-      items.push({ type: 'custom_tool_call', call_id: id, name: custom.name, input: custom.input })
-    } else if (isObject(called)) {
-      items.push({ type: 'function_call', call_id: id, name: called.name, arguments: called.arguments })
-    }
-  }
-  if (isObject(old)) {
-    items.push({ type: 'function_call', call_id: oldCall, name: old.name, arguments: old.arguments })
-  }
-  return items
-}
-
-/** Returns the encrypted reasoning that came from this API. It can read no other. */
-export function toReasoningItems(details: readonly unknown[]): JsonObject[] {
-  return details
-    .filter(isObject)
-    .filter(({ data, format }) => format === RESPONSES_FORMAT && isText(data))
-    .map(({ data, id }) => {
-      const item = { type: 'reasoning', summary: [], encrypted_content: data }
-      return isText(id) ? { id, ...item } : item
-    })
-}
-
-function toContent(content: unknown, textType: 'input_text' | 'output_text'): unknown {
-  if (!Array.isArray(content)) return content
-  return content.filter(isObject).map((part) => toPart(part, textType))
-}
-
-function toPart(part: JsonObject, textType: string): JsonObject {
-  switch (part.type) {
-    case 'text':
-      return { type: textType, text: part.text }
-    case 'image_url': {
-      const image = part.image_url
-      const { detail, url } = isObject(image) ? image : { url: image, detail: undefined }
-      return { type: 'input_image', image_url: url, ...(detail !== undefined && { detail }) }
-    }
-    case 'file': {
-      const { file_data: data, filename } = isObject(part.file) ? part.file : {}
-      const isUrl = typeof data === 'string' && /^https:/i.test(data)
-      return { type: 'input_file', ...(isUrl ? { file_url: data } : { filename, file_data: data }) }
-    }
-    case 'refusal':
-      return part
-  }
-  throw unsupported(
-    'messages',
-    `messages: this provider does not support parts of the type ${String(part.type)}.`,
-  )
 }
 
 function toTool(tool: JsonObject): JsonObject {

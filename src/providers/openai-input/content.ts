@@ -1,28 +1,9 @@
-import { isObject, type JsonObject } from '../../protocol/json-values.js'
+import type { MediaSource, Part, TextPart } from '../../conversation/conversation.js'
+import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 import { unsupported } from './unsupported.js'
 
-export interface TextPart {
-  readonly type: 'text'
-  readonly text: string
-  readonly cache: boolean
-}
-
-/** A part of a message. If `cache` is set, everything up to and including the part may be cached. */
-export type ContentPart =
-  | TextPart
-  | {
-      readonly type: 'media'
-      /** Whether it is an `image_url` part. Its media type is unknown if its source is a URL. */
-      readonly image: boolean
-      readonly source: MediaSource
-      readonly filename?: string
-      readonly cache: boolean
-      /** The request field that contains the source, for errors. */
-      readonly param: string
-    }
-
 /** Reads `content`: a string, an array of parts, or nothing. Empty text is omitted. */
-export function readContent(content: unknown, param: string): ContentPart[] {
+export function readContent(content: unknown, param: string): Part[] {
   if (content === null || content === undefined || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content, cache: false }]
   if (!Array.isArray(content)) throw unsupported(param, `${param} must be a string or an array of parts.`)
@@ -39,14 +20,14 @@ export function readText(content: unknown, param: string): TextPart[] {
   })
 }
 
-function readPart(part: unknown, param: string): ContentPart {
+function readPart(part: unknown, param: string): Part {
   if (!isObject(part)) throw unsupported(param, `${param} must be an object with a "type".`)
   const cache = hasCacheMark(part)
   switch (part.type) {
     case 'text':
       return { type: 'text', text: stringIn(part, 'text', param), cache }
     case 'refusal':
-      return { type: 'text', text: stringIn(part, 'refusal', param), cache }
+      return { type: 'text', text: stringIn(part, 'refusal', param), isRefusal: true, cache }
     case 'image_url':
       return readImage(part.image_url, `${param}.image_url`, cache)
     case 'file':
@@ -62,12 +43,20 @@ function stringIn(part: JsonObject, field: string, param: string): string {
   return value
 }
 
-function readImage(image: unknown, param: string, cache: boolean): ContentPart {
-  const [address, field] = isObject(image) ? [image.url, `${param}.url`] : [image, param]
-  return { type: 'media', image: true, source: readMedia(address, field), cache, param: field }
+function readImage(image: unknown, param: string, cache: boolean): Part {
+  const { detail, url } = isObject(image) ? image : { url: image }
+  const field = isObject(image) ? `${param}.url` : param
+  return {
+    type: 'media',
+    image: true,
+    source: readMedia(url, field),
+    ...(isText(detail) && { detail }),
+    cache,
+    param: field,
+  }
 }
 
-function readFile(file: unknown, param: string, cache: boolean): ContentPart {
+function readFile(file: unknown, param: string, cache: boolean): Part {
   if (!isObject(file)) throw unsupported(param, `${param} must be an object.`)
   if (file.file_id !== undefined && file.file_id !== null) {
     throw unsupported(`${param}.file_id`, `${param}.file_id: send the file itself, as "file_data".`)
@@ -82,11 +71,6 @@ function readFile(file: unknown, param: string, cache: boolean): ContentPart {
 export function hasCacheMark(part: JsonObject): boolean {
   return (part.cache_control ?? undefined) !== undefined
 }
-
-/** The source of an image or a file: inline data, or a URL that the provider may open. This process never opens it. */
-type MediaSource =
-  | { readonly kind: 'inline'; readonly mediaType: string; readonly base64: string }
-  | { readonly kind: 'url'; readonly url: string }
 
 const NOT_AN_ADDRESS = 'must be a "data:" URL or an "https:" URL'
 

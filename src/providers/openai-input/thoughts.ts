@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/json-values.js'
+import type { ThoughtPiece } from '../../conversation/conversation.js'
 
 /** A thought of an earlier reply that its provider can verify, or that only its provider can read. */
 export type SignedThought =
@@ -14,32 +14,31 @@ export const GOOGLE_FORMAT = 'google-gemini-v1'
  * Whether a detail may come from Claude. A conversation that changed models contains details of others, which the API
  * rejects.
  */
-export function isOfClaude({ format }: JsonObject): boolean {
-  return format === undefined || format === null || format === CLAUDE_FORMAT
+export function isOfClaude({ format }: ThoughtPiece): boolean {
+  return format === undefined || format === CLAUDE_FORMAT
 }
 
 /**
- * Reads the signed thoughts in `reasoning_details`. A client may have kept the pieces of a stream apart, so text up to a
- * signature forms one thought.
+ * Returns the signed thoughts of a reply. A client may have kept the pieces of a stream apart, so text up to a signature
+ * forms one thought.
  */
 export function signedThoughts(
-  details: readonly JsonObject[],
-  isOwn: (detail: JsonObject) => boolean,
+  pieces: readonly ThoughtPiece[],
+  isOwn: (piece: ThoughtPiece) => boolean,
 ): SignedThought[] {
   const thoughts: SignedThought[] = []
-  let text = ''
-  let index: unknown
-  for (const detail of details.filter(isOwn)) {
-    if (detail.type === 'reasoning.encrypted' && typeof detail.data === 'string') {
-      thoughts.push({ encrypted: detail.data })
-    }
-    if (detail.type !== 'reasoning.text') continue
-    if (detail.index !== index) text = ''
-    index = detail.index
-    if (typeof detail.text === 'string') text += detail.text
-    if (typeof detail.signature === 'string' && detail.signature !== '') {
-      thoughts.push({ text, signature: detail.signature })
-      text = ''
+  let gathered = ''
+  let at: string | number | undefined
+  for (const piece of pieces.filter(isOwn)) {
+    const { data, index, kind, signature, text = '' } = piece
+    if (kind === 'encrypted' && data !== undefined) thoughts.push({ encrypted: data })
+    if (kind !== 'text') continue
+    if (index !== at) gathered = ''
+    at = index
+    gathered += text
+    if (signature !== undefined && signature !== '') {
+      thoughts.push({ text: gathered, signature })
+      gathered = ''
     }
   }
   return thoughts

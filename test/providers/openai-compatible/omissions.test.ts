@@ -174,3 +174,49 @@ it.each(['streamUsage', 'reasoningHistory'])('the setting %s must be true or fal
     new RegExp(`^openaiCompatible: ${name} must be true(?: or|,) false.*; got "no"$`),
   )
 })
+
+describe('an order of messages that a provider refuses', () => {
+  const user = (content: string) => ({ role: 'user', content })
+  const system = (content: unknown) => ({ role: 'system', content })
+  const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const calls = { role: 'assistant', content: null, tool_calls: [call] }
+  const result = { role: 'tool', tool_call_id: 'a', content: 'r' }
+  const refusal = (message: string): Refusal => [400, { error: { message } }]
+  const sentAgain = async (message: string, messages: ChatRequest['messages']) => {
+    opened.upstream.scriptOnce(refuse(refusal(message)))
+    await succeed({ request: { ...short, messages } })
+    return asked().map((body) => (body as ChatRequest).messages)
+  }
+
+  it('is sent again with all system messages as one, at the beginning', async () => {
+    const messages = [system('s'), user('u'), system([{ type: 'text', text: 't' }]), user('v')]
+    expect(await sentAgain('System message must be at the beginning.', messages)).toEqual([
+      messages,
+      [
+        system([
+          { type: 'text', text: 's' },
+          { type: 'text', text: 't' },
+        ]),
+        user('u'),
+        user('v'),
+      ],
+    ])
+  })
+
+  it('is sent again with a reply after each result', async () => {
+    const messages = [user('u'), calls, result, user('v')]
+    expect(await sentAgain("Unexpected role 'user' after role 'tool'", messages)).toEqual([
+      messages,
+      [user('u'), calls, result, { role: 'assistant', content: 'OK' }, user('v')],
+    ])
+  })
+
+  it('is final if the messages have it already', async () => {
+    opened.upstream.script(refuse(refusal('System message must be at the beginning.')))
+    const { error } = await runCall(opened.adapter, {
+      request: { ...short, messages: [system('s'), user('u')] },
+    })
+    expect(error).toMatchObject({ status: 400 })
+    expect(asked()).toHaveLength(1)
+  })
+})
