@@ -75,6 +75,7 @@ const others = [
     'seal',
     'cases',
   ],
+  ...['more-providers', 'features', 'plans'],
   ...['sessions', 'page', 'identity', 'introspection'],
   ...['users', 'short-key', 'top-ups', 'keys-page', 'alerts', 'idempotency', 'openrouter-route'],
   ...['connect-app', 'connect-client', 'connect-host', 'connected-apps'],
@@ -563,6 +564,38 @@ describe('a code block of the documents', () => {
     const model = { id: 'acme/smart', created: 0, ownedBy: 'acme' }
     const context = { requestId: 'blocks', signal: new AbortController().signal }
     expect(await providers.routes(model, context)).toMatchObject([{ id: 'anthropic:acme/smart' }])
+  })
+
+  it('has a route to each of the providers that people name', async () => {
+    for (const name of ['AZURE_OPENAI_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK', 'GEMINI_API_KEY'])
+      vi.stubEnv(name, upstreamKey)
+    const { providers } = (await importBlock('more-providers', undefined, 'export { providers }')) as {
+      providers: ProviderRegistry
+    }
+    const context = { requestId: 'blocks', signal: new AbortController().signal }
+    const routed = ['fast', 'open', 'gemini', 'smart', 'local'].map((name) =>
+      providers.routes({ id: `acme/${name}`, created: 0, ownedBy: 'acme' }, context),
+    )
+    expect((await Promise.all(routed)).flat().map(({ id }) => id)).toEqual([
+      'azure:acme/fast',
+      'bedrock:acme/open',
+      'google:acme/gemini',
+      'anthropic:acme/smart',
+      'ollama:acme/local',
+    ])
+  })
+
+  it('streams, calls a tool, replies in JSON and takes an image', async () => {
+    const streamed = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+    const [calls, json, described] = (await logged('features')) as [
+      OpenAI.ChatCompletionMessageToolCall[],
+      string,
+      string,
+    ]
+    expect(streamed.mock.calls.join('').length).toBeGreaterThan(0)
+    expect(calls).toMatchObject([{ type: 'function', function: { name: 'temperature' } }])
+    expect(JSON.parse(json)).toEqual({ celsius: expect.any(Number) })
+    expect(described.length).toBeGreaterThan(0)
   })
 
   it('shows the response of its health page', async () => {
@@ -1094,6 +1127,35 @@ describe('a code block of the documents', () => {
         messages: [{ role: 'user', content: 'Hi' }],
       })
       expect(reply.choices[0]?.message.content).toBeTruthy()
+    })
+
+    it('has plans that post once, expire what is left, and give members of a team a budget', async () => {
+      const plans = (await importBlock('plans')) as {
+        freeCredit(account: string, month: string): Promise<void>
+        renewPlan(account: string, invoice: string, amount: string): Promise<void>
+        expire(account: string, amount: string, postedAt: number, reference: string): Promise<void>
+        addMember(team: string, member: string, budget: string): Promise<{ token: string }>
+      }
+      const posted = async () => (await admin.accounts.balance('planned'))!.posted
+      const before = Date.now()
+      for (const month of ['2026-11', '2026-11', '2026-12']) await plans.freeCredit('planned', month)
+      for (const invoice of ['in_1', 'in_1']) await plans.renewPlan('planned', invoice, '20')
+      expect(await posted()).toBe(parseCredits('22'))
+
+      const { token } = await plans.addMember('planned', 'Ann', '0.000001')
+      const base = await serve('durable', 'export { stores }')
+      expect((await complete(base, 'acme/fast', token)).status).toBe(402)
+      const { token: other } = await plans.addMember('planned', 'Ben', '5')
+      const { cost } = (await complete(base, 'acme/fast', other)).body.usage!
+      await expect.poll(async () => (await admin.accounts.balance('planned'))!.held).toBe(0n)
+      const spent = parseCredits(cost.toFixed(9))
+
+      for (const _ of [1, 2]) await plans.expire('planned', '20', before, 'in_1')
+      expect(await posted()).toBe(parseCredits('2'))
+      await plans.expire('planned', '0.00000001', before, 'used')
+      expect(await posted()).toBe(parseCredits('2'))
+      await plans.expire('planned', '1000', before, 'more than there is')
+      expect([await posted(), spent > 0n]).toEqual([0n, true])
     })
 
     it('warns of a low balance once', async () => {

@@ -47,9 +47,8 @@ interface Renderer {
   render(source: string, environment: Environment): string
 }
 
-/** Pages that would bury others in the results of a search: each word of a guide is also in these. */
-const isSearched = (path: string) =>
-  !path.startsWith('api/') && !['changelog.md', 'contributing.md'].includes(path)
+/** Pages that repeat the words of others. */
+const isSearched = (path: string) => !['changelog.md', 'contributing.md'].includes(path)
 
 /**
  * Returns the words of a text. One such as `insufficient_credits` or `top-up` is found as a whole and by its parts. The
@@ -60,9 +59,18 @@ function tokenize(text: string): string[] {
   return words.flatMap((word) => (/[_-]/.test(word) ? [word, ...word.split(/[_-]/)] : [word]))
 }
 
-/** The codes of errors are all in one long table, which would come after each short paragraph that names one. */
+/**
+ * The codes of errors are all in one long table, which would come after each short paragraph that names one. The reference
+ * of the API has each word of a guide too, and would come before it.
+ */
 function boostDocument(id: string, term: string): number {
+  if (id.startsWith('/api/')) return 0.1
   return term.includes('_') && id.startsWith('/errors') ? 4 : 1
+}
+
+/** A short word that is nearly another one is another word: `bun` is not `run`. */
+function fuzzy(term: string): number | boolean {
+  return term.length > 5 ? 0.15 : false
 }
 
 export default {
@@ -88,7 +96,13 @@ export default {
         detailedView: true,
         miniSearch: {
           options: { tokenize },
-          searchOptions: { boost: { title: 4, titles: 2, text: 1 }, combineWith: 'AND', boostDocument },
+          searchOptions: {
+            boost: { title: 4, titles: 2, text: 1 },
+            combineWith: 'AND',
+            boostDocument,
+            fuzzy,
+            weights: { fuzzy: 0.1, prefix: 0.3 },
+          },
         },
         _render: (source: string, environment: Environment, markdown: Renderer) => {
           const html = markdown.render(source, environment)

@@ -6,43 +6,25 @@ export interface Group {
 
 /** Every page of the site except those of the API, in the order of the sidebar. */
 export const GROUPS: readonly Group[] = [
-  { text: 'Start', pages: ['try', 'express', 'hosts', 'durable'] },
+  { text: 'Start', pages: ['try', 'express', 'hosts', 'durable', 'features'] },
   { text: 'Concepts', pages: ['concepts', 'charging', 'routes', 'credentials'] },
+  { text: 'Models', pages: ['models', 'adapters', 'providers', 'byok', 'testing'] },
   {
-    text: 'Guides',
-    pages: [
-      ...['users', 'top-ups', 'keys-page', 'models', 'adapters', 'connect', 'browser', 'identity', 'limits'],
-      ...[
-        'alerts',
-        'debugging',
-        'byok',
-        'idempotency',
-        'testing',
-        'production',
-        'scaling',
-        'stores',
-        'own-stores',
-      ],
-      ...['migrate-from-litellm', 'migrate-from-openrouter'],
-    ],
+    text: 'Users and money',
+    pages: ['users', 'top-ups', 'plans', 'keys-page', 'limits', 'alerts', 'idempotency'],
   },
+  { text: 'Apps and pages', pages: ['connect', 'browser', 'identity', 'console'] },
+  {
+    text: 'Operation',
+    pages: ['deploy', 'production', 'scaling', 'stores', 'observability', 'debugging', 'own-stores'],
+  },
+  { text: 'Coming from', pages: ['migrate-from-litellm', 'migrate-from-openrouter'] },
   { text: 'Clients', pages: ['clients', 'responses', 'messages'] },
   {
-    text: 'Reference',
-    pages: [
-      ...[
-        'options',
-        'http-api',
-        'http-reference',
-        'request-fields',
-        'lookups',
-        'errors',
-        'events',
-        'observability',
-      ],
-      ...['calls', 'admin', 'cli', 'console', 'entries'],
-    ],
+    text: 'HTTP reference',
+    pages: ['http-api', 'http-reference', 'request-fields', 'lookups', 'errors'],
   },
+  { text: 'Library reference', pages: ['options', 'events', 'calls', 'admin', 'cli', 'entries'] },
   { text: 'Proof', pages: ['faults', 'proofs', 'exactness', 'performance', 'compare', 'security'] },
   { text: 'Project', pages: ['examples', 'changelog', 'upgrading', 'contributing'] },
 ]

@@ -75,6 +75,24 @@ describe('search', () => {
     ['idempotency', 'idempotency.html'],
     ['fastify', 'hosts.html'],
     ['backup', 'stores.html'],
+    ['streaming', 'features.html'],
+    ['vision', 'features.html'],
+    ['tool calling', 'features.html'],
+    ['structured output', 'features.html'],
+    ['azure', 'providers.html'],
+    ['ollama', 'providers.html'],
+    ['bedrock', 'providers.html'],
+    ['vertex', 'providers.html'],
+    ['docker', 'deploy.html'],
+    ['environment variables', 'deploy.html'],
+    ['logging', 'deploy.html'],
+    ['windows', 'deploy.html'],
+    ['subscription', 'plans.html'],
+    ['free trial', 'plans.html'],
+    ['team', 'plans.html'],
+    ['bun', 'hosts.html'],
+    ['deno', 'hosts.html'],
+    ['memoryCatalogue', 'models.html'],
     ['insufficient_credits', 'errors.html'],
     ['OAuth', 'connect.html'],
   ]
@@ -95,18 +113,21 @@ describe('search', () => {
     await page.context().close()
   })
 
-  it('does not find the pages of the API', async () => {
-    const page = await open('')
-    await page
-      .getByRole('button', { name: /search/i })
-      .first()
-      .click()
-    await page.locator('#localsearch-input').fill('createCompatRouter')
-    const results = page.locator('.VPLocalSearchBox a.result')
-    await results.first().waitFor()
-    const links = await hrefs(page, '.VPLocalSearchBox a.result')
-    expect(links.filter((link) => link.startsWith('/api/'))).toEqual([])
-    await page.context().close()
+  it('finds guides before the pages of the API, and names that only these have', async () => {
+    const found = async (words: string) => {
+      const page = await open('')
+      await page
+        .getByRole('button', { name: /search/i })
+        .first()
+        .click()
+      await page.locator('#localsearch-input').fill(words)
+      await page.locator('.VPLocalSearchBox a.result').first().waitFor()
+      const links = await hrefs(page, '.VPLocalSearchBox a.result')
+      await page.context().close()
+      return links.map((link) => link.startsWith('/api/'))
+    }
+    expect((await found('createCompatRouter'))[0]).toBe(false)
+    expect((await found('StoredRouterOptions'))[0]).toBe(true)
   })
 })
 
