@@ -74,7 +74,7 @@ export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from 
 export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
 export type { AccountStatement } from './statement.js'
 export { type ToJson, toJson } from './to-json.js'
-export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery } from './usage-limits.js'
+export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery, NewLimit } from './usage-limits.js'
 export type { UserAppsAdmin } from './user-apps.js'
 export type { Discrepancy } from './verify.js'
 

@@ -12,6 +12,7 @@ import {
   markupSchema,
   metadataSchema,
   nameSchema,
+  newLimitsSchema,
   parseField,
   parseInput,
   scopesSchema,
@@ -21,6 +22,7 @@ import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
 import { actorOf } from '../sql/connect-history.js'
 import { revokeCredential } from '../sql/connected-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import { insertLimit } from '../sql/limit-rows.js'
 import { lockName } from '../sql/locks.js'
 import { listAppRows, mayUse, readAppRow } from './app-rows.js'
 import { type ConnectedAppChange, changeSchema } from './connected-apps.js'
@@ -31,6 +33,7 @@ import {
   listCredentialRows,
   readCredentialRow,
 } from './credential-rows.js'
+import { type NewLimit, newLimitsOf } from './usage-limits.js'
 
 /** The terms that API keys and access tokens have in common. */
 export interface CredentialRequest {
@@ -42,6 +45,11 @@ export interface CredentialRequest {
   readonly expiresAt?: number
   /** For the host's own `admit`. */
   readonly metadata?: Readonly<Record<string, string>>
+  /**
+   * Budgets and rate limits that it has from the first call on, each unit once a period; at most 10. They are made in the
+   * same transaction, with ids such as `{credentialId}-credits-month`, and can be changed like all others.
+   */
+  readonly limits?: readonly NewLimit[]
 }
 
 export interface KeyRequest extends CredentialRequest {
@@ -116,6 +124,7 @@ export const bearerFields = {
   label: labelSchema.optional(),
   expiresAt: timeSchema.optional(),
   metadata: metadataSchema.optional(),
+  limits: newLimitsSchema.optional(),
 }
 const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
 const reissueSchema = z.strictObject({
@@ -143,6 +152,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
       Partial<Omit<AccessTokenRequest, 'terms'>> & { readonly terms?: AppTerms | undefined },
   ): Promise<IssuedCredential> {
     const credentialId = newId()
+    const limits = newLimitsOf(credentialId, request.limits ?? [])
     const token = createToken(kind)
     const results = await database.batch([
       ...lockName(database, `compat_router.keys:${request.account}`),
@@ -168,6 +178,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
           toJsonCell(request.terms),
         ],
       },
+      ...limits.map((limit) => insertLimit(database, limit, credentialId)),
       insertToken(database, token, credentialId, request),
     ])
     if (results.at(-1)!.length === 0) throw tooManyKeys(request.account, keysPerAccount)

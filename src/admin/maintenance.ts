@@ -48,7 +48,7 @@ export function createMaintenanceAdmin(
       if (!(olderThanDays >= MIN_PRUNE_DAYS)) {
         throw outOfRange(
           { field: 'olderThanDays' },
-          `must be at least ${MIN_PRUNE_DAYS}, since ended holds are kept so many days; got ${String(olderThanDays)}`,
+          `must be at least ${MIN_PRUNE_DAYS}, since ended holds are kept for at least ${MIN_PRUNE_DAYS} days; got ${String(olderThanDays)}`,
         )
       }
       const ageMs = BigInt(Math.min(Math.ceil(olderThanDays * DAY_MS), Number.MAX_SAFE_INTEGER))

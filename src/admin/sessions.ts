@@ -18,7 +18,7 @@ import {
 } from '../rules/schemas.js'
 import { readNumber, readText, toJsonCell } from '../sql/cells.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
-import { toLimitCell } from '../sql/limit-rows.js'
+import { insertLimit } from '../sql/limit-rows.js'
 import { lockName } from '../sql/locks.js'
 
 /** A session of a signed-in user in a browser: a credential whose tokens live for minutes. */
@@ -229,7 +229,7 @@ function insertSession(
 }
 
 function insertBudget(
-  { now }: SqlDatabase,
+  database: SqlDatabase,
   credentialId: string,
   { amount, per, zone }: z.infer<typeof budgetSchema>,
 ): Statement {
@@ -241,11 +241,7 @@ function insertBudget(
     amount: parseCredits(amount),
     ...(zone !== undefined && { zone }),
   }
-  return {
-    text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
-      select ?1, 'credential', c.id, ?3, ${now} from {credentials} c where c.id = ?2`,
-    parameters: [budget.id, credentialId, toLimitCell(budget)],
-  }
+  return insertLimit(database, budget, credentialId)
 }
 
 /** Adds a token to a live session that does not have too many. `session` is SQL for its id. */

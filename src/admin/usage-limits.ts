@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { InputPlace } from '../base/invalid-input.js'
 import { parseCredits } from '../base/money.js'
 import { PeriodCalendar } from '../base/periods.js'
 import { Refusal } from '../base/refusal.js'
@@ -26,6 +27,13 @@ export interface LimitRequest extends Omit<Limit, 'amount' | 'of'> {
   readonly of: LimitOwner
   /** The id of the credential, the account or the app. A connected app is a credential too. */
   readonly ownerId: string
+}
+
+/** A limit of a credential that is made with it. */
+export interface NewLimit extends Omit<Limit, 'amount' | 'of' | 'id' | 'zone'> {
+  /** A decimal string: credits such as `'20.00'`, or a whole number of requests or tokens such as `'60'`. */
+  readonly amount: string
+  readonly zone?: string | undefined
 }
 
 /** A limit and the bucket of its current period. */
@@ -113,11 +121,9 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
 
   return {
     async put(request) {
-      const { ownerId, amount: text, zone, ...read } = parseInput(ownedLimitSchema, request, 'limit')
-      const amount = read.unit === 'credits' ? parseCredits(text) : BigInt(text)
-      checkHoldable(amount, { of: 'limit', field: 'amount' })
-      const limit: Limit = { ...read, amount, ...(zone !== undefined && { zone }) }
-      const table = OWNER_TABLES[read.of]
+      const { ownerId, of, ...read } = parseInput(ownedLimitSchema, request, 'limit')
+      const limit: Limit = { ...toLimit(read, { of: 'limit', field: 'amount' }), of, id: read.id }
+      const table = OWNER_TABLES[of]
       const [owners, put] = await database.batch([
         { text: `select id from ${table} where id = ?1`, parameters: [ownerId] },
         {
@@ -126,12 +132,12 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
             on conflict (id) do update set definition = excluded.definition
             where l.owner_kind = excluded.owner_kind and l.owner_id = excluded.owner_id
             returning id`,
-          parameters: [limit.id, read.of, ownerId, toLimitCell(limit)],
+          parameters: [limit.id, of, ownerId, toLimitCell(limit)],
         },
-        changeOf(database, read.of, ownerId),
+        changeOf(database, of, ownerId),
       ])
       if (owners!.length === 0) {
-        throw new Refusal('not-found', `There is no ${read.of} ${JSON.stringify(ownerId)}: create it first`)
+        throw new Refusal('not-found', `There is no ${of} ${JSON.stringify(ownerId)}: create it first`)
       }
       if (put!.length === 0) {
         throw new Refusal(
@@ -169,6 +175,22 @@ export function createLimitsAdmin(database: SqlDatabase): LimitsAdmin {
       return rows.map((row, index) => toLimitRow(row, limits[index]!, buckets.get(bucketOf(limits[index]!))))
     },
   }
+}
+
+/** Returns the limits of a new credential. Their ids say what they count. */
+export function newLimitsOf(credentialId: string, limits: readonly NewLimit[]): readonly Limit[] {
+  return limits.map((limit, index) => ({
+    ...toLimit(limit, { of: 'key', field: `limits.${index}.amount` }),
+    of: 'credential',
+    id: `${credentialId}-${limit.unit}-${limit.per}`,
+  }))
+}
+
+/** Returns a limit with its amount as an integer. Throws a `RangeError` if no account could hold it. */
+function toLimit({ unit, per, zone, amount: text }: NewLimit, place: InputPlace): Omit<Limit, 'id' | 'of'> {
+  const amount = unit === 'credits' ? parseCredits(text) : BigInt(text)
+  checkHoldable(amount, place)
+  return { unit, per, amount, ...(zone !== undefined && { zone }) }
 }
 
 /** Returns the change to report. Limits of accounts and apps concern any number of credentials. */

@@ -47,6 +47,7 @@ export type VerifyReply = ReplyOf<'maintenance/verify'>
 export type KeyView = ReplyOf<'keys'>['credentials'][number]
 export type IssuedReply = ReplyOf<'keys/issue'>
 /** The terms of an app that the person has seen. If the app has worse ones by now, the reply is 409 and no token is made. */
+export type NewLimitView = NonNullable<BodyOf<'keys/issue'>['limits']>[number]
 export type SeenTerms = NonNullable<BodyOf<'keys/playground'>['terms']>
 export type AppView = ReplyOf<'apps'>['apps'][number]
 export type OwnAppView = ReplyOf<'user-apps'>['ownApps'][number]

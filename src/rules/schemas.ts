@@ -262,14 +262,37 @@ export const limitsSchema = z
   .refine((limits) => new Set(limits.map(({ id }) => id)).size === limits.length, 'must not have an id twice')
   .readonly()
 
+const WHOLE_AMOUNT = {
+  path: ['amount'],
+  error: "must be a whole number of requests or tokens as a string, such as '60'",
+}
+
 /** A `Limit` with its owner, and its amount as a decimal string. */
 export const ownedLimitSchema = z
   .strictObject({ ...limitFields, amount: creditsSchema, of: z.enum(OWNERS), ownerId: nameSchema })
   .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
-  .refine(({ unit, amount }) => unit === 'credits' || /^\d+$/.test(amount), {
-    path: ['amount'],
-    error: "must be a whole number of requests or tokens as a string, such as '60'",
-  })
+  .refine(hasFittingAmount, WHOLE_AMOUNT)
+
+const { id: _, ...newLimitFields } = limitFields
+const MAX_NEW_LIMITS = 10
+
+/** The limits of a credential that is made with them, which gives them their ids. */
+export const newLimitsSchema = z
+  .array(
+    z
+      .strictObject({ ...newLimitFields, amount: creditsSchema })
+      .refine(hasUsefulZone, { path: ['zone'], error: ZONE_FAULT })
+      .refine(hasFittingAmount, WHOLE_AMOUNT),
+  )
+  .max(MAX_NEW_LIMITS)
+  .refine(
+    (limits) => new Set(limits.map(({ unit, per }) => `${unit} ${per}`)).size === limits.length,
+    'must have each unit once a period',
+  )
+
+function hasFittingAmount({ unit, amount }: { readonly unit: string; readonly amount: string }): boolean {
+  return unit === 'credits' || /^\d+$/.test(amount)
+}
 
 function hasUsefulZone({ per, zone }: { readonly per: string; readonly zone?: string | undefined }): boolean {
   return zone === undefined || per === 'day' || per === 'month'

@@ -1,6 +1,6 @@
 import type { Limit } from '../contracts/index.js'
 import { readOptionalText } from './cells.js'
-import type { Row, SqlDatabase } from './database.js'
+import type { Row, SqlDatabase, Statement } from './database.js'
 
 /** A limit as JSON, with its amount as text. */
 type LimitDefinition = Omit<Limit, 'amount'> & { readonly amount: string }
@@ -8,6 +8,15 @@ type LimitDefinition = Omit<Limit, 'amount'> & { readonly amount: string }
 export function toLimitCell({ amount, ...limit }: Limit): string {
   const definition: LimitDefinition = { ...limit, amount: amount.toString() }
   return JSON.stringify(definition)
+}
+
+/** Returns the statement that gives a credential a limit. It has no effect if there is no such credential. */
+export function insertLimit({ now }: SqlDatabase, limit: Limit, credentialId: string): Statement {
+  return {
+    text: `insert into {limits} (id, owner_kind, owner_id, definition, created_at)
+      select ?1, 'credential', c.id, ?3, ${now} from {credentials} c where c.id = ?2`,
+    parameters: [limit.id, credentialId, toLimitCell(limit)],
+  }
 }
 
 /**

@@ -56,6 +56,81 @@ describe.each(engineNames)('limits on %s', (name) => {
     ])
   })
 
+  it('are made with a key or a token, in one step', async () => {
+    const { admin, principalOf } = await open()
+    await admin.apps.put({ id: 'app', markup: { basisPoints: 0 }, allowedModels: [] })
+    const limits = [
+      { unit: 'credits', amount: '20.5', per: 'month', zone: 'Asia/Tokyo' },
+      { unit: 'requests', amount: '60', per: 'minute' },
+    ] as const
+    const made = await admin.keys.issue({ account: 'alice', limits })
+    const token = await admin.keys.issueToken({
+      account: 'alice',
+      appId: 'app',
+      scopes: ['models.run'],
+      limits: limits.slice(1),
+    })
+    const rate = { of: 'credential', unit: 'requests', amount: 60n, per: 'minute' }
+    expect((await principalOf(made.token))?.limits).toEqual([
+      {
+        id: `${made.credentialId}-credits-month`,
+        of: 'credential',
+        unit: 'credits',
+        amount: 20_500_000_000n,
+        per: 'month',
+        zone: 'Asia/Tokyo',
+      },
+      { id: `${made.credentialId}-requests-minute`, ...rate },
+    ])
+    expect((await principalOf(token.token))?.limits).toEqual([
+      { id: `${token.credentialId}-requests-minute`, ...rate },
+    ])
+    await admin.limits.put({ ...month(made.credentialId), id: `${made.credentialId}-credits-month` })
+    expect(await admin.limits.list({ ownerId: made.credentialId })).toMatchObject([
+      { amount: 20_000_000_000n },
+      {},
+    ])
+  })
+
+  it.each([
+    ['limits.0.amount', [{ unit: 'credits', amount: 'much', per: 'month' }]],
+    ['limits.0.amount', [{ unit: 'credits', amount: '9999999999999', per: 'month' }]],
+    [
+      'limits.1.amount',
+      [
+        { unit: 'credits', amount: '1', per: 'day' },
+        { unit: 'requests', amount: '1.5', per: 'day' },
+      ],
+    ],
+    ['limits.0.zone', [{ unit: 'credits', amount: '1', per: 'minute', zone: 'Asia/Tokyo' }]],
+    [
+      'limits',
+      [
+        { unit: 'credits', amount: '1', per: 'day' },
+        { unit: 'credits', amount: '2', per: 'day' },
+      ],
+    ],
+    ['limits', Array.from({ length: 11 }, () => ({ unit: 'credits', amount: '1', per: 'day' }) as const)],
+  ] as const)('leave no key if one of them is wrong: %s', async (field, limits) => {
+    const { admin } = await open()
+    await expect(admin.keys.issue({ account: 'alice', label: 'wrong', limits })).rejects.toMatchObject({
+      code: 'invalid_input',
+      of: 'key',
+      field,
+    })
+    const keys = await admin.keys.list({ account: 'alice' })
+    expect(keys.filter(({ label }) => label === 'wrong')).toEqual([])
+  })
+
+  it('are not made if the account has the most keys that are allowed', async () => {
+    const stores = engine.open(`limits_${opened++}`)
+    const admin = createAdmin(stores, { keysPerAccount: 1 })
+    await admin.keys.issue({ account: 'alice' })
+    const limits = [{ unit: 'credits', amount: '1', per: 'day' }] as const
+    await expect(admin.keys.issue({ account: 'alice', limits })).rejects.toThrow('the most that are allowed')
+    expect(await admin.limits.list()).toEqual([])
+  })
+
   it('show what is used, held and left, and the end of the period', async () => {
     const { admin, key, principalOf, stores } = await open()
     await admin.limits.put(month(key.credentialId, { amount: '0.0000001', per: 'total' }))

@@ -155,6 +155,16 @@ describe('the command line', () => {
   it('registers apps, issues their tokens, and suspends', async () => {
     expect((await run('apps put writer --markup 2000 --flat 0.001 --allow a/b --allow c')).exitCode).toBe(0)
     expect((await run('apps list')).out).toContain('a/b c')
+    const bounded = JSON.parse(
+      (await run('--json keys issue alice --budget 20.5/month --rate 60/minute')).out,
+    )
+    expect(JSON.parse((await run(`--json limits list --owner ${bounded.credentialId}`)).out)).toMatchObject([
+      { unit: 'credits', per: 'month', amount: '20.5' },
+      { unit: 'requests', per: 'minute', amount: '60' },
+    ])
+    for (const wrong of ['20', '20/fortnight', '/month', '-1/month', '20/']) {
+      expect((await run(`keys issue alice --budget=${wrong}`)).said).toContain('such as 20/month')
+    }
     const issued = await run('--json keys issue-token alice writer --expires 2030-01-01')
     expect(JSON.parse(issued.out).token).toMatch(/^at-cr-/)
     expect((await run('keys issue-token alice nobody')).said).toContain('There is no app "nobody"')

@@ -1,14 +1,16 @@
-import type { CredentialRow, IssuedCredential } from '../../admin/index.js'
+import type { CredentialRow, IssuedCredential, NewLimit } from '../../admin/index.js'
 import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
-import { collect, parseExpiry, parseInteger } from '../context/parse.js'
+import { type AmountPer, collect, parseAmountPer, parseExpiry, parseInteger } from '../context/parse.js'
 import type { Noun } from './noun.js'
 
 interface IssueOptions {
   readonly label?: string
   readonly expires?: number
   readonly keysPerAccount?: number
+  readonly budget?: AmountPer
+  readonly rate?: AmountPer
 }
 
 interface KeyOptions extends IssueOptions {
@@ -28,11 +30,13 @@ export const keys: Noun = {
         .option('--label <text>', 'a name, to tell it from others')
         .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
         .option('--allow <model>', 'a model that it may use, instead of all; repeatable', collect)
+        .option('--budget <credits/period>', 'what it may spend, such as 20/month', parseAmountPer)
+        .option('--rate <requests/period>', 'how many calls it may make, such as 60/minute', parseAmountPer)
         .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
-        .action(async (account: string, { label, expires, allow, ...bound }: KeyOptions) => {
+        .action(async (account: string, { label, expires, allow, budget, rate, ...bound }: KeyOptions) => {
           const issued = await (await context.admin(bound)).keys.issue({
             account,
-            ...present({ label, expiresAt: expires, allowedModels: allow }),
+            ...present({ label, expiresAt: expires, allowedModels: allow, limits: limitsOf(budget, rate) }),
           })
           showIssued(context, issued)
         }),
@@ -43,18 +47,20 @@ export const keys: Noun = {
         .option('--scope <scope>', 'repeatable; models.run by default', collect)
         .option('--label <text>', 'a name, to tell it from others')
         .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
+        .option('--budget <credits/period>', 'what it may spend, such as 20/month', parseAmountPer)
+        .option('--rate <requests/period>', 'how many calls it may make, such as 60/minute', parseAmountPer)
         .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
         .action(
           async (
             account: string,
             appId: string,
-            { scope = ['models.run'], label, expires, ...bound }: TokenOptions,
+            { scope = ['models.run'], label, expires, budget, rate, ...bound }: TokenOptions,
           ) => {
             const issued = await (await context.admin(bound)).keys.issueToken({
               account,
               appId,
               scopes: scope,
-              ...present({ label, expiresAt: expires }),
+              ...present({ label, expiresAt: expires, limits: limitsOf(budget, rate) }),
             })
             showIssued(context, issued)
           },
@@ -94,6 +100,17 @@ export const keys: Noun = {
           context.show(shown, shown.map(toCredentialRow))
         }),
   },
+}
+
+function limitsOf(
+  budget: AmountPer | undefined,
+  rate: AmountPer | undefined,
+): readonly NewLimit[] | undefined {
+  if (budget === undefined && rate === undefined) return undefined
+  return [
+    ...(budget === undefined ? [] : [{ ...budget, unit: 'credits' as const }]),
+    ...(rate === undefined ? [] : [{ ...rate, unit: 'requests' as const }]),
+  ]
 }
 
 function showIssued(context: CommandContext, issued: IssuedCredential): void {

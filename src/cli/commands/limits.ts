@@ -1,11 +1,10 @@
 import { Option } from 'commander'
 import type { LimitRequest, LimitRow, LimitsQuery } from '../../admin/index.js'
 import { formatTime } from '../context/output.js'
-import { parseInteger } from '../context/parse.js'
+import { PERIODS, parseInteger } from '../context/parse.js'
 import type { Noun } from './noun.js'
 
 const UNITS = ['credits', 'requests', 'tokens']
-const PERIODS = ['minute', 'hour', 'day', 'month', 'total']
 const OWNERS = ['credential', 'account', 'app']
 
 type PutOptions = Pick<LimitRequest, 'of' | 'unit' | 'per' | 'zone'> & { readonly owner: string }

@@ -36,6 +36,26 @@ export function parseInteger(text: string): number {
   return Number(text)
 }
 
+/** An amount in a period. */
+export interface AmountPer {
+  readonly amount: string
+  readonly per: (typeof PERIODS)[number]
+}
+
+export const PERIODS = ['minute', 'hour', 'day', 'month', 'total'] as const
+
+/** Parses an amount and its period, such as `20/month`. */
+export function parseAmountPer(text: string): AmountPer {
+  const [, amount, name] = /^([\d.]+)\/(\w+)$/.exec(text) ?? []
+  const per = PERIODS.find((period) => period === name)
+  if (amount === undefined || per === undefined) {
+    throw new InvalidArgumentError(
+      `Must be an amount and a period (${PERIODS.join(', ')}), such as 20/month.`,
+    )
+  }
+  return { amount, per }
+}
+
 /** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text]

@@ -74,6 +74,28 @@ describe("on the console's limits page, an operator", { timeout: 120_000 }, () =
     )
   })
 
+  it('creates a key with a budget and a rate in one dialog', async () => {
+    await page.goto(`${visit.stage.consoleUrl}#/keys`)
+    await page.getByRole('button', { name: 'New API key' }).click()
+    const form = dialog('New API key')
+    await form.getByLabel('Account that pays').fill('alice')
+    await form.getByLabel('Label').fill('bounded')
+    await form.getByLabel('Credits a month').fill('twenty')
+    await form.getByLabel('Calls a minute').fill('60')
+    await form.getByRole('button', { name: 'Make the key' }).click()
+    await form.getByText('Must be credits, such as 20 or 0.5.').waitFor()
+    await form.getByLabel('Credits a month').fill('20')
+    await form.getByRole('button', { name: 'Make the key' }).click()
+    await page.getByRole('button', { name: 'I have saved it' }).click()
+    const keys = await visit.stage.admin.keys.list({ account: 'alice' })
+    const made = keys.filter(({ label }) => label === 'bounded')
+    expect(made).toHaveLength(1)
+    expect(await visit.stage.admin.limits.list({ ownerId: made[0]!.credentialId })).toMatchObject([
+      { unit: 'credits', amount: 20_000_000_000n, per: 'month' },
+      { unit: 'requests', amount: 60n, per: 'minute' },
+    ])
+  })
+
   it('creates a key for some models, and sees which', async () => {
     await page.goto(`${visit.stage.consoleUrl}#/keys`)
     const [model] = await visit.stage.admin.models.list()

@@ -11,7 +11,7 @@ import { appOption, seenTerms, useFoundAccounts, useFoundApps } from '../parts/f
 import { Limits } from '../parts/limits.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
-import { dayEnd, needed } from '../parts/read-values.js'
+import { dayEnd, needed, newLimits } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
@@ -55,6 +55,8 @@ export function Keys({ query }: { query: Place['query'] }) {
     },
     { name: 'label', label: 'Label', hint: 'Distinguishes it from the others.' },
     { name: 'expiresAt', label: 'Last day', kind: 'date', hint: 'Never expires by default. In UTC.' },
+    { name: 'budget', label: 'Credits a month', placeholder: '20', hint: 'No budget by default.' },
+    { name: 'rate', label: 'Calls a minute', placeholder: '60', hint: 'No limit by default.' },
   ]
 
   const allowedModels: FieldSpec = {
@@ -78,6 +80,7 @@ export function Keys({ query }: { query: Place['query'] }) {
           account: needed(values, 'account'),
           label: values.text('label'),
           expiresAt: dayEnd(values, 'expiresAt'),
+          limits: newLimits(values),
           allowedModels: allowed.length === 0 ? undefined : allowed,
         })
       },
@@ -119,6 +122,7 @@ export function Keys({ query }: { query: Place['query'] }) {
           terms: chosen && seenTerms(chosen),
           label: values.text('label'),
           expiresAt: dayEnd(values, 'expiresAt'),
+          limits: newLimits(values),
         })
       },
     })

@@ -1,3 +1,4 @@
+import type { NewLimitView } from '../../protocol.js'
 import { Problem } from '../base/problem.js'
 import type { Values } from './dialogs.js'
 
@@ -35,4 +36,21 @@ export function list(values: Values, name: string): readonly string[] {
 export function dayEnd(values: Values, name: string): number | undefined {
   const day = values.text(name)
   return day === undefined ? undefined : Date.parse(`${day}T23:59:59.999Z`)
+}
+
+/** The limits of a new key, from the fields `budget` and `rate`. */
+export function newLimits(values: Values): NewLimitView[] | undefined {
+  const budget = amountOf(values, 'budget', /^\d+(?:\.\d{1,9})?$/, 'Must be credits, such as 20 or 0.5.')
+  const rate = amountOf(values, 'rate', /^\d+$/, 'Must be a whole number of calls.')
+  if (budget === undefined && rate === undefined) return undefined
+  return [
+    ...(budget === undefined ? [] : [{ unit: 'credits' as const, amount: budget, per: 'month' as const }]),
+    ...(rate === undefined ? [] : [{ unit: 'requests' as const, amount: rate, per: 'minute' as const }]),
+  ]
+}
+
+function amountOf(values: Values, name: string, pattern: RegExp, rule: string): string | undefined {
+  const text = values.text(name)
+  if (text !== undefined && !pattern.test(text)) throw new Problem(rule, { field: name })
+  return text
 }
