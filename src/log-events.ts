@@ -26,6 +26,7 @@ const INCIDENTS: Readonly<Record<Incident['type'], { readonly level: Level; read
   'route-restored': { level: 'info', message: 'a misconfigured route is used again' },
   'watch-lost': { level: 'warn', message: 'the stores no longer report changes' },
   'process-cleared': { level: 'warn', message: 'the holds of a dead process are free' },
+  'totals-behind': { level: 'warn', message: 'the totals of reports are behind' },
   'reply-mended': { level: 'info', message: 'odd elements of a reply were repaired' },
   'request-trimmed': { level: 'info', message: 'unknown members of a request were left out' },
   'call-abandoned': { level: 'info', message: 'a client left before the first token' },

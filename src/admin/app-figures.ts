@@ -5,7 +5,7 @@ import { readJson, readNumber } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
 import type { AppDefinition } from '../sql/connect-apps.js'
 import type { SqlDatabase } from '../sql/database.js'
-import { readSum, sumOf } from './sums.js'
+import { readSum, sumOf } from '../sql/sums.js'
 
 export interface AppFiguresQuery {
   readonly appId: string

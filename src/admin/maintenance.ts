@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { outOfRange } from '../base/invalid-input.js'
 import type { CallContext, LedgerStore } from '../contracts/index.js'
 import { idSchema, parseField } from '../rules/schemas.js'
@@ -5,6 +6,7 @@ import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { bindingOf } from '../sql/route-rows.js'
 import type { SecretBox } from '../sql/secret-box.js'
+import { clearTotals, foldTotals } from '../sql/totals.js'
 import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { readRoutes } from './routes.js'
 import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js'
@@ -28,12 +30,16 @@ export interface MaintenanceAdmin {
    * charged anyway, even below zero. Rejects with a `Refusal` if the hold is not open.
    */
   freeHold(holdId: string): Promise<void>
+  /** Adds up all entries again for the totals from which reports are read. Reports are right meanwhile, but take longer. */
+  rebuildTotals(): Promise<void>
   /** Seals every secret again that is not sealed under the first of `secretKeys`. Returns the number of these secrets. */
   rotateSecrets(): Promise<number>
 }
 
 const DAY_MS = 86_400_000
 const PAGE_ROWS = 5_000
+/** How long another process may take for one round of adding to the totals. */
+const BUSY_MS = 100
 
 export function createMaintenanceAdmin(
   database: SqlDatabase,
@@ -78,6 +84,14 @@ export function createMaintenanceAdmin(
 
     openHolds: (query = {}) => readOpenHolds(database, query),
     freeHold: async (holdId) => freeHold(database, ledger, parseField(idSchema, holdId, 'holdId'), context),
+    async rebuildTotals() {
+      await clearTotals(database)
+      for (;;) {
+        const state = await foldTotals(database)
+        if (state === 'done') return
+        if (state === 'busy') await delay(BUSY_MS)
+      }
+    },
     rotateSecrets: () => rotateSecrets(database, secrets),
   }
 }

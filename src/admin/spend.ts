@@ -3,12 +3,13 @@ import { outOfRange } from '../base/invalid-input.js'
 import type { Credits } from '../base/money.js'
 import type { Usage } from '../protocol/usage.js'
 import { idsSchema, nameSchema, parseInput, rowsSchema, whose } from '../rules/schemas.js'
-import { readNumber, readOptionalText } from '../sql/cells.js'
+import { checkTime, readNumber, readOptionalText } from '../sql/cells.js'
 import { createConditions } from '../sql/conditions.js'
-import type { Row, SqlDatabase } from '../sql/database.js'
-import { MEDIA_COLUMNS, readUsage } from '../sql/entry-rows.js'
-import { isUnequal, keptOf } from './payer-posting.js'
-import { readSum, sumColumns, sumOf, totalOf } from './sums.js'
+import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
+import { readUsage } from '../sql/entry-rows.js'
+import { orderedTotalOf, readSum } from '../sql/sums.js'
+import { AMOUNTS, addUp, CHARGE_SUMS, COUNTS, ONE_CHARGE, QUARTER_MS } from '../sql/total-columns.js'
+import { unsummedEntries } from '../sql/totals.js'
 
 export interface SpendQuery {
   /** The grouping. Days are in UTC. `app` groups by the app whose token was used. */
@@ -35,12 +36,21 @@ export interface SpendRow {
   readonly usage: Usage
 }
 
-const COLUMNS: Readonly<Record<SpendQuery['by'], string>> = {
+/** SQL for the group of a charge. */
+const OF_CHARGE: Readonly<Record<SpendQuery['by'], string>> = {
   day: 'e.at / 86400000',
   model: 'e.model',
   app: 'e.app_id',
   key: 'e.credential_id',
   provider: 'e.provider',
+}
+
+/** SQL for the group of a row of totals. They have no keys. */
+const OF_TOTALS: Readonly<Record<Exclude<SpendQuery['by'], 'key'>, string>> = {
+  day: 't.starts_at / 86400000',
+  model: 't.model',
+  app: "nullif(t.app_id, '')",
+  provider: "nullif(t.provider, '')",
 }
 
 const DAY_MS = 86_400_000
@@ -87,7 +97,7 @@ export interface SpendBooks {
 
 /** Sums charges. Returns days in order, and all other groups by cost, highest first. */
 export async function readSpend(database: SqlDatabase, query: SpendQuery): Promise<readonly SpendRow[]> {
-  const { text, parameters, order, by } = sumsOf(parseInput(spendSchema, query, 'spend'))
+  const { text, parameters, order, by } = sumsOf(database, parseInput(spendSchema, query, 'spend'))
   const rows = await database.all({ isReport: true, text: `${text} order by ${order}`, parameters })
   return rows.map((row) => toSpendRow(row, by))
 }
@@ -98,19 +108,15 @@ export async function readSpend(database: SqlDatabase, query: SpendQuery): Promi
  */
 export async function readSpendReport(database: SqlDatabase, query: SpendReportQuery): Promise<SpendReport> {
   const { limit, offset = 0, ...filters } = parseInput(reportSchema, query, 'spend')
-  const { text, parameters, order, by } = sumsOf(filters)
+  const { text, parameters, order, by } = sumsOf(database, filters)
   const page = [offset, ...(limit === undefined ? [] : [offset + limit])]
   const [from, to] = page.map((value) => `?${parameters.push(BigInt(value))}`)
-  const counts = [...COUNTS, 'unequal']
-  const amounts = [...AMOUNTS, 'posted', 'kept']
-  const names = [...counts, ...amounts.flatMap(sumColumns)].join(', ')
   const [totals, ...rows] = await database.all({
     isReport: true,
     text: `with sums as (${text}), ranked as (select sums.*, row_number() over (order by ${order}) as place from sums)
-      select 0 as place, cast(null as text) as key, ${counts.map((name) => `coalesce(sum(${name}), 0) as ${name}`).join(', ')},
-        ${amounts.map(totalOf).join(', ')}, count(*) as row_count
+      select 0 as place, cast(null as text) as key, ${addUp(CHARGE_SUMS)}, count(*) as row_count
       from sums
-      union all select place, key, ${names}, 0 from ranked
+      union all select place, key, ${CHARGE_SUMS.join(', ')}, 0 from ranked
       where place > ${from} ${to === undefined ? '' : `and place <= ${to}`}
       order by 1`,
     parameters,
@@ -128,42 +134,55 @@ export async function readSpendReport(database: SqlDatabase, query: SpendReportQ
 }
 
 /** Builds the statement that sums charges, and the order of its rows. */
-function sumsOf({ by, account, appId, credentialIds, model, from, to }: z.infer<typeof spendSchema>) {
+function sumsOf(database: SqlDatabase, query: z.infer<typeof spendSchema>) {
+  const { by, from, to } = query
   if (from !== undefined && to !== undefined && from >= to) {
     throw outOfRange({ of: 'spend', field: 'from' }, 'must be before to')
   }
-  const { conditions, parameters, addEqual, addOneOf, addTimes } = createConditions()
-  // For one account, its postings serve as the index to its entries.
-  const at = account === undefined ? 'e.at' : 'p.at'
-  if (account !== undefined) conditions.push('e.account = p.account')
-  addEqual({ 'p.account': account, 'e.app_id': appId, 'e.model': model })
-  if (credentialIds !== undefined) addOneOf('e.credential_id', credentialIds)
-  addTimes(at, { from, to })
-  const column = COLUMNS[by]
-  const text = `select ${by === 'day' ? `cast(${column} as text)` : column} as key, min(e.at) as since, count(*) as calls,
-        ${AMOUNTS.map((name) => sumOf(`e.${name}`, name)).join(', ')},
-        sum(e.prompt) as prompt, sum(e.cached) as cached, sum(e.cache_write) as cache_write,
-        sum(e.completion) as completion, sum(e.reasoning) as reasoning,
-        ${MEDIA_COLUMNS.map((name) => `coalesce(sum(e.${name}), 0) as ${name}`).join(', ')},
-        ${BOOK_COLUMNS}
-      from ${account === undefined ? '{entries} e' : '{postings} p join {entries} e on e.id = p.entry_id'}
-      where ${[...conditions, "e.kind = 'charge'"].join(' and ')}
-      group by ${column}`
+  const parameters: Parameter[] = []
+  const text = `select ${by === 'day' ? 'cast(c.key as text)' : 'c.key'} as key, min(c.since) as since, ${addUp(COUNTS)},
+        ${AMOUNTS.map(orderedTotalOf).join(', ')}
+      from (${rowsOf(database, query, parameters)}) c
+      group by c.key`
   return { text, parameters, order: by === 'day' ? 'since' : 'cost_high desc, cost_low desc, key', by }
 }
 
-const COUNTS = [
-  'calls',
-  'prompt',
-  'cached',
-  'cache_write',
-  'completion',
-  'reasoning',
-  ...MEDIA_COLUMNS,
-] as const
-const AMOUNTS = ['cost', 'base', 'markup'] as const
-const BOOK_COLUMNS = `${sumOf('e.posted', 'posted')}, ${sumOf(keptOf('e.posted'), 'kept')},
-        sum(case when ${isUnequal('e.posted')} then 1 else 0 end) as unequal`
+/** SQL for rows of sums: those of totals as far as they cover the query, and charges for the rest of it. */
+function rowsOf(database: SqlDatabase, query: z.infer<typeof spendSchema>, parameters: Parameter[]): string {
+  const { account, appId, by, credentialIds, from, model, to } = query
+
+  function charges(source: string, times: Times): string {
+    const { conditions, addEqual, addOneOf, addTimes } = createConditions(parameters)
+    // For one account, its postings serve as the index to its entries.
+    if (account !== undefined) conditions.push('e.account = p.account')
+    addEqual({ 'p.account': account, 'e.app_id': appId, 'e.model': model })
+    if (credentialIds !== undefined) addOneOf('e.credential_id', credentialIds)
+    addTimes(account === undefined ? 'e.at' : 'p.at', times)
+    return `select ${OF_CHARGE[by]} as key, e.at as since, ${ONE_CHARGE} from ${source}
+        where ${[...conditions, "e.kind = 'charge'"].join(' and ')}`
+  }
+
+  if (account !== undefined)
+    return charges('{postings} p join {entries} e on e.id = p.entry_id', { from, to })
+  const quarters = {
+    from: from === undefined ? undefined : Math.ceil(checkTime(from, 'from') / QUARTER_MS) * QUARTER_MS,
+    to: to === undefined ? undefined : Math.floor(checkTime(to, 'to') / QUARTER_MS) * QUARTER_MS,
+  }
+  const isCovered = quarters.from === undefined || quarters.to === undefined || quarters.from < quarters.to
+  if (by === 'key' || credentialIds !== undefined || !isCovered) return charges('{entries} e', { from, to })
+  const { addEqual, addTimes, where } = createConditions(parameters)
+  addEqual({ 't.app_id': appId, 't.model': model })
+  addTimes('t.starts_at', quarters)
+  return [
+    `select ${OF_TOTALS[by]} as key, t.starts_at as since, ${CHARGE_SUMS.map((name) => `t.${name}`).join(', ')}
+        from {charge_totals} t ${where()}`,
+    charges(unsummedEntries(database.engine), quarters),
+    ...(from === quarters.from ? [] : [charges('{entries} e', { from, to: quarters.from })]),
+    ...(to === quarters.to ? [] : [charges('{entries} e', { from: quarters.to, to })]),
+  ].join(' union all ')
+}
+
+type Times = Parameters<ReturnType<typeof createConditions>['addTimes']>[1]
 
 function toSpendRow(row: Row, by: SpendQuery['by']): SpendRow {
   const key = readOptionalText(row, 'key')

@@ -2,8 +2,8 @@ import type { Credits } from '../base/money.js'
 import { nameSchema, parseField } from '../rules/schemas.js'
 import { heldOf, postedOf, readBalance } from '../sql/balances.js'
 import type { SqlDatabase } from '../sql/database.js'
-import { keptOf } from './payer-posting.js'
-import { readSum, sumOf } from './sums.js'
+import { keptOf } from '../sql/payer-posting.js'
+import { readSum, sumOf } from '../sql/sums.js'
 
 /** How an account's balance came about. In correct books, `credited + corrected + refunded + earned - spent = posted`. */
 export interface AccountStatement {

@@ -3,8 +3,21 @@ import { postedOf } from '../sql/balances.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
-import { isDebitedOtherwise, isUnequal, keptOf, PAYER_POSTING } from './payer-posting.js'
-import { differenceOf, isOther, partsOf, postedPartsOf, readSum, sumOf, totalOf } from './sums.js'
+import { isDebitedOtherwise, isUnequal, keptOf, PAYER_POSTING } from '../sql/payer-posting.js'
+import {
+  differenceOf,
+  isNotZero,
+  isOther,
+  partsOf,
+  postedPartsOf,
+  readSum,
+  sumColumns,
+  sumOf,
+  totalOf,
+  wholeSum,
+} from '../sql/sums.js'
+import { AMOUNTS, CHARGE_SUMS, COUNTS } from '../sql/total-columns.js'
+import { CHARGE_KEYS, chargesByKeys, isSummed } from '../sql/totals.js'
 
 /** A difference in the books. */
 export interface Discrepancy {
@@ -22,6 +35,8 @@ export interface Discrepancy {
    * - `posted`: the amount that an entry says it posted to its own account; that posting
    * - `missing-posting`: the posting of a credit or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
+   * - `totals`: the cost of the charges of a quarter of an hour, model, provider and app in the kept totals; in their
+   *   entries. Another of their sums may differ instead
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
    * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
    */
@@ -36,6 +51,7 @@ export interface Discrepancy {
     | 'posted'
     | 'missing-posting'
     | 'missing-entry'
+    | 'totals'
     | 'limit-held'
     | 'limit-used'
   /** The id of an account, an entry or a bucket. */
@@ -130,6 +146,30 @@ function comparedBooks(database: SqlDatabase): readonly string[] {
   ]
 }
 
+/** Compares the kept totals with the charges that they contain: the sums of each key on two sides must be equal. */
+function comparedTotals({ engine }: SqlDatabase): string {
+  const keys = CHARGE_KEYS.join(', ')
+  const columns = [keys, ...CHARGE_SUMS].join(', ')
+  const difference = (column: string) => wholeSum(`side * ${column}`)
+  const differs = [
+    ...COUNTS.map((name) => `${difference(name)} <> 0`),
+    ...AMOUNTS.map((name) => {
+      const [high, low] = sumColumns(name)
+      return isNotZero(difference(high), difference(low))
+    }),
+  ]
+  const costOf = (side: number, column: string) =>
+    wholeSum(`case when side = ${side} then ${column} else 0 end`)
+  return `select 'totals' as what, starts_at || ' ' || model || ' ' || provider || ' ' || app_id as id,
+      ${costOf(1, 'cost_high')} as found_high, ${costOf(1, 'cost_low')} as found_low,
+      ${costOf(-1, 'cost_high')} as expected_high, ${costOf(-1, 'cost_low')} as expected_low, cast(null as text) as shown
+    from (
+      select 1 as side, ${columns} from {charge_totals}
+      union all select -1 as side, ${columns} from (${chargesByKeys(isSummed(engine))}) c
+    ) sides
+    group by ${keys} having ${differs.join(' or ')}`
+}
+
 /** SQL for the parts of buckets that rows account for, from JSON as `LimitCells` describes it. */
 function partsIn({ engine }: SqlDatabase, table: string, json: string, condition: string): string {
   const each =
@@ -182,11 +222,11 @@ function comparedBuckets(database: SqlDatabase): readonly string[] {
 
 /** Compares the whole books with themselves, in one snapshot. */
 export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
-  const parts = [...comparedBooks(database), ...comparedBuckets(database)]
+  const parts = [...comparedBooks(database), comparedTotals(database), ...comparedBuckets(database)]
   const rows = await database.all({
     isReport: true,
     text: `with by_entry as (${BY_ENTRY}) select * from (${parts.join(' union all ')}) compared
-      where what like 'missing-%' or ${isOther('found', 'expected')}
+      where what like 'missing-%' or what = 'totals' or ${isOther('found', 'expected')}
       order by what, id limit 1000`,
   })
   return rows.map(toDiscrepancy)
@@ -239,6 +279,8 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
       return `The entry ${id} shows ${expected} for its account, but its posting is ${found === '0' ? 'missing or 0' : found}: restore it from a backup.`
     case 'missing-entry':
       return `The entry ${id} is missing, but it has postings of up to ${found}: restore its entries row from a backup.`
+    case 'totals':
+      return `The kept totals of the quarter of an hour, model, provider and app ${JSON.stringify(id)} do not agree with their charges, which cost ${expected}: run compat-router maintenance rebuild-totals.`
     case 'limit-held':
       return `The limit ${JSON.stringify(id)} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its limit_buckets row to their sum.`
     case 'limit-used':

@@ -27,6 +27,7 @@ export type RouterEvent =
   | RouteRestored
   | WatchLost
   | ProcessCleared
+  | TotalsBehind
   | Fault
 
 /** A request arrived. */
@@ -272,6 +273,15 @@ export interface ProcessCleared {
   readonly holds: number
   /** The number of calls with an `Idempotency-Key` that had no reply yet. */
   readonly keys: number
+}
+
+/**
+ * Charges of this process have not been added to the kept totals for longer than a minute. Reports are right meanwhile, but
+ * they take longer. Reported again each minute, and with 0 once all are added.
+ */
+export interface TotalsBehind {
+  readonly type: 'totals-behind'
+  readonly behindMs: number
 }
 
 /** An unexpected error. */

@@ -25,6 +25,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
   'route-restored': true,
   'watch-lost': true,
   'process-cleared': true,
+  'totals-behind': true,
   fault: true,
 }
 

@@ -456,6 +456,11 @@ begin
     from unnest(p_posting_settlements, p_posting_accounts, p_posting_amounts) p(settlement, account, amount)
     where v_entries[p.settlement] is not null;
 
+    -- The totals do not contain these entries yet.
+    if cardinality(array_remove(v_entries, null)) > 0 then
+      insert into {unsummed} (ids) values (array_remove(v_entries, null));
+    end if;
+
     -- Take the claims. A settlement without one takes that of its hold. A hold that already has the claim, open or settled,
     -- keeps it.
     if v_has_claims or array_remove(p_claims, null) <> '{}' then

@@ -54,6 +54,7 @@ export function toLedgerBatch(
   awaited: readonly string[] = [],
 ): {
   readonly statement: Statement
+  readonly hasSettlements: boolean
   readonly read: (rows: readonly Row[]) => readonly (LedgerOutcome | Busy)[]
 } {
   const parts: Parts = {
@@ -63,6 +64,7 @@ export function toLedgerBatch(
   }
   return {
     statement: toStatement(parts, process, awaited),
+    hasSettlements: parts.settlements.length > 0,
     read: (rows) => readOutcomes(commands, parts, rows),
   }
 }

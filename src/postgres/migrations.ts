@@ -1,6 +1,7 @@
 import type { Row } from '../sql/database.js'
 import { APPLIED, type Migration, migrationsTable, pendingMigrations } from '../sql/migrations.js'
 import { type SchemaWords, tables } from '../sql/tables.js'
+import { clearTotalsFunction, foldTotalsFunction } from '../sql/totals.js'
 import { applyLedger } from './apply-ledger.js'
 import { clearProcess } from './clear-process.js'
 import { countReplies } from './count-replies.js'
@@ -27,6 +28,9 @@ const earnedTable = `create table {earned} (
   primary key (account, slot)
 ) with (fillfactor = 70)`
 
+/** The entries that the totals do not contain yet: a row for each transaction that wrote some. It has no index. */
+const unsummedTable = 'create table {unsummed} (ids bigint[] not null)'
+
 /** Lets the planner know that there are few days, so that a report by day adds up their charges without sorting them. */
 const dayStatistics = 'create statistics {entries_day} on (at / 86400000) from {entries}'
 
@@ -43,6 +47,7 @@ export const postgresMigrations: readonly Migration[] = [
     statements: [
       ...tables(WORDS),
       earnedTable,
+      unsummedTable,
       dayStatistics,
       ...countReplies,
       stepsWithin,
@@ -50,6 +55,8 @@ export const postgresMigrations: readonly Migration[] = [
       applyLedger,
       expireHolds,
       clearProcess,
+      foldTotalsFunction,
+      clearTotalsFunction,
     ],
   },
 ]

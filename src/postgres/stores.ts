@@ -8,6 +8,7 @@ import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import { createProcesses } from '../sql/processes.js'
 import {
+  behindReporter,
   clearReporter,
   createDurableStores,
   type DurableStores,
@@ -16,6 +17,7 @@ import {
   KEEP_CALLS_MS,
   reporter,
 } from '../sql/stores.js'
+import { createTotalsFolder, FOLD_MS } from '../sql/totals-folder.js'
 import { fromLines, toArray, toLines } from './arrays.js'
 import { createPostgresDatabase } from './database.js'
 import { isProcessGone, postgresFault } from './faults.js'
@@ -58,11 +60,15 @@ export function postgresStores(pool: PostgresPool, given: PostgresStoresOptions 
   return createPostgresStores(pool, given)
 }
 
-/** Like {@link postgresStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
+/**
+ * Like {@link postgresStores}. For tests, `pollMs` shortens the time after which a process counts as dead, and `foldMs` that
+ * between two rounds of adding to the totals; null for no rounds.
+ */
 export function createPostgresStores(
   pool: PostgresPool,
   given: PostgresStoresOptions,
   pollMs?: number,
+  foldMs: number | null = FOLD_MS,
 ): DurableStores {
   readOptions(withMethods<PostgresPool>('connect'), pool, 'postgresStores', { field: 'pool' })
   const { schema = 'compat_router', ...options } = readOptions(storesSchema, given, 'postgresStores')
@@ -112,7 +118,9 @@ export function createPostgresStores(
       const process = await processes.current()
       const batch = toLedgerBatch(commands, process, awaited)
       try {
-        return batch.read(await ledgerQueries.run(batch.statement))
+        const outcomes = batch.read(await ledgerQueries.run(batch.statement))
+        if (batch.hasSettlements) folder.wrote()
+        return outcomes
       } catch (error) {
         if (process !== undefined && isProcessGone(error)) processes.gone(process)
         throw error
@@ -131,6 +139,12 @@ export function createPostgresStores(
     maxCommands: MAX_COMMANDS,
     patienceMs: PATIENCE_MS,
   })
+  const callQueries = createQueries(pool, schema, callGate)
+  const folder = createTotalsFolder({
+    database: { ...database, all: callQueries.run },
+    onBehind: behindReporter(options),
+    everyMs: foldMs,
+  })
   const ledger = createSqlLedger({
     database,
     settlementReads: ledgerDatabase,
@@ -145,7 +159,7 @@ export function createPostgresStores(
   })
   const calls = createSqlCalls({
     database,
-    connection: createCallsConnection(createQueries(pool, schema, callGate), ready),
+    connection: createCallsConnection(callQueries, ready),
     faultOf: callFault,
     keepMs: options.keepCallsMs ?? KEEP_CALLS_MS,
     maxRows: MAX_CALLS,
@@ -159,6 +173,7 @@ export function createPostgresStores(
     processes,
     async close() {
       await Promise.all([groupCommit.close(), calls.close()])
+      await folder.close()
       await processes.close()
       isClosed = true
       await listener.close()

@@ -1,8 +1,8 @@
 import { toTimeCell } from './cells.js'
 import type { Parameter } from './database.js'
 
-/** Conditions joined by `and`, each with its own numbered parameter. */
-export function createConditions(): {
+/** Conditions joined by `and`, each with its own numbered parameter after those of `parameters`. */
+export function createConditions(parameters: Parameter[] = []): {
   readonly conditions: string[]
   readonly parameters: Parameter[]
   readonly add: (condition: (value: string) => string, parameter: Parameter) => void
@@ -19,7 +19,6 @@ export function createConditions(): {
   readonly where: () => string
 } {
   const conditions: string[] = []
-  const parameters: Parameter[] = []
   const add = (condition: (value: string) => string, parameter: Parameter): void => {
     parameters.push(parameter)
     conditions.push(condition(`?${parameters.length}`))

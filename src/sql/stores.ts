@@ -13,6 +13,7 @@ import type {
   ProcessCleared,
   ProviderRegistry,
   RouteDisabled,
+  TotalsBehind,
   WatchLost,
 } from '../contracts/index.js'
 import { functionSchema, functionsSchema, type OptionSchemas } from '../rules/read-options.js'
@@ -41,14 +42,14 @@ export interface DurableStoresOptions {
   /** How long `calls` keeps how calls ended, in milliseconds. 30 days by default. */
   readonly keepCallsMs?: number
   /**
-   * Called for a route whose row cannot be used, when changes are no longer reported, and for each process that was
-   * cleared. By default, emits a process warning.
+   * Called for a route whose row cannot be used, when changes are no longer reported, for each process that was cleared,
+   * and when the totals of reports are behind. By default, emits a process warning.
    */
   readonly onEvent?: (event: StoresEvent) => void
 }
 
 /** The events of the stores themselves. The router reports all others. */
-export type StoresEvent = RouteDisabled | WatchLost | ProcessCleared
+export type StoresEvent = RouteDisabled | WatchLost | ProcessCleared | TotalsBehind
 
 export const durableSchemas: OptionSchemas<DurableStoresOptions> = {
   adapters: functionsSchema<AdapterFactory>(
@@ -141,6 +142,12 @@ export function clearReporter(options: DurableStoresOptions): (id: string, clear
   return (id, { holds, leases }) => report({ type: 'process-cleared', process: id, holds, keys: leases })
 }
 
+/** Returns a function that reports how far the totals are behind. */
+export function behindReporter(options: DurableStoresOptions): (behindMs: number) => void {
+  const report = reporter(options)
+  return (behindMs) => report({ type: 'totals-behind', behindMs })
+}
+
 function warn(event: StoresEvent): void {
   process.emitWarning(warningOf(event))
 }
@@ -153,6 +160,10 @@ function warningOf(event: StoresEvent): string {
       return `compat-router leaves out the route ${JSON.stringify(event.routeId)}: ${event.why}`
     case 'process-cleared':
       return `compat-router has cleared the process ${event.process}, which no longer responds: ${event.holds} holds and ${event.keys} keys are free`
+    case 'totals-behind':
+      return event.behindMs === 0
+        ? 'compat-router has added all charges to the totals of reports again'
+        : `compat-router has not added charges to the totals of reports for ${Math.round(event.behindMs / 1_000)} seconds: reports take longer`
   }
 }
 

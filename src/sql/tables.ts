@@ -1,3 +1,5 @@
+import { CHARGE_SUMS } from './total-columns.js'
+
 /** The words that differ between the engines' table definitions. */
 export interface SchemaWords {
   /** The type of names that are looked up, compared byte by byte. */
@@ -17,6 +19,7 @@ export interface SchemaWords {
 export function tables(words: SchemaWords): readonly string[] {
   return [
     ...ledgerTables(words),
+    ...totalTables(words),
     ...limitTables(words),
     ...processTables(words),
     ...credentialTables(words),
@@ -112,6 +115,25 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
       amount ${integer} not null,
       primary key (account, at, entry_id)
     ) ${keyed}`,
+  ]
+}
+
+/**
+ * `charge_totals` are the sums of the charges of a quarter of an hour, model, provider and app, so that reports need not
+ * read them all. `provider` and `app_id` may be empty. Settlements never touch them: another transaction adds the entries
+ * later (`totals.ts`), and a report reads the totals and the entries that they do not contain yet.
+ */
+function totalTables({ name, integer, busy }: SchemaWords): readonly string[] {
+  const sums = CHARGE_SUMS.map((column) => `${column} ${integer} not null`).join(',\n      ')
+  return [
+    `create table {charge_totals} (
+      starts_at ${integer} not null,
+      model ${name} not null,
+      provider ${name} not null,
+      app_id ${name} not null,
+      ${sums},
+      primary key (starts_at, model, provider, app_id)
+    ) ${busy}`,
   ]
 }
 

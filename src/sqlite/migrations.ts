@@ -20,6 +20,12 @@ const changesTable = `create table {changes} (
   at integer not null
 ) strict`
 
+/** One row: the last entry that the totals contain. There is one writer, so ids are in the order of commits. */
+const summedMark = [
+  'create table {summed} (entry_id integer not null) strict',
+  'insert into {summed} (entry_id) values (0)',
+]
+
 /** Add the size of a reply's body to its account's total, and subtract it again. */
 const countReplies = [
   `create trigger compat_reply_inserted after insert on {replies} when new.size_bytes > 0
@@ -41,7 +47,11 @@ const countReplies = [
 ]
 
 export const sqliteMigrations: readonly Migration[] = [
-  { version: 1, name: 'initial schema', statements: [...tables(WORDS), changesTable, ...countReplies] },
+  {
+    version: 1,
+    name: 'initial schema',
+    statements: [...tables(WORDS), ...summedMark, changesTable, ...countReplies],
+  },
 ]
 
 /** Migrates the file. If several processes do so at once, the first one migrates it, and the others find it done. */

@@ -9,6 +9,7 @@ import { createSqlLedger } from '../sql/ledger.js'
 import type { LedgerCommand, LedgerOutcome } from '../sql/ledger-commands.js'
 import { createProcesses } from '../sql/processes.js'
 import {
+  behindReporter,
   clearReporter,
   createDurableStores,
   type DurableStores,
@@ -16,6 +17,7 @@ import {
   durableSchemas,
   KEEP_CALLS_MS,
 } from '../sql/stores.js'
+import { createTotalsFolder, FOLD_MS } from '../sql/totals-folder.js'
 import { clearProcess } from './clear-process.js'
 import { createSqliteDatabase } from './database.js'
 import { isProcessGone, sqliteFault } from './faults.js'
@@ -54,8 +56,15 @@ export function sqliteStores(given: SqliteStoresOptions): DurableStores {
   return createSqliteStores(given)
 }
 
-/** Like {@link sqliteStores}. `pollMs` shortens the time after which a process counts as dead, for tests. */
-export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number): DurableStores {
+/**
+ * Like {@link sqliteStores}. For tests, `pollMs` shortens the time after which a process counts as dead, and `foldMs` that
+ * between two rounds of adding to the totals; null for no rounds.
+ */
+export function createSqliteStores(
+  given: SqliteStoresOptions,
+  pollMs?: number,
+  foldMs: number | null = FOLD_MS,
+): DurableStores {
   const { file: path, ...options } = readOptions(storesSchema, given, 'sqliteStores')
   // Each thread opens the file at its first question, and the process may have changed its working directory before
   // then.
@@ -78,7 +87,9 @@ export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number):
     async apply(commands) {
       const process = await processes.current()
       try {
-        return await ledgerWorker.ask({ kind: 'ledger', commands, process })
+        const outcomes = await ledgerWorker.ask({ kind: 'ledger', commands, process })
+        if (commands.some(({ kind }) => kind === 'settle')) folder.wrote()
+        return outcomes
       } catch (error) {
         if (process !== undefined && isProcessGone(error)) processes.gone(process)
         throw error
@@ -87,6 +98,12 @@ export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number):
     faultOf: sqliteFault,
     maxCommands: MAX_COMMANDS,
     patienceMs: PATIENCE_MS,
+  })
+  const folder = createTotalsFolder({
+    // In the thread whose commits do not wait for the disk: one that is lost with the machine's power is lost whole.
+    database: { ...database, batch: (statements) => callsWorker.ask({ kind: 'batch', statements }) },
+    onBehind: behindReporter(options),
+    everyMs: foldMs,
   })
   const ledger = createSqlLedger({
     database,
@@ -118,6 +135,7 @@ export function createSqliteStores(given: SqliteStoresOptions, pollMs?: number):
     },
     async close() {
       await Promise.all([groupCommit.close(), calls.close()])
+      await folder.close()
       await processes.close()
       database.close()
       const workers = [ledgerWorker, rowsWorker, reportsWorker, callsWorker]

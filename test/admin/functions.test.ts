@@ -282,6 +282,7 @@ const rows: Readonly<Record<FunctionName, Row>> = {
   'accounts.suspend': accountRow,
   'accounts.resume': accountRow,
   'maintenance.verify': { args: () => [] },
+  'maintenance.rebuildTotals': { args: () => [] },
   'maintenance.pruneHolds': { args: () => [30] },
 }
 const names = Object.keys(rows) as FunctionName[]

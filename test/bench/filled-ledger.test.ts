@@ -9,7 +9,7 @@ describe.each(engineNames)('the filled ledger on %s', (name) => {
   it('has correct books with the charges asked for, and is filled once', async () => {
     const stores = engine.open('filled')
     const { maintenance, reports } = createAdmin(stores)
-    for (let turn = 0; turn < 2; turn++) await fillLedger(stores, 900)
+    for (let turn = 0; turn < 2; turn++) await fillLedger(stores, maintenance, 900)
     expect(await maintenance.verify()).toEqual([])
     const report = await reports.spendReport({ by: 'day' })
     expect(report.total.calls).toBe(900)

@@ -13,7 +13,8 @@ import {
   type RouterOptions,
 } from '../../src/index.js'
 import type { AdapterFactories } from '../../src/sql/registry.js'
-import { type SecretKey, sqliteStores } from '../../src/sqlite/index.js'
+import type { SecretKey } from '../../src/sqlite/index.js'
+import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
 export const operator: ConsoleViewer = { kind: 'operator' }
@@ -57,11 +58,16 @@ export async function startBench(options: BenchOptions = {}) {
   const testFile = await createTestFile()
   let waiting: Promise<void> | undefined
   const usage = options.usage ?? (() => ({ prompt: 100, completion: 10 }))
-  const stores = sqliteStores({
-    file: testFile.file,
-    adapters: { ...options.adapters, fake: () => fakeAdapter(usage, () => waiting) },
-    secretKeys: options.secretKeys ?? [{ id: 'k1', key: '1'.repeat(64) }],
-  })
+  // Tests change entries, so nothing is added to the totals.
+  const stores = createSqliteStores(
+    {
+      file: testFile.file,
+      adapters: { ...options.adapters, fake: () => fakeAdapter(usage, () => waiting) },
+      secretKeys: options.secretKeys ?? [{ id: 'k1', key: '1'.repeat(64) }],
+    },
+    undefined,
+    null,
+  )
   await stores.ready()
   const { keysPerAccount } = options
   const admin = createAdmin(stores, keysPerAccount === undefined ? {} : { keysPerAccount })

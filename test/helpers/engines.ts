@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll } from 'vitest'
 import type { PostgresPool } from '../../src/postgres/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
+import { foldTotals } from '../../src/sql/totals.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { createMigratedDatabase, findTemplate, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
@@ -11,7 +13,8 @@ export interface Engine {
   readonly name: 'SQLite' | 'PostgreSQL'
   /**
    * Stores of an unused database. The same `database` again gives the view of another process. `pollMs` shortens the time
-   * after which a process counts as dead.
+   * after which a process counts as dead. Nothing is added to the totals but by {@link foldAll}, so that a test may change
+   * rows.
    */
   open(database: string, options?: DurableStoresOptions, pollMs?: number): DurableStores
   /** Stores of an empty database that no open stores use, for a file with very many. */
@@ -19,6 +22,15 @@ export interface Engine {
 }
 
 export const engineNames = ['SQLite', 'PostgreSQL'] as const
+
+/** Adds all entries to the totals, as soon as no other process does. */
+export async function foldAll({ database }: DurableStores): Promise<void> {
+  for (;;) {
+    const state = await foldTotals(database)
+    if (state === 'done') return
+    if (state === 'busy') await delay(10)
+  }
+}
 
 /** As long as a busy machine may need to drop the databases of a file. */
 const DROPPING_MS = 300_000
@@ -68,8 +80,8 @@ export function useEngine(name: Engine['name']): Engine {
   function open(database: string, options: DurableStoresOptions = {}, pollMs?: number): DurableStores {
     const stores =
       name === 'SQLite'
-        ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs)
-        : createPostgresStores(poolOf(database), options, pollMs)
+        ? createSqliteStores({ file: `${file.file}-${database}`, ...options }, pollMs, null)
+        : createPostgresStores(poolOf(database), options, pollMs, null)
     opened.push(stores)
     return stores
   }

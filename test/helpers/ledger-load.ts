@@ -1,6 +1,6 @@
-import { postgresStores } from '../../src/postgres/index.js'
+import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores } from '../../src/sql/stores.js'
-import { sqliteStores } from '../../src/sqlite/index.js'
+import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { context, createHold, createSettle } from './ledger-requests.js'
 import { createPool } from './postgres.js'
 
@@ -18,9 +18,14 @@ interface Load {
   readonly ttlMs: number
 }
 
+/** Often, so that a process is also killed while it adds to the totals. */
+const FOLD_MS = 10
+
 const load = JSON.parse(process.argv[2]!) as Load
 const stores: DurableStores =
-  load.engine === 'SQLite' ? sqliteStores({ file: load.place }) : postgresStores(createPool(load.place, 4))
+  load.engine === 'SQLite'
+    ? createSqliteStores({ file: load.place }, undefined, FOLD_MS)
+    : createPostgresStores(createPool(load.place, 4), {}, undefined, FOLD_MS)
 
 async function call(account: string): Promise<void> {
   for (;;) {

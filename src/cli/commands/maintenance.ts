@@ -32,6 +32,14 @@ export const maintenance: Noun = {
           }
         }),
 
+    'rebuild-totals': (command, context) =>
+      command
+        .description('add up all entries again for the totals that reports read, if verify finds them wrong')
+        .action(async () => {
+          await (await context.admin()).maintenance.rebuildTotals()
+          context.say('The totals are those of all entries.')
+        }),
+
     'open-holds': (command, context) =>
       command
         .description('list the credit that is reserved for calls in flight, the latest to expire first')

@@ -156,6 +156,8 @@ function messageOf(event: Exclude<Kept, { type: 'request-end' }>, { kind }: Cons
       return `The stores no longer report changes, so nothing is cached: ${event.why}`
     case 'process-cleared':
       return `The process ${event.process} no longer responds: ${event.holds} holds and ${event.keys} keys are free`
+    case 'totals-behind':
+      return `The totals of reports are ${Math.round(event.behindMs / 1_000)} s behind`
     case 'fault':
       return `${event.where}: ${event.error.message}`
     default:

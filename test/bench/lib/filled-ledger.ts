@@ -1,3 +1,4 @@
+import type { Admin } from 'compat-router/admin'
 import type { DurableStores } from 'compat-router/sqlite'
 
 /** The accounts and keys among which charges are spread, whatever their number. Each account has one key. */
@@ -21,7 +22,11 @@ const DETAILS = JSON.stringify({
 })
 
 /** Fills a database with this many charges of {@link DAYS} days, unless it was filled before. Its books are correct. */
-export async function fillLedger({ database }: DurableStores, charges: number): Promise<void> {
+export async function fillLedger(
+  { database }: Pick<DurableStores, 'database'>,
+  maintenance: Pick<Admin['maintenance'], 'rebuildTotals'>,
+  charges: number,
+): Promise<void> {
   const [mark] = await database.all({ text: "select 1 from {accounts} where id = 'filled'" })
   if (mark !== undefined) return
   const isPostgres = database.engine === 'postgres'
@@ -48,17 +53,21 @@ export async function fillLedger({ database }: DurableStores, charges: number): 
         case when i % 2 = 0 then 'app-' || (i / 2 % 50) end, 'session-' || (i / 7), 'provider-' || (i % 5),
         1000 + i % 997 + i % 101, 1000 + i % 997, i % 101, 200 + i % 3001, i % 151, 0, 10 + i % 499, i % 7,
         -(1000 + i % 997 + i % 101),
-        '[["' || ${account} || '","-' || (1000 + i % 997 + i % 101) || '"]]', '${DETAILS}'
+        '[["' || ${account} || '","-' || (1000 + i % 997 + i % 101) || '"],["platform","' ||
+          (1000 + i % 997 + case when i % 2 = 0 then 0 else i % 101 end) || '"]' ||
+          case when i % 2 = 0 then ',["developer-' || (i / 2 % 10) || '","' || (i % 101) || '"]' else '' end || ']',
+        '${DETAILS}'
       from ${series(from, to)}`)
   }
   const charged = "{entries} where kind = 'charge'"
   await run(`insert into {postings} (account, at, entry_id, amount)
     select account, at, id, posted from {entries}
     union all select 'platform', at, id, base + case when app_id is null then markup else 0 end from ${charged}
-    union all select 'developer-' || (id % 10), at, id, markup from ${charged} and app_id is not null
+    union all select 'developer-' || substr(app_id, length(app_id)), at, id, markup from ${charged} and app_id is not null
     order by 1, 2, 3`)
   await run(`update {accounts} set posted = (select sum(amount) from {postings} p where p.account = id)
     where id in (select account from {postings})`)
+  await maintenance.rebuildTotals()
   if (isPostgres) await run('analyze')
   await run("insert into {accounts} (id, created_at) values ('filled', 0)")
 }

@@ -106,8 +106,9 @@ export async function measureHistory({
   async function measure(stores: DurableStores, charges: number): Promise<HistoryTimes> {
     try {
       await stores.ready()
-      await fillLedger(stores, charges)
-      return await askHistory(createAdmin(stores))
+      const admin = createAdmin(stores)
+      await fillLedger(stores, admin.maintenance, charges)
+      return await askHistory(admin)
     } finally {
       await stores.close()
     }

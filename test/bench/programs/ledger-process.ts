@@ -6,6 +6,7 @@ import { createIdSource } from '../../../src/base/ids.js'
 import type { ProcessJob, ProcessResult, ProcessSetup } from '../lib/messages.js'
 import { readSetup, serve } from '../lib/serve.js'
 
+const MODELS = 20
 const HOLD_MS = 600_000
 const NEVER = new AbortController().signal
 const USAGE = { prompt: 19, cached: 0, cacheWrite: 0, completion: 21, reasoning: 0 }
@@ -31,7 +32,8 @@ const createId = createIdSource()
 async function pair(): Promise<void> {
   const account = `account-${Math.floor(Math.random() * accounts)}`
   const holdId = createId()
-  const facts = { requestId: holdId, account, credentialId: 'bench', model: 'bench', appId: 'app' }
+  const model = `model-${Math.floor(Math.random() * MODELS)}`
+  const facts = { requestId: holdId, account, credentialId: `key-${account}`, model, appId: 'app' }
   const context = { requestId: holdId, signal: NEVER }
   const held = await ledger.hold({ holdId, account, amount: 4_000n, ttlMs: HOLD_MS, facts }, context)
   if (!held.ok) throw new Error(`a hold was refused: ${held.reason}`)

@@ -1,6 +1,6 @@
 import type { Credits } from '../base/money.js'
-import { readBigint } from '../sql/cells.js'
-import type { Row, SqlDatabase } from '../sql/database.js'
+import { readBigint } from './cells.js'
+import type { Row, SqlDatabase } from './database.js'
 
 /** Divides amounts into two parts, each small enough that a billion rows add up within 64 bits. */
 const PART = 1_000_000_000
@@ -42,8 +42,12 @@ export function differenceOf(amount: string, less: string, name: string): string
 export function isOther(name: string, than: string): string {
   const [high, low] = sumColumns(name)
   const [thanHigh, thanLow] = sumColumns(than)
-  const rest = `(${low} - ${thanLow})`
-  return `(${rest} % ${PART} <> 0 or ${high} - ${thanHigh} + ${rest} / ${PART} <> 0)`
+  return isNotZero(`(${high} - ${thanHigh})`, `(${low} - ${thanLow})`)
+}
+
+/** SQL that is true if a sum of these two parts is not 0. */
+export function isNotZero(high: string, low: string): string {
+  return `(${low} % ${PART} <> 0 or ${high} + ${low} / ${PART} <> 0)`
 }
 
 /** SQL that adds up such sums, under the same name. */
@@ -51,6 +55,12 @@ export function totalOf(name: string): string {
   return sumColumns(name)
     .map((column) => `${wholeSum(column)} as ${column}`)
     .join(', ')
+}
+
+/** SQL for {@link totalOf} whose second column is below that of one unit of the first, so that sums sort by both. */
+export function orderedTotalOf(name: string): string {
+  const [high, low] = sumColumns(name)
+  return `${wholeSum(high)} + ${wholeSum(low)} / ${PART} as ${high}, ${wholeSum(low)} % ${PART} as ${low}`
 }
 
 export function sumColumns(name: string): readonly [high: string, low: string] {
@@ -62,7 +72,7 @@ export function readSum(row: Row, name: string): Credits {
   return readBigint(row, high) * BigInt(PART) + readBigint(row, low)
 }
 
-/** In PostgreSQL, a sum of bigints is a numeric, whose division would give fractions. */
-function wholeSum(part: string): string {
+/** SQL for a sum of integers. In PostgreSQL, a sum of bigints is a numeric, whose division would give fractions. */
+export function wholeSum(part: string): string {
   return `cast(coalesce(sum(${part}), 0) as bigint)`
 }

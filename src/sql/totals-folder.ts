@@ -1,0 +1,84 @@
+import { type FoldingDatabase, foldTotals } from './totals.js'
+
+/** Adds this process's entries to the totals, soon after they were written. Others do the same, one at a time. */
+export interface TotalsFolder {
+  /** Reports that this process has written entries. */
+  wrote(): void
+  /** Adds what is left, unless that fails. */
+  close(): Promise<void>
+}
+
+export interface TotalsFolderParts {
+  readonly database: FoldingDatabase
+  /**
+   * Called when entries have waited for longer than a minute, again each minute while they wait, and with 0 once they do
+   * not. Reports are right meanwhile, but read all these entries.
+   */
+  readonly onBehind: (behindMs: number) => void
+  /** The time between two rounds; null for none. */
+  readonly everyMs: number | null
+}
+
+export const FOLD_MS = 1_000
+const BEHIND_MS = 60_000
+
+export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolderParts): TotalsFolder {
+  /** When the oldest entry was written that may not be in the totals, by the monotonic clock. */
+  let since: number | undefined
+  let wroteAt = 0
+  let toldAt: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isClosed = false
+
+  function tellBehind(): void {
+    const now = performance.now()
+    const behindMs = since === undefined ? 0 : now - since
+    if (behindMs < BEHIND_MS) {
+      if (toldAt !== undefined) onBehind(0)
+      toldAt = undefined
+    } else if (toldAt === undefined || now - toldAt >= BEHIND_MS) {
+      onBehind(behindMs)
+      toldAt = now
+    }
+  }
+
+  async function round(): Promise<void> {
+    const startedAt = performance.now()
+    try {
+      let state = await foldTotals(database)
+      while (state === 'more') state = await foldTotals(database)
+      // What was written meanwhile is left for the next round.
+      if (state === 'done') since = wroteAt > startedAt ? startedAt : undefined
+    } catch {
+      // The next round tries again, and an event tells if none succeeds.
+    }
+    tellBehind()
+  }
+
+  function schedule(): void {
+    if (everyMs === null || timer !== undefined || running !== undefined || isClosed) return
+    timer = setTimeout(() => {
+      timer = undefined
+      running = round().finally(() => {
+        running = undefined
+        if (since !== undefined || toldAt !== undefined) schedule()
+      })
+    }, everyMs)
+    timer.unref()
+  }
+
+  return {
+    wrote() {
+      wroteAt = performance.now()
+      since ??= wroteAt
+      schedule()
+    },
+    async close() {
+      isClosed = true
+      clearTimeout(timer)
+      await running
+      if (since !== undefined && everyMs !== null) await round()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { createTotalsFolder } from '../../src/sql/totals-folder.js'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A folder on a database that answers as `answer` says: the number of rows that were added, or an error. */
+function createFolder(answer: { folded: number | Error }) {
+  const told: number[] = []
+  let rounds = 0
+  const folder = createTotalsFolder({
+    database: {
+      engine: 'postgres',
+      async all() {
+        rounds++
+        if (answer.folded instanceof Error) throw answer.folded
+        return [{ folded: String(answer.folded) }]
+      },
+      batch: async () => [],
+    },
+    onBehind: (behindMs) => told.push(behindMs),
+    everyMs: 1_000,
+  })
+  return { folder, told, rounds: () => rounds }
+}
+
+it('a folder of totals adds what its process has written a second later, and then rests', async () => {
+  const { folder, rounds, told } = createFolder({ folded: 1 })
+  folder.wrote()
+  folder.wrote()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(rounds()).toBe(1)
+  folder.wrote()
+  await folder.close()
+  expect(rounds()).toBe(2)
+  expect(told).toEqual([])
+})
+
+it.each([
+  ['fails', new Error('gone')],
+  ['finds another process at it', -1],
+])(
+  'a folder of totals that %s for a minute says so each minute, and once when nothing is left',
+  async (_, folded) => {
+    const answer: { folded: number | Error } = { folded }
+    const { folder, told } = createFolder(answer)
+    folder.wrote()
+    await vi.advanceTimersByTimeAsync(59_000)
+    expect(told).toEqual([])
+    await vi.advanceTimersByTimeAsync(62_500)
+    expect(told).toEqual([expect.closeTo(60_000, -4), expect.closeTo(120_000, -4)])
+    answer.folded = 1
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(told.at(-1)).toBe(0)
+    await vi.advanceTimersByTimeAsync(200_000)
+    expect(told).toHaveLength(3)
+    await folder.close()
+  },
+)
