@@ -5,7 +5,9 @@ import { sign } from './strict/index.js'
 export function writeReply(wire: Api, said: Said, stream: boolean, odd?: OddReply): string {
   if (stream) {
     const events = odd?.stream ?? STREAMS[wire](said)
-    const frames = events.map((event) => {
+    const numbered = (event: Json, sequence_number: number): Json =>
+      wire === 'responses' ? { sequence_number, ...event } : event
+    const frames = events.map(numbered).map((event) => {
       const name = wire === 'chat' ? '' : `event: ${event.type}\n`
       return `${name}data: ${JSON.stringify(event)}\n\n`
     })

@@ -1,7 +1,7 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { UnreadableContent } from '../unreadable.js'
-import { meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.js'
+import { frameError, meantStatus, parseRetryAfter, readComplaint } from '../upstream-errors.js'
 
 const MAX_CAUSES = 3
 const MESSAGE_CHARACTERS = 65_536
@@ -41,6 +41,8 @@ export function toProviderError(error: unknown): ProviderError {
 
 /** Converts an `error` part of a stream. */
 export function toFrameError(error: unknown): ProviderError {
+  const failed = failureIn(error)
+  if (failed !== undefined) return frameError({ error: failed })
   if (isObject(error) && typeof error.statusCode === 'number' && error.statusCode >= 400) {
     const status = toStatusError(error, error.statusCode, 'Error')
     return new ProviderError('error-frame', 'The reply contained an error.', fieldsOf(status))
@@ -85,12 +87,25 @@ function fieldsOf({
   return { address, status, retryAfterSeconds, providerMessage, param, providerCode }
 }
 
+/**
+ * Returns the error in a reply that says that it failed: in the body of the Responses API, or in `response.failed` of its
+ * stream. For these, packages make up a status or cannot read them.
+ */
+function failureIn(reply: unknown): unknown {
+  if (!isObject(reply)) return undefined
+  const response = reply.object === 'response' ? reply : reply.response
+  return isObject(response) ? (response.error ?? undefined) : undefined
+}
+
 /** A successful reply whose body the model could not read also has a status. */
 function toStatusError(error: JsonObject, status: number, name: string): ProviderError {
+  const body = error.data ?? parse(error.responseBody)
+  const failed = failureIn(body)
+  if (failed !== undefined) return frameError({ error: failed })
   if (status < 400 || status > 599) {
     return new ProviderError('invalid-response', couldNotRead(name), { address: textOf(error.url) })
   }
-  const complaint = readComplaint(error.data ?? parse(error.responseBody) ?? error.message)
+  const complaint = readComplaint(body ?? error.message)
   return new ProviderError('status', `The provider answered ${status}.`, {
     ...complaint,
     address: textOf(error.url),
@@ -134,6 +149,7 @@ function toConnectionError(error: JsonObject): ProviderError | undefined {
 }
 
 function parse(body: unknown): unknown {
+  if (isObject(body)) return body
   if (typeof body !== 'string' || body.length > MESSAGE_CHARACTERS) return undefined
   try {
     return JSON.parse(body)

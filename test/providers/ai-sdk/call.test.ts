@@ -296,6 +296,14 @@ describe('an error thrown by an AI SDK model', () => {
       { type: 'overloaded_error', message: 'Busy' },
       { reason: 'error-frame', status: 529, providerMessage: 'Busy' },
     ],
+    [
+      'a failed response',
+      {
+        type: 'response.failed',
+        response: { error: { code: 'server_is_overloaded', message: 'Busy' } },
+      },
+      { reason: 'error-frame', status: 503, providerMessage: 'Busy' },
+    ],
     ['an error', new Error('Sorry'), { reason: 'error-frame', providerMessage: 'Sorry' }],
     ['a status', apiError({ statusCode: 503 }), { reason: 'error-frame', status: 503 }],
     ['a connection', withCode('ECONNRESET'), { reason: 'cut-short' }],
