@@ -127,6 +127,11 @@ export interface ProviderAdapter {
   /** The smallest output limit that the API accepts. A smaller one of a client is raised to it, and the hold covers that. */
   readonly leastOutputBound?: number
   /**
+   * The output tokens that a hold covers at least, because the adapter itself raises smaller limits for some models. 1 if
+   * absent.
+   */
+  readonly leastHeldOutput?: number
+  /**
    * The most tokens of a text for its models, per token of the same text for OpenAI's models. Holds are larger by this
    * factor. 1 if absent.
    */

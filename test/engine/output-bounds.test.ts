@@ -29,7 +29,7 @@ function output(more: object, model = MODEL, neverOverdraw = false): RequestedOu
 /** The limits with the usual output, which is the only one unless the ledger chooses. */
 function bounds(more: object, model = MODEL, neverOverdraw = false, to = route()) {
   const requested = output(more, model, neverOverdraw)
-  return requested.bounds(requested.rangeOn(to, () => Infinity).usual)
+  return requested.bounds(requested.rangeOn(to, () => Infinity).usual, to)
 }
 
 /** The fields that a provider gets in addition to its model name and the messages. */
@@ -50,6 +50,18 @@ describe('the output that a hold covers', () => {
     [{ max_tokens: 20_000 }, 20_000],
   ])('for %j is %i tokens', (asked, expected) => {
     expect(bounds(asked)).toMatchObject({ tokens: expected, thinking: 0 })
+  })
+
+  it("is at least what an adapter may raise a limit to, but the limit sent is the client's own", () => {
+    const raising = route({}, { leastHeldOutput: 16 })
+    expect(output({ max_tokens: 1 }).rangeOn(raising, () => Infinity)).toEqual({
+      least: 16,
+      usual: 16,
+      most: 16,
+    })
+    expect(sent({ max_tokens: 1 }, MODEL, false, raising)).toEqual({ max_tokens: 1 })
+    const demanding = route({}, { leastOutputBound: 16 })
+    expect(sent({ max_tokens: 1 }, MODEL, false, demanding)).toEqual({ max_tokens: 16 })
   })
 
   it("never exceeds the model's maximum", () => {

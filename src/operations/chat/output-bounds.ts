@@ -62,7 +62,7 @@ export class RequestedOutput {
   rangeOn(route: Route, room: (wanted: number) => number): BoundRange {
     const { asked, budget, mayBeTooLong, model, most, options } = this
     if (asked > 0) {
-      const tokens = Math.max(asked, route.adapter.leastOutputBound ?? 1)
+      const tokens = Math.max(asked, leastHeld(route))
       return { least: tokens, usual: tokens, most: tokens }
     }
     const stated = route.defaultOutputTokens ?? model.defaultOutputTokens
@@ -80,9 +80,11 @@ export class RequestedOutput {
   }
 
   /** Returns the limits for this number of output tokens, which {@link rangeOn} allows. */
-  bounds(tokens: number): OutputBounds {
-    const { isSent, thinking } = this
-    return { tokens, isSent, thinking }
+  bounds(held: number, { adapter }: Route): OutputBounds {
+    const { asked, isSent, thinking } = this
+    // An adapter that raises a limit itself gets the client's own.
+    const isRaised = asked > 0 && held > asked && adapter.leastOutputBound === undefined
+    return { tokens: isRaised ? asked : held, isSent, thinking }
   }
 
   /**
@@ -90,9 +92,16 @@ export class RequestedOutput {
    * is none.
    */
   chosenFor(route: Route, tokens: number): number | undefined {
-    if (this.asked > 0) return tokens > this.asked ? tokens : undefined
-    return sentLimit(this.bounds(tokens), this.model, route)
+    const { asked } = this
+    const bounds = this.bounds(tokens, route)
+    if (asked > 0) return bounds.tokens > asked ? bounds.tokens : undefined
+    return sentLimit(bounds, this.model, route)
   }
+}
+
+/** Returns the fewest output tokens that a hold for a route covers. */
+export function leastHeld({ adapter }: Route): number {
+  return adapter.leastOutputBound ?? adapter.leastHeldOutput ?? 1
 }
 
 /** Returns the output limit that a route is sent. Undefined if none is sent. */

@@ -5,7 +5,7 @@ import type { ReasoningName } from '../../contracts/reasoning-name.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from './context-left.js'
-import { isOutputBound, RequestedOutput } from './output-bounds.js'
+import { isOutputBound, leastHeld, RequestedOutput } from './output-bounds.js'
 import { estimatePrompt, predictedTokens, withoutRequest } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
 import { ChatReply } from './reply/chat-reply.js'
@@ -57,13 +57,13 @@ export class ChatPlan implements Plan {
     return this.output.chosenFor(route, this.boundWithin(outputTokens))
   }
 
-  shortened({ adapter }: Route, outputTokens: number): string | undefined {
+  shortened(route: Route, outputTokens: number): string | undefined {
     const { asked, output, predicted } = this
     const each = Math.floor(outputTokens / asked.n) - predicted
     // A thinking budget must be less than the output, so it shrinks with it.
     const half = output.thinking === 0 ? each : Math.floor((each + 1) / 2)
     const tokens = Math.max(each - output.thinking, half)
-    if (tokens < (adapter.leastOutputBound ?? 1)) return undefined
+    if (tokens < leastHeld(route)) return undefined
     return `${this.boundName}: ${tokens}`
   }
 
@@ -96,7 +96,7 @@ export class ChatPlan implements Plan {
   /** Returns the chat for a route, with the provider's name of the model, and for no more output than the hold covers. */
   protected chatFor(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
     const { asked, model } = this
-    const bounds = this.output.bounds(this.boundWithin(outputTokens))
+    const bounds = this.output.bounds(this.boundWithin(outputTokens), route)
     return upstreamRequest(routeParameters(asked, model, route, onCallersKey), model, route, bounds)
   }
 

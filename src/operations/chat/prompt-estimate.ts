@@ -97,11 +97,13 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
   return sums
 }
 
-/** Strict providers get properties in each schema of a tool. */
+/** Strict providers get a type and properties in each schema of a tool. */
 function addProperties(tools: readonly unknown[], sums: Sums): void {
   for (const tool of tools) {
     const definition = isObject(tool) && isObject(tool.function) ? tool.function : undefined
-    if (lacksProperties(definition?.parameters)) sums.text(ADDED_PROPERTIES, false)
+    const parameters = definition?.parameters
+    const lacksType = isObject(parameters) && parameters.type === undefined
+    if (lacksType || lacksProperties(parameters)) sums.text(ADDED_PROPERTIES, false)
   }
 }
 

@@ -15,7 +15,7 @@ import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from '../chat/context-left.js'
 import { chatWithHints } from '../chat/hints.js'
-import { type OutputBounds, RequestedOutput } from '../chat/output-bounds.js'
+import { leastHeld, type OutputBounds, RequestedOutput } from '../chat/output-bounds.js'
 import {
   estimatePrompt,
   MOST_TOKENS_A_DOCUMENT,
@@ -77,9 +77,9 @@ export class MessagesPlan implements Plan {
     return this.output.chosenFor(route, outputTokens - this.output.thinking)
   }
 
-  shortened({ adapter }: Route, outputTokens: number): string | undefined {
+  shortened(route: Route, outputTokens: number): string | undefined {
     const tokens = outputTokens - this.output.thinking
-    return tokens < (adapter.leastOutputBound ?? 1) ? undefined : `max_tokens: ${tokens}`
+    return tokens < leastHeld(route) ? undefined : `max_tokens: ${tokens}`
   }
 
   on(route: Route, onCallersKey: boolean): RoutedCall | undefined {
@@ -118,18 +118,18 @@ export class MessagesPlan implements Plan {
   }
 
   private messageFor(route: Route, onCallersKey: boolean, outputTokens: number): MessagesRequest {
-    return nativeRequest(this.asked, this.model, route, this.boundsWithin(outputTokens), onCallersKey)
+    return nativeRequest(this.asked, this.model, route, this.boundsWithin(route, outputTokens), onCallersKey)
   }
 
   private chatFor(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
     const { asked, model } = this
     const chat = { forward: chatFor(asked, model, route), marksCache: asked.marksCache }
     const parameters = routeParameters(chat, model, route, onCallersKey)
-    return upstreamRequest(parameters, model, route, this.boundsWithin(outputTokens))
+    return upstreamRequest(parameters, model, route, this.boundsWithin(route, outputTokens))
   }
 
-  private boundsWithin(outputTokens: number): OutputBounds {
-    return this.output.bounds(outputTokens - this.output.thinking)
+  private boundsWithin(route: Route, outputTokens: number): OutputBounds {
+    return this.output.bounds(outputTokens - this.output.thinking, route)
   }
 
   forget(): void {

@@ -1,23 +1,29 @@
 import { z } from 'zod'
 import { ProviderError } from '../../base/errors.js'
-import type { AdapterRun, Awaitable, ChatAdapter, ProviderAdapter } from '../../contracts/index.js'
+import type {
+  AdapterRun,
+  Awaitable,
+  ChatAdapter,
+  ProviderAdapter,
+  ProviderCall,
+} from '../../contracts/index.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
+import { refusesEncrypted, refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
 import { withFittingNames } from '../tool-names.js'
 import { untilAborted } from './abort.js'
-import { type ParameterTranslation, toCallOptions } from './call-options.js'
+import { type ParameterTranslation, type TranslatedCall, toCallOptions } from './call-options.js'
 import { readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
 import { toProviderError } from './errors.js'
-import { readParts } from './read-parts.js'
-import type { ModelNames } from './signatures.js'
+import { type Reading, readParts } from './read-parts.js'
 import {
   type AiSdkEmbeddingModel,
   type AiSdkLanguageModel,
   type SpecificationVersion,
   VERSIONS,
 } from './specification.js'
-import { namesOf } from './target-api.js'
+import { LEAST_RESPONSES_OUTPUT, type ModelNames, namesOf } from './target-api.js'
 
 export interface AiSdkSettings {
   /**
@@ -86,7 +92,10 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
     takesKeys,
     // Nothing shows whether the model has a key. With `takesKeys`, the host says that its provider requires one.
     hasKey: takesKeys,
-    ...(model !== undefined && { chat: chatWith(model, translations) }),
+    ...(model !== undefined && {
+      chat: chatWith(model, translations),
+      leastHeldOutput: LEAST_RESPONSES_OUTPUT,
+    }),
     ...(embeddingModel !== undefined && {
       embeddings: embedWith({ model: embeddingModel, parameters: translations }),
     }),
@@ -117,35 +126,63 @@ function runWith(
   parameters: ReadonlyMap<string, ParameterTranslation>,
 ): AdapterRun<ChatRequest> {
   return async (call, take) => {
-    const { signal, sizes } = call
+    const { signal } = call
     const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
-    const source = { version, provider: languageModel.provider }
     const target = { version, urls, ...names }
-    const translated = toCallOptions(call.request, { target, parameters })
-    const { asked } = translated
-    const options = {
-      ...translated.options,
-      ...(call.trace !== undefined && { headers: { ...call.trace } }),
-      abortSignal: signal,
-    } as never
-    if (call.stream) {
-      const { stream } = await untilAborted(
-        () => languageModel.doStream(options),
-        signal,
-        (late) =>
-          void late.stream
-            .getReader()
-            .cancel()
-            .catch(() => {}),
-      ).catch(failed)
-      return readParts(stream, { source, asked, call, take })
+    const translated = toCallOptions(call.request, { target, parameters, thoughts: true })
+    const run = ({ asked, options }: TranslatedCall) => {
+      const source = { version, provider: languageModel.provider }
+      return ask(languageModel, options, { source, asked, call, take })
     }
-    // No variable of this function holds the result, or it would stay in memory until there is room for the reply.
-    await untilAborted(() => languageModel.doGenerate(options), signal)
-      .catch(failed)
-      .then((result) => take(readResult(result, { source, asked, replyBytes: sizes.replyBytes })))
-    return { terminated: true }
+    try {
+      return await run(translated)
+    } catch (failure) {
+      if (!hasThoughts(translated) || !refusesThoughts(wordsOfRefusal(failure))) throw failure
+      return run(toCallOptions(call.request, { target, parameters, thoughts: false }))
+    }
   }
+}
+
+async function ask(
+  model: AiSdkLanguageModel,
+  translated: TranslatedCall['options'],
+  { call, ...reading }: Omit<Reading, 'call'> & { readonly call: ProviderCall },
+): Promise<{ terminated: boolean }> {
+  const { signal, sizes, stream: isStream, trace } = call
+  const options = {
+    ...translated,
+    ...(trace !== undefined && { headers: { ...trace } }),
+    abortSignal: signal,
+  } as never
+  if (isStream) {
+    const { stream } = await untilAborted(
+      () => model.doStream(options),
+      signal,
+      (late) =>
+        void late.stream
+          .getReader()
+          .cancel()
+          .catch(() => {}),
+    ).catch(failed)
+    return readParts(stream, { ...reading, call })
+  }
+  const { asked, source, take } = reading
+  // No variable of this function holds the result, or it would stay in memory until there is room for the reply.
+  await untilAborted(() => model.doGenerate(options), signal)
+    .catch(failed)
+    .then((result) => take(readResult(result, { source, asked, replyBytes: sizes.replyBytes })))
+  return { terminated: true }
+}
+
+function hasThoughts({ options }: TranslatedCall): boolean {
+  return options.prompt.some(
+    ({ content, role }) => role === 'assistant' && content.some(({ type }) => type === 'reasoning'),
+  )
+}
+
+/** A conversation goes on without the thoughts of another provider or account, which Claude and OpenAI refuse. */
+function refusesThoughts(words: string): boolean {
+  return refusesSigned(words) || refusesEncrypted(words)
 }
 
 const failed = (error: unknown): never => {

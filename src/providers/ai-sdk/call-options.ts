@@ -9,6 +9,7 @@ import { type InputToolChoice, readToolChoice, readTools } from '../openai-input
 import { unsupported } from '../openai-input/unsupported.js'
 import { type PromptTarget, toPrompt } from './prompt.js'
 import type { CallOptions, ProviderOptions, SpecificationVersion } from './specification.js'
+import { apiOf, leastOutputOf } from './target-api.js'
 import type { AskedFields } from './warnings.js'
 
 const READ = new Set([
@@ -43,6 +44,8 @@ export interface TranslatedCall {
 export interface Translation {
   readonly target: PromptTarget
   readonly parameters: ReadonlyMap<string, ParameterTranslation>
+  /** Whether the reasoning of earlier replies is sent. */
+  readonly thoughts: boolean
 }
 
 /**
@@ -50,10 +53,13 @@ export interface Translation {
  * field asked for which option.
  *
  * A field without a counterpart in the specification is converted by its function in `parameters`. Without a function,
- * throws `unsupported-request` with the field's name, unless its value asks for the default behaviour. Ignores `user`,
- * `strict` of a schema and, in version 2, `strict` of a tool.
+ * throws `unsupported-request` with the field's name, unless its value asks for the default behaviour. Ignores `user` and,
+ * in version 2, `strict` of a tool.
  */
-export function toCallOptions(request: ChatRequest, { target, parameters }: Translation): TranslatedCall {
+export function toCallOptions(
+  request: ChatRequest,
+  { target, parameters, thoughts }: Translation,
+): TranslatedCall {
   const { version } = target
   const translated = [...parameters].filter(
     ([field]) => request[field] !== undefined && request[field] !== null,
@@ -62,24 +68,41 @@ export function toCallOptions(request: ChatRequest, { target, parameters }: Tran
   const rest = Object.fromEntries(Object.entries(request).filter(([field]) => !translatedFields.has(field)))
   const untranslated: ChatRequest = { ...rest, model: request.model, messages: request.messages }
   const others = otherParameters(untranslated, READ)
-  if (others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
+  const hasTools = Array.isArray(request.tools) && request.tools.length > 0
+  if (!hasTools || others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
   const numbers = takeNumbers(others)
   refuseParameters(others)
   const stopSequences = readStop(untranslated)
   const translations = translated.map(
     ([field, translate]) => [field, translate(request[field], request)] as const,
   )
-  const options = {
-    prompt: toPrompt(readTurns(request.messages), target),
-    ...toMaxOutputTokens(untranslated),
+  const options: TranslatedCall['options'] = {
+    prompt: toPrompt(readTurns(request.messages), target, thoughts),
+    ...toMaxOutputTokens(untranslated, target),
     ...numbers,
     ...(stopSequences.length !== 0 && { stopSequences }),
     ...toResponseFormat(untranslated),
     ...toToolOptions(untranslated, version),
     ...toReasoning(untranslated, version),
-    ...(translations.length !== 0 && { providerOptions: merge(translations.map(([, fields]) => fields)) }),
   }
+  const providerOptions = merge([
+    ownOptions(untranslated, target),
+    ...translations.map(([, fields]) => fields),
+  ])
+  if (Object.keys(providerOptions).length > 0) options.providerOptions = providerOptions
   return { options, asked: askedFields(untranslated, options, translations) }
+}
+
+/**
+ * Packages of OpenAI's API demand a strict schema unless told otherwise, and OpenAI then refuses one with optional
+ * properties. They also have the Responses API store each reply. Without that, they ask for encrypted reasoning.
+ */
+function ownOptions(request: ChatRequest, target: PromptTarget): ProviderOptions {
+  const format = readResponseFormat(request)
+  const loose = format?.type === 'json-schema' && !format.strict ? { strictJsonSchema: false } : {}
+  const openai = apiOf(target) === 'responses' ? { store: false, ...loose } : loose
+  if (Object.keys(openai).length === 0) return {}
+  return { [target.provider.startsWith('azure') ? 'azure' : 'openai']: openai, openaiCompatible: loose }
 }
 
 function askedFields(
@@ -125,14 +148,14 @@ function takeNumbers(others: Map<string, unknown>): Record<string, number> {
   return numbers
 }
 
-function toMaxOutputTokens(request: ChatRequest): { maxOutputTokens?: number } {
+function toMaxOutputTokens(request: ChatRequest, target: PromptTarget): { maxOutputTokens?: number } {
   const value = readMaxTokens(request)
   if (value === undefined) return {}
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
     const field = maxTokensField(request)
     throw unsupported(field, `${field} must be a positive integer.`)
   }
-  return { maxOutputTokens: value }
+  return { maxOutputTokens: Math.max(value, leastOutputOf(target)) }
 }
 
 const maxTokensField = ({ max_completion_tokens }: ChatRequest) =>

@@ -29,7 +29,7 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
   const choice = {
     index: 0,
     message: toMessage(parts.filter(isObject)),
-    ...(toFinish(result.finishReason, source) ?? { finish_reason: null }),
+    ...(toFinish(result, source) ?? { finish_reason: null }),
   }
   return [
     ...ignoredFields(result.warnings, asked),

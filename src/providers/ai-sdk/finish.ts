@@ -6,14 +6,14 @@ import type { UsageSource } from './usage.js'
 const COUNTS_ON_THE_WAY = new Set(['google.generative-ai', 'google.vertex.chat'])
 
 /**
- * Returns `finish_reason` and `native_finish_reason` of a choice, from the string of version 2 or the object of later
+ * Returns `finish_reason`, `native_finish_reason` and, as vLLM does, `stop_reason` of a choice, from the string of version 2 or the object of later
  * versions.
  *
  * Returns `undefined` if the provider gave no reason. Packages then report `unknown`, or `other` without the
  * provider's own reason, and an incomplete reply would pass for a complete one.
  */
 export function toFinish(
-  reason: unknown,
+  { finishReason: reason, providerMetadata: metadata }: JsonObject,
   source: UsageSource,
 ): (JsonObject & { finish_reason: string }) | undefined {
   const unified = unifiedReason(reason)
@@ -24,7 +24,15 @@ export function toFinish(
   return {
     finish_reason: unified.replace('-', '_'),
     ...(native !== undefined && { native_finish_reason: native }),
+    ...stopSequence(metadata),
   }
+}
+
+/** Claude's package says which sequence stopped a reply. */
+function stopSequence(metadata: unknown): { stop_reason?: string } {
+  const claude = isObject(metadata) ? metadata.anthropic : undefined
+  const sequence = isObject(claude) ? textOf(claude.stopSequence) : undefined
+  return sequence === undefined ? {} : { stop_reason: sequence }
 }
 
 /** Version 2 has no field for Google's own reason. Google's packages use `error` for no other complete reply. */

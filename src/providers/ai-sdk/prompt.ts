@@ -3,11 +3,11 @@ import type { Answer, Part, Turn } from '../../conversation/conversation.js'
 import { isInstructions } from '../../conversation/turns.js'
 import { withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { idForClaude, sameId } from '../openai-input/call-ids.js'
 import { inputOf } from '../openai-input/call-inputs.js'
 import { toFilePart, toResultPart } from './media.js'
-import { isClaude, isGemini, type ModelNames, signedOptions, thoughtParts } from './signatures.js'
+import { signedOptions, thoughtParts } from './signatures.js'
 import type { PromptMessage, PromptPart, SpecificationVersion, SupportedUrls } from './specification.js'
+import { callIdOf, isClaude, isGemini, type ModelNames } from './target-api.js'
 
 /** The only provider of the AI SDK that must be told where its cache ends. Others ignore these options. */
 const CACHE = { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
@@ -23,10 +23,14 @@ export interface PromptTarget extends ModelNames {
  *
  * Packages of Claude and Gemini accept system messages only at the beginning, so all of them are moved there.
  */
-export function toPrompt(messages: readonly Turn[], target: PromptTarget): PromptMessage[] {
+export function toPrompt(
+  messages: readonly Turn[],
+  target: PromptTarget,
+  sendsThoughts = true,
+): PromptMessage[] {
   const { urls, version } = target
   const prompt: PromptMessage[] = []
-  const ids = new CallIds(isClaude(target) ? idForClaude : sameId)
+  const ids = new CallIds(callIdOf(target))
   /** The names of calls by their ids. */
   const names = new Map<string, string>()
   let results: PromptPart[] | undefined
@@ -40,11 +44,14 @@ export function toPrompt(messages: readonly Turn[], target: PromptTarget): Promp
         prompt.push({ role: 'system', content, ...(message.content.some(({ cache }) => cache) && CACHE) })
         break
       }
-      case 'user':
-        prompt.push({ role: 'user', content: message.content.map((part) => toPart(part, version, urls)) })
+      case 'user': {
+        const content = isClaude(target) ? message.content.filter(isNotBlank) : message.content
+        if (content.length === 0 && message.content.length > 0) break
+        prompt.push({ role: 'user', content: content.map((part) => toPart(part, version, urls)) })
         break
+      }
       case 'assistant': {
-        const content = toAssistantParts(message, target, ids, names)
+        const content = toAssistantParts(sendsThoughts ? message : withoutThoughts(message), target, ids, names)
         if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
       }
@@ -68,10 +75,19 @@ function systemFirst(messages: readonly Turn[], model: ModelNames): readonly Tur
   return [...messages.filter(isInstructions), ...messages.filter((message) => !isInstructions(message))]
 }
 
+/** Claude refuses blank text. */
+function isNotBlank(part: Part): boolean {
+  return part.type !== 'text' || part.text.trim() !== ''
+}
+
 function toPart(part: Part, version: SpecificationVersion, urls: SupportedUrls): PromptPart {
   const cache = part.cache ? CACHE : {}
   if (part.type === 'text') return { type: 'text', text: part.text, ...cache }
   return { type: 'file', ...toFilePart(part, version, urls), ...cache }
+}
+
+function withoutThoughts({ reasoning: _, ...answer }: Answer): Answer {
+  return { ...answer, thoughts: [] }
 }
 
 function toAssistantParts(
@@ -84,7 +100,7 @@ function toAssistantParts(
   return [
     ...thoughtParts(message, model),
     ...message.content
-      .filter(({ text }) => text.trim() !== '')
+      .filter(isNotBlank)
       .map((part) => ({ type: 'text', text: part.text, ...(part.cache && CACHE) })),
     ...message.toolCalls.map((call, index) => {
       const toolCallId = ids.ofCall(call.id)

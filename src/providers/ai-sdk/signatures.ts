@@ -1,11 +1,14 @@
 import type { Answer, ThoughtPiece } from '../../conversation/conversation.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
 import { CLAUDE_FORMAT, GOOGLE_FORMAT, isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
 import type { PromptPart, ProviderOptions } from './specification.js'
+import { apiOf, isClaude, isGemini, type ModelNames } from './target-api.js'
 
-/** The names under which packages return the metadata of Google's models and of Claude. */
+/** The names under which packages return the metadata of Google's models, of Claude and of OpenAI's models. */
 const GOOGLE = ['google', 'vertex', 'googleVertex'] as const
 const CLAUDE = ['anthropic', 'bedrock'] as const
+const OPENAI = ['openai', 'azure'] as const
 /** https://ai.google.dev/gemini-api/docs/thought-signatures */
 const UNSIGNED = 'skip_thought_signature_validator'
 
@@ -31,8 +34,19 @@ export function thoughtDetail(text: string, metadata: unknown, index: number): J
   const signature = memberOf(metadata, CLAUDE, 'signature')
   if (signature !== undefined)
     return { type: 'reasoning.text', text, signature, format: CLAUDE_FORMAT, index }
-  const data = memberOf(metadata, CLAUDE, 'redactedData')
-  return data === undefined ? undefined : { type: 'reasoning.encrypted', data, format: CLAUDE_FORMAT, index }
+  const redacted = memberOf(metadata, CLAUDE, 'redactedData')
+  if (redacted !== undefined)
+    return { type: 'reasoning.encrypted', data: redacted, format: CLAUDE_FORMAT, index }
+  const data = memberOf(metadata, OPENAI, 'reasoningEncryptedContent')
+  if (data === undefined) return undefined
+  const id = memberOf(metadata, OPENAI, 'itemId')
+  return {
+    type: 'reasoning.encrypted',
+    data,
+    ...(id !== undefined && { id }),
+    format: RESPONSES_FORMAT,
+    index,
+  }
 }
 
 function memberOf(metadata: unknown, providers: readonly string[], name: string): string | undefined {
@@ -45,23 +59,10 @@ function memberOf(metadata: unknown, providers: readonly string[], name: string)
   return undefined
 }
 
-/** The names that a prompt depends on. */
-export interface ModelNames {
-  readonly provider: string
-  readonly modelId: string
-}
-
-export function isClaude({ modelId, provider }: ModelNames): boolean {
-  return provider.includes('anthropic') || modelId.includes('claude')
-}
-
-export function isGemini(model: ModelNames): boolean {
-  return model.provider.startsWith('google') && !isClaude(model)
-}
 
 /**
  * Returns the reasoning of an earlier reply in the form that the model accepts. Claude accepts only what it signed
- * itself. Other models get all of it, with signatures if Google made them.
+ * itself, and the Responses API only what it encrypted. Other models get all of it, with signatures if Google made them.
  */
 export function thoughtParts({ reasoning, thoughts }: Answer, model: ModelNames): PromptPart[] {
   if (isClaude(model)) {
@@ -72,12 +73,25 @@ export function thoughtParts({ reasoning, thoughts }: Answer, model: ModelNames)
         : part(thought.text, { [name]: { signature: thought.signature } }),
     )
   }
+  if (apiOf(model) === 'responses') return encryptedParts(thoughts, model)
   const signed = signedThoughts(thoughts, isOfGoogle).flatMap((thought) =>
     'encrypted' in thought
       ? []
       : part(thought.text || (reasoning ?? ''), { google: { thoughtSignature: thought.signature } }),
   )
   return signed.length > 0 || reasoning === undefined ? signed : [{ type: 'reasoning', text: reasoning }]
+}
+
+/** A thought with several summaries comes as several details with the same text. */
+function encryptedParts(pieces: readonly ThoughtPiece[], { provider }: ModelNames): PromptPart[] {
+  const name = provider.startsWith('azure') ? 'azure' : 'openai'
+  const thoughts = new Map<string, PromptPart>()
+  for (const { data, format, id } of pieces) {
+    if (format !== RESPONSES_FORMAT || !data || thoughts.has(data)) continue
+    const named = id === undefined ? {} : { itemId: id }
+    thoughts.set(data, part('', { [name]: { ...named, reasoningEncryptedContent: data } }))
+  }
+  return [...thoughts.values()]
 }
 
 const isOfGoogle = ({ format }: ThoughtPiece) => format === GOOGLE_FORMAT

@@ -39,6 +39,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   const calls = new Map<string, OpenCall>()
   const thoughts = new Map<unknown, OpenThought>()
   const passedOver = new Set<unknown>()
+  /** Those of calls. */
   const details: JsonObject[] = []
   let detailIndex = 0
   let started = false
@@ -71,17 +72,22 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     return textChunk(delta, (text) => ({ reasoning: text, reasoning_content: text }))
   }
   /**
-   * Sends all details in one delta, since some clients keep only the last one. Any part of a thought may bring its
-   * signature.
+   * Returns the details of thoughts that are signed by now. Any part of a thought may bring its signature. They go out
+   * before the text or the call that follows them, so that they are in order.
    */
-  const detailChunk = (): ProviderEvent[] => {
-    for (const { index, metadata, text } of thoughts.values()) {
+  const signedThoughts = (): JsonObject[] => {
+    const signed: JsonObject[] = []
+    for (const [thoughtId, { index, metadata, text }] of thoughts) {
       const detail = thoughtDetail(text, metadata, index)
-      if (detail !== undefined) details.push(detail)
+      if (detail === undefined) continue
+      signed.push(detail)
+      thoughts.delete(thoughtId)
     }
-    details.sort((one, other) => Number(one.index) - Number(other.index))
-    return details.length === 0 ? [] : [chunk({ reasoning_details: details })]
+    return signed
   }
+  /** Sends details in one delta, since some clients keep only the last one. */
+  const detailChunk = (details: readonly JsonObject[]): ProviderEvent[] =>
+    details.length === 0 ? [] : [chunk({ reasoning_details: details })]
   const startCall = (callId: string, name: unknown, text: string): ProviderEvent[] => {
     const index = calls.size
     calls.set(callId, { index, hasArguments: text !== '' })
@@ -101,7 +107,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     const text = toArguments(part.input)
     const events =
       call === undefined
-        ? startCall(callId, part.toolName, text)
+        ? [...detailChunk(signedThoughts()), ...startCall(callId, part.toolName, text)]
         : continueCall(call, call.hasArguments ? '' : text)
     return signature === undefined ? events : [...events, signCall(callId, signature)]
   }
@@ -115,12 +121,15 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     const unnamed = endedUnnamed(part.finishReason, usage, source)
     // If a package could not read a piece, it reports `error` as the reason for the end of the reply.
     const hasEnded = unnamed || (couldNotRead && unifiedReason(part.finishReason) === 'error')
-    const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part.finishReason, source)
+    const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part, source)
     const open = [...calls.values()].filter((call) => !call.hasArguments)
     const counted: ProviderEvent[] = usage === undefined ? [] : [{ type: 'usage', usage }]
     terminated = end !== undefined
     if (end === undefined) return counted
-    const rest = [...detailChunk(), ...open.flatMap((call) => continueCall(call, '{}'))]
+    const rest = [
+      ...detailChunk([...signedThoughts(), ...details]),
+      ...open.flatMap((call) => continueCall(call, '{}')),
+    ]
     if (usage === undefined || !isFailureReason(ownFinishReason(end)))
       return [...rest, chunk({}, end), ...counted]
     return [...rest, { type: 'usage', usage, final: true }, chunk({}, end)]
@@ -139,7 +148,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
           id ??= textOf(part.id)
           return []
         case 'text-delta':
-          return textChunk(part.delta, (content) => ({ content }))
+          return [...detailChunk(signedThoughts()), ...textChunk(part.delta, (content) => ({ content }))]
         case 'reasoning-start':
         case 'reasoning-delta':
         case 'reasoning-end':
@@ -149,7 +158,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
             passedOver.add(part.id)
             return []
           }
-          return startCall(requiredString(part.id), part.toolName, '')
+          return [...detailChunk(signedThoughts()), ...startCall(requiredString(part.id), part.toolName, '')]
         case 'tool-input-delta':
           return continueCall(calls.get(requiredString(part.id)), stringOf(part.delta))
         case 'tool-call':

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { isProviderError } from '../../base/errors.js'
 import { createSecret } from '../../base/secret.js'
 import type { ChatAdapter, ProviderAdapter, ProviderCall } from '../../contracts/index.js'
 import { writeExactly } from '../../protocol/exact-data.js'
@@ -9,6 +8,7 @@ import { isSecret } from '../../protocol/secret-search.js'
 import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
 import type { HostDispatcher } from '../dispatcher.js'
+import { refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
@@ -164,9 +164,6 @@ function splitBetas(headers: Readonly<Record<string, string>>) {
   }
 }
 
-const LONGEST_WORDS = 4_096
-/** Matches complaints about a signature of another provider or account, or about a block that a client changed. */
-const REFUSES_BLOCKS = /\bsignature\b.{0,40}\bthinking\b|\bthinking\b.{0,80}\bcannot be modified\b/
 const MISSES_BLOCKS = /\bExpected .?thinking\b.{0,60}\bfound\b/
 
 /**
@@ -174,9 +171,8 @@ const MISSES_BLOCKS = /\bExpected .?thinking\b.{0,60}\bfound\b/
  * is final. The text may come from the caller, so it affects only the caller's own call.
  */
 function thinkingAfter(failure: unknown, sent: SentThinking): SentThinking | undefined {
-  if (!isProviderError(failure) || failure.reason !== 'status' || failure.status !== 400) return undefined
-  const words = failure.providerMessage?.slice(0, LONGEST_WORDS) ?? ''
-  if (sent.blocks && REFUSES_BLOCKS.test(words)) return { blocks: false, budget: sent.budget }
+  const words = wordsOfRefusal(failure)
+  if (sent.blocks && refusesSigned(words)) return { blocks: false, budget: sent.budget }
   if (sent.budget && MISSES_BLOCKS.test(words)) return { blocks: sent.blocks, budget: false }
   return undefined
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto'
-import { type CallIds, callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
+import { type CallIds, callIdsFor } from '../../conversation/call-ids.js'
 import {
   ANSWER,
   attachedWords,
@@ -12,6 +11,7 @@ import {
 import { settleResults } from '../../conversation/results.js'
 import type { ChatMessage } from '../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { idForChats, idForMistral } from '../openai-input/call-ids.js'
 
 export type ReasoningField = 'reasoning' | 'reasoning_content'
 
@@ -56,7 +56,7 @@ export const UNSIGNED = 'skip_thought_signature_validator'
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
   const settled = settleResults(messages, CHAT_CALLS)
-  const ids = callIdsFor(settled.flatMap(CHAT_CALLS.callsOf), form.shortIds ? shortId : fittingId)
+  const ids = callIdsFor(settled.flatMap(CHAT_CALLS.callsOf), form.shortIds ? idForMistral : idForChats)
   /** Media in the results of tools, which chat providers take from users only. */
   let media: unknown[] = []
   for (const message of settled) {
@@ -234,19 +234,6 @@ function changeCalls(
 
 function isSigned({ extra_content: extra }: JsonObject): boolean {
   return isObject(extra) && isObject(extra.google) && isText(extra.google.thought_signature)
-}
-
-/** OpenAI, DeepSeek and Groq take no longer ids of calls. */
-const MOST_ID_CHARS = 40
-
-function fittingId(id: string): string {
-  return shortenedTo(MOST_ID_CHARS, id)
-}
-
-const SHORT_ID = /^[a-z0-9]{9}$/i
-
-function shortId(id: string): string {
-  return SHORT_ID.test(id) ? id : createHash('sha256').update(id).digest('hex').slice(0, 9)
 }
 
 const THINKING = new Set<unknown>(['thinking', 'redacted_thinking'])

@@ -2,6 +2,7 @@ import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 import { callsOf } from '../../conversation/chat-results.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { refusesEncrypted } from '../openai-input/thoughts.js'
 import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning } from './history.js'
 
 const LONGEST_WORDS = 4_096
@@ -68,15 +69,12 @@ export function formAfter(
   return undefined
 }
 
-/** OpenAI's phrases for reasoning of another account or another model, or from too long ago. */
-const SAYS_ENCRYPTED = /encrypted[ _]content|'reasoning'/
-
 /** Whether a provider rejected the reasoning of earlier replies. The conversation can continue without it. */
 export function rejectsReasoning(
   failure: unknown,
   { request }: Pick<ProviderCall<ResponsesRequest>, 'request'>,
 ): boolean {
-  return SAYS_ENCRYPTED.test(refusalOf(failure)) && request.input.some(({ type }) => type === 'reasoning')
+  return refusesEncrypted(refusalOf(failure)) && request.input.some(({ type }) => type === 'reasoning')
 }
 
 /**

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { callIdsFor, shortenedTo } from '../../conversation/call-ids.js'
+import { callIdsFor } from '../../conversation/call-ids.js'
 import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { isNeutral, KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { idForResponses } from '../openai-input/call-ids.js'
 import { readTurns } from '../openai-input/messages.js'
 import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
 import { unsupported } from '../openai-input/unsupported.js'
@@ -52,13 +53,10 @@ const CALLS: CallsAndResults<JsonObject> = {
   },
 }
 
-/** OpenAI's limit. */
-const MOST_ID_CHARS = 64
-
 /** Returns the items with ids of calls that the API takes, each only once. */
 function withFittingIds(items: readonly JsonObject[]): readonly JsonObject[] {
   const given = items.filter(isCall).map(callId)
-  const ids = callIdsFor(given, (id) => shortenedTo(MOST_ID_CHARS, id))
+  const ids = callIdsFor(given, idForResponses)
   if (ids === undefined) return items
   return items.map((item) => {
     if (isCall(item)) return { ...item, call_id: ids.ofCall(callId(item)) }

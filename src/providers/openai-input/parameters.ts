@@ -19,6 +19,7 @@ export type InputResponseFormat =
       readonly schema: JsonObject
       readonly name?: string
       readonly description?: string
+      readonly strict: boolean
     }
 
 /** Returns the output token limit that applies: `max_completion_tokens`, or else `max_tokens`, unchecked. */
@@ -52,6 +53,7 @@ export function readResponseFormat(request: ChatRequest): InputResponseFormat | 
         return {
           type: 'json-schema',
           schema: definition.schema,
+          strict: definition.strict === true,
           ...(typeof definition.name === 'string' && { name: definition.name }),
           ...(typeof definition.description === 'string' && { description: definition.description }),
         }

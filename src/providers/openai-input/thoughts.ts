@@ -1,3 +1,4 @@
+import { isProviderError } from '../../base/errors.js'
 import type { ThoughtPiece } from '../../conversation/conversation.js'
 
 /** A thought of an earlier reply that its provider can verify, or that only its provider can read. */
@@ -42,4 +43,26 @@ export function signedThoughts(
     }
   }
   return thoughts
+}
+
+const LONGEST_WORDS = 4_096
+/** Matches complaints about a signature of another provider or account, or about a block that a client changed. */
+const REFUSES_SIGNED = /\bsignature\b.{0,40}\bthinking\b|\bthinking\b.{0,80}\bcannot be modified\b/
+/** OpenAI's phrases for reasoning of another account or another model, or from too long ago. */
+const REFUSES_ENCRYPTED = /encrypted[ _]content|'reasoning'/
+
+/** Returns the words with which a provider refused a request as wrong. Empty for any other failure. */
+export function wordsOfRefusal(failure: unknown): string {
+  if (!isProviderError(failure) || failure.reason !== 'status' || failure.status !== 400) return ''
+  return failure.providerMessage?.slice(0, LONGEST_WORDS) ?? ''
+}
+
+/** Whether Claude says that it cannot verify the thinking of earlier replies. */
+export function refusesSigned(words: string): boolean {
+  return REFUSES_SIGNED.test(words)
+}
+
+/** Whether OpenAI says that it cannot read the reasoning of earlier replies. */
+export function refusesEncrypted(words: string): boolean {
+  return REFUSES_ENCRYPTED.test(words)
 }

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
-import { ofTypeObject } from '../../protocol/exact-data.js'
+import { lacksProperties, ofTypeObject, withProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { hasCacheMark } from './content.js'
 import { unsupported } from './unsupported.js'
@@ -53,7 +53,8 @@ function readTool(tool: unknown, param: string): InputTool {
 function readParameters(parameters: unknown, param: string): JsonObject {
   if (parameters === undefined || parameters === null) return { type: 'object', properties: {} }
   if (!isObject(parameters)) throw unsupported(param, `${param} must be a JSON schema.`)
-  return parameters.type === undefined ? ofTypeObject(parameters) : parameters
+  const typed = parameters.type === undefined ? ofTypeObject(parameters) : parameters
+  return lacksProperties(typed) ? withProperties(typed) : typed
 }
 
 /** Reads `tool_choice`. */

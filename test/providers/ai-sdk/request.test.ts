@@ -231,7 +231,6 @@ describe('the settings of an AI SDK call', () => {
   it.each([
     ['n', 2],
     ['logprobs', true],
-    ['parallel_tool_calls', false],
     ['temperature', 'hot'],
     ['max_tokens', -1],
     ['max_completion_tokens', 'many'],
@@ -241,6 +240,38 @@ describe('the settings of an AI SDK call', () => {
     const { error, called } = await optionsFor({ [field]: value })
     expect(error).toMatchObject({ reason: 'unsupported-request', param: field })
     expect(called).toBe(false)
+  })
+
+  it('reject parallel_tool_calls: false with tools, and leave it out without them', async () => {
+    const fields = { parallel_tool_calls: false }
+    const tools = [{ type: 'function', function: { name: 'look' } }]
+    const { error } = await optionsFor({ ...fields, tools })
+    expect(error).toMatchObject({ reason: 'unsupported-request', param: 'parallel_tool_calls' })
+    expect((await optionsFor(fields)).error).toBeUndefined()
+  })
+
+  it('demand a strict schema only if the client does, and let the Responses API store nothing', async () => {
+    const schema = (strict?: boolean) => ({
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'a', schema: { type: 'object' }, strict },
+      },
+    })
+    const loose = { strictJsonSchema: false }
+    const to = async (provider: string, fields: object) =>
+      (await optionsFor(fields, { provider })).options.providerOptions
+    expect(await to('acme.chat', schema())).toEqual({ openai: loose, openaiCompatible: loose })
+    expect(await to('acme.chat', schema(true))).toBeUndefined()
+    expect(await to('openai.responses', schema(true))).toMatchObject({ openai: { store: false } })
+    expect(await to('azure.responses', schema())).toMatchObject({ azure: { store: false, ...loose } })
+  })
+
+  it('have an output limit that the Responses API takes', async () => {
+    const to = async (provider: string) =>
+      (await optionsFor({ max_tokens: 1 }, { provider })).options.maxOutputTokens
+    expect(await to('openai.responses')).toBe(16)
+    expect(await to('openai.chat')).toBe(1)
+    expect(await to('anthropic.messages')).toBe(1)
   })
 
   it('reject tools that are not functions', async () => {
