@@ -199,7 +199,8 @@ function isSetting(name: string, sent: unknown, value: unknown): boolean {
       if (value === 'off') return sent === 'off'
       return typeof sent === 'number' || EFFORTS.has(sent as string)
     case 'schema':
-      return typeof sent === 'string' && isDeepStrictEqual(JSON.parse(sent), JSON.parse(value as string))
+      // Claude demands that objects have no other properties.
+      return typeof sent === 'string' && isDeepStrictEqual(opened(sent), opened(value as string))
     case 'toolChoice':
       if (hasName(value)) return hasName(sent) && isNamed(sent.tool, value.tool)
       return isDeepStrictEqual(sent, value) || (sent === undefined && value === 'auto')
@@ -213,6 +214,12 @@ function isSetting(name: string, sent: unknown, value: unknown): boolean {
 
 const hasName = (choice: unknown): choice is { readonly tool: string } =>
   typeof choice === 'object' && choice !== null && 'tool' in choice && typeof choice.tool === 'string'
+
+/** A schema without `additionalProperties: false`. */
+const opened = (schema: string): unknown =>
+  JSON.parse(schema, (name, value) =>
+    name === 'additionalProperties' && value === false ? undefined : value,
+  )
 
 const SHOWN_TEXT = 60
 const cut = (text: string) => (text.length > SHOWN_TEXT ? `${text.slice(0, SHOWN_TEXT)}…` : text)

@@ -7,6 +7,7 @@ import { fittingNames, PLAIN_NAME } from '../../src/conversation/tool-names.js'
 import { createByteCounter } from '../../src/engine/charging/token-counters.js'
 import { estimatePrompt, predictedTokens } from '../../src/operations/chat/prompt-estimate.js'
 import type { ChatMessage } from '../../src/protocol/chat-request.js'
+import { closedSchema } from '../../src/providers/anthropic/closed-schema.js'
 import { prepareMessages } from '../../src/providers/openai-compatible/history.js'
 import { fittingFields } from '../../src/providers/openai-compatible/limits.js'
 import { FULL_FORM } from '../../src/providers/openai-compatible/request.js'
@@ -375,6 +376,16 @@ it('the upper bound of a prompt covers the properties that schemas of tools get'
     expect(sent).not.toEqual({})
     expect(bound([], { tools })).toBeGreaterThanOrEqual(bound([], sent))
   }
+})
+
+it('the upper bound of a prompt covers what Claude gets to close each object of a schema for a reply', () => {
+  const inner = { type: 'object', properties: { a: { type: 'string' } } }
+  const schema = { ...inner, properties: Object.fromEntries([...'abcdefghij'].map((name) => [name, inner])) }
+  const asked = (of: object) => ({ response_format: { type: 'json_schema', json_schema: { schema: of } } })
+  expect(closedSchema(schema)).not.toEqual(schema)
+  // Nothing is added to what stands there.
+  const sent = { functions: asked(closedSchema(schema)).response_format }
+  expect(bound([], asked(schema))).toBeGreaterThanOrEqual(bound([], sent))
 })
 
 it('the upper bound of a prompt covers the names that providers get instead of those that they do not take', () => {

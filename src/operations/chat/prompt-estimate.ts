@@ -90,6 +90,7 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
     if (!isCharged && !CHOICES.has(field) && KNOWN_FIELDS.has(field)) continue
     addValue(value, isCharged, sums)
     if (field === 'tools' && Array.isArray(value)) addProperties(value, sums)
+    if (field === 'response_format') addClosings(value, sums)
     if (isCharged) sums.hasTools()
     else if (!CHOICES.has(field)) sums.hasMedia()
   }
@@ -105,6 +106,14 @@ function addProperties(tools: readonly unknown[], sums: Sums): void {
     const lacksType = isObject(parameters) && parameters.type === undefined
     if (lacksType || lacksProperties(parameters)) sums.text(ADDED_PROPERTIES, false)
   }
+}
+
+/** Claude gets it in each object of the schema for a reply. */
+const ADDED_CLOSING = ',\n        "additionalProperties": false'
+
+function addClosings(format: unknown, sums: Sums): void {
+  const objects = JSON.stringify(format).split('"properties"').length - 1
+  if (objects > 0) sums.text(ADDED_CLOSING.repeat(objects), false)
 }
 
 /** Providers may get other names of tools. */

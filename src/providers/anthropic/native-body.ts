@@ -1,4 +1,5 @@
-import type { JsonObject } from '../../protocol/json-values.js'
+import { ofTypeObject } from '../../protocol/exact-data.js'
+import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { fittingTurns } from './native-turns.js'
 import type { SentThinking } from './request.js'
@@ -14,15 +15,36 @@ export function nativeBody(request: MessagesRequest, stream: boolean, thinking: 
   for (const name of Object.keys(request)) if (name !== 'betas') body[name] = request[name]
   if (stream) body.stream = true
   if (!thinking.budget) delete body.thinking
+  fitTools(body)
   const { messages, model } = request
   body.messages = fittingTurns(thinking.blocks ? messages : withoutThinking(messages), model)
   return body
+}
+
+/** The API refuses a choice without tools, and a schema without a type. */
+function fitTools(body: JsonObject): void {
+  const { tools } = body
+  if (!Array.isArray(tools) || tools.length === 0) delete body.tool_choice
+  else if (tools.some(lacksType)) body.tools = tools.map((tool) => (lacksType(tool) ? withType(tool) : tool))
+}
+
+interface ToolOfClient extends JsonObject {
+  readonly input_schema: JsonObject
+}
+
+function lacksType(tool: unknown): tool is ToolOfClient {
+  return isObject(tool) && isObject(tool.input_schema) && tool.input_schema.type === undefined
+}
+
+function withType(tool: ToolOfClient): JsonObject {
+  return { ...tool, input_schema: ofTypeObject(tool.input_schema) }
 }
 
 /** Returns the body for counting the input tokens of such a request. */
 export function countBody(request: MessagesRequest): JsonObject {
   const body: JsonObject = {}
   for (const name of COUNTED) if (request[name] !== undefined) body[name] = request[name]
+  fitTools(body)
   body.messages = fittingTurns(request.messages, request.model)
   return body
 }

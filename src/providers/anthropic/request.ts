@@ -1,9 +1,11 @@
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { lacksProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { readTurns } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
 import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
 import { unsupported } from '../openai-input/unsupported.js'
+import { closedSchema } from './closed-schema.js'
 import { toThinking } from './thinking.js'
 import { toToolParameters } from './tools.js'
 import { isClaude, lacksThought, toTurns } from './turns.js'
@@ -46,7 +48,8 @@ const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 
  *
  * - The API requires a limit on output tokens: `max_completion_tokens`, or else `max_tokens`. The router always sends
  *   one.
- * - `json_schema` becomes the API's own structured output, with the schema unchanged. `json_object` needs a schema too.
+ * - `json_schema` becomes the API's own structured output. Its objects get the `additionalProperties: false` that the API
+ *   demands, if the schema does not say which others they have. `json_object` needs a schema too, and a schema properties.
  * - `user` becomes `metadata.user_id`. `top_k`, `thinking` and `cache_control` are passed on unchanged.
  * - A thinking budget is omitted while the model answers results of calls that another provider's model made: the API
  *   would reject them, because no signed thought precedes them.
@@ -113,5 +116,12 @@ function toOutputFormat(request: ChatRequest): JsonObject {
       'response_format.type "json_object" is not supported by this provider; use "json_schema".',
     )
   }
-  return { format: { type: 'json_schema', schema: format.schema } }
+  const { schema } = format
+  if (lacksProperties(schema)) {
+    throw unsupported(
+      'response_format.json_schema.schema',
+      'response_format.json_schema.schema: this provider needs the properties of an object.',
+    )
+  }
+  return { format: { type: 'json_schema', schema: closedSchema(schema) } }
 }

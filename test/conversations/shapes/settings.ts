@@ -42,7 +42,14 @@ export const SETTINGS: readonly Shape[] = [
     turns,
     apis: ['chat', 'responses'],
     settings: { schema: '{"type":"object"}' },
-    except: REWRITTEN,
+    except: [
+      ...REWRITTEN,
+      {
+        to: 'messages',
+        refused: 'response_format.json_schema.schema',
+        why: 'Claude makes only objects whose properties are named',
+      },
+    ],
     says: { text: '{}' },
   },
   {

@@ -531,6 +531,28 @@ describe("a conversion of parameters to Anthropic's format", () => {
   })
 })
 
+describe('a schema of a reply that Claude would refuse', () => {
+  const sent = (schema: object) =>
+    convert({ response_format: { type: 'json_schema', json_schema: { schema } } }).output_config
+
+  it('gets additionalProperties: false in each object that names its properties', () => {
+    const open = { type: 'object', properties: { a: { type: 'string' } } }
+    const closed = { ...open, additionalProperties: false }
+    const list = (items: object) => ({ anyOf: [{ type: 'array', items }, { type: 'null' }] })
+    const root = { type: 'object', additionalProperties: false }
+    expect(sent({ ...root, properties: { one: open, many: list(open) }, $defs: { other: open } })).toEqual({
+      format: {
+        type: 'json_schema',
+        schema: { ...root, properties: { one: closed, many: list(closed) }, $defs: { other: closed } },
+      },
+    })
+  })
+
+  it('is refused by name if it is of an object without properties', () => {
+    expect(refusal(() => sent({ type: 'object' }))).toEqual(refused('response_format.json_schema.schema'))
+  })
+})
+
 describe('reasoning in a request to Anthropic', () => {
   it('turns an effort into a share of the output on models that think within a budget', () => {
     const thinkingOf = (fields: object) => convert(fields).thinking
