@@ -51,7 +51,12 @@ export function toPrompt(
         break
       }
       case 'assistant': {
-        const content = toAssistantParts(sendsThoughts ? message : withoutThoughts(message), target, ids, names)
+        const content = toAssistantParts(
+          sendsThoughts ? message : withoutThoughts(message),
+          target,
+          ids,
+          names,
+        )
         if (content.length > 0) prompt.push({ role: 'assistant', content })
         break
       }

@@ -59,7 +59,6 @@ function memberOf(metadata: unknown, providers: readonly string[], name: string)
   return undefined
 }
 
-
 /**
  * Returns the reasoning of an earlier reply in the form that the model accepts. Claude accepts only what it signed
  * itself, and the Responses API only what it encrypted. Other models get all of it, with signatures if Google made them.
