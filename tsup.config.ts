@@ -13,6 +13,7 @@ const importJose: NonNullable<Options['esbuildPlugins']>[number] = {
 export default defineConfig({
   entry: {
     index: 'src/index.ts',
+    fastify: 'src/fastify.ts',
     fetch: 'src/handler.ts',
     stores: 'src/stores.ts',
     adapters: 'src/adapters.ts',

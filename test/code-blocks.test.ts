@@ -49,6 +49,7 @@ const mounts = [
   'express',
   'connect',
   'http',
+  'fastify',
   'koa',
   'hapi',
   'hono',
@@ -365,9 +366,10 @@ describe('a code block of the documents', () => {
         text.includes('.listen(') && (text.includes("'sk-demo'") || withDemoKey.has(document)),
     )
     expect(demos.map(({ directives }) => directives.run)).toEqual([
-      ...['mount', 'start', 'fast-lane', 'express', 'connect', 'http', 'custom-store'],
+      ...['mount', 'start', 'fast-lane', 'express', 'connect', 'http', 'koa', 'fastify', 'custom-store'],
     ])
-    for (const { text } of demos) expect(text).toMatch(/\.listen\(3000, 'localhost'\)/)
+    for (const { text } of demos)
+      expect(text).toMatch(/\.listen\((?:3000, 'localhost'|\{ port: 3000, host: '127\.0\.0\.1' \})\)/)
   })
 
   it('says that its async handlers need Express 5, in which one that rejects does not end the process', () => {

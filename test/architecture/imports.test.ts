@@ -45,6 +45,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   assemble: [...RULES, 'engine', 'endpoints', 'http', 'options'],
   router: ['assemble', 'http', 'options'],
   handler: ['assemble', 'fetch', 'options'],
+  fastify: ['options', 'router'],
   'log-events': RULES,
   'print-failures': [...RULES, 'log-events'],
   stores: [...CONTRACTS, 'cache', 'identity', 'memory'],
@@ -179,6 +180,9 @@ describe('the source tree', () => {
       const imports = importsOf(text)
       expect(imports, name).not.toContain('express')
       expect(imports, name).not.toContain('connect')
+      // Only its types.
+      if (name !== 'fastify.ts') expect(imports, name).not.toContain('fastify')
+      else expect(text).not.toMatch(/^import (?!type ).* from 'fastify'/m)
       if (room(name) === 'engine') {
         for (const foreign of ['node:http', 'node:http2', 'node:net', 'undici']) {
           expect(imports, name).not.toContain(foreign)

@@ -6,10 +6,12 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import tls from 'node:tls'
+import Hapi from '@hapi/hapi'
 import compression from 'compression'
 import connect from 'connect'
 import express from 'express'
 import express4 from 'express4'
+import Koa from 'koa'
 import { CERTIFICATE } from './certificate.js'
 
 /** Any middleware; a `CompatRouter` is one. */
@@ -48,6 +50,8 @@ export interface Host {
   protocol: 'http1' | 'http2'
   /** The option that the middleware needs, because this host does not strip the mount. */
   basePath?: string
+  /** Whether the host itself refuses a path with an invalid escape. */
+  decodesPaths?: boolean
   /** Whether another middleware reads the body first. */
   readsBody?: boolean
   mount(middleware: Middleware): Promise<MountedHost>
@@ -84,6 +88,37 @@ export const hosts: readonly Host[] = [
       .use(compression({ threshold: 0 }))
       .use(MOUNT, middleware),
   ),
+  overHttp(
+    'Koa',
+    (middleware) =>
+      new Koa()
+        .use((ctx) => {
+          ctx.respond = false
+          middleware(ctx.req, ctx.res)
+        })
+        .callback(),
+    { basePath: MOUNT },
+  ),
+  {
+    name: 'hapi',
+    protocol: 'http1',
+    decodesPaths: true,
+    basePath: MOUNT,
+    async mount(middleware) {
+      const server = Hapi.server({ host: '127.0.0.1' })
+      server.route({
+        method: '*',
+        path: '/{path*}',
+        options: { payload: { parse: false, output: 'stream', maxBytes: 1e9, timeout: false } },
+        handler: ({ raw }, h) => {
+          middleware(raw.req, raw.res)
+          return h.abandon
+        },
+      })
+      await server.initialize()
+      return listenHttp(server.listener)
+    },
+  },
   {
     name: 'https',
     protocol: 'http1',

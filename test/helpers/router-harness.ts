@@ -40,12 +40,11 @@ export class RouterHarness {
       this.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
       this.wake()
     })
-    return this.keep(listenHttp(server, ''))
+    return this.keep(await listenHttp(server, ''))
   }
 
-  /** Closes a host with the others. */
-  async keep(mounting: Promise<MountedHost>): Promise<MountedHost> {
-    const host = await mounting
+  /** Closes a host when this is closed. */
+  keep(host: MountedHost): MountedHost {
     this.mounted.push(host)
     return host
   }

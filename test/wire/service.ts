@@ -11,8 +11,7 @@ import {
   type RouterOptions,
 } from '../../src/index.js'
 import type { MemoryCredentials, MemoryLedger, MemoryModel } from '../../src/stores.js'
-import { createRouterFor, defaultHost } from '../helpers/any-host.js'
-import type { FetchHost } from '../helpers/fetch-hosts.js'
+import { type AnyHost, defaultHost, mountOn } from '../helpers/any-host.js'
 import { type Host, type HostResponse, hosts, type MountedHost } from '../helpers/hosts.js'
 import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import { type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
@@ -59,7 +58,7 @@ const MODELS: readonly MemoryModel[] = [
 
 export interface ServiceOptions extends SettingsOptions {
   /** Bare `http` by default, or what `MOUNT_VIA` names. */
-  readonly host?: Host | FetchHost
+  readonly host?: AnyHost
   /** How many providers serve the model. One by default. */
   readonly providers?: number
   /** Whether the providers are asked over TLS. */
@@ -82,11 +81,10 @@ export class WireService {
   readonly clock: SteppedClock
   readonly ledger: MemoryLedger
   readonly credentials: MemoryCredentials
-  readonly router: RouterHandle
-  private readonly mount: () => Promise<MountedHost>
+  private readonly made: RouterOptions
   private readonly harness = new RouterHarness()
   private readonly adapters: readonly { close?(): unknown }[]
-  private mounted: MountedHost | undefined
+  private mounted: { readonly router: RouterHandle; readonly host: MountedHost } | undefined
 
   private constructor(
     readonly upstreams: readonly ScriptedUpstream[],
@@ -116,7 +114,6 @@ export class WireService {
     this.credentials.suspend('mallory')
     const {
       adapter: connect = (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY }),
-      host = defaultHost,
       models = MODELS,
       onDisconnect,
       router,
@@ -140,12 +137,9 @@ export class WireService {
       ),
       clock,
       onEvent: this.harness.take,
-      ...(host.basePath !== undefined && { basePath: host.basePath }),
       ...settingsIn(options),
     }
-    const mounted = createRouterFor(host, { ...made, ...router?.(made) })
-    this.router = mounted.router
-    this.mount = () => this.harness.keep(mounted.mount())
+    this.made = { ...made, ...router?.(made) }
   }
 
   static async start(options: ServiceOptions = {}): Promise<WireService> {
@@ -155,7 +149,8 @@ export class WireService {
       ),
     )
     const service = new WireService(upstreams, options)
-    service.mounted = await service.mount()
+    service.mounted = await mountOn(options.host ?? defaultHost, service.made)
+    service.harness.keep(service.mounted.host)
     return service
   }
 
@@ -168,7 +163,11 @@ export class WireService {
   }
 
   get host(): MountedHost {
-    return this.mounted!
+    return this.mounted!.host
+  }
+
+  get router(): RouterHandle {
+    return this.mounted!.router
   }
 
   /** All requests to the providers. */
