@@ -39,7 +39,7 @@ it('mounts under the prefixes of the plugins around it, and leaves the parsers o
     headers,
     payload: {},
   })
-  expect([refused.statusCode, refused.json().error.param]).toEqual([400, 'messages'])
+  expect([refused.statusCode, refused.json().error.param]).toEqual([400, 'model'])
   await app.close()
 })
 
