@@ -1,10 +1,10 @@
+import type { Json, JsonObject } from '../recordings/recording.js'
 import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
 import { saysFailure } from './finish-words.js'
 import type { Hearing } from './hearing.js'
 import { objectsIn } from './openai.js'
-import { isObject, type Json, type JsonObject } from './recordings.js'
-import { saysNothing, scalar } from './shapes.js'
+import { isObject, saysNothing, scalar } from './shapes.js'
 import type { Item } from './sse.js'
 
 interface Block {
@@ -30,11 +30,13 @@ class InputCounts {
       input_tokens: fresh,
     } = this.known
     const input = valid(fresh, 1e9)
+    const { output_tokens_details: details } = usage
     return {
       prompt: input === undefined ? fresh : input + (valid(cached, 1e9) ?? 0) + (valid(cacheWrite, 1e9) ?? 0),
       cached,
       cacheWrite,
       completion: usage.output_tokens ?? undefined,
+      reasoning: isObject(details) ? (details.thinking_tokens ?? undefined) : undefined,
     }
   }
 }

@@ -14,11 +14,11 @@ import type { ChatAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { Pool } from 'undici'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
+import type { Json } from '../recordings/recording.js'
 import { PRICES } from './counts.js'
 import { PROMPT_TEXT } from './hearing.js'
-import type { Mutant } from './mutate.js'
+import type { Mutant, Recording } from './mutate.js'
 import type { Plant } from './plants.js'
-import type { Json, Language } from './recordings.js'
 
 export const MODEL = 'acme/fast'
 export const API_KEY = 'sk-mutations'
@@ -47,7 +47,7 @@ export class Bench {
   private readonly asked = new Set<string>()
   private readonly ends = new Map<string, RequestEnd>()
   private readonly waiting = new Map<string, (end: RequestEnd) => void>()
-  private adapters!: Record<Language, ChatAdapter>
+  private adapters!: Record<Recording['language'], ChatAdapter>
   private router!: ReturnType<typeof createCompatRouter>
   private pool!: Pool
   private charged = 0n
@@ -148,7 +148,7 @@ export class Bench {
 
   private connect(baseUrl: string): void {
     const model = (version: 'v2' | 'v3') => (name: string) => this.modelOf(name, version) as never
-    const own: Record<Language, ChatAdapter> = {
+    const own: Record<Recording['language'], ChatAdapter> = {
       openai: openaiCompatible({ baseUrl }),
       gemini: openaiCompatible({ baseUrl, unlistedTokens: 'output' }),
       anthropic: anthropic({ baseUrl, apiKey: 'sk-x' }),

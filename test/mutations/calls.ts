@@ -1,6 +1,6 @@
+import type { JsonObject } from '../recordings/recording.js'
 import type { ToolCall } from './hearing.js'
-import { isObject, type JsonObject } from './recordings.js'
-import { saysNothing, textsIn } from './shapes.js'
+import { isObject, saysNothing, textsIn } from './shapes.js'
 
 /** One piece of a call, as its provider numbers and names it. */
 interface Piece {

@@ -1,4 +1,4 @@
-import type { JsonObject } from './recordings.js'
+import type { JsonObject } from '../recordings/recording.js'
 
 type Meaning = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'failure' | 'dropped' | 'unknown'
 

@@ -1,7 +1,7 @@
+import type { JsonObject } from '../recordings/recording.js'
 import { CallBook } from './calls.js'
 import { type CountReport, Counts, type FinalCounts } from './counts.js'
 import { meaningOf, wordIn } from './finish-words.js'
-import type { JsonObject } from './recordings.js'
 
 /** A call of a tool in a good reply. */
 export interface ToolCall {

@@ -1,21 +1,29 @@
+import { sdkResults, sdkStreams } from '../recordings/ai-sdk.js'
+import { chatBodies, chatStreams } from '../recordings/chat-completions.js'
+import { messageBodies, messageStreams } from '../recordings/messages.js'
+import { DONE, type Json, type JsonObject } from '../recordings/recording.js'
 import { createRandom, type Random } from '../simulation/random.js'
-import {
-  isObject,
-  type Json,
-  type JsonObject,
-  type Language,
-  RECORDINGS,
-  type Recording,
-} from './recordings.js'
+import { isObject } from './shapes.js'
+
+/** All recordings but those of the Responses API, which the oracle does not read. */
+export const RECORDINGS = [
+  ...chatStreams,
+  ...chatBodies,
+  ...messageStreams,
+  ...messageBodies,
+  ...sdkStreams,
+  ...sdkResults,
+]
+export type Recording = (typeof RECORDINGS)[number]
 
 /** How a connection ends after the bytes of a reply: as announced, or in the middle. */
 export type Ending = 'end' | 'hang-up'
 
-/** What a provider of {@link Language} sends: bytes, or what a package of the AI SDK made of them. */
+/** What a provider sends: bytes, or what a package of the AI SDK made of them. */
 export interface Mutant {
   readonly seed: string
   readonly recording: string
-  readonly language: Language
+  readonly language: Recording['language']
   /** What was changed, in words. */
   readonly changes: readonly string[]
   readonly bytes: Buffer
@@ -46,7 +54,6 @@ interface Draft {
 
 type Place = readonly (string | number)[]
 
-const DONE = 'data: [DONE]'
 const MOST_PIECES = 5
 
 /** Makes the reply that a seed stands for. */
@@ -62,19 +69,25 @@ export function mutant(seed: string): Mutant {
     [13, 3],
   ] as const)
   for (let time = 0; time < times; time++) changes.push(change(draft, random))
-  const parts = recording.language.startsWith('aisdk') ? draft.frames.flatMap(eventOf) : undefined
-  const isModel = recording.language.startsWith('aisdk')
-  const bytes = isModel ? Buffer.alloc(0) : written(draft)
-  return {
-    seed,
-    recording: recording.name,
-    language: recording.language,
-    changes,
-    bytes,
-    pieces: piecesOf(bytes.length, random),
-    ending: draft.ending,
-    ...(isModel && (draft.body === undefined ? { parts: parts! } : { result: draft.body })),
-  }
+  const sent = sentOf(draft)
+  return { ...sent, seed, changes, pieces: piecesOf(sent.bytes.length, random) }
+}
+
+/** A recording without any change, in one piece. */
+export function unchanged(recording: Recording): Mutant {
+  const sent = sentOf(draftOf(recording))
+  return { ...sent, seed: '', changes: [], pieces: [sent.bytes.length] }
+}
+
+function sentOf(draft: Draft): Omit<Mutant, 'seed' | 'changes' | 'pieces'> {
+  const { body, ending, frames, recording } = draft
+  const { language, name } = recording
+  const said = { recording: name, language, ending }
+  if (!isSdk(draft)) return { ...said, bytes: written(draft) }
+  const bytes = Buffer.alloc(0)
+  return body === undefined
+    ? { ...said, bytes, parts: frames.flatMap(eventOf) }
+    : { ...said, bytes, result: body }
 }
 
 function eventOf(frame: Frame): Json[] {
@@ -82,24 +95,26 @@ function eventOf(frame: Frame): Json[] {
 }
 
 function draftOf(recording: Recording): Draft {
-  const { before, body, events = [], language } = recording
-  const frames: Frame[] = events.map((event) => ({
-    event: structuredClone(event) as Json,
-    ...(language === 'anthropic' && { type: String(event.type) }),
-  }))
-  if (before !== undefined) frames.unshift({ raw: before.trimEnd() })
-  if (body === undefined && (language === 'openai' || language === 'gemini')) frames.push({ raw: DONE })
-  return {
+  const draft: Draft = {
     recording,
-    frames,
-    body: body === undefined ? undefined : (structuredClone(body) as Json),
+    frames: [],
+    body: undefined,
     ending: 'end',
-    newline: recording.newline ?? '\n',
+    newline: '\n',
     joined: new Set(),
     split: new Set(),
     cutAt: undefined,
     lacksLastBreak: false,
   }
+  if ('body' in recording) return { ...draft, body: structuredClone(recording.body) }
+  const { before, events, language, newline = '\n' } = recording
+  const frames: Frame[] = events.map((event) => ({
+    event: structuredClone(event),
+    ...(language === 'anthropic' && { type: String(event.type) }),
+  }))
+  if (before !== undefined) frames.unshift({ raw: before.trimEnd() })
+  if (language === 'openai' || language === 'gemini') frames.push({ raw: DONE })
+  return { ...draft, frames, newline }
 }
 
 function written(draft: Draft): Buffer {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { isLong } from '../helpers/long.js'
 import { Bench } from './bench.js'
-import { mutant } from './mutate.js'
+import { mutant, RECORDINGS, unchanged } from './mutate.js'
+import { expectedOf } from './oracle.js'
 import { PLANTS } from './plants.js'
-import { RECORDINGS } from './recordings.js'
 import { runMutant } from './run.js'
 
 const FIRST_SEED = 20_260_101
@@ -59,6 +59,19 @@ describe('mutants of recorded replies', () => {
     },
     LONG_MS,
   )
+
+  it.each(RECORDINGS)('are judged by an oracle that reads $name as a client must', (recording) => {
+    const { counts, reply } = recording
+    expect(expectedOf(unchanged(recording), !('body' in recording))).toMatchObject({
+      outcome: 'whole',
+      text: reply.text,
+      reasoning: reply.reasoning,
+      refusal: reply.refusal,
+      calls: reply.toolCalls.map(({ arguments: json, name }) => ({ name, arguments: json })),
+      finish: reply.finishReason,
+      charge: { due: 'reported', counts },
+    })
+  })
 
   it('are the same for the same seed', () => {
     expect(mutant('7')).toEqual(mutant('7'))

@@ -1,9 +1,9 @@
+import type { JsonObject } from '../recordings/recording.js'
 import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
 import { meaningOf, saysFailure, wordIn } from './finish-words.js'
 import type { Hearing, Said } from './hearing.js'
-import { isObject, type JsonObject } from './recordings.js'
-import { saysNothing, scalar, textsIn, textWithin } from './shapes.js'
+import { isObject, saysNothing, scalar, textsIn, textWithin } from './shapes.js'
 import { type Item, parsed } from './sse.js'
 
 const ALIVE = /^\W*(?:ping|pong|heart[-_ ]?beat|keep[-_ ]?alive)\W*$/i

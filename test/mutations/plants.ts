@@ -1,6 +1,7 @@
 import { isProviderError } from 'compat-router'
 import type { ChatAdapter, ProviderEvent } from 'compat-router/adapters'
-import { isObject, type JsonObject } from './recordings.js'
+import type { JsonObject } from '../recordings/recording.js'
+import { isObject } from './shapes.js'
 
 /** A bug made on purpose, to check that the mutations find it. */
 export interface Plant {

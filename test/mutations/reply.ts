@@ -1,5 +1,6 @@
+import type { JsonObject } from '../recordings/recording.js'
 import type { ToolCall } from './hearing.js'
-import { isObject, type JsonObject } from './recordings.js'
+import { isObject } from './shapes.js'
 
 /** The message in a reply, read as strictly as the strictest client. */
 export interface Reply {

@@ -1,9 +1,9 @@
+import type { Json, JsonObject } from '../recordings/recording.js'
 import type { CountReport } from './counts.js'
 import { valid } from './counts.js'
 import { saysFailure } from './finish-words.js'
 import type { Hearing } from './hearing.js'
-import { isObject, type Json, type JsonObject } from './recordings.js'
-import { saysNothing, scalar } from './shapes.js'
+import { isObject, saysNothing, scalar } from './shapes.js'
 
 type Version = 'aisdk-v2' | 'aisdk-v3'
 

@@ -1,4 +1,8 @@
-import { isObject } from './recordings.js'
+import type { JsonObject } from '../recordings/recording.js'
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 /** Whether a value carries nothing: null, an empty text, list or object, or `false`. */
 export function saysNothing(value: unknown): boolean {

@@ -10,11 +10,15 @@ import { createNativeReader } from '../../src/providers/anthropic/native-reader.
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { fed } from '../helpers/fed-reply.js'
+import { isLong } from '../helpers/long.js'
 import { checkEvents, readEvents } from '../helpers/message-events.js'
-import { frames, richStream } from '../providers/anthropic/replies.js'
-import { recordings } from '../wire/recordings.js'
+import { chatStreams } from '../recordings/chat-completions.js'
+import { messageStreams } from '../recordings/messages.js'
+import { bytesOf } from '../recordings/recording.js'
 
 const EVENT_BYTES = 1_048_576
+/** Every place in the long form. Lines have all lengths, so the cuts of the short form fall on all kinds of places. */
+const EVERY = isLong ? 1 : 3
 const MODEL = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
 const OPTIONS = {
   counter: byteRatioCounter,
@@ -26,13 +30,17 @@ const OPTIONS = {
 
 const ADAPTERS = [anthropic({ apiKey: 'k' }), { chat: async () => ({ terminated: true }) }] as const
 
-const STREAMS = [
-  ...recordings.map(({ kind, provider, stream }) => ({ provider, kind, stream })),
-  { provider: 'a provider with all kinds of blocks', kind: 'anthropic' as const, stream: frames(richStream) },
-]
+const streams = [...chatStreams, ...messageStreams]
+type Language = (typeof streams)[number]['language']
+
+function readerOf(language: Language, splice: boolean): ReplyReader {
+  if (language === 'anthropic') return createNativeReader(EVENT_BYTES)
+  const unlisted = language === 'gemini' ? 'output' : undefined
+  return new ReplyReader(EVENT_BYTES, new ReplyReading(splice, unlisted, new ProviderReasoning()))
+}
 
 /** The message of a client that gets these pieces of a provider's stream, each read on its own. */
-function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
+function play(language: Language, pieces: readonly Buffer[], splice: boolean) {
   const meter = new UsageMeter(
     { contextLength: 10_000, maxOutputTokens: 10_000, n: 1 },
     () => {},
@@ -44,7 +52,7 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
     id: 'r',
     provider: 'acme',
     upstreamModel: 'claude',
-    adapter: ADAPTERS[kind === 'anthropic' ? 0 : 1],
+    adapter: ADAPTERS[language === 'anthropic' ? 0 : 1],
   }
   const routed = new MessagesPlan(readRequest(body, {}), MODEL, OPTIONS).on(route, false)
   if (routed === undefined) expect.fail('no adapter')
@@ -58,10 +66,7 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
     repeatedBytes: Infinity,
   })
   const reply = fed(made, meter)
-  const reader =
-    kind === 'anthropic'
-      ? createNativeReader(EVENT_BYTES)
-      : new ReplyReader(EVENT_BYTES, new ReplyReading(splice, undefined, new ProviderReasoning()))
+  const reader = readerOf(language, splice)
   let sent = ''
   for (const piece of pieces) {
     const events: ProviderEvent[] = []
@@ -77,24 +82,36 @@ function play(kind: string, pieces: readonly Buffer[], splice: boolean) {
   return { sent, usage, tokens: reply.completionAtLeast(Infinity) }
 }
 
-describe.each(STREAMS)('a recorded Messages API stream of $provider', ({ kind, stream }) => {
-  const bytes = Buffer.from(stream)
-  const expected = play(kind, [bytes], true)
+describe.each(streams)('a recorded Messages API stream of $name', (recording) => {
+  const { language, reply } = recording
+  const bytes = bytesOf(recording)
+  const expected = play(language, [bytes], true)
 
-  test('has content and an end', () => {
+  test('is read as intended', () => {
     const { content, error, stopReason } = checkEvents(readEvents(fromLatin1(expected.sent)))
-    expect(content.length).toBeGreaterThan(0)
+    const textOf = (type: string, member: string) =>
+      content.flatMap((block) => (block.type === type ? [block[member]] : [])).join('')
     expect(error).toBeUndefined()
-    expect(stopReason).not.toBeNull()
+    expect(stopReason).toBe(reply.finishReason === 'stop' ? 'end_turn' : 'tool_use')
+    expect(textOf('text', 'text')).toBe(reply.text + reply.refusal)
+    expect(textOf('thinking', 'thinking')).toBe(reply.reasoning)
+    expect(content.filter(({ type }) => type === 'tool_use')).toMatchObject(
+      reply.toolCalls.map(({ arguments: json, id, name }) => ({
+        id: id ?? expect.any(String),
+        name,
+        input: JSON.parse(json),
+      })),
+    )
+    expect(expected.usage).toMatchObject(recording.counts)
   })
 
   test('means the same without fast paths', () => {
-    expect(play(kind, [bytes], false)).toEqual(expected)
+    expect(play(language, [bytes], false)).toEqual(expected)
   })
 
   test('means the same wherever it is cut', () => {
-    for (let cut = 1; cut < bytes.length; cut++) {
-      expect(play(kind, [bytes.subarray(0, cut), bytes.subarray(cut)], true), `cut at ${cut}`).toEqual(
+    for (let cut = 1; cut < bytes.length; cut += EVERY) {
+      expect(play(language, [bytes.subarray(0, cut), bytes.subarray(cut)], true), `cut at ${cut}`).toEqual(
         expected,
       )
     }

@@ -12,8 +12,8 @@ import {
   messageDelta,
   messageStart,
   messageStop,
-  richStream,
 } from '../providers/anthropic/replies.js'
+import { claudeRich } from '../recordings/messages.js'
 import {
   ACCESS_TOKEN,
   API_KEY,
@@ -211,7 +211,7 @@ describe('a native provider of the Messages API', () => {
 
   it('streams a reply that reaches a JSON client digit for digit', async () => {
     await startWith([native, 'claude-x'])
-    const events = richStream.map((event) =>
+    const events = claudeRich.events.map((event) =>
       JSON.parse(JSON.stringify(event).replace(String.raw`\"sky\"}`, '9007199254740993}')),
     )
     service.upstream.script(sse(frames(events)))
@@ -971,7 +971,7 @@ describe('a prompt cache mark within a block', () => {
 describe('an Idempotency-Key at POST /messages', () => {
   it('repeats a stream', async () => {
     await start({ adapter: native })
-    service.upstream.script(sse(frames(richStream)))
+    service.upstream.script(sse(frames(claudeRich.events)))
     const headers = { 'idempotency-key': 'k-1' }
     const first = await (await post({ stream: true }, headers)).text()
     const again = await post({ stream: true }, headers)

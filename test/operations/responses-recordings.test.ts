@@ -11,147 +11,31 @@ import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-comp
 import { createResponsesReader } from '../../src/providers/openai-compatible/responses-reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { fed } from '../helpers/fed-reply.js'
+import { isLong } from '../helpers/long.js'
 import { readResponseStream } from '../helpers/response-events.js'
-import { recordings } from '../wire/recordings.js'
+import { chatStreams } from '../recordings/chat-completions.js'
+import { messageStreams } from '../recordings/messages.js'
+import { bytesOf } from '../recordings/recording.js'
+import { responseStreams } from '../recordings/responses.js'
 import { MODEL } from '../wire/service.js'
 
 const EVENT_BYTES = 1_048_576
 
-interface Played {
-  readonly provider: string
-  readonly reader: () => ReplyReader
-  readonly stream: string
-}
+/** Every place in the long form. Lines have all lengths, so the cuts of the short form fall on all kinds of places. */
+const EVERY = isLong ? 1 : 3
 
-/** A stream of OpenAI's reasoning models, invented in their style: thoughts, words on the way, calls of both kinds. */
-function native(): string {
-  const response = (status: string, more: object = {}) => ({
-    id: 'resp_68a1',
-    object: 'response',
-    created_at: 1_764_000_000,
-    status,
-    model: 'gpt-5.1',
-    output: [],
-    usage: null,
-    ...more,
-  })
-  const thought = { id: 'rs_68a2', type: 'reasoning', summary: [] as object[] }
-  const words = { id: 'msg_68a3', type: 'message', role: 'assistant', phase: 'commentary', content: [] }
-  const call = { id: 'fc_68a4', type: 'function_call', call_id: 'call_a', name: 'look_up', arguments: '' }
-  const patch = { id: 'ctc_68a5', type: 'custom_tool_call', call_id: 'call_b', name: 'patch', input: '' }
-  const pieces = ['{"city":', '"Köln"', '}']
-  const patches = ['*** Begin\n', '+ "Grüße" \u{1f389}']
-  const at = (index: number, id: string) => ({ item_id: id, output_index: index })
-  const events = [
-    { type: 'response.created', response: response('in_progress') },
-    { type: 'response.in_progress', response: response('in_progress') },
-    {
-      type: 'response.output_item.added',
-      output_index: 0,
-      item: { ...thought, encrypted_content: 'gAAAA0' },
-    },
-    ...['**Ort**', '**Wetter**'].flatMap((text, index) => [
-      {
-        type: 'response.reasoning_summary_part.added',
-        ...at(0, thought.id),
-        summary_index: index,
-        part: { type: 'summary_text', text: '' },
-      },
-      {
-        type: 'response.reasoning_summary_text.delta',
-        ...at(0, thought.id),
-        summary_index: index,
-        delta: text,
-      },
-      { type: 'response.reasoning_summary_text.done', ...at(0, thought.id), summary_index: index, text },
-    ]),
-    {
-      type: 'response.output_item.done',
-      output_index: 0,
-      item: { ...thought, encrypted_content: 'gAAAAABo' },
-    },
-    { type: 'response.output_item.added', output_index: 1, item: words },
-    {
-      type: 'response.content_part.added',
-      ...at(1, words.id),
-      content_index: 0,
-      part: { type: 'output_text', text: '', annotations: [] },
-    },
-    ...['Ich ', 'sehe nach …'].map((delta) => ({
-      type: 'response.output_text.delta',
-      ...at(1, words.id),
-      content_index: 0,
-      delta,
-      logprobs: [],
-      obfuscation: 'qW8',
-    })),
-    {
-      type: 'response.output_text.annotation.added',
-      ...at(1, words.id),
-      content_index: 0,
-      annotation_index: 0,
-      annotation: {
-        type: 'url_citation',
-        url: 'https://example.com/',
-        title: 'Ort',
-        start_index: 0,
-        end_index: 3,
-      },
-    },
-    { type: 'response.output_item.done', output_index: 1, item: words },
-    { type: 'keepalive' },
-    { type: 'response.output_item.added', output_index: 2, item: call },
-    ...pieces.map((delta) => ({
-      type: 'response.function_call_arguments.delta',
-      ...at(2, call.id),
-      delta,
-    })),
-    { type: 'response.output_item.done', output_index: 2, item: { ...call, arguments: pieces.join('') } },
-    { type: 'response.output_item.added', output_index: 3, item: patch },
-    ...patches.map((delta) => ({ type: 'response.custom_tool_call_input.delta', ...at(3, patch.id), delta })),
-    { type: 'response.output_item.done', output_index: 3, item: { ...patch, input: patches.join('') } },
-    {
-      type: 'response.completed',
-      response: response('completed', {
-        usage: {
-          input_tokens: 40,
-          input_tokens_details: { cached_tokens: 8 },
-          output_tokens: 30,
-          output_tokens_details: { reasoning_tokens: 12 },
-          total_tokens: 70,
-        },
-      }),
-    },
-  ]
-  return events
-    .map(
-      (event, index) =>
-        `event: ${event.type}\ndata: ${JSON.stringify({ ...event, sequence_number: index })}\n\n`,
-    )
-    .join('')
-}
+const streams = [...responseStreams, ...chatStreams, ...messageStreams]
+type Language = (typeof streams)[number]['language']
 
-const NATIVE: Played = {
-  provider: 'OpenAI, in the Responses API',
-  reader: () => createResponsesReader('', EVENT_BYTES, undefined),
-  stream: native(),
+function readerOf(language: Language): ReplyReader {
+  if (language === 'responses') return createResponsesReader('', EVENT_BYTES, undefined)
+  if (language === 'anthropic') return createReader(EVENT_BYTES)
+  const unlisted = language === 'gemini' ? 'output' : undefined
+  return new ReplyReader(EVENT_BYTES, new ReplyReading(false, unlisted, new ProviderReasoning()))
 }
-
-const all: readonly Played[] = [
-  NATIVE,
-  ...recordings.map(({ kind, provider, stream }) => ({
-    provider,
-    stream,
-    reader: () => {
-      if (kind === 'anthropic') return createReader(EVENT_BYTES)
-      const unlisted = kind === 'gemini' ? 'output' : undefined
-      return new ReplyReader(EVENT_BYTES, new ReplyReading(false, unlisted, new ProviderReasoning()))
-    },
-  })),
-]
 
 /** The client's reply to these pieces of a provider's stream, each read on its own. */
-function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true) {
+function play(language: Language, pieces: readonly Buffer[], stream = true) {
   let ids = 0
   const meter = new UsageMeter({ n: 1 }, expect.fail, expect.fail)
   const body = {
@@ -188,7 +72,7 @@ function play({ reader: open }: Played, pieces: readonly Buffer[], stream = true
     repeatedBytes: Infinity,
   })
   const reply = fed(made, meter)
-  const reader = open()
+  const reader = readerOf(language)
   let sent = ''
   let terminated = false
   for (const piece of pieces) {
@@ -211,10 +95,11 @@ function textOf(bytes: ReplyBytes): string {
   return typeof bytes === 'string' ? bytes : [...bytes].join('')
 }
 
-describe.each(all)('a recorded stream of $provider, as a response,', (played) => {
-  const bytes = Buffer.from(played.stream)
-  const expected = play(played, [bytes])
-  const body = play(played, [bytes], false)
+describe.each(streams)('a recorded stream of $name, as a response,', (recording) => {
+  const { counts, language, reply } = recording
+  const bytes = bytesOf(recording)
+  const expected = play(language, [bytes])
+  const body = play(language, [bytes], false)
 
   it('has every event in its place, and the same items as a JSON reply', () => {
     const { items, response } = readResponseStream(expected.whole)
@@ -225,23 +110,39 @@ describe.each(all)('a recorded stream of $provider, as a response,', (played) =>
     expect(response.usage.output_tokens).toBe(expected.usage.completion)
   })
 
+  it('is read as intended', () => {
+    const { items } = readResponseStream(expected.whole)
+    const textOf = (type: string, list: string, member: string) =>
+      items.flatMap((item) =>
+        item.type === type ? item[list].map((part: Record<string, string>) => part[member] ?? '') : [],
+      )
+    expect(textOf('message', 'content', 'text').join('')).toBe(reply.text)
+    expect(textOf('message', 'content', 'refusal').join('')).toBe(reply.refusal)
+    expect(textOf('reasoning', 'summary', 'text').join('')).toBe(reply.reasoning)
+    const calls = items.filter(({ type }) => type === 'function_call' || type === 'custom_tool_call')
+    expect(
+      calls.map(({ arguments: json, call_id: id, input, name }) => ({ id, name, arguments: json ?? input })),
+    ).toEqual(reply.toolCalls.map((call) => ({ ...call, id: call.id ?? expect.stringMatching(/^call_/) })))
+    expect(expected.usage).toMatchObject(counts)
+  })
+
   it('is the same wherever it is cut in two', () => {
-    for (let cut = 0; cut <= bytes.length; cut++) {
-      const { whole } = play(played, [bytes.subarray(0, cut), bytes.subarray(cut)])
+    for (let cut = 0; cut <= bytes.length; cut += EVERY) {
+      const { whole } = play(language, [bytes.subarray(0, cut), bytes.subarray(cut)])
       if (whole !== expected.whole) expect(`cut at ${cut}: ${whole}`).toBe(expected.whole)
     }
-  }, 120_000)
+  })
 
   it('is the same as JSON, read in small pieces', () => {
     const pieces = Array.from({ length: Math.ceil(bytes.length / 3) }, (_, at) =>
       bytes.subarray(at * 3, (at + 1) * 3),
     )
-    expect(play(played, pieces, false)).toEqual(body)
+    expect(play(language, pieces, false)).toEqual(body)
   })
 })
 
 it('the output items of a Responses API provider keep their order, phases and both kinds of calls', () => {
-  const { items } = readResponseStream(play(NATIVE, [Buffer.from(NATIVE.stream)]).whole)
+  const { items } = readResponseStream(play('responses', [bytesOf(responseStreams[0]!)]).whole)
   expect(items).toMatchObject([
     {
       type: 'reasoning',

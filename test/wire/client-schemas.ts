@@ -44,12 +44,19 @@ const delta = z.looseObject({
   content: z.string().nullable().optional(),
   reasoning: z.string().optional(),
   reasoning_content: z.string().optional(),
+  refusal: z.string().nullable().optional(),
   tool_calls: z.array(toolCallDelta).min(1).optional(),
 })
 
-/** Lists of sources, which some clients show. */
-const sources = z.array(z.unknown()).min(1).optional()
-const lists = { citations: sources, search_results: sources, related_questions: sources, images: sources }
+/** Lists beside the choices, such as sources, which some clients show. */
+const list = z.array(z.unknown()).min(1).optional()
+const lists = {
+  citations: list,
+  search_results: list,
+  related_questions: list,
+  images: list,
+  prompt_filter_results: list,
+}
 const head = {
   ...lists,
   id: filled,
@@ -88,6 +95,7 @@ const completion = z.strictObject({
           content: z.string().nullable(),
           reasoning: z.string().optional(),
           reasoning_content: z.string().optional(),
+          refusal: z.string().nullable().optional(),
           tool_calls: z.array(toolCall).min(1).optional(),
         }),
         finish_reason: finishReason,
@@ -105,6 +113,8 @@ type Choice = z.infer<typeof chunk>['choices'][number]
 export interface ReadChoice {
   text: string
   reasoning: string
+  /** Undefined if there is none. */
+  refusal?: string
   toolCalls: { id: string; name: string; arguments: string }[]
   finishReason: string | undefined
 }
@@ -154,6 +164,7 @@ function readDelta(
   must(given.reasoning === undefined || given.reasoning_content === undefined, 'reasoning comes once')
   choice.text += given.content ?? ''
   choice.reasoning += given.reasoning_content ?? given.reasoning ?? ''
+  if (given.refusal) choice.refusal = (choice.refusal ?? '') + given.refusal
   readToolCalls(choice, given.tool_calls ?? [])
   choice.finishReason = finish ?? undefined
 }
@@ -175,10 +186,16 @@ function readToolCalls({ toolCalls }: ReadChoice, deltas: NonNullable<Delta['too
 export function readBody(text: string): ReadReply {
   const reply = completion.parse(JSON.parse(text))
   const choices = reply.choices.map(({ finish_reason: finishReason, message }) => {
-    const { reasoning, reasoning_content: thought } = message
+    const { reasoning, reasoning_content: thought, refusal } = message
     must(reasoning === undefined || thought === undefined, 'reasoning comes once')
     const toolCalls = (message.tool_calls ?? []).map(({ function: details, id }) => ({ id, ...details }))
-    return { text: message.content ?? '', reasoning: thought ?? reasoning ?? '', toolCalls, finishReason }
+    return {
+      text: message.content ?? '',
+      reasoning: thought ?? reasoning ?? '',
+      ...(refusal && { refusal }),
+      toolCalls,
+      finishReason,
+    }
   })
   for (const choice of choices) checkChoice(choice)
   return { choices, usage: reply.usage }

@@ -1,27 +1,50 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ProviderEvent } from '../../src/adapters.js'
+import type { ChatAdapter, ProviderEvent } from '../../src/adapters.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
+import { anthropic, openaiCompatible } from '../../src/index.js'
 import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
 import { fed } from '../helpers/fed-reply.js'
+import { isLong } from '../helpers/long.js'
+import { chatBodies, chatStreams } from '../recordings/chat-completions.js'
+import { messageBodies, messageStreams } from '../recordings/messages.js'
+import { bytesOf, type Reply } from '../recordings/recording.js'
 import { readBody, readStream } from './client-schemas.js'
-import { type Recording, recordings } from './recordings.js'
 import { ask, MODEL, WireService } from './service.js'
 
 const EVENT_BYTES = 1_048_576
+/** Every place in the long form. Lines have all lengths, so the cuts of the short form fall on all kinds of places. */
+const EVERY = isLong ? 1 : 3
 
-function readerOf({ kind }: Recording): ReplyReader {
-  if (kind === 'anthropic') return createReader(EVENT_BYTES)
-  const unlisted = kind === 'gemini' ? 'output' : undefined
+const streams = [...chatStreams, ...messageStreams]
+const bodies = [...chatBodies, ...messageBodies]
+type Language = (typeof streams)[number]['language']
+
+const ADAPTERS: Readonly<Record<Language, (baseUrl: string) => ChatAdapter>> = {
+  openai: (baseUrl) => openaiCompatible({ baseUrl }),
+  gemini: (baseUrl) => openaiCompatible({ baseUrl, unlistedTokens: 'output' }),
+  anthropic: (baseUrl) => anthropic({ baseUrl }),
+}
+
+/** What the client reads, which gets an id for each call. */
+const choiceOf = ({ refusal, toolCalls, ...reply }: Reply) => ({
+  ...reply,
+  ...(refusal !== '' && { refusal }),
+  toolCalls: toolCalls.map((call) => ({ ...call, id: call.id ?? expect.stringMatching(/^call_/) })),
+})
+
+function readerOf(language: Language): ReplyReader {
+  if (language === 'anthropic') return createReader(EVENT_BYTES)
+  const unlisted = language === 'gemini' ? 'output' : undefined
   return new ReplyReader(EVENT_BYTES, new ReplyReading(true, unlisted, new ProviderReasoning()))
 }
 
 /** The client's reply to these pieces, each read on its own, and the usage that it would be charged for. */
-function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
+function play(language: Language, pieces: readonly Buffer[], stream = true) {
   let ids = 0
   const implausible: unknown[] = []
   const meter = new UsageMeter(
@@ -42,7 +65,7 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
     { stream, model: MODEL, n: 1, reasoningName: 'reasoning_content' },
   )
   const relay = fed(made, meter)
-  const reader = readerOf(recording)
+  const reader = readerOf(language)
   let sent = ''
   let terminated = false
   for (const piece of pieces) {
@@ -62,11 +85,11 @@ function play(recording: Recording, pieces: readonly Buffer[], stream = true) {
   return { sent, whole, usage, basis, terminated, finished, implausible, tokens: estimates.completion }
 }
 
-describe.each(recordings)('a recorded stream of $provider', (recording) => {
-  const bytes = Buffer.from(recording.stream)
-  const expected = play(recording, [bytes])
-  const expectedBody = play(recording, [bytes], false)
-  const { cached, completion, prompt, reasoning } = recording.counts
+describe.each(streams)('a recorded stream of $name', (recording) => {
+  const { counts, language } = recording
+  const bytes = bytesOf(recording)
+  const expected = play(language, [bytes])
+  const expectedBody = play(language, [bytes], false)
 
   test('is read as intended by the strictest client', () => {
     expect(expected).toMatchObject({
@@ -74,16 +97,17 @@ describe.each(recordings)('a recorded stream of $provider', (recording) => {
       finished: true,
       basis: 'reported',
       implausible: [],
-      usage: { prompt, cached, completion, reasoning },
+      usage: counts,
     })
-    expect(readStream(fromLatin1(expected.whole)).choices).toEqual([recording.choice])
-    expect(readBody(fromLatin1(expectedBody.whole)).choices).toEqual([recording.choice])
+    const choice = choiceOf(recording.reply)
+    expect(readStream(fromLatin1(expected.whole)).choices).toEqual([choice])
+    expect(readBody(fromLatin1(expectedBody.whole)).choices).toEqual([choice])
   })
 
   test('is the same wherever it is cut in two', () => {
-    for (let cut = 0; cut <= bytes.length; cut++) {
+    for (let cut = 0; cut <= bytes.length; cut += EVERY) {
       const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)]
-      const { sent, ...rest } = play(recording, pieces)
+      const { sent, ...rest } = play(language, pieces)
       if (rest.whole !== expected.whole) expect(`cut at ${cut}: ${rest.whole}`).toBe(expected.whole)
       expect({ sent, ...rest }).toEqual(expected)
     }
@@ -93,29 +117,43 @@ describe.each(recordings)('a recorded stream of $provider', (recording) => {
     const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
       bytes.subarray(at * size, (at + 1) * size),
     )
-    expect(play(recording, pieces)).toEqual(expected)
-    expect(play(recording, pieces, false)).toEqual(expectedBody)
+    expect(play(language, pieces)).toEqual(expected)
+    expect(play(language, pieces, false)).toEqual(expectedBody)
   })
 
   test('is never taken as complete if it ends early, and its output is a prefix', () => {
     const finishAt = bytes.indexOf(
-      Buffer.from(recording.kind === 'anthropic' ? '"message_delta"' : '"finish_reason":"'),
+      Buffer.from(language === 'anthropic' ? '"message_delta"' : '"finish_reason":"'),
     )
     // An empty body is a different failure.
     const first = bytes.indexOf('data:') + 1
-    for (let end = first; end < finishAt; end++) {
-      const { finished, sent, terminated } = play(recording, [bytes.subarray(0, end)])
+    for (let end = first; end < finishAt; end += EVERY) {
+      const { finished, sent, terminated } = play(language, [bytes.subarray(0, end)])
       expect([finished, terminated]).toEqual([false, false])
       expect(expected.sent.startsWith(sent)).toBe(true)
     }
   })
 })
 
-describe.each(recordings)('a recorded stream of $provider, over sockets,', (recording) => {
-  const bytes = Buffer.from(recording.stream)
+describe.each(bodies)('a recorded reply of $name', ({ body, counts, language, reply }) => {
+  const bytes = Buffer.from(JSON.stringify(body))
+
+  test('is read as intended by the strictest client, wherever it is cut in two', () => {
+    for (let cut = 0; cut <= bytes.length; cut += EVERY) {
+      const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)]
+      const streamed = play(language, pieces)
+      expect(streamed).toMatchObject({ finished: true, basis: 'reported', implausible: [], usage: counts })
+      expect(readStream(fromLatin1(streamed.whole)).choices).toEqual([choiceOf(reply)])
+      expect(readBody(fromLatin1(play(language, pieces, false).whole)).choices).toEqual([choiceOf(reply)])
+    }
+  })
+})
+
+describe.each(streams)('a recorded stream of $name, over sockets,', (recording) => {
+  const bytes = bytesOf(recording)
   let service: WireService
   beforeAll(async () => {
-    service = await WireService.start({ adapter: recording.adapter })
+    service = await WireService.start({ adapter: ADAPTERS[recording.language] })
   })
   afterAll(() => service.close())
 
@@ -135,7 +173,7 @@ describe.each(recordings)('a recorded stream of $provider, over sockets,', (reco
       expect(response.status).toBe(200)
       const text = await response.text()
       const { choices, usage } = stream ? readStream(text) : readBody(text)
-      expect(choices).toEqual([recording.choice])
+      expect(choices).toEqual([choiceOf(recording.reply)])
       const { cached, completion, prompt, reasoning } = recording.counts
       expect(usage).toMatchObject({
         prompt_tokens: prompt,

@@ -3,6 +3,8 @@ import type { ProviderEvent } from '../../../src/contracts/index.js'
 import { readMessage } from '../../../src/providers/anthropic/message.js'
 import { createReader } from '../../../src/providers/anthropic/reader.js'
 import { createStreamReader } from '../../../src/providers/anthropic/stream.js'
+import { claudeRich } from '../../recordings/messages.js'
+import { bytesOf } from '../../recordings/recording.js'
 import {
   blockDelta,
   blockStart,
@@ -12,7 +14,6 @@ import {
   messageStart,
   messageStop,
   ping,
-  richStream,
 } from './replies.js'
 
 const EVENT_BYTES = 65_536
@@ -39,7 +40,7 @@ const usageOf = (events: readonly ProviderEvent[]) =>
   events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
 
 describe('a streamed Anthropic message', () => {
-  const events = readAll(richStream)
+  const events = readAll(claudeRich.events)
 
   it('starts with the role and reports text and reasoning piece by piece', () => {
     expect(choicesOf(events)[0]).toEqual({
@@ -114,7 +115,7 @@ describe('a streamed Anthropic message', () => {
   })
 
   it('is the same wherever it is cut', () => {
-    const bytes = Buffer.from(frames(richStream))
+    const bytes = bytesOf(claudeRich)
     for (let cut = 0; cut <= bytes.length; cut++) {
       const reader = createReader(EVENT_BYTES)
       const read: ProviderEvent[] = []
@@ -130,7 +131,7 @@ describe('a streamed Anthropic message', () => {
     (empty) => {
       const reader = createReader(EVENT_BYTES)
       const read: ProviderEvent[] = []
-      reader.read(Buffer.from(empty + richStream.map((event) => frames([event])).join(empty)), read)
+      reader.read(Buffer.from(empty + claudeRich.events.map((event) => frames([event])).join(empty)), read)
       expect(reader.end(read)).toBe(true)
       expect(read).toEqual(events)
     },
@@ -139,7 +140,7 @@ describe('a streamed Anthropic message', () => {
   it('is the same byte by byte', () => {
     const reader = createReader(EVENT_BYTES)
     const read: ProviderEvent[] = []
-    for (const byte of Buffer.from(frames(richStream))) reader.read(Buffer.of(byte), read)
+    for (const byte of bytesOf(claudeRich)) reader.read(Buffer.of(byte), read)
     expect(reader.end(read)).toBe(true)
     expect(read).toEqual(events)
   })

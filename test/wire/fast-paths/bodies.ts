@@ -1,6 +1,8 @@
+import { chatStreams } from '../../recordings/chat-completions.js'
+import { messageStreams } from '../../recordings/messages.js'
+import { bytesOf } from '../../recordings/recording.js'
 import type { Random } from '../../simulation/random.js'
 import { oddBodies, oddStreams } from '../odd-replies.js'
-import { recordings } from '../recordings.js'
 import { someChunks, someFinish, someText, someUsage } from './chunks.js'
 
 const DONE = '[DONE]'
@@ -15,8 +17,8 @@ const oddStreamBodies = Object.values(oddStreams).map(([body]) => body)
 const oddJsonBodies = Object.values(oddBodies).map(([body]) =>
   typeof body === 'string' ? body : JSON.stringify(body),
 )
-const recordedBodies = recordings.filter(({ kind }) => kind === 'openai').map(({ stream }) => stream)
-const anthropicBodies = recordings.filter(({ kind }) => kind === 'anthropic').map(({ stream }) => stream)
+const recordedBodies = chatStreams.map((stream) => bytesOf(stream).toString())
+const anthropicBodies = messageStreams.map((stream) => bytesOf(stream).toString())
 
 /** The body of a reply with status 200: a stream or one document, usually the one requested. */
 export function someBody(random: Random, choices: number, stream: boolean): string {

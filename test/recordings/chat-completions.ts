@@ -1,24 +1,11 @@
-/** JSON as a provider sends it. */
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
-export type JsonObject = { [name: string]: Json }
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The language that a provider speaks, and so the adapter that reads it. */
-export type Language = 'openai' | 'gemini' | 'anthropic' | 'aisdk-v2' | 'aisdk-v3'
-
-/** A good reply in the style of a provider, invented: the events of a stream, or one body. */
-export interface Recording {
-  readonly name: string
-  readonly language: Language
-  readonly events?: readonly JsonObject[]
-  readonly body?: JsonObject
-  /** Lines that the provider sends before the first event. */
-  readonly before?: string
-  readonly newline?: '\n' | '\r\n'
-}
+import {
+  counts,
+  type Json,
+  type JsonObject,
+  type RecordedBody,
+  type RecordedStream,
+  reply,
+} from './recording.js'
 
 const head = (id: string, model: string, more: JsonObject = {}): JsonObject => ({
   id,
@@ -45,7 +32,7 @@ function openai(): JsonObject[] {
   })
   return [
     chunk({ role: 'assistant', content: '', refusal: null }, 'Qup1B'),
-    ...['Grüße', ' aus', ' "Köln"', ' \\o/ ', '\u{1f389}\n'].map((content, at) =>
+    ...['**', 'Grüße', ' aus', ' "Köln"', ' \\o/ ', '\u{1f389}\n'].map((content, at) =>
       chunk({ content }, 'xyzAB12'.slice(at)),
     ),
     chunk({}, 'zap0', 'stop'),
@@ -135,22 +122,21 @@ function azure(): JsonObject[] {
 }
 
 /** The usage grows with every chunk, only the total counts the thoughts, and a tool call ends with `stop`. */
-function gemini(): JsonObject[] {
+function gemini(call: JsonObject): JsonObject[] {
   const top = head('Zr8', 'gemini-2.5-flash')
   const usage = (completion: number, total: number): JsonObject => ({
     usage: { prompt_tokens: 9, completion_tokens: completion, total_tokens: total },
   })
-  const call: JsonObject = {
-    extra_content: { google: { thought_signature: 'c2ln' } },
+  const made = {
     function: { name: 'weather', arguments: '{"in":"São Paulo"}' },
-    id: 'function-call-77',
     type: 'function',
     index: 0,
+    ...call,
   }
   return [
     { ...top, choices: pick({ content: 'Olá', role: 'assistant' }), ...usage(1, 40) },
     { ...top, choices: pick({ content: ', você', role: 'assistant' }), ...usage(3, 42) },
-    { ...top, choices: pick({ role: 'assistant', tool_calls: [call] }, 'stop'), ...usage(12, 60) },
+    { ...top, choices: pick({ role: 'assistant', tool_calls: [made] }, 'stop'), ...usage(12, 60) },
   ]
 }
 
@@ -167,7 +153,9 @@ function deepseek(): JsonObject[] {
     chunk({ content: null, reasoning_content: ' Wetterbericht…' }),
     chunk({ content: 'Moment', reasoning_content: null }),
     chunk(callPiece(0, { name: 'weather', arguments: '' }, { id: 'call_00_x', type: 'function' })),
-    ...['{', '"', 'location', '":"', 'Köln', '"}'].map((piece) => chunk(callPiece(0, { arguments: piece }))),
+    ...['{', '"', 'location', '"', ':"', 'Köln', '"', '}'].map((piece) =>
+      chunk(callPiece(0, { arguments: piece })),
+    ),
     chunk({ content: '', reasoning_content: null }, 'tool_calls', {
       prompt_tokens: 339,
       completion_tokens: 83,
@@ -205,7 +193,7 @@ function vllm(): JsonObject[] {
   ]
 }
 
-function mistral(): JsonObject[] {
+function mistral(content: '' | null, call: JsonObject): JsonObject[] {
   const top = head('b3999b8c', 'magistral-small')
   const chunk = (delta: JsonObject, finish: string | null = null, more: JsonObject = {}): JsonObject => ({
     ...top,
@@ -217,16 +205,9 @@ function mistral(): JsonObject[] {
     chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Voyons' }] }] }),
     chunk({ content: [{ type: 'text', text: 'Voilà' }] }),
     chunk({ content: ' !' }),
-    chunk(
-      {
-        content: '',
-        tool_calls: [
-          { id: 'gSIMJiOkT', function: { name: 'weather', arguments: '{"at": "Nîmes"}' }, index: 0 },
-        ],
-      },
-      'tool_calls',
-      { usage: { prompt_tokens: 124, total_tokens: 146, completion_tokens: 22 } },
-    ),
+    chunk({ content, tool_calls: [{ id: 'gSIMJiOkT', ...call }] }, 'tool_calls', {
+      usage: { prompt_tokens: 124, total_tokens: 146, completion_tokens: 22 },
+    }),
   ]
 }
 
@@ -249,7 +230,6 @@ function groq(): JsonObject[] {
     },
     { ...top, choices: pick({ reasoning: 'Okay' }, null, nothing) },
     { ...top, choices: pick({ reasoning: ', 天気' }, null, nothing) },
-    { ...top, choices: pick({ content: '見ます' }, null, nothing) },
     {
       ...top,
       choices: pick(
@@ -409,162 +389,202 @@ const whole = (
   ...more,
 })
 
-const start = (usage: JsonObject): JsonObject => ({
-  type: 'message_start',
-  message: {
-    id: 'msg_01A',
-    type: 'message',
-    role: 'assistant',
-    model: 'claude-sonnet-4-5',
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage,
-  },
-})
-const block = (index: number, content_block: JsonObject): JsonObject => ({
-  type: 'content_block_start',
-  index,
-  content_block,
-})
-const more = (index: number, delta: JsonObject): JsonObject => ({ type: 'content_block_delta', index, delta })
-const stop = (index: number): JsonObject => ({ type: 'content_block_stop', index })
-const ended = (stop_reason: string, usage: JsonObject): JsonObject[] => [
-  { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
-  { type: 'message_stop' },
-]
-
-function claudeText(): JsonObject[] {
-  return [
-    start({ input_tokens: 12, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 }),
-    block(0, { type: 'text', text: '' }),
-    { type: 'ping' },
-    ...['Hello', '! I', "'m well – ", '谢谢'].map((text) => more(0, { type: 'text_delta', text })),
-    stop(0),
-    ...ended('end_turn', { input_tokens: 12, cache_read_input_tokens: 0, output_tokens: 30 }),
-  ]
-}
-
-function claudeTools(): JsonObject[] {
-  return [
-    start({
-      input_tokens: 20,
-      cache_creation_input_tokens: 2,
-      cache_read_input_tokens: 30,
-      output_tokens: 1,
-    }),
-    block(0, { type: 'thinking', thinking: '', signature: '' }),
-    more(0, { type: 'thinking_delta', thinking: 'Væl' }),
-    more(0, { type: 'thinking_delta', thinking: ', þá' }),
-    more(0, { type: 'signature_delta', signature: 'EuY' }),
-    stop(0),
-    block(1, { type: 'text', text: '' }),
-    more(1, { type: 'text_delta', text: 'Góðan' }),
-    more(1, { type: 'text_delta', text: ' daginn' }),
-    stop(1),
-    block(2, { type: 'tool_use', id: 'toolu_01', name: 'list', input: {} }),
-    more(2, { type: 'input_json_delta', partial_json: '' }),
-    more(2, { type: 'input_json_delta', partial_json: '{"path":' }),
-    more(2, { type: 'input_json_delta', partial_json: '"/tmp"}' }),
-    stop(2),
-    block(3, { type: 'tool_use', id: 'toolu_02', name: 'now', input: {} }),
-    stop(3),
-    ...ended('tool_use', { output_tokens: 48 }),
-  ]
-}
-
-const sdkUsage3 = (input: number, cached: number, output: number, reasoning: number): JsonObject => ({
-  inputTokens: { total: input, noCache: input - cached, cacheRead: cached },
-  outputTokens: { total: output, text: output - reasoning, reasoning },
-  raw: { prompt_tokens: input, completion_tokens: output },
-})
-
-function sdkText(): JsonObject[] {
-  return [
-    { type: 'stream-start', warnings: [] },
-    { type: 'response-metadata', id: 'r-1', modelId: 'm' },
-    { type: 'text-start', id: '0' },
-    ...['Ça', ' va', ' bien'].map((delta): JsonObject => ({ type: 'text-delta', id: '0', delta })),
-    { type: 'text-end', id: '0' },
-    { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage: sdkUsage3(31, 8, 9, 0) },
-  ]
-}
-
-function sdkTools(): JsonObject[] {
-  return [
-    { type: 'stream-start', warnings: [] },
-    { type: 'reasoning-start', id: 'r0' },
-    { type: 'reasoning-delta', id: 'r0', delta: 'Hm' },
-    { type: 'reasoning-delta', id: 'r0', delta: '…' },
-    { type: 'reasoning-end', id: 'r0' },
-    { type: 'text-start', id: '0' },
-    { type: 'text-delta', id: '0', delta: 'Wait. ' },
-    { type: 'text-end', id: '0' },
-    { type: 'tool-input-start', id: 'c1', toolName: 'weather' },
-    { type: 'tool-input-delta', id: 'c1', delta: '{"in":' },
-    { type: 'tool-input-delta', id: 'c1', delta: '"Oslo"}' },
-    { type: 'tool-input-end', id: 'c1' },
-    { type: 'tool-call', toolCallId: 'c1', toolName: 'weather', input: '{"in":"Oslo"}' },
-    { type: 'tool-call', toolCallId: 'c2', toolName: 'now', input: '{"tz":1}' },
-    {
-      type: 'finish',
-      finishReason: { unified: 'tool-calls', raw: 'tool_calls' },
-      usage: sdkUsage3(50, 0, 25, 6),
-    },
-  ]
-}
-
-function sdkOld(): JsonObject[] {
-  return [
-    { type: 'stream-start', warnings: [] },
-    { type: 'text-start', id: '0' },
-    ...['Ja', ', gern'].map((delta): JsonObject => ({ type: 'text-delta', id: '0', delta })),
-    { type: 'text-end', id: '0' },
-    { type: 'tool-call', toolCallId: 'c1', toolName: 'now', input: '{}' },
-    {
-      type: 'finish',
-      finishReason: 'tool-calls',
-      usage: { inputTokens: 14, outputTokens: 6, totalTokens: 20, reasoningTokens: 0, cachedInputTokens: 4 },
-    },
-  ]
-}
-
 const COUNTS = { prompt_tokens: 30, completion_tokens: 12, total_tokens: 42 }
 const CALLS: Json[] = [
   { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"in":"Rome"}' } },
   { id: 'call_2', type: 'function', function: { name: 'now', arguments: '{"at":2}' } },
 ]
 
-export const RECORDINGS: readonly Recording[] = [
-  { name: 'openai', language: 'openai', events: openai() },
-  { name: 'openai-tools', language: 'openai', events: openaiTools() },
-  { name: 'openai-refusal', language: 'openai', events: openaiRefusal() },
-  { name: 'azure', language: 'openai', events: azure() },
-  { name: 'gemini', language: 'gemini', events: gemini() },
-  { name: 'deepseek', language: 'openai', events: deepseek() },
-  { name: 'vllm', language: 'openai', events: vllm() },
-  { name: 'mistral', language: 'openai', events: mistral() },
-  { name: 'groq', language: 'openai', events: groq() },
-  { name: 'openrouter', language: 'openai', events: openrouter(), before: ': OPENROUTER PROCESSING\n\n' },
-  { name: 'llama.cpp', language: 'openai', events: llamaCpp() },
-  { name: 'ollama', language: 'openai', events: ollama() },
-  { name: 'xai', language: 'openai', events: xai(), newline: '\r\n' },
-  { name: 'perplexity', language: 'openai', events: perplexity() },
+type Spoken = 'openai' | 'gemini'
+
+/** Streams of chat completions. */
+export const chatStreams: readonly RecordedStream<Spoken>[] = [
   {
-    name: 'openai-body',
+    name: 'OpenAI',
+    language: 'openai',
+    events: openai(),
+    reply: reply({ text: '**Grüße aus "Köln" \\o/ \u{1f389}\n' }),
+    counts: counts(1_516, 30, { cached: 1_024 }),
+  },
+  {
+    name: 'OpenAI with two calls',
+    language: 'openai',
+    events: openaiTools(),
+    reply: reply({
+      toolCalls: [
+        { id: 'call_aB1', name: 'get_weather', arguments: '{"city":"Köln"}' },
+        { id: 'call_aB2', name: 'get_time', arguments: '{"zone":"CET"}' },
+      ],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(88, 61, { reasoning: 24 }),
+  },
+  {
+    name: 'OpenAI with a refusal',
+    language: 'openai',
+    events: openaiRefusal(),
+    reply: reply({ refusal: 'I cannot help with that.' }),
+    counts: counts(40, 9),
+  },
+  {
+    name: 'Azure',
+    language: 'openai',
+    events: azure(),
+    reply: reply({ text: 'The answer is 42.' }),
+    counts: counts(19, 5),
+  },
+  {
+    name: 'Gemini',
+    language: 'gemini',
+    events: gemini({
+      id: 'function-call-77',
+      extra_content: { google: { thought_signature: 'c2ln' } },
+    }),
+    reply: reply({
+      text: 'Olá, você',
+      toolCalls: [{ id: 'function-call-77', name: 'weather', arguments: '{"in":"São Paulo"}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(9, 51),
+  },
+  {
+    name: 'Gemini with a call that has no id',
+    language: 'gemini',
+    events: gemini({ id: '' }),
+    reply: reply({
+      text: 'Olá, você',
+      toolCalls: [{ id: undefined, name: 'weather', arguments: '{"in":"São Paulo"}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(9, 51),
+  },
+  {
+    name: 'DeepSeek',
+    language: 'openai',
+    events: deepseek(),
+    reply: reply({
+      text: 'Moment',
+      reasoning: 'Der Wetterbericht…',
+      toolCalls: [{ id: 'call_00_x', name: 'weather', arguments: '{"location":"Köln"}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(339, 83, { cached: 320, reasoning: 39 }),
+  },
+  {
+    name: 'vLLM',
+    language: 'openai',
+    events: vllm(),
+    reply: reply({ text: 'It is 7', reasoning: 'Let me see' }),
+    counts: counts(21, 21),
+  },
+  {
+    name: 'Mistral',
+    language: 'openai',
+    events: mistral('', { function: { name: 'weather', arguments: '{"at": "Nîmes"}' }, index: 0 }),
+    reply: reply({
+      text: 'Voilà !',
+      reasoning: 'Voyons',
+      toolCalls: [{ id: 'gSIMJiOkT', name: 'weather', arguments: '{"at": "Nîmes"}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(124, 22),
+  },
+  {
+    name: 'Mistral with arguments as an object',
+    language: 'openai',
+    events: mistral(null, { function: { name: 'weather', arguments: { at: 'Nîmes' } } }),
+    reply: reply({
+      text: 'Voilà !',
+      reasoning: 'Voyons',
+      toolCalls: [{ id: 'gSIMJiOkT', name: 'weather', arguments: '{"at":"Nîmes"}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(124, 22),
+  },
+  {
+    name: 'Groq',
+    language: 'openai',
+    events: groq(),
+    reply: reply({
+      reasoning: 'Okay, 天気',
+      toolCalls: [
+        { id: 'tk85', name: 'weather', arguments: '{"in":"東京"}' },
+        { id: 'tk86', name: 'now', arguments: '{}' },
+      ],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(210, 15, { reasoning: 5 }),
+  },
+  {
+    name: 'OpenRouter, with comments while it waits',
+    language: 'openai',
+    events: openrouter(),
+    before: ': OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n',
+    reply: reply({ text: 'Done – ok', reasoning: 'First, think.' }),
+    counts: counts(12, 20, { cached: 3, reasoning: 11 }),
+  },
+  {
+    name: 'llama.cpp',
+    language: 'openai',
+    events: llamaCpp(),
+    reply: reply({ text: 'One, two, 3' }),
+    counts: counts(70, 6),
+  },
+  {
+    name: 'Ollama',
+    language: 'openai',
+    events: ollama(),
+    reply: reply({
+      text: 'Sure. ',
+      toolCalls: [{ id: 'call_x1', name: 'list_files', arguments: '{"path":"/","n":3}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(166, 18),
+  },
+  {
+    name: 'xAI',
+    language: 'openai',
+    events: xai(),
+    newline: '\r\n',
+    reply: reply({ text: 'Four ✓', reasoning: 'Thinking… done.' }),
+    counts: counts(12, 319, { cached: 3, reasoning: 317 }),
+  },
+  {
+    name: 'Perplexity',
+    language: 'openai',
+    events: perplexity(),
+    reply: reply({ text: 'It is so [1].' }),
+    counts: counts(5, 6),
+  },
+]
+
+/** Chat completions in one body. */
+export const chatBodies: readonly RecordedBody<Spoken>[] = [
+  {
+    name: 'OpenAI in one body',
     language: 'openai',
     body: whole({ content: 'Grüße "aus" Köln', refusal: null, annotations: [] }, 'stop', {
       ...COUNTS,
       prompt_tokens_details: { cached_tokens: 10 },
     }),
+    reply: reply({ text: 'Grüße "aus" Köln' }),
+    counts: counts(30, 12, { cached: 10 }),
   },
   {
-    name: 'openai-tools-body',
+    name: 'OpenAI with two calls in one body',
     language: 'openai',
     body: whole({ content: null, tool_calls: CALLS }, 'tool_calls', COUNTS),
+    reply: reply({
+      toolCalls: [
+        { id: 'call_1', name: 'weather', arguments: '{"in":"Rome"}' },
+        { id: 'call_2', name: 'now', arguments: '{"at":2}' },
+      ],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(30, 12),
   },
   {
-    name: 'deepseek-body',
+    name: 'DeepSeek in one body',
     language: 'openai',
     body: whole({ content: 'Vier', reasoning_content: 'Zwei und zwei' }, 'stop', {
       ...COUNTS,
@@ -572,14 +592,22 @@ export const RECORDINGS: readonly Recording[] = [
       prompt_cache_hit_tokens: 4,
       prompt_cache_miss_tokens: 26,
     }),
+    reply: reply({ text: 'Vier', reasoning: 'Zwei und zwei' }),
+    counts: counts(30, 12, { cached: 4, reasoning: 7 }),
   },
   {
-    name: 'gemini-body',
+    name: 'Gemini in one body',
     language: 'gemini',
     body: whole({ content: 'Olá', tool_calls: [CALLS[0]!] }, 'stop', { ...COUNTS, total_tokens: 60 }),
+    reply: reply({
+      text: 'Olá',
+      toolCalls: [{ id: 'call_1', name: 'weather', arguments: '{"in":"Rome"}' }],
+      finishReason: 'tool_calls',
+    }),
+    counts: counts(30, 30),
   },
   {
-    name: 'mistral-body',
+    name: 'Mistral in one body',
     language: 'openai',
     body: whole(
       {
@@ -591,53 +619,14 @@ export const RECORDINGS: readonly Recording[] = [
       'stop',
       COUNTS,
     ),
+    reply: reply({ text: 'Voilà', reasoning: 'Hm' }),
+    counts: counts(30, 12),
   },
   {
-    name: 'refusal-body',
+    name: 'OpenAI with a refusal in one body',
     language: 'openai',
     body: whole({ content: null, refusal: 'No.' }, 'stop', COUNTS),
-  },
-  { name: 'anthropic', language: 'anthropic', events: claudeText() },
-  { name: 'anthropic-tools', language: 'anthropic', events: claudeTools() },
-  {
-    name: 'anthropic-body',
-    language: 'anthropic',
-    body: {
-      id: 'msg_02',
-      type: 'message',
-      role: 'assistant',
-      model: 'claude-sonnet-4-5',
-      content: [
-        { type: 'thinking', thinking: 'Væl', signature: 'EuY' },
-        { type: 'text', text: 'Góðan daginn' },
-        { type: 'tool_use', id: 'toolu_01', name: 'list', input: { path: '/tmp', n: 2 } },
-      ],
-      stop_reason: 'tool_use',
-      stop_sequence: null,
-      usage: {
-        input_tokens: 20,
-        cache_creation_input_tokens: 5,
-        cache_read_input_tokens: 40,
-        output_tokens: 33,
-      },
-    },
-  },
-  { name: 'ai-sdk', language: 'aisdk-v3', events: sdkText() },
-  { name: 'ai-sdk-tools', language: 'aisdk-v3', events: sdkTools() },
-  { name: 'ai-sdk-2', language: 'aisdk-v2', events: sdkOld() },
-  {
-    name: 'ai-sdk-result',
-    language: 'aisdk-v3',
-    body: {
-      content: [
-        { type: 'reasoning', text: 'Hm' },
-        { type: 'text', text: 'Wait.' },
-        { type: 'tool-call', toolCallId: 'c1', toolName: 'weather', input: '{"in":"Oslo"}' },
-      ],
-      finishReason: { unified: 'tool-calls', raw: 'tool_calls' },
-      usage: sdkUsage3(50, 10, 25, 6),
-      warnings: [],
-      response: { id: 'r-2' },
-    },
+    reply: reply({ refusal: 'No.' }),
+    counts: counts(30, 12),
   },
 ]
