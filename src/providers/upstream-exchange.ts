@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici/index.js'
+import { onceAborted } from '../base/call-abort.js'
 import { isProviderError, ProviderError, replyTooLong } from '../base/errors.js'
 import type { TurnGate } from '../base/turn-gate.js'
 import type { ProviderEvent } from '../contracts/providers.js'
@@ -72,7 +73,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
   private waiting = false
   /** Ends a body if the rest of it is not needed. */
   private bodyTimer: NodeJS.Timeout | undefined
-  private readonly onAbort = (): void => this.giveUp(abortedError(this.request.call.signal.reason))
+  private ignoreAbort: (() => void) | undefined
   private readonly request: UpstreamRequest
   private readonly turns: TurnGate
   private readonly handOver: HandOver
@@ -94,7 +95,8 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
 
   start(sender: Sender, path: string, headers: HeaderList): void {
     this.turns.enter()
-    this.request.call.signal.addEventListener('abort', this.onAbort, { once: true })
+    const { call } = this.request
+    this.ignoreAbort = onceAborted(call, () => this.giveUp(abortedError(call.signal.reason)))
     const { body: given } = this.request
     // undici makes bytes of a text, and would keep both until the reply ends.
     const body = typeof given === 'string' && given.length > LONG_BODY ? Buffer.from(given) : given
@@ -357,7 +359,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.bodyTimer)
     this.decoder?.close()
     this.turns.leave()
-    this.request.call.signal.removeEventListener('abort', this.onAbort)
+    this.ignoreAbort?.()
     return true
   }
 }

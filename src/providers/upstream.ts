@@ -1,5 +1,6 @@
 import { buildConnector, Pool } from 'undici/index.js'
 import { z } from 'zod'
+import { isAborted } from '../base/call-abort.js'
 import { ProviderError } from '../base/errors.js'
 import { TurnGate } from '../base/turn-gate.js'
 import type { OptionSchemas } from '../rules/read-options.js'
@@ -60,13 +61,13 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
   }
 
   const send = (request: UpstreamRequest, resolve: Resolve, reject: (error: unknown) => void): void => {
-    const { auth, fastPaths, timeouts, signal, stream, trace } = request.call
+    const { auth, fastPaths, timeouts, stream, trace } = request.call
     if (closing !== undefined) {
       reject(new ProviderError('unreachable', 'The adapter has been closed.'))
       return
     }
-    if (signal.aborted) {
-      reject(abortedError(signal.reason))
+    if (isAborted(request.call)) {
+      reject(abortedError(request.call.signal.reason))
       return
     }
     const onCallersKey = auth.kind === 'byok'

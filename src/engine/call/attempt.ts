@@ -1,3 +1,4 @@
+import { CallAbort } from '../../base/call-abort.js'
 import { type CompatError, isProviderError, isReplyTooLong, ProviderError } from '../../base/errors.js'
 import type { Credits } from '../../base/money.js'
 import type { CallFacts } from '../../contracts/ledger.js'
@@ -90,7 +91,7 @@ export class Attempt implements Watched {
   blame: CallFailure | undefined
   private readonly meter: UsageMeter
   private readonly feed: ReplyFeed
-  private readonly abort = new AbortController()
+  private readonly abort = new CallAbort()
   private readonly startedAt: number
   /** Infinity until the first byte of a JSON reply, which may take as long as the call. */
   private lastByteAt: number
@@ -153,7 +154,7 @@ export class Attempt implements Watched {
         this.finish(false, this.interruption === undefined ? this.readError(error) : undefined)
       }
       try {
-        const providerCall: UnsentCall = {
+        const providerCall: UnsentCall = this.abort.attachTo({
           sentText: call.request.asked.sentText,
           stream: call.stream,
           auth:
@@ -164,10 +165,9 @@ export class Attempt implements Watched {
           timeouts,
           sizes: plan.replyBytes === undefined ? sizes : { ...sizes, replyBytes: plan.replyBytes },
           fastPaths,
-          signal: this.abort.signal,
           requestId,
           trace: traceContext === 'forward' ? log.trace : undefined,
-        }
+        })
         this.providerCall = providerCall
         routed
           .run(providerCall, outputTokens, this.take)
