@@ -19,15 +19,14 @@ export function wholeHead(
   bytes: WholeReply,
   isPublic: boolean,
 ): ReplyHeaders {
-  return {
-    ...(status !== NOT_MODIFIED && {
-      'content-type': JSON_TYPE,
-      'content-length': String(lengthOf(bytes)),
-    }),
-    'cache-control': isPublic && status === 200 ? PUBLIC : NO_STORE,
-    'x-content-type-options': 'nosniff',
-    ...headers,
-  }
+  // Spreads would take several times as long, for each reply.
+  const head: ReplyHeaders =
+    status === NOT_MODIFIED
+      ? {}
+      : { 'content-type': JSON_TYPE, 'content-length': String(lengthOf(bytes)) }
+  head['cache-control'] = isPublic && status === 200 ? PUBLIC : NO_STORE
+  head['x-content-type-options'] = 'nosniff'
+  return Object.assign(head, headers)
 }
 
 /** Returns the headers of a reply without a body. */

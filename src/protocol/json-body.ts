@@ -9,6 +9,7 @@ import { textOfMessages } from './sent-text.js'
 /** Shorter bodies need only a few searches in their text, and cannot have too many values. */
 const LONG_BYTES = 2 * 1024
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+const [MARK_START] = BYTE_ORDER_MARK
 
 /**
  * Parses a request body. Throws a `CompatError`: `invalid_json` if it is not JSON in UTF-8, `invalid_request` if it is not
@@ -22,7 +23,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 export function parseJsonBody(bytes: Uint8Array, keepsText = true): ReceivedBody {
   const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!isUtf8(given)) throw new CompatError('invalid_json', 'The request body is not valid UTF-8.')
-  const isMarked = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+  const isMarked =
+    given[0] === MARK_START && given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
   const body = isMarked ? given.subarray(BYTE_ORDER_MARK.length) : given
   return body.length < LONG_BYTES ? parseShort(body) : parseLong(body, keepsText)
 }

@@ -10,15 +10,20 @@ export function isObject(value: unknown): value is JsonObject {
 /** Whether a value is nested deeper than `limit`. */
 export function isTooDeep(value: object, limit = MAX_DEPTH): boolean {
   if (limit === 0) return true
-  const isDeeper = (member: unknown): boolean =>
-    typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)
   // Looping over a list by field name takes three times as long.
-  if (Array.isArray(value)) return value.some(isDeeper)
+  if (Array.isArray(value)) {
+    for (const item of value) if (isDeeper(item, limit)) return true
+    return false
+  }
   // Own members only: a polluted `Object.prototype` would make every value endless.
   for (const field in value) {
-    if (Object.hasOwn(value, field) && isDeeper((value as JsonObject)[field])) return true
+    if (Object.hasOwn(value, field) && isDeeper((value as JsonObject)[field], limit)) return true
   }
   return false
+}
+
+function isDeeper(member: unknown, limit: number): boolean {
+  return typeof member === 'object' && member !== null && isTooDeep(member, limit - 1)
 }
 
 /** Whether a value is a string that is not empty. */

@@ -1,7 +1,5 @@
 import type { JsonObject } from '../protocol/json-values.js'
 
-const MENTIONS_CACHE = /cache/i
-
 /**
  * Returns the counts whose names contain `cache` and are not in `read`, or undefined if there are none. Cached tokens
  * have a price of their own, so these counts are reported to the host.
@@ -12,8 +10,10 @@ export function unreadCounts(
 ): Record<string, number> | undefined {
   let unread: Record<string, number> | undefined
   for (const object of objects) {
-    for (const [name, value] of Object.entries(object)) {
-      if (!MENTIONS_CACHE.test(name) || read.has(name) || typeof value !== 'number' || value === 0) continue
+    for (const name of Object.keys(object)) {
+      const value = object[name]
+      if (typeof value !== 'number' || value === 0 || read.has(name)) continue
+      if (!name.toLowerCase().includes('cache')) continue
       unread ??= {}
       unread[name] = value
     }

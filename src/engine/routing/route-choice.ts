@@ -56,12 +56,18 @@ export function chooseRoutes(
   const { providerKey, routing } = asked.own
   health.noticeChanges(model.id, call.routes)
   const excluded: { routeId: string; why: string }[] = []
-  const keep: Keep = (routes, why, wanted) =>
-    routes.filter((route) => {
-      const isWanted = wanted(route)
-      if (!isWanted) excluded.push({ routeId: route.id, why: typeof why === 'string' ? why : why(route) })
-      return isWanted
-    })
+  const keep: Keep = (routes, why, wanted) => {
+    let kept: Route[] | undefined
+    for (let at = 0; at < routes.length; at++) {
+      const route = routes[at]!
+      if (wanted(route)) kept?.push(route)
+      else {
+        kept ??= routes.slice(0, at)
+        excluded.push({ routeId: route.id, why: typeof why === 'string' ? why : why(route) })
+      }
+    }
+    return kept ?? routes
+  }
   const onlyFirst = (routes: readonly Route[], why: string): readonly Route[] =>
     keep(routes, why, (route) => route === routes[0])
   const { able, calls, serving } = servingRoutes(call, keep)
@@ -119,18 +125,20 @@ function servingRoutes(
   keep: Keep,
 ): ServingRoutes {
   const calls = new Map<Route, RoutedCall>()
-  const refusals = new Map<Route, RefusedCall>()
+  let refusals: Map<Route, RefusedCall> | undefined
   const onCallersKey = asked.own.providerKey !== undefined
   const enabled = keep(routes, 'disabled', (route) => route.enabled !== false)
   const able = keep(enabled, `does not serve ${operation.name}`, (route) => {
     const answer = plan.on(route, onCallersKey)
     if (answer === undefined) return false
-    if ('refused' in answer) refusals.set(route, answer)
-    else calls.set(route, answer)
+    if ('refused' in answer) {
+      refusals ??= new Map()
+      refusals.set(route, answer)
+    } else calls.set(route, answer)
     return true
   })
   if (able.length === 0 && enabled.length > 0) throw notServed(operation, model)
-  const taking = withoutRefusals(able, refusals, keep)
+  const taking = refusals === undefined ? able : withoutRefusals(able, refusals, keep)
   if (asked.unlisted.length === 0 || taking.length === 0) return { able, serving: taking, calls }
   const serving = keep(taking, 'may not be sent a parameter of the request', (route) =>
     servesParameters(asked, model, route),
@@ -145,14 +153,12 @@ function withoutRefusals(
   refusals: ReadonlyMap<Route, RefusedCall>,
   keep: Keep,
 ): readonly Route[] {
-  const [first] = refusals.values()
-  if (first === undefined) return routes
   const left = keep(
     routes,
     (route) => refusals.get(route)!.refused,
     (route) => !refusals.has(route),
   )
-  if (left.length === 0) throw first.error
+  if (left.length === 0) throw refusals.get(routes[0]!)!.error
   return left
 }
 
