@@ -21,9 +21,7 @@ export function wholeHead(
 ): ReplyHeaders {
   // Spreads would take several times as long, for each reply.
   const head: ReplyHeaders =
-    status === NOT_MODIFIED
-      ? {}
-      : { 'content-type': JSON_TYPE, 'content-length': String(lengthOf(bytes)) }
+    status === NOT_MODIFIED ? {} : { 'content-type': JSON_TYPE, 'content-length': String(lengthOf(bytes)) }
   head['cache-control'] = isPublic && status === 200 ? PUBLIC : NO_STORE
   head['x-content-type-options'] = 'nosniff'
   return Object.assign(head, headers)
