@@ -721,7 +721,7 @@ describe('a provider of the Responses API', () => {
       model: UPSTREAM_MODEL,
       input: [
         { type: 'message', role: 'system', content: 'Be short.' },
-        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Look.' }] },
+        { type: 'message', role: 'user', content: 'Look.' },
         { type: 'reasoning', summary: [], encrypted_content: 'gAAA' },
         { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
         { type: 'function_call_output', call_id: 'a', output: 'done' },

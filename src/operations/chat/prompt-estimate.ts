@@ -4,6 +4,7 @@ import type { InputEstimate, PlanOptions } from '../../contracts/operation.js'
 import type { PromptEscapes } from '../../contracts/providers.js'
 import type { TokenCounter, TokenTally } from '../../contracts/token-counter.js'
 import { addedWords } from '../../conversation/chat-results.js'
+import { ADDED_TO_CUSTOM } from '../../conversation/custom-tools.js'
 import { longestName, NAMES_IN_CHAT, renamed } from '../../conversation/tool-names.js'
 import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
 import { ADDED_PROPERTIES, lacksProperties } from '../../protocol/exact-data.js'
@@ -98,13 +99,17 @@ function addRequest<All extends Sums>(request: ChatRequest, sums: All): All {
   return sums
 }
 
-/** Strict providers get a type and properties in each schema of a tool. */
+/**
+ * Strict providers get a type and properties in each schema of a tool, and many a function instead of a custom
+ * tool.
+ */
 function addProperties(tools: readonly unknown[], sums: Sums): void {
   for (const tool of tools) {
     const definition = isObject(tool) && isObject(tool.function) ? tool.function : undefined
     const parameters = definition?.parameters
     const lacksType = isObject(parameters) && parameters.type === undefined
     if (lacksType || lacksProperties(parameters)) sums.text(ADDED_PROPERTIES, false)
+    if (isObject(tool) && isObject(tool.custom)) sums.text(ADDED_TO_CUSTOM, false)
   }
 }
 

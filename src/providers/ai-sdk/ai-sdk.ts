@@ -10,6 +10,7 @@ import type {
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
 import { refusesEncrypted, refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
+import { withPlainFunctions } from '../plain-functions.js'
 import { withFittingNames } from '../tool-names.js'
 import { untilAborted } from './abort.js'
 import { type ParameterTranslation, type TranslatedCall, toCallOptions } from './call-options.js'
@@ -115,7 +116,8 @@ function chatWith(
     const { modelId, provider } = languageModel
     const names = { modelId: modelId ?? '', provider: provider ?? '' }
     const run = runWith(languageModel, version, names, parameters)
-    return withFittingNames('chat', namesOf(names), run)(call, take)
+    const fitting = withFittingNames('chat', namesOf(names), run)
+    return withPlainFunctions({ customTools: false, singleCalls: false }, fitting)(call, take)
   }
 }
 

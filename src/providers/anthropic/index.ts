@@ -9,6 +9,7 @@ import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
 import type { HostDispatcher } from '../dispatcher.js'
 import { refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
+import { withPlainFunctions } from '../plain-functions.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
@@ -137,8 +138,9 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   })
 
   return {
-    chat: withFittingNames('chat', names, async (call, take) =>
-      upstream.post(prepare(call, take, ALL_THINKING)),
+    chat: withPlainFunctions(
+      { customTools: false, singleCalls: true },
+      withFittingNames('chat', names, async (call, take) => upstream.post(prepare(call, take, ALL_THINKING))),
     ),
     messages: withFittingNames('messages', names, async (call, take) =>
       upstream.post(prepareNative(call, take, ALL_THINKING)),

@@ -36,6 +36,8 @@ export interface HistoryForm {
   readonly systemFirst: boolean
   /** Whether a reply stands between the results of calls and the next message. Mistral requires one. */
   readonly answersResults: boolean
+  /** Whether a reply at the end, which the model continues, is marked as `prefix`. Mistral requires that. */
+  readonly marksPrefix: boolean
 }
 
 export const REASONING_FIELDS = [
@@ -73,7 +75,11 @@ export function prepareMessages(messages: readonly ChatMessage[], form: HistoryF
   }
   if (media.length > 0) prepared.push({ role: 'user', content: media })
   const ordered = form.systemFirst ? withSystemFirst(prepared) : prepared
-  return form.answersResults ? withAnswers(ordered) : ordered
+  const answered = form.answersResults ? withAnswers(ordered) : ordered
+  const last = answered.at(-1)
+  if (form.marksPrefix && last?.role === 'assistant')
+    answered[answered.length - 1] = { ...last, prefix: true }
+  return answered
 }
 
 const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer'
@@ -133,6 +139,9 @@ function prepareMessage(
   // A member for another API.
   if ('is_error' in message) changed.is_error = undefined
   if (message.role === 'developer' && !form.developerRole) changed.role = 'system'
+  // OpenAI refuses an empty list, but no empty text.
+  if (message.role === 'tool' && Array.isArray(message.content) && message.content.length === 0)
+    changed.content = ''
   if (ids !== undefined && message.role === 'tool')
     changed.tool_call_id = ids.ofResult(textOf(message.tool_call_id) ?? '')
   return withChanges(message, changed)

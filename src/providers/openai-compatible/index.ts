@@ -14,6 +14,7 @@ import { isSecret } from '../../protocol/secret-search.js'
 import type { UsageReport } from '../../protocol/usage.js'
 import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
+import { withPlainFunctions } from '../plain-functions.js'
 import { parseProviderObject } from '../provider-json.js'
 import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
@@ -102,7 +103,7 @@ const LEAST_RESPONSE_BOUND = 16
 const TAKE_COMPLETION_BOUND = new Set(['api.openai.com'])
 const KNOW_DEVELOPERS = new Set(['api.openai.com'])
 const SEND_BASE64 = new Set(['api.openai.com'])
-/** Providers that accept only ids of nine letters and digits, and a reply after each result. */
+/** Providers that accept only ids of nine letters and digits, a reply after each result, and a marked reply at the end. */
 const MISTRAL = new Set(['api.mistral.ai'])
 /** Providers that accept only names of tools that begin with a letter or an underscore. */
 const WANT_PLAIN_NAMES = /(?:\bgoogleapis\.com|^api\.moonshot\.(?:ai|cn))$/
@@ -132,6 +133,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     reasoning: reasoningHistory === true ? 'sent' : reasoningHistory || 'omitted',
     shortIds: MISTRAL.has(hostname),
     answersResults: MISTRAL.has(hostname),
+    marksPrefix: MISTRAL.has(hostname),
     developerRole: settings.developerRole ?? KNOW_DEVELOPERS.has(hostname),
   }
   warnOfUnsetKey(given, 'openaiCompatible')
@@ -205,7 +207,9 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     chat:
       api === 'chat'
         ? complete
-        : async (call, take) => respond({ ...call, request: toResponsesRequest(call.request) }, take),
+        : withPlainFunctions({ customTools: true, singleCalls: true }, async (call, take) =>
+            respond({ ...call, request: toResponsesRequest(call.request) }, take),
+          ),
     embeddings: async (call, take) =>
       upstream.post({
         call,

@@ -26,8 +26,9 @@ const SAYS_ROLE =
 /** Phrases of chat templates, such as Qwen's: "System message must be at the beginning." */
 const SAYS_SYSTEM_FIRST =
   /\bsystem (?:message|role|prompt)s?\b.{0,60}\b(?:beginning|first|start)\b|\b(?:first|initial) message\b.{0,40}\bsystem\b/i
-/** Mistral's phrase. */
+/** Mistral's phrases. */
 const SAYS_ORDER = /\bUnexpected role '(?:user|system|developer)' after role 'tool'/
+const SAYS_LAST_ROLE = /\bExpected last role User or Tool\b/
 const MISSES_SIGNATURE = /\bmissing an? .?thought_signature\b/
 
 /**
@@ -55,8 +56,9 @@ export function formAfter(
   const hasCalls = messages.some((message) => callsOf(message).length > 0)
   if (!form.signsCalls && hasCalls && MISSES_SIGNATURE.test(words)) return { ...form, signsCalls: true }
   if (!form.shortIds && hasCalls && SAYS_CALL_ID.test(words)) return { ...form, shortIds: true }
-  if (!form.answersResults && SAYS_ORDER.test(words) && messages.some(({ role }) => role === 'tool')) {
-    return { ...form, answersResults: true }
+  if (!form.answersResults && hasCalls && SAYS_ORDER.test(words)) return { ...form, answersResults: true }
+  if (!form.marksPrefix && SAYS_LAST_ROLE.test(words) && messages.at(-1)?.role === 'assistant') {
+    return { ...form, marksPrefix: true }
   }
   if (!form.systemFirst && SAYS_SYSTEM_FIRST.test(words) && hasLateSystem(messages)) {
     return { ...form, systemFirst: true }

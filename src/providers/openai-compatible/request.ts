@@ -23,6 +23,7 @@ export const FULL_FORM: RequestForm = {
     developerRole: true,
     systemFirst: false,
     answersResults: false,
+    marksPrefix: false,
   },
 }
 

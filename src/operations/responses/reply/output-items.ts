@@ -1,3 +1,4 @@
+import { toCustomInput } from '../../../conversation/custom-tools.js'
 import { parseInner } from '../../../protocol/inner-json.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
@@ -9,7 +10,7 @@ import { imageAddress, imageText } from '../../../replies/image-text.js'
 import { joinDetails } from '../../../replies/reasoning-details.js'
 import { toKept } from '../recall/kept-item.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
-import { type CalledTool, toCustomInput } from '../request/read-tools.js'
+import type { CalledTool } from '../request/read-tools.js'
 import { sealReasoning } from '../request/sealed-reasoning.js'
 import { type AboutResponse, incompleteReason } from './response-object.js'
 

@@ -1,5 +1,5 @@
 import { CompatError } from '../../../base/errors.js'
-import { parseInner } from '../../../protocol/inner-json.js'
+import { functionForCustom } from '../../../conversation/custom-tools.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import {
   asItCame,
@@ -180,52 +180,16 @@ export const foundTools: Member = tools
 /** Reads the tools that a client adds later. */
 export const additionalTools: Member = toolsBesideOthers
 
-/** The only argument of a function that stands for a custom tool with text input. */
-const INPUT = 'input'
-
 function toChatTool({ description, format, name, parameters, strict, type }: JsonObject): JsonObject {
   if (type === 'custom') {
-    return {
-      type: 'function',
-      function: {
-        name,
-        description: describe(description, format),
-        parameters: {
-          type: 'object',
-          properties: {
-            [INPUT]: { type: 'string', description: 'The whole input of the tool, as plain text.' },
-          },
-          required: [INPUT],
-          additionalProperties: false,
-        },
-      },
-    }
+    const grammar = isObject(format) && format.type === 'grammar' ? format : undefined
+    return { type: 'function', function: functionForCustom({ name, description, grammar }) }
   }
   const definition: JsonObject = { name }
   if (description !== undefined) definition.description = description
   if (parameters !== undefined) definition.parameters = parameters
   if (strict !== undefined) definition.strict = strict
   return { type: 'function', function: definition }
-}
-
-function describe(description: unknown, format: unknown): string {
-  const words = typeof description === 'string' ? [description] : []
-  if (isObject(format) && format.type === 'grammar') {
-    words.push(`The input must match this ${format.syntax ?? ''} grammar:\n${format.definition ?? ''}`)
-  }
-  return words.length === 0 ? 'Takes plain text.' : words.join('\n\n')
-}
-
-/** Returns the arguments of a function that stands for a custom tool with text input. */
-export function toCustomArguments(input: string): string {
-  return JSON.stringify({ [INPUT]: input })
-}
-
-/** Returns the input in such arguments. Arguments of any other shape are the input itself. */
-export function toCustomInput(args: string): string {
-  const value = parseInner(args)
-  // Otherwise the model broke off, or wrote the input directly.
-  return isObject(value) && typeof value[INPUT] === 'string' ? value[INPUT] : args
 }
 
 const CHOICE_WORDS = oneOf('none', 'auto', 'required')

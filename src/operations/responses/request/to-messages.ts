@@ -1,7 +1,7 @@
+import { toCustomArguments } from '../../../conversation/custom-tools.js'
 import type { ChatMessage } from '../../../protocol/chat-request.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { isCallSignature, isMadeHere, signCalls } from '../../../replies/call-signatures.js'
-import { toCustomArguments } from './read-tools.js'
 import type { SealedThoughts } from './sealed-reasoning.js'
 
 /**

@@ -1,0 +1,173 @@
+import type { AdapterRun, ProviderEvent } from '../contracts/providers.js'
+import { CustomInput, functionForCustom, toCustomInput } from '../conversation/custom-tools.js'
+import type { ChatRequest } from '../protocol/chat-request.js'
+import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
+
+/** What a provider's API takes beside functions in `tools`. */
+export interface TakenTools {
+  readonly customTools: boolean
+  /** Whether it can be told to make one call at a time. The older form has room for one. */
+  readonly singleCalls: boolean
+}
+
+/**
+ * Returns an adapter's method for an API that has no `functions`, the older form of tools, and perhaps no custom tools.
+ * The provider gets functions instead. Clients get back calls in the form in which they named the tools. A request that
+ * has neither is passed on unchanged.
+ */
+export function withPlainFunctions(
+  { customTools, singleCalls }: TakenTools,
+  run: AdapterRun<ChatRequest>,
+): AdapterRun<ChatRequest> {
+  return (call, take) => {
+    const { request } = call
+    const isOlder = Array.isArray(request.functions)
+    const custom = new Set(customTools ? [] : toolsOf(request).flatMap(nameOfCustom))
+    if (!isOlder && custom.size === 0) return run(call, take)
+    const calls = new GivenCalls(custom, isOlder)
+    const sent = withoutCustom(isOlder ? withoutOlder(request, singleCalls) : request, custom.size > 0)
+    return run({ ...call, request: sent }, (events, heldBytes) =>
+      take(
+        events.flatMap((event) => calls.read(event)),
+        heldBytes,
+      ),
+    )
+  }
+}
+
+function toolsOf({ tools }: ChatRequest): readonly unknown[] {
+  return Array.isArray(tools) ? tools : []
+}
+
+function customOf(tool: unknown): JsonObject | undefined {
+  return isObject(tool) && isObject(tool.custom) ? tool.custom : undefined
+}
+
+function nameOfCustom(tool: unknown): string[] {
+  const name = textOf(customOf(tool)?.name)
+  return name === undefined ? [] : [name]
+}
+
+function withoutOlder(request: ChatRequest, singleCalls: boolean): ChatRequest {
+  const { function_call: choice, functions, ...rest } = request
+  const older = (functions as readonly unknown[]).map((definition) => ({
+    type: 'function',
+    function: definition,
+  }))
+  const sent: ChatRequest = { ...rest, model: request.model, messages: request.messages }
+  sent.tools = [...toolsOf(request), ...older]
+  if (isObject(choice)) sent.tool_choice = { type: 'function', function: { name: choice.name } }
+  else if (choice !== undefined) sent.tool_choice = choice
+  if (singleCalls) sent.parallel_tool_calls = false
+  return sent
+}
+
+function withoutCustom(request: ChatRequest, hasCustom: boolean): ChatRequest {
+  if (!hasCustom) return request
+  const tools = toolsOf(request).map((tool) => {
+    const custom = customOf(tool)
+    if (custom === undefined) return tool
+    const { description, format, name } = custom
+    const grammar = isObject(format) && isObject(format.grammar) ? format.grammar : undefined
+    const { cache_control: mark } = tool as JsonObject
+    const plain = { type: 'function', function: functionForCustom({ name, description, grammar }) }
+    return mark === undefined ? plain : { ...plain, cache_control: mark }
+  })
+  const chosen = customOf(request.tool_choice)
+  const choice = chosen === undefined ? {} : { tool_choice: { type: 'function', function: chosen } }
+  return { ...request, ...choice, tools }
+}
+
+/** The calls of one reply, which become those that the client can read. */
+class GivenCalls {
+  /** The inputs of custom tools that are under way, by choice and call. */
+  private readonly inputs = new Map<string, CustomInput>()
+  /** The call that each choice has in the older form. */
+  private readonly older = new Map<unknown, unknown>()
+  private dropped = false
+
+  constructor(
+    private readonly custom: ReadonlySet<string>,
+    private readonly isOlder: boolean,
+  ) {}
+
+  read(event: ProviderEvent): ProviderEvent[] {
+    if (event.type !== 'chunk' && event.type !== 'completion') return [event]
+    this.dropped = false
+    const read: ProviderEvent =
+      event.type === 'chunk'
+        ? { ...event, chunk: this.withChoices(event.chunk, (choice) => this.ofStream(choice)) }
+        : {
+            ...event,
+            completion: this.withChoices(event.completion as JsonObject, (choice) => this.ofBody(choice)),
+          }
+    return this.dropped ? [read, { type: 'mended', kind: 'calls-dropped', dropped: 'tool_calls' }] : [read]
+  }
+
+  private withChoices(reply: JsonObject, convert: (choice: JsonObject) => JsonObject) {
+    const { choices } = reply
+    if (!Array.isArray(choices)) return reply
+    return { ...reply, choices: choices.map((choice) => (isObject(choice) ? convert(choice) : choice)) }
+  }
+
+  private ofStream(choice: JsonObject): JsonObject {
+    const { delta, finish_reason: reason, index: at } = choice
+    const given = isObject(delta) ? delta : {}
+    const pieces = callsIn(given).map((piece) => this.pieceOf(piece, at))
+    if (reason !== null && reason !== undefined) pieces.push(...this.ends(at))
+    return pieces.length === 0 ? choice : { ...choice, delta: this.withCalls(given, pieces, at) }
+  }
+
+  private pieceOf(piece: JsonObject, choice: unknown): JsonObject {
+    const { function: called, id, index } = piece
+    const { arguments: args, name } = isObject(called) ? called : {}
+    const key = keyOf(choice, index)
+    if (isText(name) && this.custom.has(name) && !this.inputs.has(key))
+      this.inputs.set(key, new CustomInput())
+    const input = this.inputs.get(key)
+    if (input === undefined) return piece
+    const custom = { ...(isText(name) && { name }), input: input.take(textOf(args) ?? '') }
+    return { index, ...(isText(id) && { id, type: 'custom' }), custom }
+  }
+
+  private ends(choice: unknown): JsonObject[] {
+    return [...this.inputs].flatMap(([key, input]) => {
+      const [ofChoice, index] = JSON.parse(key)
+      const rest = ofChoice === (choice ?? null) ? input.end() : ''
+      return rest === '' ? [] : [{ index, custom: { input: rest } }]
+    })
+  }
+
+  private ofBody(choice: JsonObject): JsonObject {
+    const { message } = choice
+    const calls = isObject(message) ? callsIn(message) : []
+    if (!isObject(message) || calls.length === 0) return choice
+    const given = calls.map((call) => {
+      const { function: called, id } = call
+      const { arguments: args, name } = isObject(called) ? called : {}
+      if (!isText(name) || !this.custom.has(name)) return call
+      return { id, type: 'custom', custom: { name, input: toCustomInput(textOf(args) ?? '') } }
+    })
+    return { ...choice, message: this.withCalls(message, given, choice.index) }
+  }
+
+  /** Returns a delta or a message with these calls. In the older form it has the first one. */
+  private withCalls(fields: JsonObject, calls: readonly JsonObject[], choice: unknown): JsonObject {
+    if (!this.isOlder) return { ...fields, tool_calls: calls }
+    const { tool_calls: _, ...rest } = fields
+    for (const { function: called, index } of calls) {
+      if (!this.older.has(choice)) this.older.set(choice, index)
+      if (this.older.get(choice) === index && rest.function_call === undefined) rest.function_call = called
+      else this.dropped = true
+    }
+    return rest
+  }
+}
+
+function callsIn({ tool_calls: calls }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(calls) ? calls.filter(isObject) : []
+}
+
+function keyOf(choice: unknown, call: unknown): string {
+  return JSON.stringify([choice ?? null, call ?? null])
+}
