@@ -6,8 +6,8 @@ import type { Losses } from './losses.js'
 const FLAT = new Set(['url', 'title', 'content', 'start_index', 'end_index'])
 
 /**
- * Completes the citations of a delta or message, and drops entries without a source. Leaves entries of other types
- * unchanged.
+ * Completes the citations of a delta or message. Drops entries without a source, and entries of types for which clients
+ * would reject the whole reply.
  */
 export function mendAnnotations(fields: JsonObject, losses: Losses): void {
   const { annotations } = fields
@@ -28,8 +28,18 @@ function isCitation({ type }: JsonObject): boolean {
 
 function hasSource(annotation: unknown): annotation is JsonObject {
   if (!isObject(annotation)) return false
-  return !isCitation(annotation) || isText(sourceOf(annotation).url)
+  if (isCitation(annotation)) return isText(sourceOf(annotation).url)
+  const { type } = annotation
+  const members = typeof type === 'string' ? FILES.get(type) : undefined
+  const file = members === undefined ? undefined : annotation[type as string]
+  return isObject(file) && members!.every((name) => isText(file[name]))
 }
+
+/** OpenRouter's annotations about files that it has read, by the members that they need. Clients send them back. */
+const FILES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['file', ['hash', 'name']],
+  ['file_annotation', ['file_id']],
+])
 
 function sourceOf(annotation: JsonObject): JsonObject {
   return isObject(annotation.url_citation) ? annotation.url_citation : annotation

@@ -1,8 +1,10 @@
 import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 import { scalarText } from '../protocol/scalars.js'
 
+/** The objects around Bedrock's reasoning that some gateways pass on. */
+const WRAPPERS = ['reasoningContent', 'reasoningText'] as const
 /** The members of a reasoning object or part that contain its text, or a list of further parts. */
-const TEXT_MEMBERS = ['text', 'content', 'thinking', 'reasoning', 'reasoning_content', 'summary']
+const TEXT_MEMBERS = ['text', 'content', 'thinking', 'reasoning', 'reasoning_content', 'summary', ...WRAPPERS]
 /** A client's own limit is lower. */
 const MAX_LEVELS = 8
 
@@ -23,6 +25,10 @@ export function reasoningTextIn(value: unknown, levels = MAX_LEVELS): string {
 
 /** Returns the part of reasoning that its provider needs back, if it is signed or encrypted. */
 export function signedDetail(reasoning: JsonObject, text: string): JsonObject | undefined {
+  for (const name of WRAPPERS) {
+    const wrapped = reasoning[name]
+    if (isObject(wrapped)) return signedDetail(wrapped, text)
+  }
   const { encrypted_content: encrypted, format, id, signature } = reasoning
   const named = { ...(isText(id) && { id }), ...(isText(format) && { format }) }
   const data = textOf(encrypted) ?? (text === '' ? textOf(reasoning.data) : undefined)

@@ -254,6 +254,29 @@ testOddReplies('a good reply with', {
     kinds: ['annotation-completed', 'member-dropped'],
     dropped: ['annotations'],
   },
+  'annotations of types that clients do not know': {
+    body: whole({
+      content: 'Hello',
+      annotations: [
+        { type: 'place', place: { name: 'Oslo' } },
+        { type: 'file', file: { name: 'a.pdf' } },
+        { type: 'file', file: { hash: 'h', name: 'a.pdf' } },
+      ],
+    }),
+    read: HELLO,
+    message: { annotations: [{ type: 'file', file: { hash: 'h', name: 'a.pdf' } }] },
+    kinds: ['member-dropped'],
+    dropped: ['annotations'],
+  },
+  'reasoning in the objects of Bedrock': {
+    body: whole({
+      content: 'Hello',
+      reasoning_content: { reasoningContent: { reasoningText: { text: 'Hm', signature: 's' } } },
+    }),
+    read: HELLO,
+    message: { reasoning_details: [{ type: 'reasoning.text', text: 'Hm', signature: 's' }] },
+    kinds: ['reasoning-mapped'],
+  },
   'events joined by a single newline': {
     stream: between('').replaceAll('\n\n', '\n'),
     read: HELLO,
