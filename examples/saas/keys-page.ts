@@ -1,5 +1,6 @@
 import { type Admin, toJson } from 'compat-router/admin'
 import express from 'express'
+import { rateLimit } from 'express-rate-limit'
 
 const BUDGET_PATTERN = /^[1-9]\d{0,5}$/
 const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
@@ -48,7 +49,14 @@ export function createKeysPage(admin: Admin): express.Router {
     res.json(toJson(await admin.accounts.balance(res.locals.account)))
   })
 
-  page.post('/', async (req, res) => {
+  // A revoked key and its budget stay in the database, so a user who makes and revokes keys in a loop would fill it.
+  const making = rateLimit({
+    windowMs: 3_600_000,
+    limit: 200,
+    keyGenerator: (_req, res) => res.locals.account,
+    message: 'Too many new keys. Make more in an hour.',
+  })
+  page.post('/', making, async (req, res) => {
     const { budget, label } = (req.body ?? {}) as Record<string, string>
     if (!label || !budget || !BUDGET_PATTERN.test(budget)) {
       res.status(400).send('A key needs a name and a monthly budget of whole dollars.')

@@ -80,7 +80,7 @@ export function createConsole(given: ConsoleOptions): Console {
     publish: options.publish ?? (() => false),
     clock: options.clock ?? systemClock,
   }
-  const turns = createOwnTurns()
+  const turns = createOwnTurns(services.clock)
   const servicesOf = (viewer: ConsoleViewer): Services =>
     viewer.kind === 'operator' ? services : { ...services, admin: turns.adminOf(viewer.account, admin) }
   const byPath = new Map<string, Endpoint>(endpoints.map((endpoint) => [`/api/${endpoint.path}`, endpoint]))

@@ -1,9 +1,13 @@
 import { isSearch } from '../admin/entries.js'
 import type { Admin } from '../admin/index.js'
+import type { Clock } from '../base/clock.js'
 import { HttpError } from './serving/http-error.js'
 
 /** The maximum number of one user's queries that may wait. */
 const MAX_WAITING = 100
+/** The maximum number of tokens that one user may make within an hour. Those that were revoked stay in the database. */
+const MAX_MADE = 200
+const HOUR_MS = 3_600_000
 
 /** Runs one task after the other. */
 interface Line {
@@ -16,11 +20,12 @@ export interface OwnTurns {
   /**
    * Returns the admin functions for a user's account. The account's lists and ledger queries run one at a time.
    * Reports, which may take long, run one at a time for all users together, with users taking turns.
+   * The account may make a limited number of keys and tokens within an hour.
    */
   adminOf(account: string, admin: Admin): Admin
 }
 
-export function createOwnTurns(): OwnTurns {
+export function createOwnTurns(clock: Clock): OwnTurns {
   const allReports = createLine()
   const lines = new Map<string, Line>()
 
@@ -37,6 +42,28 @@ export function createOwnTurns(): OwnTurns {
     } finally {
       if (line.waiting === 0) lines.delete(account)
     }
+  }
+
+  let hour = 0
+  const made = new Map<string, number>()
+
+  function countToken(account: string): void {
+    const now = clock.now()
+    if (now >= hour + HOUR_MS) {
+      hour = now - (now % HOUR_MS)
+      made.clear()
+    }
+    const count = made.get(account) ?? 0
+    if (count >= MAX_MADE) {
+      const wait = String(Math.ceil((hour + HOUR_MS - now) / 1_000))
+      throw new HttpError(
+        429,
+        `This account has made ${MAX_MADE} keys and tokens within an hour, the most that are allowed`,
+        undefined,
+        { 'retry-after': wait },
+      )
+    }
+    made.set(account, count + 1)
   }
 
   return {
@@ -66,7 +93,22 @@ export function createOwnTurns(): OwnTurns {
           list: list(accounts.list),
           statement: (asked) => report(() => accounts.statement(asked)),
         },
-        keys: { ...keys, list: list(keys.list) },
+        keys: {
+          ...keys,
+          list: list(keys.list),
+          async issue(request) {
+            countToken(account)
+            return keys.issue(request)
+          },
+          async issueToken(request) {
+            countToken(account)
+            return keys.issueToken(request)
+          },
+          async reissue(credentialId, options) {
+            countToken(account)
+            return keys.reissue(credentialId, options)
+          },
+        },
         apps: {
           ...apps,
           list: list(apps.list),

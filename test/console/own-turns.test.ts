@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Admin } from '../../src/admin/index.js'
+import { systemClock } from '../../src/base/clock.js'
 import { createOwnTurns } from '../../src/console/own-turns.js'
 import { adminWith } from '../helpers/admin-with.js'
 import { createDeferred } from '../helpers/deferred.js'
@@ -29,7 +30,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 describe('console queries by users', () => {
   it('wait for those of the same account, and the reports of several accounts take turns', async () => {
     const { begun, ends, adminFor } = heldAdmin()
-    const turns = createOwnTurns()
+    const turns = createOwnTurns(systemClock)
     const [a, b] = ['alice', 'bob'].map((who) => turns.adminOf(who, adminFor(who)))
     const asked = [
       ...[1, 2, 3].map(() => a!.reports.spendReport({ by: 'day' })),
@@ -83,7 +84,7 @@ describe('console queries by users', () => {
           },
         },
       })
-    const turns = createOwnTurns()
+    const turns = createOwnTurns(systemClock)
     const ask = (who: string) =>
       (
         turns.adminOf(who, adminFor(who))[group] as unknown as Record<
@@ -116,7 +117,7 @@ describe('console queries by users', () => {
           .filter(([name]) => name.startsWith('list'))
           .map(([name, list]) => [`${group}.${name}`, list] as const),
       )
-    const own = new Map(lists(createOwnTurns().adminOf('alice', bench.admin)))
+    const own = new Map(lists(createOwnTurns(systemClock).adminOf('alice', bench.admin)))
     const all = lists(bench.admin)
     expect(all.filter(([name, list]) => own.get(name) === list)).toEqual([])
     expect(all.length).toBeGreaterThan(10)
@@ -124,7 +125,7 @@ describe('console queries by users', () => {
   })
 
   it('continue after a failed one, and are refused while a hundred are waiting', async () => {
-    const turns = createOwnTurns()
+    const turns = createOwnTurns(systemClock)
     const admin = adminWith({ accounts: { statement: () => Promise.reject(new Error('locked')) } })
     const asked = Array.from({ length: 101 }, () =>
       turns.adminOf('alice', admin).accounts.statement('alice').catch(String),
@@ -160,6 +161,34 @@ describe('console queries by users', () => {
 })
 
 describe('keys created by console users', () => {
+  it('are limited to 200 within an hour, new tokens of old keys included, for each account by itself', async () => {
+    let now = 50 * 60_000
+    const turns = createOwnTurns({ ...systemClock, now: () => now })
+    let made = 0
+    const make = async (): Promise<never> => {
+      made++
+      return undefined as never
+    }
+    const admin = adminWith({ keys: { issue: make, issueToken: make, reissue: make } })
+    const keysOf = (account: string) => turns.adminOf(account, admin).keys
+    const token = { account: 'alice', appId: 'notes', scopes: ['models.run'] }
+    for (let time = 0; time < 50; time++) {
+      await keysOf('alice').issue({ account: 'alice' })
+      await keysOf('alice').issueToken(token)
+      await keysOf('alice').reissue('one')
+      await keysOf('alice').reissue('two')
+    }
+    const refused = { status: 429, headers: { 'retry-after': '600' } }
+    await expect(keysOf('alice').issue({ account: 'alice' })).rejects.toMatchObject(refused)
+    await expect(keysOf('alice').issueToken(token)).rejects.toMatchObject(refused)
+    await expect(keysOf('alice').reissue('one')).rejects.toMatchObject(refused)
+    expect(made).toBe(200)
+    await keysOf('bob').issue({ account: 'bob' })
+    now += 10 * 60_000
+    await keysOf('alice').issue({ account: 'alice' })
+    expect(made).toBe(202)
+  })
+
   it('are limited to 100 per account, even if hundreds are requested concurrently', async () => {
     const bench = await startBench()
     await bench.admin.accounts.open('alice')

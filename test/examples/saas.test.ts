@@ -536,6 +536,13 @@ describe('examples/saas', () => {
     })
   })
 
+  it('lets a user make 200 keys within an hour', async () => {
+    const make = async () => (await visitor.post('/keys', { label: 'loop', budget: '5' })).status
+    const made = await Promise.all(Array.from({ length: 200 }, make))
+    expect(new Set(made)).toEqual(new Set([201, 409]))
+    expect(await make()).toBe(429)
+  })
+
   it('refuses amounts that it does not sell', async () => {
     for (const dollars of ['4', '501', '5.5', '-5', 'x', ''])
       expect((await visitor.post('/top-up', { dollars })).status).toBe(400)
