@@ -8,7 +8,7 @@ import { createConditions } from '../sql/conditions.js'
 import type { Parameter, Row, SqlDatabase } from '../sql/database.js'
 import { readUsage } from '../sql/entry-rows.js'
 import { orderedTotalOf, readSum } from '../sql/sums.js'
-import { AMOUNTS, addUp, CHARGE_SUMS, COUNTS, ONE_CHARGE, QUARTER_MS } from '../sql/total-columns.js'
+import { AMOUNTS, addUp, CHARGE_SUMS, COUNTS, DAY_MS, ONE_CHARGE, QUARTER_MS } from '../sql/total-columns.js'
 import { unsummedEntries } from '../sql/totals.js'
 
 export interface SpendQuery {
@@ -52,8 +52,6 @@ const OF_TOTALS: Readonly<Record<Exclude<SpendQuery['by'], 'key'>, string>> = {
   app: "nullif(t.app_id, '')",
   provider: "nullif(t.provider, '')",
 }
-
-const DAY_MS = 86_400_000
 
 const spendSchema = z.strictObject({
   by: z.enum(['day', 'model', 'app', 'key', 'provider']),
@@ -164,22 +162,47 @@ function rowsOf(database: SqlDatabase, query: z.infer<typeof spendSchema>, param
 
   if (account !== undefined)
     return charges('{postings} p join {entries} e on e.id = p.entry_id', { from, to })
-  const quarters = {
-    from: from === undefined ? undefined : Math.ceil(checkTime(from, 'from') / QUARTER_MS) * QUARTER_MS,
-    to: to === undefined ? undefined : Math.floor(checkTime(to, 'to') / QUARTER_MS) * QUARTER_MS,
+  const quarters = wholeSpans({ from, to }, QUARTER_MS)
+  if (by === 'key' || credentialIds !== undefined || isEmpty(quarters))
+    return charges('{entries} e', { from, to })
+
+  function totals(span: number, times: Times): string {
+    const { addEqual, addTimes, where } = createConditions(parameters)
+    addEqual({ 't.span': BigInt(span), 't.app_id': appId, 't.model': model })
+    addTimes('t.starts_at', times)
+    return `select ${OF_TOTALS[by as keyof typeof OF_TOTALS]} as key, t.starts_at as since, ${CHARGE_SUMS.map((name) => `t.${name}`).join(', ')}
+        from {charge_totals} t ${where()}`
   }
-  const isCovered = quarters.from === undefined || quarters.to === undefined || quarters.from < quarters.to
-  if (by === 'key' || credentialIds !== undefined || !isCovered) return charges('{entries} e', { from, to })
-  const { addEqual, addTimes, where } = createConditions(parameters)
-  addEqual({ 't.app_id': appId, 't.model': model })
-  addTimes('t.starts_at', quarters)
+
+  /** SQL for what is before and after the inner time of an outer one. */
+  function around(outer: Times, inner: Times, rows: (times: Times) => string): readonly string[] {
+    return [
+      ...(inner.from === outer.from ? [] : [rows({ from: outer.from, to: inner.from })]),
+      ...(inner.to === outer.to ? [] : [rows({ from: inner.to, to: outer.to })]),
+    ]
+  }
+
+  const days = wholeSpans(quarters, DAY_MS)
+  const ofQuarters = (times: Times) => totals(QUARTER_MS, times)
   return [
-    `select ${OF_TOTALS[by]} as key, t.starts_at as since, ${CHARGE_SUMS.map((name) => `t.${name}`).join(', ')}
-        from {charge_totals} t ${where()}`,
+    ...(isEmpty(days)
+      ? [ofQuarters(quarters)]
+      : [totals(DAY_MS, days), ...around(quarters, days, ofQuarters)]),
     charges(unsummedEntries(database.engine), quarters),
-    ...(from === quarters.from ? [] : [charges('{entries} e', { from, to: quarters.from })]),
-    ...(to === quarters.to ? [] : [charges('{entries} e', { from: quarters.to, to })]),
+    ...around({ from, to }, quarters, (times) => charges('{entries} e', times)),
   ].join(' union all ')
+}
+
+/** Returns the time of all whole spans within a time. */
+function wholeSpans({ from, to }: Times, span: number): Times {
+  return {
+    from: from === undefined ? undefined : Math.ceil(checkTime(from, 'from') / span) * span,
+    to: to === undefined ? undefined : Math.floor(checkTime(to, 'to') / span) * span,
+  }
+}
+
+function isEmpty({ from, to }: Times): boolean {
+  return from !== undefined && to !== undefined && from >= to
 }
 
 type Times = Parameters<ReturnType<typeof createConditions>['addTimes']>[1]

@@ -35,8 +35,8 @@ export interface Discrepancy {
    * - `posted`: the amount that an entry says it posted to its own account; that posting
    * - `missing-posting`: the posting of a credit or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
-   * - `totals`: the cost of the charges of a quarter of an hour, model, provider and app in the kept totals; in their
-   *   entries. Another of their sums may differ instead
+   * - `totals`: the cost of the charges of a day or a quarter of an hour, model, provider and app in the kept totals; in
+   *   their entries. Another of their sums may differ instead
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
    * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
    */
@@ -160,7 +160,7 @@ function comparedTotals({ engine }: SqlDatabase): string {
   ]
   const costOf = (side: number, column: string) =>
     wholeSum(`case when side = ${side} then ${column} else 0 end`)
-  return `select 'totals' as what, starts_at || ' ' || model || ' ' || provider || ' ' || app_id as id,
+  return `select 'totals' as what, span || ' ' || starts_at || ' ' || model || ' ' || provider || ' ' || app_id as id,
       ${costOf(1, 'cost_high')} as found_high, ${costOf(1, 'cost_low')} as found_low,
       ${costOf(-1, 'cost_high')} as expected_high, ${costOf(-1, 'cost_low')} as expected_low, cast(null as text) as shown
     from (
@@ -280,7 +280,7 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
     case 'missing-entry':
       return `The entry ${id} is missing, but it has postings of up to ${found}: restore its entries row from a backup.`
     case 'totals':
-      return `The kept totals of the quarter of an hour, model, provider and app ${JSON.stringify(id)} do not agree with their charges, which cost ${expected}: run compat-router maintenance rebuild-totals.`
+      return `The kept totals of the span, time, model, provider and app ${JSON.stringify(id)} do not agree with their charges, which cost ${expected}: run compat-router maintenance rebuild-totals.`
     case 'limit-held':
       return `The limit ${JSON.stringify(id)} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its limit_buckets row to their sum.`
     case 'limit-used':

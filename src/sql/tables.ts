@@ -119,20 +119,21 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
 }
 
 /**
- * `charge_totals` are the sums of the charges of a quarter of an hour, model, provider and app, so that reports need not
- * read them all. `provider` and `app_id` may be empty. Settlements never touch them: another transaction adds the entries
+ * `charge_totals` are the sums of the charges of a time, model, provider and app, so that reports need not read them all.
+ * `span` is the length of the time: a quarter of an hour or a day. `provider` and `app_id` may be empty. Settlements never touch them: another transaction adds the entries
  * later (`totals.ts`), and a report reads the totals and the entries that they do not contain yet.
  */
 function totalTables({ name, integer, busy }: SchemaWords): readonly string[] {
   const sums = CHARGE_SUMS.map((column) => `${column} ${integer} not null`).join(',\n      ')
   return [
     `create table {charge_totals} (
+      span ${integer} not null,
       starts_at ${integer} not null,
       model ${name} not null,
       provider ${name} not null,
       app_id ${name} not null,
       ${sums},
-      primary key (starts_at, model, provider, app_id)
+      primary key (span, starts_at, model, provider, app_id)
     ) ${busy}`,
   ]
 }

@@ -2,7 +2,11 @@ import { MEDIA_COLUMNS } from './entry-rows.js'
 import { isUnequal, keptOf } from './payer-posting.js'
 import { partsOf, sumColumns, wholeSum } from './sums.js'
 
-/** Totals of charges are kept for each quarter of an hour, with which the days of every time zone begin. */
+/**
+ * Totals of charges are kept for each day in UTC, since many days have few rows, and for each quarter of an hour, with which
+ * the days of every time zone begin.
+ */
+export const DAY_MS = 86_400_000
 export const QUARTER_MS = 900_000
 
 /** The sums of charges that are counts. */

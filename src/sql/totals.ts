@@ -1,6 +1,6 @@
 import { readNumber } from './cells.js'
 import type { SqlDatabase } from './database.js'
-import { addUp, CHARGE_SUMS, ONE_CHARGE, QUARTER_MS } from './total-columns.js'
+import { addUp, CHARGE_SUMS, DAY_MS, ONE_CHARGE, QUARTER_MS } from './total-columns.js'
 
 type Engine = SqlDatabase['engine']
 
@@ -29,13 +29,14 @@ function addToTotals(condition: string): string {
 }
 
 /** The key of the totals of charges. A charge without a provider or an app has an empty one. */
-export const CHARGE_KEYS = ['starts_at', 'model', 'provider', 'app_id'] as const
+export const CHARGE_KEYS = ['span', 'starts_at', 'model', 'provider', 'app_id'] as const
 
-/** SQL for the charges `e` of this condition as rows of their totals. */
+/** SQL for the charges `e` of this condition as rows of their totals: each once for its day, and once for its quarter. */
 export function chargesByKeys(condition: string): string {
-  return `select e.at - e.at % ${QUARTER_MS} as starts_at, e.model, coalesce(e.provider, '') as provider,
+  return `select s.span, e.at - e.at % s.span as starts_at, e.model, coalesce(e.provider, '') as provider,
       coalesce(e.app_id, '') as app_id, ${ONE_CHARGE}
-    from {entries} e where ${condition} and e.kind = 'charge'`
+    from {entries} e cross join (select ${DAY_MS} as span union all select ${QUARTER_MS}) s
+    where ${condition} and e.kind = 'charge'`
 }
 
 /** Entries that one transaction of SQLite adds, while every other one waits, and that one row of PostgreSQL marks at most. */

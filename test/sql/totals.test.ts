@@ -123,6 +123,7 @@ describe.each(engineNames)('the kept totals on %s', (name) => {
     const periods = [
       {},
       { from: START + QUARTER_MS },
+      { from: START + QUARTER_MS + 7, to: START + 30 * 3_600_000 + 7 },
       { to: START + DAY_MS - 1 },
       { from: START + 1, to: START + DAY_MS + 1 },
       { from: START + 3 * QUARTER_MS, to: START + 3 * QUARTER_MS + 1 },
@@ -174,7 +175,7 @@ describe.each(engineNames)('the kept totals on %s', (name) => {
     await foldAll(stores)
     const { database } = stores
     await database.all({
-      text: "update {charge_totals} set cost_low = cost_low + 5 where model = 'fast' and starts_at = (select max(starts_at) from {charge_totals} where model = 'fast')",
+      text: "update {charge_totals} set cost_low = cost_low + 5 where model = 'fast' and span = 900000 and starts_at = (select max(starts_at) from {charge_totals} where model = 'fast' and span = 900000)",
     })
     const found = await admin.maintenance.verify()
     expect(found).toHaveLength(1)
