@@ -5,6 +5,7 @@ export default defineConfig({
   entry: {
     bench: 'test/bench/bench.ts',
     gate: 'test/bench/gate.ts',
+    tables: 'test/bench/tables.ts',
     growth: 'test/bench/growth.ts',
     soak: 'test/bench/soak.ts',
     processes: 'test/bench/processes.ts',
