@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isCompatError } from '../../src/base/errors.js'
 import type { Model } from '../../src/contracts/index.js'
 import type { TokenCounter } from '../../src/contracts/token-counter.js'
+import { functionForCustom } from '../../src/conversation/custom-tools.js'
 import { orphanWords } from '../../src/conversation/results.js'
 import { fittingNames, PLAIN_NAME } from '../../src/conversation/tool-names.js'
 import { createByteCounter } from '../../src/engine/charging/token-counters.js'
@@ -423,10 +424,35 @@ describe('the upper bound of a conversation whose results do not follow their ca
       ],
     ],
     ['a message between a call and its result', [calls('a'), user('x'), result('a')]],
+    ['calls without ids', [calls(...many.map(() => '')), ...many.map(() => result(''))]],
+    ['one id in many turns', many.flatMap(() => [calls('c'), result('c')])],
   ])('covers what a provider gets instead: %s', (_name, messages) => {
     const model = { ...MODEL, mediaTokens: 100 }
     const sent = prepareMessages(messages, FULL_FORM.history)
     expect(sent).not.toEqual(messages)
     expect(bound(messages, {}, model)).toBeGreaterThanOrEqual(bound(sent, {}, model))
   })
+
+  it('covers the replies that Mistral gets after results', () => {
+    const messages = many.flatMap((id) => [
+      calls(id),
+      result(id, [{ type: 'image_url', image_url: { url: png(9, 9) } }]),
+      user('x'),
+    ])
+    const model = { ...MODEL, mediaTokens: 100 }
+    const sent = prepareMessages(messages, { ...FULL_FORM.history, answersResults: true })
+    expect(sent.filter(({ content }) => content === 'OK')).toHaveLength(50)
+    expect(bound(messages, {}, model)).toBeGreaterThanOrEqual(bound(sent, {}, model))
+  })
+})
+
+it('the upper bound of a prompt covers the functions that stand for custom tools', () => {
+  const grammar = { syntax: 'lark', definition: 'start: "a"' }
+  for (const format of [undefined, grammar]) {
+    const custom = { name: 'f', ...(format && { format: { type: 'grammar', grammar } }) }
+    const plain = functionForCustom({ name: 'f', grammar: format })
+    const tools = (tool: object) => ({ tools: Array.from({ length: 50 }, () => tool) })
+    const sent = bound([], tools({ type: 'function', function: plain }))
+    expect(bound([], tools({ type: 'custom', custom }))).toBeGreaterThanOrEqual(sent)
+  }
 })

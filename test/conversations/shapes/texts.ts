@@ -59,7 +59,7 @@ export const TEXTS: readonly Shape[] = [
     turns: [{ system: BILLING }, { system: 'You are a coding agent' }, { user: 'A question' }],
     except: [
       {
-        to: ['chat', 'responses', 'sdk-chat', 'sdk-responses', 'deepseek', 'groq', 'mistral'],
+        to: ['chat', 'responses', 'sdk-chat', 'sdk-responses', 'deepseek', 'groq', 'mistral', 'gemini-chat'],
         without: [BILLING],
         why: 'a first line that changes would defeat every cache of a prefix',
       },
