@@ -81,7 +81,7 @@ export async function listCredentialRows(
     .join(' + ')
   const page = `select c.id, ${size} as size from {credentials} c ${token} ${where()} order by c.id desc ${last}`
   return database.all({
-    text: `select c.*, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, coalesce(t.expires_at, c.ends_at) as expires_at, t.digest,
+    text: `select c.*, ${database.now} as now, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, coalesce(t.expires_at, c.ends_at) as expires_at, t.digest,
         u.last_used_at
       from {credentials} c
       ${token}

@@ -18,7 +18,7 @@ import {
   scopesSchema,
   timeSchema,
 } from '../rules/schemas.js'
-import { readOptionalJson, readText, toJsonCell } from '../sql/cells.js'
+import { readNumber, readOptionalJson, readOptionalNumber, readText, toJsonCell } from '../sql/cells.js'
 import { actorOf } from '../sql/connect-history.js'
 import { revokeCredential } from '../sql/connected-apps.js'
 import type { Row, SqlDatabase, Statement } from '../sql/database.js'
@@ -77,8 +77,8 @@ export interface AppTerms {
 }
 
 export interface ReissueOptions {
-  /** Milliseconds since the Unix epoch. By default the new token never expires, even if the previous one did. */
-  readonly expiresAt?: number
+  /** Milliseconds since the Unix epoch, or null for never. By default the new token expires with the previous one, and must be given if that has expired. */
+  readonly expiresAt?: number | null
   /** Some of the credential's scopes; all by default. */
   readonly scopes?: readonly string[]
   /** A row from {@link KeysAdmin.list}. Rejects if the credential has changed since. */
@@ -128,7 +128,7 @@ export const bearerFields = {
 }
 const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
 const reissueSchema = z.strictObject({
-  expiresAt: timeSchema.optional(),
+  expiresAt: timeSchema.nullable().optional(),
   /** The credential has all of them, so there are at most as many as its own. */
   scopes: z
     .array(z.string())
@@ -206,7 +206,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
 
     async reissue(credentialId, options = {}) {
       parseField(idSchema, credentialId, 'credentialId')
-      const { was, ...terms } = parseInput(reissueSchema, options, 'reissue')
+      const { was, expiresAt, scopes } = parseInput(reissueSchema, options, 'reissue')
       const [row] = await listCredentialRows(database, { credentialId })
       if (row === undefined) {
         throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
@@ -219,7 +219,15 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
         )
       }
       if (was !== undefined && !isDeepStrictEqual(readCredentialRow(row), was)) throw changed(credentialId)
-      checkScopes(row, terms.scopes)
+      checkScopes(row, scopes)
+      const before = readOptionalNumber(row, 'expires_at')
+      if (expiresAt === undefined && before !== undefined && before <= readNumber(row, 'now')) {
+        throw new Refusal('conflict', 'must be given, or null for never: the previous token has expired', {
+          of: 'reissue',
+          field: 'expiresAt',
+        })
+      }
+      const terms = { expiresAt: expiresAt === undefined ? before : (expiresAt ?? undefined), scopes }
       const token = createToken(readText(row, 'kind') as CredentialRow['kind'])
       const [locked, , made] = await database.batch([
         // Locks the row: a concurrent reissue waits here and then sees the token that this one adds.

@@ -42,6 +42,28 @@ describe.each(engineNames)('reissuing a credential on %s', (name) => {
     }
   })
 
+  it('keeps the end of the previous token, unless it is given another one or none', async () => {
+    const stores = engine.open('ends')
+    const admin = createAdmin(stores)
+    const end = Date.now() + 3_600_000
+    const { credentialId } = await admin.keys.issue({ account: 'alice', expiresAt: end })
+    const ends: (number | undefined)[] = []
+    for (const options of [{}, { expiresAt: end + 1 }, {}, { expiresAt: null }, {}]) {
+      await admin.keys.reissue(credentialId, options)
+      ends.push((await admin.keys.list({ credentialId }))[0]!.expiresAt)
+    }
+    expect(ends).toEqual([end, end + 1, end + 1, undefined, undefined])
+
+    await admin.keys.reissue(credentialId, { expiresAt: Date.now() - 1 })
+    await expect(admin.keys.reissue(credentialId)).rejects.toMatchObject({
+      reason: 'conflict',
+      field: 'expiresAt',
+      message: expect.stringContaining('the previous token has expired'),
+    })
+    await admin.keys.reissue(credentialId, { expiresAt: null })
+    expect((await admin.keys.list({ credentialId }))[0]!.expiresAt).toBeUndefined()
+  })
+
   it('issues no token if the credential is revoked concurrently', async () => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)

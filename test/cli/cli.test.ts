@@ -44,7 +44,7 @@ describe('the command line', () => {
   it('opens accounts, credits them once per reference, corrects balances and shows them', async () => {
     expect((await run('maintenance migrate')).exitCode).toBe(0)
     expect(await run('accounts open alice')).toMatchObject({ exitCode: 0, said: 'alice is open\n' })
-    const credit = 'accounts credit alice 5.25 --reference invoice-1 --memo paid'
+    const credit = 'accounts credit alice 5.25 --create --reference invoice-1 --memo paid'
     expect(await run(credit)).toMatchObject({ out: expect.stringContaining('5.25'), said: '' })
     expect(await run(credit)).toMatchObject({
       exitCode: 0,
@@ -99,7 +99,7 @@ describe('the command line', () => {
   })
 
   it('sets, lists, changes and removes limits', async () => {
-    await run('accounts credit dora 1')
+    await run('accounts credit dora 1 --create')
     const { credentialId } = JSON.parse((await run('--json keys issue dora')).out)
     expect(await run(`limits put dora-budget 20.5 --owner ${credentialId} --zone Asia/Tokyo`)).toMatchObject({
       exitCode: 0,
@@ -155,6 +155,15 @@ describe('the command line', () => {
   it('registers apps, issues their tokens, and suspends', async () => {
     expect((await run('apps put writer --markup 2000 --flat 0.001 --allow a/b --allow c')).exitCode).toBe(0)
     expect((await run('apps list')).out).toContain('a/b c')
+    expect((await run('accounts credit alcie 5')).said).toContain(
+      'There is no account alcie. Did you mean alice? To make it, add --create.',
+    )
+    expect((await run('accounts correct nobody-known 5')).said).toContain(
+      'There is no account nobody-known. To make it, add --create.',
+    )
+    expect((await run('keys issue alcie --allow a/nowhere')).said).toMatch(
+      /no account alcie yet[\s\S]*no model a\/nowhere yet/,
+    )
     const bounded = JSON.parse(
       (await run('--json keys issue alice --budget 20.5/month --rate 60/minute')).out,
     )
@@ -451,7 +460,7 @@ describe('the command line', () => {
     expect(migrated.exitCode).toBe(0)
     expect(migrated.said).toMatch(/^PostgreSQL .*compat_router is up to date\n$/)
     expect(migrated.said).not.toContain('hidden')
-    expect((await run('accounts credit bob 3', { env })).exitCode).toBe(0)
+    expect((await run('accounts credit bob 3 --create', { env })).exitCode).toBe(0)
     expect(await postgresStores(server.pool).ledger.balance('bob', context)).toMatchObject({
       posted: 3n * 10n ** 9n,
     })

@@ -508,7 +508,9 @@ describe('a user of the console', () => {
       ])
       const sooner = await reissue(user(), credentialId, { expiresAt: expiresAt - 1 })
       expect(sooner.json.expiresAt).toBe(expiresAt - 1)
-      const endless = await reissue(bench.as(operator), credentialId)
+      const none = await reissue(user(), credentialId, { expiresAt: null })
+      expect([none.status, none.json]).toMatchObject([403, { error: { field: 'expiresAt' } }])
+      const endless = await reissue(bench.as(operator), credentialId, { expiresAt: null })
       expect((await principalOf(endless.json.token)) as object).not.toHaveProperty('principal.expiresAt')
     })
 
@@ -520,7 +522,8 @@ describe('a user of the console', () => {
         403,
         { error: { message: expect.stringContaining('only an operator may renew it. Make a new one') } },
       ])
-      expect((await reissue(bench.as(operator), credentialId)).status).toBe(200)
+      expect((await reissue(bench.as(operator), credentialId)).status).toBe(409)
+      expect((await reissue(bench.as(operator), credentialId, { expiresAt: null })).status).toBe(200)
     })
 
     it('gets one without additional scopes, neither for the credential nor for the token', async () => {

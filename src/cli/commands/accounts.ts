@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { AccountRow, Admin, CreditRequest, PostedEntry } from '../../admin/index.js'
+import { resembles } from '../../rules/read-options.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
 import { parseInteger } from '../context/parse.js'
@@ -7,6 +8,9 @@ import type { Noun } from './noun.js'
 import { sayRepeat } from './repeats.js'
 
 type Amount = Pick<CreditRequest, 'account' | 'amount' | 'reference' | 'memo'>
+type PostOptions = Pick<Amount, 'reference' | 'memo'> & { readonly create?: boolean }
+/** Accounts that are searched for a name like the one that was typed. */
+const SEARCHED = 1_000
 
 export const accounts: Noun = {
   about: 'accounts, which pay and earn',
@@ -19,10 +23,8 @@ export const accounts: Noun = {
       }),
 
     'credit <account> <credits>': (command, context) =>
-      post(
-        command.description('add credits to an account; creates it if needed'),
-        context,
-        (admin, request) => admin.accounts.credit(request),
+      post(command.description('add credits to an account'), context, (admin, request) =>
+        admin.accounts.credit(request),
       ),
 
     'correct <account> <credits>': (command, context) =>
@@ -76,11 +78,23 @@ function post(
   command
     .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
     .option('--memo <text>', 'the reason, shown with the entry')
-    .action(async (account: string, amount: string, options: Pick<Amount, 'reference' | 'memo'>) => {
-      const entry = await run(await context.admin(), { account, amount, ...options })
+    .option('--create', 'make the account if there is none of this name')
+    .action(async (account: string, amount: string, { create, ...options }: PostOptions) => {
+      const admin = await context.admin()
+      if (create !== true) await checkAccount(admin, account)
+      const entry = await run(admin, { account, amount, ...options })
       context.show(entry, [toPostedRow(entry)])
       if (entry.isRepeat) sayRepeat(context, options.reference, entry)
     })
+}
+
+/** Refuses an account that nobody has made: its name may be mistyped. */
+async function checkAccount(admin: Admin, account: string): Promise<void> {
+  if ((await admin.accounts.find(account)) !== undefined) return
+  const known = await admin.accounts.list({ limit: SEARCHED })
+  const meant = known.find(({ id }) => resembles(account, id))
+  const hint = meant === undefined ? '' : ` Did you mean ${meant.id}?`
+  throw new Error(`There is no account ${account}.${hint} To make it, add --create.`)
 }
 
 function requireAccount(known: boolean, account: string): void {

@@ -1,4 +1,4 @@
-import type { CredentialRow, IssuedCredential, NewLimit } from '../../admin/index.js'
+import type { Admin, CredentialRow, IssuedCredential, NewLimit } from '../../admin/index.js'
 import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
@@ -34,11 +34,18 @@ export const keys: Noun = {
         .option('--rate <requests/period>', 'how many calls it may make, such as 60/minute', parseAmountPer)
         .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
         .action(async (account: string, { label, expires, allow, budget, rate, ...bound }: KeyOptions) => {
-          const issued = await (await context.admin(bound)).keys.issue({
+          const admin = await context.admin(bound)
+          const issued = await admin.keys.issue({
             account,
             ...present({ label, expiresAt: expires, allowedModels: allow, limits: limitsOf(budget, rate) }),
           })
           showIssued(context, issued)
+          if ((await admin.accounts.find(account)) === undefined)
+            context.say(
+              `There is no account ${account} yet: calls with this key are refused until it has credit.`,
+            )
+          for (const id of await unknownModels(admin, allow))
+            context.say(`There is no model ${id} yet: npx compat-router models list`)
         }),
 
     'issue-token <account> <app>': (command, context) =>
@@ -69,8 +76,12 @@ export const keys: Noun = {
     'reissue <credential>': (command, context) =>
       command
         .description('replace a lost key or token; the new one is shown once, the old one is revoked')
-        .option('--expires <time>', 'when the new one expires, such as 2027-01-31T12:00Z', parseExpiry)
-        .action(async (credentialId: string, { expires }: { expires?: number }) => {
+        .option(
+          '--expires <time>',
+          'when the new one expires, such as 2027-01-31T12:00Z, or never; as the old one by default',
+          (text) => (text === 'never' ? null : parseExpiry(text)),
+        )
+        .action(async (credentialId: string, { expires }: { expires?: number | null }) => {
           const admin = await context.admin()
           const options = expires === undefined ? {} : { expiresAt: expires }
           showIssued(context, await admin.keys.reissue(credentialId, options))
@@ -111,6 +122,12 @@ function limitsOf(
     ...(budget === undefined ? [] : [{ ...budget, unit: 'credits' as const }]),
     ...(rate === undefined ? [] : [{ ...rate, unit: 'requests' as const }]),
   ]
+}
+
+async function unknownModels(admin: Admin, ids: readonly string[] = []): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const known = new Set((await admin.models.list({ modelIds: ids })).map(({ id }) => id))
+  return ids.filter((id) => !known.has(id))
 }
 
 function showIssued(context: CommandContext, issued: IssuedCredential): void {

@@ -21,10 +21,14 @@ export const routes: Noun = {
               "To store a provider's key, set COMPAT_ROUTER_SECRET_KEYS=id:key to the secretKeys of your routers, 32 bytes each as hex or base64",
             )
           }
-          await (await context.admin()).routes.put(
-            secret === undefined || secret === '' ? route : { ...route, secret },
-          )
+          const admin = await context.admin()
+          await admin.routes.put(secret === undefined || secret === '' ? route : { ...route, secret })
           context.say(`${route.id} serves ${route.model}`)
+          const known = await admin.models.list({ modelIds: [route.model] })
+          if (known.length === 0)
+            context.say(
+              `There is no model ${route.model} yet: calls to it get 404 until models put makes it.`,
+            )
         }),
 
     'remove <route>': (command, context) =>

@@ -128,17 +128,19 @@ export const keyEndpoints = [
       credentialId: nameSchema,
       /** The last characters of the token to replace. */
       lastFour: z.string().optional(),
-      expiresAt: timeSchema.optional(),
+      /** Null for never. */
+      expiresAt: timeSchema.nullable().optional(),
       scopes: keysSchema().optional(),
     }),
     async ({ credentialId, lastFour, ...asked }, context) => {
-      checkEnd(asked.expiresAt, context)
+      checkEnd(asked.expiresAt ?? undefined, context)
       const before = await findCredential(credentialId, context)
       checkNewest(lastFour, before)
       const options = context.viewer.kind === 'operator' ? asked : withinRights(asked, before, context)
       // The rights were read from this token, so `was` refuses the change if somebody has replaced the token meanwhile.
       const made = await context.admin.keys.reissue(credentialId, present({ ...options, was: before }))
-      return { ...made, expiresAt: options.expiresAt }
+      const end = options.expiresAt === undefined ? before.expiresAt : options.expiresAt
+      return { ...made, expiresAt: end ?? undefined }
     },
   ),
 
@@ -284,12 +286,12 @@ function withinRights(
       'This credential has expired, and only an operator may renew it. Make a new one.',
     )
   }
-  if (end !== undefined && (asked.expiresAt ?? end) > end) {
+  if (end !== undefined && (asked.expiresAt === null || (asked.expiresAt ?? end) > end)) {
     throw new HttpError(
       403,
       'expiresAt must be no later than that of the previous token: only an operator may extend it. Omit it to keep the same time.',
       'expiresAt',
     )
   }
-  return present({ expiresAt: end, scopes, ...asked })
+  return present({ scopes, ...asked })
 }

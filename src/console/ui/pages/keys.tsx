@@ -5,6 +5,7 @@ import { changeQuery, type Place } from '../base/place.js'
 import { ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
 import { Badge, Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
+import type { Values } from '../parts/dialogs.js'
 import type { FieldSpec, Found } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { appOption, seenTerms, useFoundAccounts, useFoundApps } from '../parts/found.js'
@@ -143,17 +144,18 @@ export function Keys({ query }: { query: Place['query'] }) {
           name: 'expiresAt',
           label: 'Last day',
           kind: 'date',
+          value: key.expiresAt === undefined ? undefined : dayOf(key.expiresAt),
           hint:
             viewer.kind === 'user' && key.expiresAt !== undefined
-              ? 'Expires with the previous token by default, and no later. In UTC.'
-              : 'Never expires by default. In UTC.',
+              ? 'Not later than that of the previous token. In UTC.'
+              : 'Never expires if this is empty. In UTC.',
         },
       ],
       run: (values) =>
         write('keys/reissue', {
           credentialId: key.credentialId,
           lastFour: key.lastFour,
-          expiresAt: dayEnd(values, 'expiresAt'),
+          expiresAt: newEnd(values, key.expiresAt),
         }),
     })
 
@@ -239,6 +241,16 @@ export function Keys({ query }: { query: Place['query'] }) {
       </Listing>
     </>
   )
+}
+
+/** The day of a time, as a field has it. */
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+/** Undefined if the day was left as it was: then the new token expires when the previous one does. */
+function newEnd(values: Values, before: number | undefined): number | null | undefined {
+  const day = values.text('expiresAt')
+  if (day === (before === undefined ? undefined : dayOf(before))) return undefined
+  return dayEnd(values, 'expiresAt') ?? null
 }
 
 const hintOf = ({ prefix, lastFour }: KeyView): string => `${prefix}…${lastFour}`
