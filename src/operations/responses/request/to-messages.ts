@@ -93,7 +93,7 @@ class Messages {
         ? `${reply.reasoning_content}\n\n${text}`
         : text
     }
-    this.addDetails(reply, details)
+    this.addDetails(reply, withTextOfSummary(details, text))
   }
 
   private addText(content: unknown): void {
@@ -145,6 +145,14 @@ class Messages {
     for (const detail of details) this.details.push(detail)
     reply.reasoning_details = this.details
   }
+}
+
+/** A signed thought without text of its own has that of the summary. Its provider takes it back only with its text. */
+function withTextOfSummary(details: readonly JsonObject[], text: string): readonly JsonObject[] {
+  const thoughts = details.filter(({ type }) => type === 'reasoning.text')
+  const [only] = thoughts
+  if (thoughts.length !== 1 || isText(only!.text) || text === '') return details
+  return details.map((detail) => (detail === only ? { ...detail, text } : detail))
 }
 
 function isOnlyReasoning({ content, tool_calls: calls }: ChatMessage): boolean {
