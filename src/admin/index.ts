@@ -9,6 +9,7 @@ import { type AppsAdmin, createAppsAdmin } from './apps.js'
 import { type CallsAdmin, createCallsAdmin } from './calls.js'
 import { type ConnectedAppsAdmin, createConnectedAppsAdmin } from './connected-apps.js'
 import { createEntriesAdmin, type EntriesAdmin } from './entries.js'
+import { type FindOptions, type Found, findAnything } from './find.js'
 import { createKeysAdmin, type KeysAdmin } from './keys.js'
 import { createMaintenanceAdmin, type MaintenanceAdmin } from './maintenance.js'
 import { createModelsAdmin, type ModelsAdmin } from './models.js'
@@ -49,6 +50,7 @@ export type {
 } from './connected-apps.js'
 export type { CredentialRow, CredentialsQuery } from './credential-rows.js'
 export type { EntriesAdmin, RefundOptions } from './entries.js'
+export type { FindOptions, Found } from './find.js'
 export type { OpenHold, OpenHoldsQuery } from './holds.js'
 export type {
   AccessTokenRequest,
@@ -105,6 +107,12 @@ export interface Admin {
   readonly calls: CallsAdmin
   readonly reports: ReportsAdmin
   readonly maintenance: MaintenanceAdmin
+  /**
+   * Finds by any id (of an account, a credential, an app, a call, a request, a hold, an entry, a payment's reference or a
+   * session) and by the beginning of the name of an account, a credential or an app, ignoring case. Returns at most 20,
+   * those whose id is the text first.
+   */
+  find(text: string, options?: FindOptions): Promise<readonly Found[]>
 }
 
 export interface AdminOptions {
@@ -154,5 +162,6 @@ export function createAdmin(
     calls: createCallsAdmin(database),
     reports: createReportsAdmin(database),
     maintenance: createMaintenanceAdmin(database, secrets, ledger, context),
+    find: (text, options) => findAnything(database, text, options),
   }
 }

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander'
+import type { FindOptions } from '../admin/index.js'
 import { version } from '../base/version.js'
 import { addDemoCommand } from './commands/demo.js'
 import {
@@ -55,6 +56,19 @@ export function createProgram(surroundings: Surroundings, context: CommandContex
     for (const [usage, define] of Object.entries(verbs)) define(noun.command(usage), context)
     noun.summary(`${about}: ${noun.commands.map((verb) => verb.name()).join(', ')}`)
   }
+  program
+    .command('find <text>')
+    .description(
+      'find anything by its id, or an account, a credential or an app by the beginning of its name',
+    )
+    .option('--account <account>', 'only what belongs to this account')
+    .action(async (text: string, options: FindOptions) => {
+      const found = await (await context.reader()).find(text, options)
+      context.show(
+        found,
+        found.map(({ kind, id, account, name }) => ({ kind, id, account, name })),
+      )
+    })
   addDemoCommand(program, surroundings.write)
   return program
 }

@@ -135,6 +135,7 @@ export function createOwnTurns(clock: Clock): OwnTurns {
           spendReport: (query) => report(() => reports.spendReport(query)),
           appFigures: (query) => report(() => reports.appFigures(query)),
         },
+        find: (text, options) => inTurn(account, () => admin.find(text, { ...options, account })),
       }
     },
   }

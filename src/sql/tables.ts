@@ -53,6 +53,7 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
       suspended_at ${integer},
       created_at ${integer} not null
     ) ${busy}`,
+    'create index compat_accounts_lower on {accounts} (lower(id))',
     `create table {holds} (
       id ${name} primary key,
       account ${name} not null,
@@ -195,7 +196,7 @@ function credentialTables({ name, integer, keyed, busy }: SchemaWords): readonly
       kind text not null,
       account ${name} not null,
       app_id ${name},
-      label text,
+      label ${name},
       scopes text,
       metadata text,
       revoked_at ${integer},
@@ -209,6 +210,7 @@ function credentialTables({ name, integer, keyed, busy }: SchemaWords): readonly
       consent_id ${name}
     ) ${keyed}`,
     'create index compat_credentials_account on {credentials} (account)',
+    'create index compat_credentials_label on {credentials} (lower(label)) where label is not null',
     'create index compat_credentials_app on {credentials} (app_id) where app_id is not null',
     'create index compat_credentials_parent on {credentials} (parent_id) where parent_id is not null',
     `create unique index compat_credentials_grant on {credentials} (account, app_id)

@@ -483,6 +483,7 @@ describe('the command line', () => {
       'apps edit',
       'maintenance migrate',
       'maintenance generate-secret',
+      'find',
       'demo',
     ])
   })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findAnything } from '../../src/admin/find.js'
 import { readSpend } from '../../src/admin/spend.js'
 import type { HoldLimit } from '../../src/contracts/index.js'
 import type { Statement } from '../../src/sql/database.js'
@@ -100,6 +101,28 @@ describe('a query of SQLite', () => {
     await readSpend(database, { by: 'model', from: 1, to: 2 })
     expect(asked.length).toBe(14)
     expect(scansOf(asked.map(({ text }) => text))).toEqual([])
+  })
+
+  it('finds everything that a search may find by an index', async () => {
+    const asked: string[] = []
+    const database = {
+      engine: 'sqlite',
+      all: async ({ text }: Statement) => {
+        asked.push(text)
+        return []
+      },
+    } as never
+    await findAnything(database, 'a')
+    await findAnything(database, 'a', { account: 'b' })
+    expect(asked).toHaveLength(2)
+    const details = asked.flatMap((text) =>
+      connection
+        .prepare(`explain query plan ${text}`)
+        .rows([])
+        .map((row) => String(row.detail)),
+    )
+    expect(details.filter((detail) => /^SEARCH [aceph] USING/.test(detail)).length).toBeGreaterThan(20)
+    expect(details.filter((detail) => /^SCAN [aceph]\b/.test(detail))).toEqual([])
   })
 
   it('finds a page of kept calls by an index, whichever filters it has', async () => {

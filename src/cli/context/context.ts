@@ -17,7 +17,9 @@ export interface GlobalOptions extends DatabaseOptions {
 
 /** The admin functions that change nothing. */
 export type AdminReader = {
-  readonly [Group in keyof Admin]: Pick<Admin[Group], Extract<keyof Admin[Group], Reading>>
+  readonly [Group in keyof Admin]: Group extends 'find'
+    ? Admin[Group]
+    : Pick<Admin[Group], Extract<keyof Admin[Group], Reading>>
 }
 
 type Reading = 'list' | `list${string}` | 'find' | 'balance' | 'spend' | 'openHolds' | 'verify'
