@@ -15,9 +15,9 @@ import type { HeaderList, UpstreamRequest } from './upstream-request.js'
 export interface Upstream {
   /**
    * Posts a JSON body and reads the reply as `ProviderAdapter.chat` promises. Rejects with a `ProviderError` for any
-   * failure, with credentials removed from the provider's text. Rethrows errors of `take` unchanged.
+   * failure, with credentials removed from the provider's text. Rethrows errors of `prepare` and `take` unchanged.
    */
-  post(request: UpstreamRequest): Promise<{ terminated: boolean }>
+  post(prepare: () => UpstreamRequest): Promise<{ terminated: boolean }>
   /** Closes idle connections at once, and the others when their calls end. */
   close(): Promise<void>
 }
@@ -88,7 +88,7 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
   }
 
   return {
-    post: (request) => new Promise((resolve, reject) => send(request, resolve, reject)),
+    post: (prepare) => new Promise((resolve, reject) => send(prepare(), resolve, reject)),
     close() {
       closing ??= pool?.close() ?? Promise.resolve()
       return closing

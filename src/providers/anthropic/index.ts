@@ -140,13 +140,15 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   return {
     chat: withPlainFunctions(
       { customTools: false, singleCalls: true },
-      withFittingNames('chat', names, async (call, take) => upstream.post(prepare(call, take, ALL_THINKING))),
+      withFittingNames('chat', names, async (call, take) =>
+        upstream.post(() => prepare(call, take, ALL_THINKING)),
+      ),
     ),
     messages: withFittingNames('messages', names, async (call, take) =>
-      upstream.post(prepareNative(call, take, ALL_THINKING)),
+      upstream.post(() => prepareNative(call, take, ALL_THINKING)),
     ),
     countMessageTokens: withFittingNames('messages', names, async (call, take) =>
-      upstream.post(prepareCount(call, take)),
+      upstream.post(() => prepareCount(call, take)),
     ),
     tokenFactor: TOKEN_FACTOR,
     takesKeys: true,

@@ -191,15 +191,15 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     }
   }
   const respond = withFittingNames<ResponsesRequest>('responses', TOOL_NAMES.responses, async (call, take) =>
-    upstream.post(prepareResponse(call, take, reasoningHistory !== false)),
+    upstream.post(() => prepareResponse(call, take, reasoningHistory !== false)),
   )
   const chatNames = WANT_PLAIN_NAMES.test(hostname) ? TOOL_NAMES.plain : TOOL_NAMES.chat
-  const complete = withFittingNames<ChatRequest>('chat', chatNames, async (call, take) => {
-    try {
-      return await upstream.post(prepare(call, take, currentForm()))
-    } catch (failure) {
-      throw call.stream && streamUsage ? hintAtUsage(failure) : failure
-    }
+  const complete = withFittingNames<ChatRequest>('chat', chatNames, (call, take) => {
+    const ended = upstream.post(() => prepare(call, take, currentForm()))
+    if (!call.stream || !streamUsage) return ended
+    return ended.catch((failure) => {
+      throw hintAtUsage(failure)
+    })
   })
 
   return {
@@ -211,7 +211,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
             respond({ ...call, request: toResponsesRequest(call.request) }, take),
           ),
     embeddings: async (call, take) =>
-      upstream.post({
+      upstream.post(() => ({
         call,
         endpoint: EMBEDDINGS,
         headers: credentialOf(call),
@@ -219,7 +219,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
         body: JSON.stringify(asBase64 ? { ...call.request, encoding_format: 'base64' } : call.request),
         reader: new ReplyReader(call.sizes.eventBytes, embeddingsFormat),
         take,
-      }),
+      })),
     ...(asBase64 && { embeddingsFormat: 'base64' as const }),
     ...(outputBound !== undefined && { outputBound }),
     ...(api === 'responses' && { leastOutputBound: LEAST_RESPONSE_BOUND }),
