@@ -1,13 +1,17 @@
-import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
+import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 
 /** The format of `reasoning_details` from Google's models. */
 const GOOGLE_FORMAT = 'google-gemini-v1'
 
-/** Returns Google's signature of a tool call as a reasoning detail, for an API whose calls have no field for it. */
-export function signedCallDetail({ extra_content: extra, id }: JsonObject): JsonObject | undefined {
+/** Returns Google's signature in a tool call of a chat. */
+export function googleSignature({ extra_content: extra }: JsonObject): string | undefined {
   const google = isObject(extra) ? extra.google : undefined
-  const data = isObject(google) ? google.thought_signature : undefined
-  return isText(data) ? { type: 'reasoning.encrypted', id, data, format: GOOGLE_FORMAT } : undefined
+  return isObject(google) ? textOf(google.thought_signature) : undefined
+}
+
+/** Returns Google's signature of a tool call as a reasoning detail, for an API whose calls have no field for it. */
+export function signedCallDetail(id: string, signature: string): JsonObject {
+  return { type: 'reasoning.encrypted', id, data: signature, format: GOOGLE_FORMAT }
 }
 
 /** Restores the signatures of calls from the details that {@link signedCallDetail} created. */

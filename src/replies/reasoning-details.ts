@@ -1,10 +1,11 @@
+import type { Members } from '../conversation/delta.js'
 import { isText, type JsonObject } from '../protocol/json-values.js'
 
 /**
  * Joins the pieces of reasoning details from a stream. Pieces of one detail have the same type, index, id and format.
  * Nothing follows the signature of a text.
  */
-export function joinDetails(pieces: readonly JsonObject[]): JsonObject[] {
+export function joinDetails(pieces: readonly Members[]): JsonObject[] {
   const joined: JsonObject[] = []
   for (const piece of pieces) {
     const last = joined.at(-1)
@@ -14,7 +15,7 @@ export function joinDetails(pieces: readonly JsonObject[]): JsonObject[] {
   return joined
 }
 
-function isMore(last: JsonObject, piece: JsonObject): boolean {
+function isMore(last: Members, piece: Members): boolean {
   if (!isText(piece.type) || piece.type === 'reasoning.encrypted' || isText(last.signature)) return false
   return (
     last.type === piece.type &&
@@ -31,7 +32,7 @@ function agree(one: unknown, other: unknown): boolean {
 
 const GROWING: ReadonlySet<string> = new Set(['text', 'summary'])
 
-function append(known: JsonObject, piece: JsonObject): void {
+function append(known: JsonObject, piece: Members): void {
   for (const name of Object.keys(piece)) {
     const more = piece[name]
     if (more === null || more === undefined) continue

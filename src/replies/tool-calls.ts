@@ -1,14 +1,16 @@
 import type { TokenTally } from '../contracts/token-counter.js'
+import type { CallBegin, Delta, Members } from '../conversation/delta.js'
 import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
 import { CallArguments } from './call-arguments.js'
+import { googleSignature } from './call-signatures.js'
 import type { Losses } from './losses.js'
 
 const MAX_TOOL_CALLS = 1_024
 const TOO_MANY = `there are more than ${MAX_TOOL_CALLS} tool calls`
 
 interface ToolCallState {
-  readonly kind: 'function' | 'custom'
+  readonly kind: CallBegin['form']
   /** The provider's own index. Several calls may share one. */
   readonly providerIndex: number
   /** The provider's choice. Each of its choices may number its own calls. */
@@ -40,8 +42,8 @@ interface CallDelta {
 }
 
 /**
- * Converts the tool calls of one choice to the shape that clients read. Indexes count from 0. The first delta of a call
- * has a unique id, its type and its whole name. Later deltas have only more of the arguments. Arguments are text.
+ * Turns the tool calls of one choice into deltas. Calls are numbered from 0. The first delta of a call has a unique id,
+ * its form and its whole name. Later deltas have only more of the arguments. Arguments are text.
  *
  * A name may come in pieces, so a call is withheld until more of its arguments, another call or the end of the choice
  * shows that its name is complete.
@@ -54,6 +56,7 @@ export class ToolCallStream {
   keptBytes = 0
 
   constructor(
+    private readonly choice: number,
     private readonly newId: () => string,
     private readonly losses: Losses,
     private readonly tally: TokenTally,
@@ -75,7 +78,7 @@ export class ToolCallStream {
    * @param providerChoice the provider's choice, if several of its choices are parts of one
    * @returns whether they carry a token, withheld or not
    */
-  take(given: unknown, providerChoice: number, sent: JsonObject[]): boolean {
+  take(given: unknown, providerChoice: number, sent: Delta[]): boolean {
     const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
     if (isSingle) this.losses.mend('tool-call-mapped')
     const deltas = isSingle ? [given] : given
@@ -94,17 +97,15 @@ export class ToolCallStream {
   }
 
   /**
-   * Ends each call when the choice ends. Returns what was withheld of it, and `{}` for calls without arguments unless
-   * the reply was cut off.
+   * Ends each call when the choice ends. Adds what was withheld of it to `sent`, and `{}` for calls without arguments
+   * unless the reply was cut off.
    */
-  end(isCut: boolean): JsonObject[] {
-    const sent: JsonObject[] = []
+  end(isCut: boolean, sent: Delta[]): void {
     // Calls that are split off here are complete.
     for (const call of [...this.calls]) this.endOne(call, isCut, sent)
-    return sent
   }
 
-  private endOne(call: ToolCallState, isCut: boolean, sent: JsonObject[]): void {
+  private endOne(call: ToolCallState, isCut: boolean, sent: Delta[]): void {
     if (call.isLost) return
     const { args, details, kind, name } = call
     if (name === undefined) {
@@ -113,8 +114,8 @@ export class ToolCallStream {
       return
     }
     const rest = args.end(isCut)
-    if (call.index === undefined) sent.push(this.begin(call, rest))
-    else if (rest !== '') sent.push(more(call, rest))
+    if (call.index === undefined) this.begin(call, rest, sent)
+    else if (rest !== '') this.goOn(call.index, call, rest, undefined, sent)
     for (const text of args.further()) {
       const another = this.add(kind, call.providerIndex, call.providerChoice)
       if (another === undefined) {
@@ -124,12 +125,12 @@ export class ToolCallStream {
       another.name = name
       addMembers(another.details, details)
       another.args.take(text)
-      sent.push(this.begin(another, another.args.end()))
+      this.begin(another, another.args.end(), sent)
     }
   }
 
   /** Returns whether the delta carries a token. */
-  private takeOne(given: JsonObject, providerChoice: number, sent: JsonObject[]): boolean {
+  private takeOne(given: JsonObject, providerChoice: number, sent: Delta[]): boolean {
     const delta = this.read(given, providerChoice)
     if (delta === undefined) return false
     const known = this.find(delta)
@@ -162,15 +163,14 @@ export class ToolCallStream {
     }
     if (call.index !== undefined) {
       const piece = call.args.unsent()
-      if (own !== undefined) sent.push({ ...mendExtra(own, this.losses), ...more(call, piece) })
-      else if (piece !== '') sent.push(more(call, piece))
+      if (own !== undefined || piece !== '') this.goOn(call.index, call, piece, own, sent)
     } else {
       addMembers(call.details, delta.details)
       // More arguments without more of the name mean that the name is complete.
       const isNamed = wasNamed && !isMoreOfName && args !== ''
       if (call.name !== undefined && (isNamed || call.args.isClosed)) {
         const piece = call.args.unsent()
-        if (piece !== '') sent.push(this.begin(call, piece))
+        if (piece !== '') this.begin(call, piece, sent)
       }
     }
     return args !== '' || isMoreOfName || own !== undefined
@@ -231,23 +231,50 @@ export class ToolCallStream {
    * Sends the names of the calls before `another`, since no more of them follows. Placeholders of arguments are still
    * withheld.
    */
-  private showNames(sent: JsonObject[], another: ToolCallState | undefined): void {
+  private showNames(sent: Delta[], another: ToolCallState | undefined): void {
     for (const call of this.calls) {
       if (call === another || call.index !== undefined || call.isLost || call.name === undefined) continue
-      sent.push(this.begin(call, call.args.unsent()))
+      this.begin(call, call.args.unsent(), sent)
     }
   }
 
-  private begin(call: ToolCallState, args: string): JsonObject {
-    call.index = this.started++
-    const argumentsField = call.kind === 'custom' ? 'input' : 'arguments'
-    return {
-      ...mendExtra(call.own, this.losses),
-      index: call.index,
+  private begin(call: ToolCallState, args: string, sent: Delta[]): void {
+    const index = this.started++
+    call.index = index
+    const own = mendExtra(call.own, this.losses)
+    sent.push({
+      type: 'begin',
+      kind: 'call',
+      choice: this.choice,
+      call: index,
+      form: call.kind,
       id: this.idFor(call),
-      type: call.kind,
-      [call.kind]: { ...call.details, name: call.name, [argumentsField]: args },
-    }
+      name: call.name ?? '',
+      signature: googleSignature(own),
+      rest: membersOf(own),
+      details: membersOf(call.details, DETAILS[call.kind]),
+    })
+    if (args !== '') this.goOn(index, call, args, undefined, sent)
+  }
+
+  /** @param own the new values of the provider's own fields */
+  private goOn(
+    index: number,
+    { kind }: ToolCallState,
+    text: string,
+    own: JsonObject | undefined,
+    sent: Delta[],
+  ): void {
+    const rest = own && mendExtra(own, this.losses)
+    sent.push({
+      type: 'input',
+      choice: this.choice,
+      call: index,
+      form: kind,
+      text,
+      signature: rest && googleSignature(rest),
+      rest,
+    })
   }
 
   private lose(call: ToolCallState, why: string, piece: unknown): void {
@@ -327,8 +354,22 @@ function addMembers(known: JsonObject, members: JsonObject): void {
   for (const name of Object.keys(members)) if (name !== '__proto__') known[name] = members[name]
 }
 
-function more(call: ToolCallState, piece: string): JsonObject {
-  return { index: call.index, [call.kind]: call.kind === 'custom' ? { input: piece } : { arguments: piece } }
+/** The members of a function or custom tool that a delta has in fields of its own. */
+const DETAILS: Readonly<Record<CallBegin['form'], ReadonlySet<string>>> = {
+  function: new Set(['name', 'arguments']),
+  custom: new Set(['name', 'input']),
+}
+const NONE: ReadonlySet<string> = new Set()
+
+/** Returns the members with other names. Undefined if there are none. */
+function membersOf(object: JsonObject, omitted = NONE): Members | undefined {
+  let members: JsonObject | undefined
+  for (const name of Object.keys(object)) {
+    if (omitted.has(name) || name === '__proto__') continue
+    members ??= {}
+    members[name] = object[name]
+  }
+  return members
 }
 
 const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__proto__'])
@@ -399,16 +440,14 @@ function pieceOf({ details }: CallDelta): string | undefined {
 }
 
 /**
- * Returns the readable tool calls of a whole message, each with a unique id, a type, a name and arguments as text.
+ * Returns the deltas of the readable tool calls in a whole message, each with a unique id, a name and arguments as text.
  *
  * @param isCut whether the message was cut off, so that a call without arguments may be incomplete
  */
-export function mendToolCalls(
+export function readWholeCalls(
   given: unknown,
-  newId: () => string,
-  losses: Losses,
-  isCut: boolean,
-): JsonObject[] {
+  { choice, isCut, losses, newId }: Pick<WholeCalls, 'choice' | 'isCut' | 'losses' | 'newId'>,
+): Delta[] {
   const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
   if (isSingle) losses.mend('tool-call-mapped')
   const calls = isSingle ? [given] : given
@@ -418,22 +457,24 @@ export function mendToolCalls(
     return []
   }
   if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
-  const mended: JsonObject[] = []
-  const ids = new Map<string, string>()
-  for (const call of calls.slice(0, MAX_TOOL_CALLS)) mendOne(call, { mended, ids, newId, losses, isCut })
-  return mended
+  const read: WholeCalls = { deltas: [], count: 0, ids: new Map(), choice, newId, losses, isCut }
+  for (const call of calls.slice(0, MAX_TOOL_CALLS)) readOne(call, read)
+  return read.deltas
 }
 
 interface WholeCalls {
-  readonly mended: JsonObject[]
+  readonly deltas: Delta[]
+  count: number
   /** The call of each id as JSON. */
   readonly ids: Map<string, string>
+  readonly choice: number
   readonly newId: () => string
   readonly losses: Losses
   readonly isCut: boolean
 }
 
-function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCalls): void {
+function readOne(call: unknown, read: WholeCalls): void {
+  const { ids, isCut, losses, newId } = read
   if (!isObject(call)) {
     if (saysNothing(call)) losses.mend('tool-call-skipped')
     else losses.add('a tool call is not an object', outputIn(call))
@@ -443,7 +484,8 @@ function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCall
   const flat = isObject(call[kind]) ? undefined : flatDetails(call)
   if (flat !== undefined) losses.mend('tool-call-mapped')
   const details = flat ?? call[kind]
-  if (!isObject(details) || textOf(details.name) === undefined) {
+  const name = isObject(details) ? textOf(details.name) : undefined
+  if (!isObject(details) || name === undefined) {
     const args = isObject(details) ? (details.arguments ?? details.input) : undefined
     if (saysNothing(args) && textOf(call.id) === undefined) losses.mend('tool-call-skipped')
     else losses.add('a tool call has no name', outputIn(call))
@@ -458,7 +500,7 @@ function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCall
   args.take(text)
   const own = textOf(call.id)
   const whole = args.end(isCut)
-  const json = JSON.stringify([details.name, whole])
+  const json = JSON.stringify([name, whole])
   if (own !== undefined && ids.get(own) === json) {
     losses.mend('arguments-repeated')
     return
@@ -466,19 +508,31 @@ function mendOne(call: unknown, { ids, isCut, losses, mended, newId }: WholeCall
   const id = own === undefined || ids.has(own) ? newId() : own
   ids.set(id, json)
   const rest = mendExtra(restOf(call, flat !== undefined), losses)
-  const made = (callId: string, written: string) => ({
-    ...rest,
-    id: callId,
-    type: kind,
-    [kind]: { ...details, ...(kind === 'custom' ? { input: written } : { arguments: written }) },
-  })
-  mended.push(made(id, whole))
-  for (const further of args.further()) mended.push(made(newId(), further))
+  const begun: Omit<CallBegin, 'call' | 'id'> = {
+    type: 'begin',
+    kind: 'call',
+    choice: read.choice,
+    form: kind,
+    name,
+    signature: googleSignature(rest),
+    rest: membersOf(rest),
+    details: membersOf(details, DETAILS[kind]),
+  }
+  addWhole(read, { ...begun, call: read.count, id }, whole)
+  for (const further of args.further()) addWhole(read, { ...begun, call: read.count, id: newId() }, further)
+}
+
+function addWhole(read: WholeCalls, begun: CallBegin, text: string): void {
+  read.count++
+  read.deltas.push(begun)
+  if (text === '') return
+  const { call, choice, form } = begun
+  read.deltas.push({ type: 'input', choice, call, form, text, signature: undefined, rest: undefined })
 }
 
 function restOf(call: JsonObject, isFlat: boolean): JsonObject {
-  const { index: _index, ...rest } = call
-  if (isFlat) for (const field of [...FLAT_FIELDS, 'function']) delete rest[field]
+  const { index: _index, id: _id, type: _type, function: _function, custom: _custom, ...rest } = call
+  if (isFlat) for (const field of FLAT_FIELDS) delete rest[field]
   return rest
 }
 

@@ -3,7 +3,7 @@ import type { RequestEnd, RouterEvent } from '../../src/contracts/events.js'
 import type { ChatAdapter, ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { chat } from '../../src/operations/chat/index.js'
-import { ChoiceAccumulator } from '../../src/operations/chat/reply/accumulate.js'
+import { ChatChoice } from '../../src/operations/chat/reply/chat-choice.js'
 import { choiceEvent, ERROR, FINISH, openEngine, streamedCall, TOKEN } from './one-call.js'
 
 const LONG_TEXT = choiceEvent({ content: 'x'.repeat(400) })
@@ -83,18 +83,18 @@ describe('a call that is read to its end after its client left', () => {
   })
 
   it('buffers nothing of a reply that nobody waits for', async () => {
-    const gathered: boolean[] = []
-    const add = ChoiceAccumulator.prototype.add
-    const watch = vi.spyOn(ChoiceAccumulator.prototype, 'add').mockImplementation(function (
-      this: ChoiceAccumulator,
-      choice,
+    const gathered: string[] = []
+    const add = ChatChoice.prototype.add
+    const watch = vi.spyOn(ChatChoice.prototype, 'add').mockImplementation(function (
+      this: ChatChoice,
+      delta,
     ) {
-      gathered.push(true)
-      add.call(this, choice)
+      gathered.push(delta.type)
+      add.call(this, delta)
     })
     onTestFinished(() => watch.mockRestore())
     const end = await leaveEarly([LONG_TEXT, LONG_TEXT, FINISH, USAGE], { stream: false })
     expect(end?.charge).toMatchObject({ basis: 'reported', usage: { completion: 500 } })
-    expect(gathered).toHaveLength(1)
+    expect(gathered).toEqual(['start', 'text'])
   })
 })

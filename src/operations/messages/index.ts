@@ -1,8 +1,8 @@
 import type { Operation } from '../../contracts/operation.js'
 import { messagesOpenApi } from './openapi.js'
 import { MessagesPlan } from './plan.js'
-import { PING } from './reply/choice-stream-writer.js'
 import { MESSAGES_ERRORS } from './reply/errors.js'
+import { PING } from './reply/event-writer.js'
 import { type AskedMessages, readRequest } from './request/read-request.js'
 import { unsupportedFields } from './unsupported.js'
 

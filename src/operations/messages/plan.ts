@@ -24,8 +24,7 @@ import {
 } from '../chat/prompt-estimate.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
 import { routeParameters, upstreamRequest } from '../chat/route-request.js'
-import { ChoiceBodyWriter } from './reply/choice-body-writer.js'
-import { ChoiceStreamWriter } from './reply/choice-stream-writer.js'
+import { MessageWriter } from './reply/message-writer.js'
 import { NativeReply } from './reply/native-reply.js'
 import { blocksOf } from './request/blocks.js'
 import { nativeRequest } from './request/native-request.js'
@@ -143,14 +142,9 @@ export class MessagesPlan implements Plan {
   private replyOfChat(parts: ReplyParts): Reply {
     const { model, stream } = this.asked
     const { route } = parts
-    return new ChatReply(
-      parts,
-      { model, stream, n: 1, reasoningName: 'both' },
-      {
-        stream: (top) => new ChoiceStreamWriter(top, route.provider, this.stopSequences),
-        body: () => new ChoiceBodyWriter(route.provider, this.stopSequences),
-      },
-    )
+    const { stopSequences } = this
+    const asked = { model, stream, n: 1, reasoningName: 'both', stopSequences } as const
+    return new ChatReply(parts, asked, new MessageWriter({ id: parts.id, model }, route.provider, stream))
   }
 }
 

@@ -10,9 +10,8 @@ import { MOST_TOKENS_A_PART } from '../chat/prompt-estimate.js'
 import { ChatReply } from '../chat/reply/chat-reply.js'
 import type { CallersItems } from './recall/recent-items.js'
 import { type NamedItems, withNamedItems } from './recall/references.js'
-import { ResponseBody } from './reply/response-body.js'
 import { type AboutResponse, RepeatedRequest } from './reply/response-object.js'
-import { ResponseStream } from './reply/response-stream.js'
+import { ResponseWriter } from './reply/response-writer.js'
 import { type AskedResponse, checkedMessages } from './request/read-request.js'
 import { SealedThoughts } from './request/sealed-reasoning.js'
 import { haveReasoning } from './request/to-messages.js'
@@ -129,14 +128,8 @@ export class ResponsePlan extends ChatPlan {
       include,
       repeated,
     }
-    return new ChatReply(
-      parts,
-      { model, stream, n: 1, reasoningName: 'reasoning' },
-      {
-        stream: () => new ResponseStream(about),
-        body: () => new ResponseBody(about),
-      },
-    )
+    const asked = { model, stream, n: 1, reasoningName: 'reasoning' } as const
+    return new ChatReply(parts, asked, new ResponseWriter(about, stream))
   }
 
   private readNamed(): void {

@@ -2,29 +2,22 @@ import { type CompatError, isProviderError, ProviderError } from '../../../base/
 import type { Reply, ReplyEvent, ReplyParts } from '../../../contracts/operation.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { ReplyBytes } from '../../../contracts/reply.js'
+import type { Delta } from '../../../conversation/delta.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
 import { ChoiceFailure, endedWithoutOutput } from '../../../replies/choice-failure.js'
 import { ChoiceStream } from '../../../replies/choice-stream.js'
-import { eachText, hasToken, invalidReply, withoutDepths } from '../../../replies/delta.js'
+import { invalidReply, withoutDepths } from '../../../replies/delta.js'
+import type { DeltaWriter, Labels } from '../../../replies/delta-writer.js'
 import { LostPieces } from '../../../replies/lost-pieces.js'
 import { parseEvent, saysFailure } from '../../../replies/parse-event.js'
-import { BodyWriter } from './body-writer.js'
-import { ChunkWriter, type ReplyTop, type StreamWriter, writeLabels } from './chunk-writer.js'
-import { nameReasoning } from './reasoning-name.js'
+import { choiceIndex, OUT_OF_RANGE, readChoices, saidIn } from '../../../replies/whole-choices.js'
+import { ChatWriter } from './chat-writer.js'
 import { ReplyLabels } from './reply-labels.js'
 import { Splicer } from './splice.js'
-import {
-  asChunkChoices,
-  choiceIndex,
-  OUT_OF_RANGE,
-  readChoices,
-  saidIn,
-  type WholeChoice,
-} from './whole-reply.js'
 
-const NO_LABELS: JsonObject = Object.freeze({})
+const NO_LABELS: Labels = Object.freeze({})
 
 /** The part of a request that its reply depends on. */
 export interface AskedReply {
@@ -34,36 +27,23 @@ export interface AskedReply {
   /** The number of choices requested. */
   readonly n: number
   readonly reasoningName: ReasoningName
-}
-
-/** How to write the reply for the clients of one API. */
-export interface ReplyWriters {
-  stream(top: ReplyTop): StreamWriter
-  body(): BodyWriter
-}
-
-const CHAT_WRITERS: ReplyWriters = {
-  stream: (top) => new ChunkWriter(top),
-  body: () => new BodyWriter(),
+  /** The texts at which the client asked to stop, if its reply says which of them it was. */
+  readonly stopSequences?: ReadonlySet<unknown>
 }
 
 /**
- * Turns the events of one provider into the bytes for one client, and into the facts that a charge depends on.
- *
- * Normalises the reply of any provider, from JSON or a stream into JSON or a stream. Decides nothing about money.
+ * Reads the events of one provider, from JSON or a stream, into deltas for the writer of one API, and into the facts that
+ * a charge depends on. Decides nothing about money.
  */
 export class ChatReply implements Reply {
-  private readonly top: ReplyTop
   private spokenEvents = 0
   private hasBegun = false
   failure: ProviderError | undefined
   private pending = ''
-  /** Set if the client gets a stream. */
-  private readonly chunkWriter: StreamWriter | undefined
+  private readonly writer: DeltaWriter
+  /** Only for a stream of the same API. */
   private readonly splicer: Splicer | undefined
   private templateChoice: ChoiceStream | undefined
-  /** Used for a JSON reply. */
-  private readonly bodyWriter: BodyWriter
   /** In the order in which they started. */
   private readonly choices: ChoiceStream[] = []
   private cameWhole = false
@@ -72,21 +52,21 @@ export class ChatReply implements Reply {
   private lostItsEnd = false
   private readonly labels = new ReplyLabels()
   /** Lists from an event without choices, for the next chunk. Undefined if there are none. */
-  private waitingLabels: JsonObject | undefined
+  private waitingLabels: Labels | undefined
   private hasRenumbered = false
+  /** Whether the choices of a JSON body are written. */
+  private hasEndedBody = false
 
   constructor(
     private readonly parts: ReplyParts,
     private readonly asked: AskedReply,
-    writers = CHAT_WRITERS,
+    writer?: DeltaWriter,
   ) {
     const { counter, created, id, splice } = parts
-    const { model, stream } = asked
-    this.top = { id, created, model }
+    const { model, reasoningName, stream } = asked
     this.lost = new LostPieces(counter)
-    this.chunkWriter = stream ? writers.stream(this.top) : undefined
-    this.bodyWriter = writers.body()
-    this.splicer = stream && splice && writers === CHAT_WRITERS ? new Splicer() : undefined
+    this.writer = writer ?? new ChatWriter({ id, created, model }, reasoningName, stream)
+    this.splicer = stream && splice && writer === undefined ? new Splicer() : undefined
   }
 
   get unreadable(): ProviderError | undefined {
@@ -132,13 +112,13 @@ export class ChatReply implements Reply {
   }
 
   get keptBytes(): number {
-    let bytes = this.pending.length + (this.chunkWriter?.keptBytes ?? 0) + this.bodyWriter.keptBytes
+    let bytes = this.pending.length + this.writer.keptBytes
     for (const choice of this.choices) bytes += choice.keptBytes
     return bytes
   }
 
   opening(): Iterable<string> | undefined {
-    return this.chunkWriter?.opening?.()
+    return this.asked.stream ? this.writer.opening?.() : undefined
   }
 
   /**
@@ -176,34 +156,37 @@ export class ChatReply implements Reply {
   }
 
   discard(): void {
-    this.bodyWriter.discard()
-    this.chunkWriter?.discard?.()
+    this.writer.discard()
   }
 
   /** Ends every choice without a finish reason. Throws a `ProviderError` if the choices cannot be written. */
   endChoices(reason: 'stop' | 'length', hasCountedOutput: boolean): void {
     if (reason === 'stop' && !hasCountedOutput) this.refuseUnknownEnd()
-    if (this.bodyWriter.isWhole) return
+    if (this.hasEndedBody) return
     if (this.choices.length === 0) this.choiceAt(0)
-    const labels = this.labels.forEnd
-    for (const choice of this.choices) this.pending += this.write(choice.end(reason), labels)
-    if (this.chunkWriter !== undefined) return
-    this.bodyWriter.endChoices((index) => this.choiceAt(index).lostToolCalls)
+    this.endAll(reason)
   }
 
-  /** Returns the end of a stream whose choices have ended: the usage with the charge, and `[DONE]`. */
+  private endAll(reason: 'stop' | 'length'): void {
+    const labels = this.labels.forEnd
+    for (const choice of this.choices) this.pending += this.write(choice.end(reason), labels)
+    if (this.asked.stream) return
+    this.hasEndedBody = true
+    this.writer.endBody((index) => this.choiceAt(index).lostToolCalls)
+  }
+
+  /** Returns the end of a stream whose choices have ended. */
   closing(charge: WireCharge): ReplyBytes {
-    const labels = this.waitingLabels === undefined ? '' : writeLabels(this.waitingLabels)
-    return this.chunkWriter!.closing(charge, labels, this.pending)
+    return this.writer.closing(charge, this.waitingLabels ?? NO_LABELS, this.pending)
   }
 
   failing(error: CompatError, charge: WireCharge): ReplyBytes {
-    return this.chunkWriter!.failing(error, charge, this.pending)
+    return this.writer.failing(error, charge, this.pending)
   }
 
   /** Returns the JSON reply as latin1. Its choices must have ended. */
   body(charge: WireCharge): string {
-    return this.bodyWriter.body(this.top, this.labels.forBody, charge)
+    return this.writer.body(charge, this.labels.forBody)
   }
 
   /** An unknown finish reason is a normal end only if the reply has output. */
@@ -219,7 +202,9 @@ export class ChatReply implements Reply {
   /** Returns the choice with this index, and starts it if it is new. */
   private choiceAt(index: number): ChoiceStream {
     for (const choice of this.choices) if (choice.index === index) return choice
-    const choice = new ChoiceStream(index, this.parts.counter.tally(), this.newToolCallId, this.lost)
+    const { asked, lost, parts } = this
+    const tally = parts.counter.tally()
+    const choice = new ChoiceStream(index, tally, this.newToolCallId, lost, asked.stopSequences)
     this.choices.push(choice)
     return choice
   }
@@ -294,7 +279,7 @@ export class ChatReply implements Reply {
     return withoutDepths(choices, this.lost)
   }
 
-  private takeChoices(choices: readonly unknown[], labels: JsonObject): string {
+  private takeChoices(choices: readonly unknown[], labels: Labels): string {
     let sent = ''
     for (const [position, raw] of choices.entries()) {
       if (!isObject(raw) && saysNothing(raw)) {
@@ -308,9 +293,9 @@ export class ChatReply implements Reply {
       }
       const choice = this.choiceAt(index)
       const providerChoice = this.asked.n === 1 ? this.providerChoiceOf(raw.index, position) : 0
-      const { sent: shaped, token } = choice.take(raw, providerChoice)
-      if (token) this.sawToken()
-      sent += this.write(shaped, labels)
+      const deltas: Delta[] = []
+      if (choice.take(raw, deltas, providerChoice)) this.sawToken()
+      sent += this.write(deltas, labels)
     }
     return sent
   }
@@ -326,32 +311,22 @@ export class ChatReply implements Reply {
   }
 
   private takeCompletion(completion: JsonObject): string {
-    const { choices, lost } = readChoices(completion, this.asked.n, this.newToolCallId, this.lost)
+    const { asked } = this
+    const { choices, lost } = readChoices(completion, asked.n, this.newToolCallId, this.lost)
+    const labels = this.takeLabels(completion)
     let sent = ''
-    if (this.chunkWriter !== undefined) {
-      sent = this.takeChunk(
-        Object.assign({}, completion, { choices: asChunkChoices(choices), error: undefined }),
-      )
-    } else {
-      this.takeLabels(completion)
-      // A stream without choices gets an empty one at its end, because clients read the first one without a check.
-      if (choices.length > 0) this.takeBody(choices)
+    for (const whole of choices) {
+      const deltas: Delta[] = []
+      if (this.choiceAt(whole.index).takeWhole(whole, deltas, asked.stream)) this.sawToken()
+      sent += this.write(deltas, labels)
     }
+    if (sent === '') this.keepLabels(labels)
+    // A reply without choices gets an empty one at its end, because clients read the first one without a check.
+    if (!asked.stream && choices.length > 0) this.endAll('stop')
     this.cameWhole = true
     // A stream sends all readable content of a JSON reply before it reports an unreadable piece.
     for (const [what, piece] of lost) this.lose(what, piece)
     return sent
-  }
-
-  private takeBody(choices: readonly WholeChoice[]): void {
-    nameReasoning(choices, this.asked.reasoningName)
-    this.bodyWriter.takeWhole(choices)
-    for (const { index, message, finish_reason: reason, native_finish_reason: native } of choices) {
-      const choice = this.choiceAt(index)
-      choice.takeEnd(reason, native)
-      if (hasToken(message)) this.sawToken()
-      eachText(message, (text) => choice.tally.add(text))
-    }
   }
 
   /** Records an unreadable piece outside of any choice. */
@@ -365,33 +340,27 @@ export class ChatReply implements Reply {
   }
 
   /** @returns the provider's top-level fields that a chunk has too */
-  private takeLabels(top: JsonObject): JsonObject {
+  private takeLabels(top: JsonObject): Labels {
     // Labels after a JSON reply do not replace its own.
-    if (this.chunkWriter === undefined && this.cameWhole) return NO_LABELS
+    if (!this.asked.stream && this.cameWhole) return NO_LABELS
     return this.labels.take(top, this.lost)
   }
 
   /** Keeps the lists of an event for which no chunk was sent. */
-  private keepLabels({ system_fingerprint: _, service_tier: __, ...lists }: JsonObject): void {
-    if (this.chunkWriter === undefined || Object.keys(lists).length === 0) return
+  private keepLabels({ system_fingerprint: _, service_tier: __, ...lists }: Labels): void {
+    if (!this.asked.stream || Object.keys(lists).length === 0) return
     this.waitingLabels = Object.assign({}, this.waitingLabels, lists)
   }
 
   private readonly newToolCallId = (): string => `call_${this.parts.newId()}`
 
-  /** Returns a chunk for each choice, or an empty string if the client gets a JSON reply. */
-  private write(choices: readonly JsonObject[], labels = NO_LABELS): string {
-    nameReasoning(choices, this.asked.reasoningName)
-    if (this.chunkWriter !== undefined) {
-      if (this.lost.why !== undefined || choices.length === 0) return ''
-      const { waitingLabels } = this
-      this.waitingLabels = undefined
-      return this.chunkWriter.chunks(
-        choices,
-        writeLabels(waitingLabels ? { ...waitingLabels, ...labels } : labels),
-      )
-    }
-    this.bodyWriter.add(choices)
-    return ''
+  /** Returns the bytes for some deltas of one choice. None if the client gets a JSON reply. */
+  private write(deltas: readonly Delta[], labels: Labels): string {
+    if (deltas.length === 0) return ''
+    if (!this.asked.stream) return this.writer.write(deltas, labels)
+    if (this.lost.why !== undefined) return ''
+    const { waitingLabels } = this
+    this.waitingLabels = undefined
+    return this.writer.write(deltas, waitingLabels === undefined ? labels : { ...waitingLabels, ...labels })
   }
 }

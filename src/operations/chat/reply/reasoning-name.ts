@@ -1,5 +1,4 @@
 import type { ReasoningName, ReasoningNaming, ReplyReader } from '../../../contracts/reasoning-name.js'
-import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { isReasoningName, REASONING_NAMES } from '../../../rules/reasoning-names.js'
 
 /** Clients that read only `reasoning`: OpenRouter's, and OpenAI's Agents SDK for JavaScript. */
@@ -19,16 +18,4 @@ export function reasoningNameFor(
   }
   if (!isReasoningName(own)) throw new TypeError(`reasoningName returned none of ${REASONING_NAMES}.`)
   return own
-}
-
-/** Removes the other reasoning field from choices before they are written. */
-export function nameReasoning(choices: readonly JsonObject[], name: ReasoningName): void {
-  if (name === 'both') return
-  const other = name === 'reasoning' ? 'reasoning_content' : 'reasoning'
-  for (const { delta, message } of choices) {
-    const said = delta ?? message
-    // Not deleted: V8 keeps an object with a deleted member past its small collections. JSON omits the member either
-    // way.
-    if (isObject(said) && said[other] !== undefined) said[other] = undefined
-  }
 }

@@ -1,7 +1,6 @@
 import { mendArguments } from '../../../protocol/call-arguments.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { memorySize } from '../../../protocol/memory-size.js'
-import type { Losses } from '../../../replies/losses.js'
 import { type EventWriter, writeToolUse } from './event-writer.js'
 import type { BlockSink } from './native-blocks.js'
 
@@ -28,6 +27,8 @@ export class StreamSink implements BlockSink {
   }
 }
 
+const NONE: ReadonlySet<unknown> = new Set()
+
 interface Gathered {
   readonly block: JsonObject
   input: string
@@ -40,7 +41,13 @@ export class BodySink implements BlockSink {
   /** The approximate memory of the blocks. */
   bytes = 0
 
-  constructor(private readonly losses: Losses) {}
+  /** @param onUnknown called for a delta that no block can take */
+  constructor(private readonly onUnknown = (): void => {}) {}
+
+  /** How many blocks have started. */
+  get count(): number {
+    return this.blocks.length
+  }
 
   open(block: JsonObject): string {
     if (this.isUnread) return ''
@@ -63,7 +70,7 @@ export class BodySink implements BlockSink {
     else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
       if (Array.isArray(block.citations)) block.citations.push(delta.citation)
       else block.citations = [delta.citation]
-    } else this.losses.mend('member-dropped', 'content.delta')
+    } else this.onUnknown()
     return ''
   }
 
@@ -82,9 +89,12 @@ export class BodySink implements BlockSink {
     this.bytes = 0
   }
 
-  /** Returns the JSON of the blocks. */
-  content(): string {
-    return `[${this.blocks.map(writeBlock).join(',')}]`
+  /** Returns the JSON of the blocks, without those at some positions. */
+  content(omitted = NONE): string {
+    return `[${this.blocks
+      .filter((_, position) => !omitted.has(position))
+      .map(writeBlock)
+      .join(',')}]`
   }
 }
 

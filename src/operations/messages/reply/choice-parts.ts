@@ -1,8 +1,9 @@
+import type { Members } from '../../../conversation/delta.js'
 import { isText, type JsonObject } from '../../../protocol/json-values.js'
 import { joinDetails } from '../../../replies/reasoning-details.js'
 
 /** Returns the details of a thinking block from their pieces. Their text is omitted, since the block has it. */
-export function detailsOfThinking(pieces: readonly JsonObject[]): JsonObject[] {
+export function detailsOfThinking(pieces: readonly Members[]): JsonObject[] {
   const joined = joinDetails(pieces)
   const texts = joined.filter(({ type }) => type === 'reasoning.text')
   if (texts.length === 1) texts[0]!.text = undefined
@@ -10,7 +11,7 @@ export function detailsOfThinking(pieces: readonly JsonObject[]): JsonObject[] {
 }
 
 /** Returns the details of hidden thinking from their pieces. */
-export function hiddenDetails(pieces: readonly JsonObject[]): JsonObject[] {
+export function hiddenDetails(pieces: readonly Members[]): JsonObject[] {
   return joinDetails(pieces).filter(hasContent)
 }
 

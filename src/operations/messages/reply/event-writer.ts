@@ -4,6 +4,9 @@ import type { WireCharge } from '../../../protocol/wire-usage.js'
 import type { Stop } from './stop.js'
 import { wireUsage } from './usage.js'
 
+/** The bytes that keep a stream alive. Clients of this API may wait for an event rather than for any byte. */
+export const PING = 'event: ping\ndata: {"type":"ping"}\n\n'
+
 /** The members of a message that do not come from its provider. */
 export interface MessageTop {
   readonly id: string

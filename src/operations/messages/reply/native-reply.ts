@@ -64,7 +64,7 @@ export class NativeReply implements Reply {
     this.events = new EventWriter(top)
     this.tally = counter.tally()
     this.lost = new LostPieces(counter)
-    this.gathered = new BodySink(this.lost)
+    this.gathered = new BodySink(() => this.lost.mend('member-dropped', 'content.delta'))
     this.blocks = new NativeBlocks({
       sink: isStream ? new StreamSink(this.events) : this.gathered,
       thinker: { provider: route.provider, model: route.upstreamModel },

@@ -1,5 +1,6 @@
-import { mapFinishReason } from '../../../protocol/finish-reason.js'
-import { isText, type JsonObject } from '../../../protocol/json-values.js'
+import type { ChoiceEnd } from '../../../conversation/delta.js'
+import { type FinishReason, mapFinishReason } from '../../../protocol/finish-reason.js'
+import type { JsonObject } from '../../../protocol/json-values.js'
 
 /** The end of a message. */
 export interface Stop {
@@ -9,7 +10,7 @@ export interface Stop {
   readonly details?: JsonObject | undefined
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
   tool_calls: 'tool_use',
@@ -18,26 +19,15 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Stop reasons of this API that say more than a chat's. */
 const OWN = new Set(['stop_sequence', 'pause_turn', 'compaction', 'model_context_window_exceeded'])
 
-/**
- * Returns the text at which a model stopped, as vLLM and SGLang name it in the choice of a chat. Undefined if the client
- * did not ask to stop there.
- */
-export function matchedStop(
-  { matched_stop: matched, stop_reason: reason }: JsonObject,
-  sequences: ReadonlySet<unknown>,
-): string | undefined {
-  return [reason, matched].filter(isText).find((text) => sequences.has(text))
+/** Returns the end of a message. */
+export function stopOf({ native, reason, stopSequence }: ChoiceEnd): Stop {
+  if (reason === 'stop' && stopSequence !== undefined)
+    return { reason: 'stop_sequence', sequence: stopSequence }
+  return { reason: stopReason(reason, native), sequence: null }
 }
 
-/** Returns the end of a message for the last choice of a chat. */
-export function stopOf(choice: JsonObject, sequence: string | undefined): Stop {
-  const { finish_reason: finish, native_finish_reason: native } = choice
-  if (finish === 'stop' && sequence !== undefined) return { reason: 'stop_sequence', sequence }
-  return { reason: stopReason(finish, native), sequence: null }
-}
-
-/** Returns the stop reason for a chat's finish reason and the provider's own word for it. */
-export function stopReason(finish: unknown, native: unknown): string {
-  if (typeof native === 'string' && OWN.has(native) && mapFinishReason(native) === finish) return native
-  return REASONS[String(finish)] ?? 'end_turn'
+/** Returns the stop reason for a finish reason and the provider's own word for it. */
+export function stopReason(finish: FinishReason, native: string | undefined): string {
+  if (native !== undefined && OWN.has(native) && mapFinishReason(native) === finish) return native
+  return REASONS[finish]
 }

@@ -1,4 +1,6 @@
 import { toCustomInput } from '../../../conversation/custom-tools.js'
+import type { CallBegin, CallInput, Delta, Members, Phase, TextPiece } from '../../../conversation/delta.js'
+import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { parseInner } from '../../../protocol/inner-json.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
@@ -6,7 +8,7 @@ import { toLatin1 } from '../../../protocol/latin1.js'
 import { memorySize } from '../../../protocol/memory-size.js'
 import { MAX_DETAILS } from '../../../protocol/request-fields/messages.js'
 import { signedCallDetail } from '../../../replies/call-signatures.js'
-import { imageAddress, imageText } from '../../../replies/image-text.js'
+import { imageText } from '../../../replies/image-text.js'
 import { joinDetails } from '../../../replies/reasoning-details.js'
 import { toKept } from '../recall/kept-item.js'
 import { ENCRYPTED_REASONING } from '../request/read-request.js'
@@ -26,7 +28,7 @@ interface OpenMessage extends OpenItem {
 }
 interface OpenReasoning extends OpenItem {
   text: string
-  readonly details: JsonObject[]
+  readonly details: Members[]
 }
 interface OpenCall extends OpenItem {
   readonly kind: CalledTool['item']
@@ -37,33 +39,34 @@ interface OpenCall extends OpenItem {
 }
 
 /**
- * Turns the deltas of one choice into the items of a response and their events. Items start in the order of their
- * deltas.
+ * Turns the deltas of a choice into the items of a response and their events. Items start in the order of their deltas.
  */
 export class OutputItems {
   /** Every item that has started, in order. Ended items are complete. */
   readonly output: JsonObject[] = []
   /** Undefined until there is one. */
-  finishReason: unknown
+  private finishReason: FinishReason | undefined
   private message: OpenMessage | undefined
   private reasoning: OpenReasoning | undefined
-  private readonly calls = new Map<unknown, OpenCall>()
-  /** The index of the call that started last. */
-  private lastCall: unknown
+  private readonly calls = new Map<number, OpenCall>()
+  /** The call that started last. */
+  private lastCall: number | undefined
   /** Calls whose signature is already kept. */
-  private readonly signed = new Set<unknown>()
+  private readonly signed = new Set<number>()
   /** Signatures that came after their calls had started. */
-  private readonly lateSignatures: JsonObject[] = []
+  private readonly lateSignatures: Members[] = []
   /** The number of details that may still be sealed. */
   private sealable = MAX_DETAILS
   /** The position of each call among the items. */
-  private readonly places = new Map<unknown, number>()
+  private readonly places = new Map<number, number>()
   /** The pieces of each complete thought, by its position among the items. */
-  private readonly thoughts = new Map<number, readonly JsonObject[]>()
+  private readonly thoughts = new Map<number, readonly Members[]>()
   /** The approximate memory of the items, without log probabilities. */
   private contentBytes = 0
   private probabilityBytes = 0
   private keepsProbabilities = true
+  /** The log probabilities of the text that follows. */
+  private probabilities: readonly unknown[] = NO_PROBABILITIES
 
   /** @param mostProbabilityBytes beyond this, only deltas have log probabilities, not the items */
   constructor(
@@ -77,17 +80,39 @@ export class OutputItems {
     return this.contentBytes + this.probabilityBytes
   }
 
-  /** Adds a choice of a chunk. */
-  add({ delta, finish_reason: reason, logprobs }: JsonObject): void {
-    if (isObject(delta)) this.addDelta(delta, logprobs)
-    if (reason !== null && reason !== undefined) this.finishReason = reason
+  /** Adds what one event brought. */
+  add(deltas: readonly Delta[]): void {
+    for (const delta of deltas) this.addOne(delta)
+    this.probabilities = NO_PROBABILITIES
   }
 
-  /** Adds the message of a whole reply. */
-  addMessage(message: JsonObject, logprobs: unknown): void {
-    const { tool_calls: calls, ...rest } = message
-    this.addDelta(rest, logprobs)
-    if (Array.isArray(calls)) for (const [index, call] of calls.entries()) this.addCall({ ...call, index })
+  private addOne(delta: Delta): void {
+    switch (delta.type) {
+      case 'begin':
+        if (delta.kind === 'call') this.addCall(delta)
+        else this.beginMessage(delta.phase)
+        return
+      case 'text':
+        this.addSpoken(delta)
+        return
+      case 'input':
+        this.addInput(delta)
+        return
+      case 'details':
+        this.addDetails(delta.details)
+        return
+      case 'logprobs':
+        if (Array.isArray(delta.logprobs.content)) this.probabilities = delta.logprobs.content
+        return
+      case 'annotation':
+        this.addAnnotation(delta.annotation)
+        return
+      case 'image':
+        if (delta.address !== undefined) this.addImage(delta.address)
+        return
+      case 'end':
+        this.finishReason = delta.reason
+    }
   }
 
   /** Returns the items without some calls, given by their indexes among all calls. */
@@ -142,25 +167,10 @@ export class OutputItems {
     }
   }
 
-  private addDelta(delta: JsonObject, logprobs: unknown): void {
-    const {
-      annotations,
-      content,
-      images,
-      phase,
-      reasoning,
-      reasoning_details: details,
-      refusal,
-      tool_calls: calls,
-    } = delta
-    if (isText(reasoning)) this.addReasoning(reasoning)
-    if (Array.isArray(details)) this.addDetails(details.filter(isObject))
-    if (PHASES.has(phase)) this.beginPhase(phase)
-    if (isText(content)) this.addText(content, logprobs)
-    if (isText(refusal)) this.addRefusal(refusal)
-    if (Array.isArray(annotations)) for (const annotation of annotations) this.addAnnotation(annotation)
-    if (Array.isArray(images)) for (const image of images) this.addImage(image)
-    if (Array.isArray(calls)) for (const call of calls) if (isObject(call)) this.addCall(call)
+  private addSpoken({ kind, text }: TextPiece): void {
+    if (kind === 'thought') this.addReasoning(text)
+    else if (kind === 'text') this.addText(text, this.takeProbabilities())
+    else this.addRefusal(text)
   }
 
   private begin(kind: string, fields: JsonObject): OpenItem {
@@ -205,8 +215,7 @@ export class OutputItems {
     this.emit('response.reasoning_summary_text.delta', { ...place, delta: text })
   }
 
-  private addDetails(details: readonly JsonObject[]): void {
-    if (details.length === 0) return
+  private addDetails(details: readonly Members[]): void {
     this.contentBytes += memorySize(details)
     // Pieces that only repeat the text start no item of their own.
     if (this.reasoning === undefined && !details.some(isSigned)) return
@@ -240,12 +249,12 @@ export class OutputItems {
   // Messages
 
   /** A provider of this API marks each message as the answer or as commentary on the way to it. */
-  private beginPhase(phase: unknown): void {
+  private beginMessage(phase: Phase): void {
     this.endMessage(false)
     this.openMessage(phase)
   }
 
-  private openMessage(phase?: unknown): OpenMessage {
+  private openMessage(phase?: Phase): OpenMessage {
     if (this.message !== undefined) return this.message
     this.endReasoning(false)
     const fields = { type: 'message', role: 'assistant', status: 'in_progress', content: [] as JsonObject[] }
@@ -269,9 +278,14 @@ export class OutputItems {
     return { place, part }
   }
 
-  private addText(text: string, logprobs: unknown): void {
+  private takeProbabilities(): readonly unknown[] {
+    const { probabilities } = this
+    this.probabilities = NO_PROBABILITIES
+    return probabilities
+  }
+
+  private addText(text: string, listed: readonly unknown[]): void {
     const { part, place } = this.openPart('output_text')
-    const listed = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
     part.text += text
     this.contentBytes += text.length
     if (listed.length > 0) this.keepProbabilities(part, listed)
@@ -294,8 +308,7 @@ export class OutputItems {
     this.emit('response.refusal.delta', { ...place, delta: refusal })
   }
 
-  private addAnnotation(given: unknown): void {
-    if (!isObject(given)) return
+  private addAnnotation(given: Members): void {
     const { url_citation: citation, ...rest } = given
     const annotation = isObject(citation) ? { ...rest, ...citation } : rest
     const { part, place } = this.openPart('output_text')
@@ -332,12 +345,10 @@ export class OutputItems {
   /**
    * Adds an image that the model made. An image item holds only bytes, so an image given by its address becomes text.
    */
-  private addImage(image: unknown): void {
-    const address = imageAddress(image)
-    if (address === undefined) return
+  private addImage(address: string): void {
     const bytes = BASE64_IMAGE.exec(address)?.[1]
     if (bytes === undefined) {
-      this.addText(imageText(address), undefined)
+      this.addText(imageText(address), NO_PROBABILITIES)
       return
     }
     this.contentBytes += bytes.length
@@ -354,66 +365,67 @@ export class OutputItems {
 
   // Calls
 
-  private addCall(call: JsonObject): void {
-    this.keepSignature(call)
-    // After a call has ended, only a provider's own fields, such as a signature, may follow.
-    if (this.places.has(call.index) && !this.calls.has(call.index)) return
-    const details = (call.function ?? call.custom) as JsonObject
-    const piece = String(details.arguments ?? details.input ?? '')
-    const open = this.calls.get(call.index) ?? this.openCall(call, details.name)
-    if (piece === '') return
-    open.args += piece
-    this.contentBytes += piece.length
-    open.brackets.take(piece)
+  private addCall(begun: CallBegin): void {
+    const { call, id, signature } = begun
+    if (signature !== undefined) this.keepSignature(call, id, signature)
+    this.openCall(begun)
+  }
+
+  /** After a call has ended, only a signature may follow. */
+  private addInput({ call, signature, text }: CallInput): void {
+    const place = this.places.get(call)
+    if (signature !== undefined && place !== undefined) {
+      this.keepSignature(call, String(this.output[place]!.call_id), signature)
+    }
+    const open = this.calls.get(call)
+    if (open === undefined || text === '') return
+    open.args += text
+    this.contentBytes += text.length
+    open.brackets.take(text)
     if (open.kind === 'function_call') {
-      this.emit('response.function_call_arguments.delta', { ...itemPlace(open), delta: piece })
+      this.emit('response.function_call_arguments.delta', { ...itemPlace(open), delta: text })
     } else if (open.isText) {
-      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(open), delta: piece })
+      this.emit('response.custom_tool_call_input.delta', { ...itemPlace(open), delta: text })
     }
   }
 
   /** Keeps the signature of a call as encrypted reasoning, since a call item has no field for it. */
-  private keepSignature({ extra_content, id, index }: JsonObject): void {
-    const place = this.places.get(index)
-    const callId = place === undefined ? id : this.output[place]!.call_id
-    const signature = signedCallDetail({ extra_content, id: callId })
-    if (signature === undefined || this.signed.has(index) || !this.encryptsReasoning) return
-    this.signed.add(index)
-    if (place === undefined) this.openReasoning().details.push(signature)
-    else this.lateSignatures.push(signature)
+  private keepSignature(call: number, callId: string, signature: string): void {
+    if (this.signed.has(call) || !this.encryptsReasoning) return
+    this.signed.add(call)
+    const detail = signedCallDetail(callId, signature)
+    if (this.places.has(call)) this.lateSignatures.push(detail)
+    else this.openReasoning().details.push(detail)
   }
 
-  private openCall({ custom, id, index: key }: JsonObject, sentName: unknown): OpenCall {
+  private openCall({ call: key, form, id, name: sentName }: CallBegin): void {
     this.endReasoning(false)
     this.endMessage(false)
     this.endWholeCall()
-    const isText = isObject(custom)
-    const tool = this.about.calledTools.get(String(sentName))
-    const { name, namespace } = tool ?? { name: sentName, namespace: undefined }
-    const kind = isText ? 'custom_tool_call' : (tool?.item ?? 'function_call')
+    const isText = form === 'custom'
+    const { item, name, namespace } = this.about.calledTools.get(sentName) ?? PLAIN_TOOL
+    const kind = isText ? 'custom_tool_call' : item
     const fields: JsonObject = { type: kind, status: 'in_progress', call_id: id }
     if (kind === 'tool_search_call') {
       fields.execution = 'client'
       fields.arguments = {}
     } else {
-      fields.name = name
+      fields.name = name ?? sentName
       if (namespace !== undefined) fields.namespace = namespace
       fields[kind === 'function_call' ? 'arguments' : 'input'] = ''
     }
     const open = this.begin(CALL_PREFIXES[kind], fields)
-    const call = { ...open, kind, isText, brackets: new JsonBrackets(), args: '' }
-    this.calls.set(key, call)
+    this.calls.set(key, { ...open, kind, isText, brackets: new JsonBrackets(), args: '' })
     this.lastCall = key
     this.places.set(key, open.index)
     this.emit('response.output_item.added', { output_index: open.index, item: open.item })
-    return call
   }
 
   /** Ends the previous call if its arguments are complete. Fragments of an incomplete one may still come. */
   private endWholeCall(): void {
     const key = this.lastCall
-    const call = this.calls.get(key)
-    if (call === undefined || call.isText || !call.brackets.closed) return
+    const call = key === undefined ? undefined : this.calls.get(key)
+    if (key === undefined || call === undefined || call.isText || !call.brackets.closed) return
     this.calls.delete(key)
     this.endCall(call, false)
   }
@@ -452,7 +464,9 @@ export class OutputItems {
 const CALL_PREFIXES = { function_call: 'fc', custom_tool_call: 'ctc', tool_search_call: 'tsc' }
 /** The approximate memory of an item besides its text. */
 const ITEM_BYTES = 512
-const PHASES = new Set<unknown>(['commentary', 'final_answer'])
+const NO_PROBABILITIES: readonly unknown[] = []
+/** How a call is written whose tool the request does not name. */
+const PLAIN_TOOL: Partial<CalledTool> & Pick<CalledTool, 'item'> = { item: 'function_call' }
 const BASE64_IMAGE = /^data:[^,]{0,200};base64,(.*)$/s
 
 /** Returns the arguments of a search as an object. Empty if the model wrote none. */
@@ -474,6 +488,6 @@ function partPlace(message: OpenMessage): JsonObject {
   return { ...itemPlace(message), content_index: message.content.length - 1 }
 }
 
-function isSigned({ data, signature }: JsonObject): boolean {
+function isSigned({ data, signature }: Members): boolean {
   return isText(data) || isText(signature)
 }

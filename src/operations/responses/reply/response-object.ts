@@ -1,6 +1,7 @@
 import type { CompatError } from '../../../base/errors.js'
 import type { ReplyParts } from '../../../contracts/operation.js'
 import { errorObject } from '../../../protocol/error-body.js'
+import type { FinishReason } from '../../../protocol/finish-reason.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { type WireCharge, wireUsage } from '../../../protocol/wire-usage.js'
@@ -153,7 +154,7 @@ export function responseError(error: CompatError): JsonObject {
 }
 
 /** Returns why a response with this finish reason is incomplete. Undefined if it is complete. */
-export function incompleteReason(finishReason: unknown): string | undefined {
+export function incompleteReason(finishReason: FinishReason | undefined): string | undefined {
   if (finishReason === 'length') return 'max_output_tokens'
   return finishReason === 'content_filter' ? 'content_filter' : undefined
 }

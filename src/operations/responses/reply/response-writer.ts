@@ -1,9 +1,10 @@
 import type { CompatError } from '../../../base/errors.js'
 import type { ReplyBytes } from '../../../contracts/reply.js'
+import type { Delta } from '../../../conversation/delta.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
-import type { StreamWriter } from '../../chat/reply/chunk-writer.js'
+import { type DeltaWriter, type Labels, writeSafely } from '../../../replies/delta-writer.js'
 import { OutputItems } from './output-items.js'
 import {
   type AboutResponse,
@@ -24,41 +25,60 @@ interface LateEvent {
   readonly fields: JsonObject
 }
 
-/** Writes a response as named, numbered events. */
-export class ResponseStream implements StreamWriter {
+/** Writes a response: a stream as named, numbered events. */
+export class ResponseWriter implements DeltaWriter {
   private written = ''
   private count: number = OPENING.length
   private hasOpened = false
   private isKept = false
   /** The final events, each written once the client can accept it. Undefined until the end. */
   private late: LateEvent[] | undefined
-  private readonly items: OutputItems
+  private items: OutputItems
+  /** The items of a body as JSON, written before anything was charged for them. */
+  private output: string | undefined
+  private isDiscarded = false
 
-  constructor(private readonly about: AboutResponse) {
-    const { repeatedBytes } = about.parts
-    this.items = new OutputItems(about, (type, fields) => this.emit(type, fields), repeatedBytes)
+  constructor(
+    private readonly about: AboutResponse,
+    private readonly isStream: boolean,
+  ) {
+    this.items = this.newItems()
   }
 
   get keptBytes(): number {
-    return this.items.bytes + this.about.repeated.bytes
+    return (this.output?.length ?? 0) + this.items.bytes + this.about.repeated.bytes
   }
 
   opening(): Iterable<string> {
     return this.inPieces(this.openingPieces())
   }
 
-  chunks(choices: readonly JsonObject[]): string {
-    for (const choice of choices) this.items.add(choice)
+  write(deltas: readonly Delta[]): string {
+    if (this.isDiscarded || this.output !== undefined) return ''
+    this.items.add(deltas)
     return this.take()
   }
 
-  closing(charge: WireCharge, _labels: string, pending: string): ReplyBytes {
+  endBody(lostCalls: (choice: number) => readonly number[]): void {
+    const { items } = this
+    items.end(true)
+    this.output = writeSafely(() => toLatin1(JSON.stringify(items.without(lostCalls(0)))))
+    items.forgetProbabilities()
+  }
+
+  body(charge: WireCharge): string {
+    this.keep()
+    const output = this.output ?? '[]'
+    this.output = ''
+    return [...responsePieces(this.about, this.ended(charge), [output])].join('')
+  }
+
+  closing(charge: WireCharge, _labels: Labels, pending: string): ReplyBytes {
     this.late = []
     this.items.end(true)
     this.keep()
-    const reason = this.items.incompleteReason
-    const status = reason === undefined ? 'completed' : 'incomplete'
-    return this.ending(`response.${status}`, { status, reason, usage: responseUsage(charge) }, pending)
+    const state = this.ended(charge)
+    return this.ending(`response.${state.status}`, state, pending)
   }
 
   failing(error: CompatError, charge: WireCharge, pending: string): ReplyBytes {
@@ -69,9 +89,27 @@ export class ResponseStream implements StreamWriter {
     return this.ending('response.failed', state, pending)
   }
 
-  /** The client has left. Keeps the items, so that it can continue from what it has read. */
+  /** The client has left. Keeps the items of a stream, so that it can continue from what it has read. */
   discard(): void {
-    this.keep()
+    if (this.isStream) this.keep()
+    else {
+      this.isDiscarded = true
+      this.items = this.newItems()
+    }
+  }
+
+  private newItems(): OutputItems {
+    const { about, isStream } = this
+    if (isStream) {
+      return new OutputItems(about, (type, fields) => this.emit(type, fields), about.parts.repeatedBytes)
+    }
+    // A body contains the log probabilities once, so it keeps them all.
+    return new OutputItems(about, () => {}, Infinity)
+  }
+
+  private ended(charge: WireCharge): ResponseState {
+    const reason = this.items.incompleteReason
+    return { status: reason === undefined ? 'completed' : 'incomplete', reason, usage: responseUsage(charge) }
   }
 
   private keep(): void {
@@ -95,7 +133,7 @@ export class ResponseStream implements StreamWriter {
   private *endingPieces(type: string, state: ResponseState, pending: string): Generator<string, void> {
     yield* this.openingPieces()
     yield pending
-    for (const event of this.late ?? []) yield this.write(event.type, event.fields)
+    for (const event of this.late ?? []) yield this.numbered(event.type, event.fields)
     yield* this.statePieces(type, state, this.count++, this.items.pieces())
   }
 
@@ -116,11 +154,11 @@ export class ResponseStream implements StreamWriter {
   }
 
   private emit(type: string, fields: JsonObject): void {
-    if (this.late === undefined) this.written += this.write(type, fields)
+    if (this.late === undefined) this.written += this.numbered(type, fields)
     else this.late.push({ type, fields })
   }
 
-  private write(type: string, fields: JsonObject): string {
+  private numbered(type: string, fields: JsonObject): string {
     const json = JSON.stringify({ type, sequence_number: this.count++, ...fields })
     return `event: ${type}\ndata: ${toLatin1(json)}\n\n`
   }

@@ -1,0 +1,133 @@
+import type { FinishReason } from '../protocol/finish-reason.js'
+
+/**
+ * One step of a reply, whatever API its provider speaks. A reader turns a provider's events into deltas, and each API of
+ * this service has one writer for them. Output is counted before it becomes a delta, so a writer decides nothing about
+ * money.
+ *
+ * The parts of a choice come one after the other, only calls may overlap. A part of text ends where text of another kind
+ * starts, or anything else.
+ */
+export type Delta =
+  | ChoiceStart
+  | MessageBegin
+  | CallBegin
+  | CallInput
+  | TextPiece
+  | ThoughtDetails
+  | TextProbabilities
+  | TextAnnotation
+  | MadeImage
+  | MadeAudio
+  | OtherMembers
+  | ChoiceEnd
+
+/** Members as a provider sent them, which only its own API reads. */
+export type Members = Readonly<Record<string, unknown>>
+
+interface OfChoice {
+  readonly choice: number
+}
+
+/** The first delta of a choice. */
+export interface ChoiceStart extends OfChoice {
+  readonly type: 'start'
+}
+
+/** Whether a message is the answer, or commentary on the way to it. */
+export type Phase = 'commentary' | 'final_answer'
+
+/** A message starts. It is a boundary that its text does not show. */
+export interface MessageBegin extends OfChoice {
+  readonly type: 'begin'
+  readonly kind: 'message'
+  readonly phase: Phase
+}
+
+/** A tool call starts. Its name is complete, and its id is unique in its choice. */
+export interface CallBegin extends OfChoice {
+  readonly type: 'begin'
+  readonly kind: 'call'
+  /** The position among the calls of its choice. */
+  readonly call: number
+  /** The input of a function is JSON, that of a custom tool any text. */
+  readonly form: 'function' | 'custom'
+  readonly id: string
+  readonly name: string
+  /** Google's signature of the call. */
+  readonly signature: string | undefined
+  /** Other members of the provider's call. */
+  readonly rest: Members | undefined
+  /** Other members of its function. */
+  readonly details: Members | undefined
+}
+
+/** More of a call. The text may be empty if the call only gets a signature, or members of its provider. */
+export interface CallInput extends OfChoice {
+  readonly type: 'input'
+  readonly call: number
+  readonly form: CallBegin['form']
+  readonly text: string
+  readonly signature: string | undefined
+  readonly rest: Members | undefined
+}
+
+export interface TextPiece extends OfChoice {
+  readonly type: 'text'
+  readonly kind: 'text' | 'refusal' | 'thought'
+  /** Never empty. */
+  readonly text: string
+}
+
+/**
+ * Pieces of reasoning in OpenRouter's shape: with a signature, encrypted, or the text once more. Clients send them back,
+ * so that their provider can verify them.
+ */
+export interface ThoughtDetails extends OfChoice {
+  readonly type: 'details'
+  readonly details: readonly Members[]
+}
+
+/** The log probabilities of the text that follows. */
+export interface TextProbabilities extends OfChoice {
+  readonly type: 'logprobs'
+  readonly logprobs: Members
+}
+
+/** A source of the text before it. */
+export interface TextAnnotation extends OfChoice {
+  readonly type: 'annotation'
+  readonly annotation: Members
+}
+
+export interface MadeImage extends OfChoice {
+  readonly type: 'image'
+  /** Undefined if it has none that can be read. */
+  readonly address: string | undefined
+  /** The image as its provider sent it. */
+  readonly image: unknown
+}
+
+export interface MadeAudio extends OfChoice {
+  readonly type: 'audio'
+  readonly audio: Members
+}
+
+/** Members without a delta of their own. The same API writes them back. */
+export interface OtherMembers extends OfChoice {
+  readonly type: 'rest'
+  /** Of what is said: a chat's delta or message. */
+  readonly said: Members | undefined
+  /** Beside it: a chat's choice. */
+  readonly beside: Members | undefined
+}
+
+/** The last delta of a choice. */
+export interface ChoiceEnd extends OfChoice {
+  readonly type: 'end'
+  readonly reason: FinishReason
+  /** The provider's own word. */
+  readonly native: string | undefined
+  /** The text at which the model stopped, if the client asked to stop there and the provider says so. */
+  readonly stopSequence: string | undefined
+}

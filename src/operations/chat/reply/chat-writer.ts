@@ -1,0 +1,119 @@
+import type { CompatError } from '../../../base/errors.js'
+import type { ReasoningName } from '../../../contracts/reasoning-name.js'
+import type { Delta } from '../../../conversation/delta.js'
+import { errorFrame } from '../../../protocol/error-body.js'
+import { toLatin1 } from '../../../protocol/latin1.js'
+import { memorySize } from '../../../protocol/memory-size.js'
+import { type WireCharge, wireUsage, writeUsage } from '../../../protocol/wire-usage.js'
+import { type DeltaWriter, type Labels, writeSafely } from '../../../replies/delta-writer.js'
+import { ChatChoice } from './chat-choice.js'
+
+/** The top-level fields of every reply. */
+export interface ReplyTop {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+}
+
+/** The approximate memory of a piece of text besides its characters. */
+const DELTA_BYTES = 128
+
+/** Writes chat completions, as chunks or as one JSON body. */
+export class ChatWriter implements DeltaWriter {
+  /** The start of each chunk, up to its choices. Undefined for a body. */
+  private readonly head: string | undefined
+  /** The choices of a body, by their indexes. Undefined if nobody reads them. */
+  private gathered: Map<number, ChatChoice> | undefined
+  /** The choices of a body, written before anything was charged for them. */
+  private written = ''
+  private gatheredBytes = 0
+
+  constructor(
+    private readonly top: ReplyTop,
+    private readonly reasoningName: ReasoningName,
+    isStream: boolean,
+  ) {
+    if (!isStream) {
+      this.gathered = new Map()
+      return
+    }
+    const { created, id, model } = top
+    const fields = JSON.stringify({ id, object: 'chat.completion.chunk', created, model })
+    this.head = toLatin1(`data: ${fields.slice(0, -1)},"choices":[`)
+  }
+
+  get keptBytes(): number {
+    return this.written.length + this.gatheredBytes
+  }
+
+  write(deltas: readonly Delta[], labels: Labels): string {
+    if (this.head !== undefined) return this.chunks(this.head, deltas, `]${writeLabels(labels)}}\n\n`)
+    for (const delta of deltas) this.gather(delta)
+    return ''
+  }
+
+  discard(): void {
+    this.gathered = undefined
+    this.gatheredBytes = 0
+  }
+
+  endBody(lostCalls: (choice: number) => readonly number[]): void {
+    const choices = [...(this.gathered ?? [])].sort(([one], [other]) => one - other)
+    this.written = writeSafely(() =>
+      toLatin1(JSON.stringify(choices.map(([index, choice]) => choice.written(index, lostCalls(index))))),
+    )
+    this.discard()
+  }
+
+  body(charge: WireCharge, labels: Labels): string {
+    const { created, id, model } = this.top
+    const fields = JSON.stringify({ id, object: 'chat.completion', created, model, ...labels })
+    const { written } = this
+    this.written = ''
+    return `${toLatin1(fields).slice(0, -1)},"choices":${written},"usage":${writeUsage(charge)}}`
+  }
+
+  /** Returns the end of a stream: the usage with the charge, and `[DONE]`. */
+  closing(charge: WireCharge, labels: Labels, pending: string): string {
+    return `${pending}${this.head}]${writeLabels(labels)},"usage":${writeUsage(charge)}}\n\ndata: [DONE]\n\n`
+  }
+
+  /** Omits `[DONE]`, so that the stream does not look successful. */
+  failing(error: CompatError, charge: WireCharge): string {
+    return errorFrame(error, wireUsage(charge))
+  }
+
+  private gather(delta: Delta): void {
+    const { gathered } = this
+    if (gathered === undefined) return
+    this.gatheredBytes += delta.type === 'text' ? DELTA_BYTES + delta.text.length : memorySize(delta)
+    let choice = gathered.get(delta.choice)
+    if (choice === undefined) {
+      choice = new ChatChoice(this.reasoningName, false)
+      gathered.set(delta.choice, choice)
+    }
+    choice.add(delta)
+  }
+
+  /** Returns the deltas of a choice as one chunk. Its finish comes after its last calls, in a chunk of its own. */
+  private chunks(head: string, deltas: readonly Delta[], labels: string): string {
+    const [first] = deltas
+    if (first === undefined) return ''
+    let chunks = ''
+    let choice = new ChatChoice(this.reasoningName, true)
+    for (const delta of deltas) {
+      if (delta.type === 'end' && choice.hasCalls) {
+        chunks += head + toLatin1(JSON.stringify(choice.written(first.choice))) + labels
+        choice = new ChatChoice(this.reasoningName, true)
+      }
+      choice.add(delta)
+    }
+    return chunks + head + toLatin1(JSON.stringify(choice.written(first.choice))) + labels
+  }
+}
+
+/** Writes the provider's top-level fields that a chunk has too. */
+function writeLabels(labels: Labels): string {
+  const text = JSON.stringify(labels)
+  return text === '{}' ? '' : toLatin1(`,${text.slice(1, -1)}`)
+}

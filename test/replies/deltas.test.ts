@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest'
+import type { ReplyEvent } from '../../src/contracts/operation.js'
+import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
+import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
+import { MessageWriter } from '../../src/operations/messages/reply/message-writer.js'
+import { RepeatedRequest } from '../../src/operations/responses/reply/response-object.js'
+import { ResponseWriter } from '../../src/operations/responses/reply/response-writer.js'
+import { fromLatin1 } from '../../src/protocol/latin1.js'
+import { NO_USAGE } from '../../src/protocol/usage.js'
+import type { DeltaWriter } from '../../src/replies/delta-writer.js'
+
+const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
+
+function parts() {
+  let ids = 0
+  return {
+    id: 'reply-1',
+    created: 7,
+    counter: byteRatioCounter,
+    newId: () => String(++ids),
+    route: { id: 'acme-1', provider: 'acme', adapter: {}, upstreamModel: 'model' },
+    splice: true,
+    repeatedBytes: Number.POSITIVE_INFINITY,
+  }
+}
+
+type Made = ReturnType<typeof parts>
+const WRITERS: Readonly<Record<string, (made: Made, isStream: boolean) => DeltaWriter | undefined>> = {
+  chat: () => undefined,
+  messages: (made, isStream) => new MessageWriter({ id: made.id, model: 'acme/fast' }, 'acme', isStream),
+  responses: (made, isStream) =>
+    new ResponseWriter(
+      {
+        parts: made,
+        recent: undefined,
+        calledTools: new Map(),
+        include: new Set(),
+        repeated: new RepeatedRequest({
+          model: 'acme/fast',
+          settings: {
+            instructions: undefined,
+            maxOutputTokens: undefined,
+            metadata: undefined,
+            parameters: {},
+            reasoning: {},
+            text: {},
+            toolChoice: undefined,
+            tools: [],
+          },
+          user: undefined,
+        }),
+      },
+      isStream,
+    ),
+}
+
+/** Plays the events of a provider, and returns the reply in one of its two forms. */
+function play(api: string, events: readonly ReplyEvent[], stream: boolean): string {
+  const made = parts()
+  const asked = {
+    model: 'acme/fast',
+    stream,
+    n: 1,
+    reasoningName: 'reasoning',
+    stopSequences: new Set(['END']),
+  } as const
+  const reply = new ChatReply(made, asked, WRITERS[api]!(made, stream))
+  let bytes = [...(reply.opening() ?? [])].join('') + reply.take(events)
+  reply.endChoices('stop', true)
+  const end = stream ? reply.closing(CHARGE) : reply.body(CHARGE)
+  bytes += typeof end === 'string' ? end : [...end].join('')
+  return fromLatin1(bytes)
+}
+
+const chunk = (delta: object, more: object = {}): ReplyEvent => ({
+  type: 'chunk',
+  chunk: { id: 'up', choices: [{ index: 0, delta, finish_reason: null, ...more }] },
+})
+const call = (index: number, name: string, args: string) => ({
+  index,
+  id: `call_${name}`,
+  type: 'function',
+  function: { name, arguments: args },
+})
+
+/** Thoughts, texts and calls in turn. */
+const MIXED: readonly ReplyEvent[] = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ reasoning: 'First. ' }),
+  chunk({ content: 'Let me ' }),
+  chunk({ content: 'look.' }),
+  chunk({ tool_calls: [call(0, 'search', '{"q":')] }),
+  chunk({ tool_calls: [{ index: 0, function: { arguments: '1}' } }] }),
+  chunk({ reasoning: 'Then. ' }),
+  chunk({ content: 'Found.' }),
+  chunk({ tool_calls: [call(1, 'read', '{}')] }),
+  chunk({}, { finish_reason: 'tool_calls' }),
+]
+
+const dataIn = (stream: string) =>
+  stream
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => JSON.parse(line.slice('data: '.length)))
+
+describe('a reply of thoughts, texts and calls in turn', () => {
+  it('has the same items in a body of /responses as at the end of its stream', () => {
+    const { response } = dataIn(play('responses', MIXED, true)).at(-1)
+    expect(JSON.parse(play('responses', MIXED, false)).output).toEqual(response.output)
+    expect(response.output.map(({ type }: { type: string }) => type)).toEqual([
+      'reasoning',
+      'message',
+      'function_call',
+      'reasoning',
+      'message',
+      'function_call',
+    ])
+  })
+
+  it('has its blocks in the same order in a body of /messages as in its stream', () => {
+    const started = dataIn(play('messages', MIXED, true)).filter(({ type }) => type === 'content_block_start')
+    const types = started.map(({ content_block: { type } }) => type)
+    const { content } = JSON.parse(play('messages', MIXED, false))
+    expect(types).toEqual(['thinking', 'text', 'tool_use', 'thinking', 'text', 'tool_use'])
+    expect(content.map(({ type }: { type: string }) => type)).toEqual(types)
+    expect(content).toMatchObject([
+      { thinking: 'First. ' },
+      { text: 'Let me look.' },
+      { name: 'search', input: { q: 1 } },
+      { thinking: 'Then. ' },
+      { text: 'Found.' },
+      { name: 'read', input: {} },
+    ])
+  })
+
+  it('has one message in a body of /chat/completions', () => {
+    const { choices } = JSON.parse(play('chat', MIXED, false))
+    expect(choices).toMatchObject([
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: 'Let me look.Found.',
+          reasoning: 'First. Then. ',
+          tool_calls: [
+            { id: 'call_search', function: { name: 'search', arguments: '{"q":1}' } },
+            { id: 'call_read', function: { name: 'read', arguments: '{}' } },
+          ],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ])
+  })
+})
+
+it('a stop sequence that a provider names in an event of its own reaches a client of /messages', () => {
+  const events = [
+    chunk({ content: 'Hi' }),
+    chunk({}, { stop_reason: 'END' }),
+    chunk({}, { finish_reason: 'stop' }),
+  ]
+  expect(JSON.parse(play('messages', events, false))).toMatchObject({
+    stop_reason: 'stop_sequence',
+    stop_sequence: 'END',
+  })
+})
+
+it('members of a chat that have no delta of their own are written back by a chat alone', () => {
+  const events = [
+    chunk({ content: 'Hi', provider_specific_fields: { a: 1 } }, { content_filter_results: { hate: 0 } }),
+    chunk({}, { finish_reason: 'stop' }),
+  ]
+  expect(dataIn(play('chat', events, true))[0].choices).toEqual([
+    {
+      index: 0,
+      delta: { role: 'assistant', content: 'Hi', provider_specific_fields: { a: 1 } },
+      content_filter_results: { hate: 0 },
+      finish_reason: null,
+    },
+  ])
+  for (const api of ['responses', 'messages']) {
+    expect(play(api, events, false)).not.toMatch(/provider_specific_fields|content_filter_results/)
+  }
+})
+
+it('the input of a custom tool survives an empty piece of arguments after it', () => {
+  const custom = { index: 0, id: 'call_1', type: 'custom', custom: { name: 'run', input: 'ls' } }
+  const events = [
+    chunk({ tool_calls: [custom] }),
+    chunk({ tool_calls: [{ index: 0, function: { arguments: '' } }] }),
+    chunk({}, { finish_reason: 'tool_calls' }),
+  ]
+  expect(JSON.parse(play('responses', events, false)).output).toMatchObject([
+    { type: 'custom_tool_call', name: 'run', input: 'ls' },
+  ])
+})
