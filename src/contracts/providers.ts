@@ -1,3 +1,4 @@
+import type { MessageBegin } from '../conversation/delta.js'
 import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
@@ -204,6 +205,8 @@ export type ProviderEvent =
       readonly type: 'completion'
       readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
     }
+  /** A message with a phase starts, for a provider that has several messages in one reply. Its text follows in chunks. */
+  | MessageBegin
   /**
    * An event of a stream, or a whole reply, in the API of the request. Only methods documented to do so may pass it.
    * The router ignores its usage.

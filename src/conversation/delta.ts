@@ -37,6 +37,10 @@ export interface ChoiceStart extends OfChoice {
 /** Whether a message is the answer, or commentary on the way to it. */
 export type Phase = 'commentary' | 'final_answer'
 
+export function isPhase(value: unknown): value is Phase {
+  return value === 'commentary' || value === 'final_answer'
+}
+
 /** A message starts. It is a boundary that its text does not show. */
 export interface MessageBegin extends OfChoice {
   readonly type: 'begin'

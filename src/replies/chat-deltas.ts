@@ -1,10 +1,8 @@
-import type { Delta, Members, Phase } from '../conversation/delta.js'
+import type { Delta, Members } from '../conversation/delta.js'
 import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
 import { imageAddress } from './image-text.js'
 
 const NO_DETAILS: readonly Members[] = []
-
-const PHASES: ReadonlySet<unknown> = new Set<Phase>(['commentary', 'final_answer'])
 
 /**
  * Adds the deltas of a delta or message of a chat to `sent`.
@@ -20,12 +18,11 @@ export function addDeltas(
   calls: readonly Delta[],
   sent: Delta[],
 ): void {
-  const { annotations, audio, content, images, phase, reasoning, reasoning_details: details, refusal } = said
+  const { annotations, audio, content, images, reasoning, reasoning_details: details, refusal } = said
   const { logprobs } = beside
   if (isText(reasoning)) sent.push({ type: 'text', choice, kind: 'thought', text: reasoning })
   const readable = isFilled(details) ? details.filter(isObject) : NO_DETAILS
   if (readable.length > 0) sent.push({ type: 'details', choice, details: readable })
-  if (isPhase(phase)) sent.push({ type: 'begin', kind: 'message', choice, phase })
   if (isObject(logprobs)) sent.push({ type: 'logprobs', choice, logprobs })
   if (isText(content)) sent.push({ type: 'text', choice, kind: 'text', text: content })
   if (isText(refusal)) sent.push({ type: 'text', choice, kind: 'refusal', text: refusal })
@@ -90,8 +87,4 @@ function othersBeside(beside: JsonObject, hasProbabilities: boolean): Members | 
 
 function isFilled(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0
-}
-
-function isPhase(value: unknown): value is Phase {
-  return PHASES.has(value)
 }

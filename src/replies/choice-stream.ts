@@ -1,5 +1,5 @@
 import type { TokenTally } from '../contracts/token-counter.js'
-import type { Delta } from '../conversation/delta.js'
+import type { Delta, MessageBegin } from '../conversation/delta.js'
 import {
   type FinishReason,
   finishReasonFor,
@@ -131,6 +131,13 @@ export class ChoiceStream {
       addDeltas(this.index, said, beside, calls, sent)
     }
     return token
+  }
+
+  /** Adds the start of a message to `sent`. After the finish, only tokens are kept. */
+  takeBegin(begun: MessageBegin, sent: Delta[]): void {
+    if (this.given !== undefined) return
+    this.start(sent)
+    sent.push(begun)
   }
 
   /**

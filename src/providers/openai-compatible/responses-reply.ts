@@ -1,5 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
+import { isPhase } from '../../conversation/delta.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
@@ -200,7 +201,8 @@ class ResponseReader {
       isDone: false,
     })
     this.latest = index
-    if (item.type === 'message' && isText(item.phase)) return [this.chunk({ content: '', phase: item.phase })]
+    const { phase, type } = item
+    if (type === 'message' && isPhase(phase)) return [{ type: 'begin', kind: 'message', choice: 0, phase }]
     if (!isCall) return []
     if (name === undefined) throw new UnreadableContent('A call has no name.')
     const call = isCustom

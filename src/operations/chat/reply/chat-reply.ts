@@ -2,7 +2,7 @@ import { type CompatError, isProviderError, ProviderError } from '../../../base/
 import type { Reply, ReplyEvent, ReplyParts } from '../../../contracts/operation.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
 import type { ReplyBytes } from '../../../contracts/reply.js'
-import type { Delta } from '../../../conversation/delta.js'
+import { type Delta, isPhase, type MessageBegin } from '../../../conversation/delta.js'
 import type { FinishReason } from '../../../protocol/finish-reason.js'
 import { isObject, isTooDeep, type JsonObject, saysNothing } from '../../../protocol/json-values.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
@@ -217,6 +217,8 @@ export class ChatReply implements Reply {
         return this.takeChunk(event.chunk)
       case 'completion':
         return this.takeCompletion(event.completion)
+      case 'begin':
+        return this.takeBegin(event)
       case 'unreadable':
         this.lose(event.why, undefined)
         return ''
@@ -308,6 +310,15 @@ export class ChatReply implements Reply {
       this.lost.mend('choice-renumbered')
     }
     return providerChoice
+  }
+
+  private takeBegin(begun: MessageBegin): string {
+    const index = choiceIndex(begun.choice, 0, this.asked.n)
+    if (index === undefined || !isPhase(begun.phase))
+      throw invalidReply('the start of a message has no phase')
+    const deltas: Delta[] = []
+    this.choiceAt(index).takeBegin(begun, deltas)
+    return this.write(deltas, NO_LABELS)
   }
 
   private takeCompletion(completion: JsonObject): string {
