@@ -245,7 +245,7 @@ function commonOf(body: Json, raw: string): Json {
   return {
     temperature: body.temperature,
     topP: body.top_p,
-    seed: /"seed":(\d+)/.exec(raw)?.[1],
+    seed: /"(?:random_)?seed":(\d+)/.exec(raw)?.[1],
     parallel: body.parallel_tool_calls,
     user: body.user ?? body.safety_identifier,
     metadata: body.metadata,

@@ -26,11 +26,15 @@ const leftOut = (
 })
 
 const REPORTED = 'the package of the AI SDK leaves it out, which is reported with the reply'
+const UNKNOWN = 'the provider does not know it, and it only labels the request'
 const UNTRANSLATED = 'this adapter has no translation for it unless the host gives one'
 
 /** What becomes of each setting where it cannot be said: demands are refused by name, wishes are left out. */
 const LIMITS: Partial<Record<keyof Settings, readonly Exception[]>> = {
-  cacheKey: [leftOut('cacheKey', undefined, ['messages', ...SDK], UNTRANSLATED)],
+  cacheKey: [
+    leftOut('cacheKey', undefined, ['messages', ...SDK], UNTRANSLATED),
+    leftOut('cacheKey', undefined, ['groq', 'gemini-chat'], UNKNOWN),
+  ],
   jsonObject: [
     refused(undefined, 'messages', 'response_format.type'),
     leftOut('jsonObject', undefined, 'sdk-messages', REPORTED),
@@ -56,7 +60,7 @@ const LIMITS: Partial<Record<keyof Settings, readonly Exception[]>> = {
     refused('chat', SDK, 'reasoning_effort'),
     leftOut('thinking', ['responses', 'messages'], SDK, UNTRANSLATED),
   ],
-  user: [leftOut('user', undefined, SDK, UNTRANSLATED)],
+  user: [leftOut('user', undefined, SDK, UNTRANSLATED), leftOut('user', undefined, 'mistral', UNKNOWN)],
   verbosity: [
     refused('chat', [...CLAUDE, 'sdk-chat', 'sdk-responses'], 'verbosity'),
     leftOut('verbosity', 'responses', [...CLAUDE, 'sdk-chat', 'sdk-responses'], UNTRANSLATED),

@@ -23,7 +23,7 @@ import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstr
 import { frameError } from '../upstream-errors.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import type { HistoryForm } from './history.js'
-import { formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
+import { fieldsAfter, formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
 import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
 import { createResponsesReader, repeatedBytes } from './responses-reply.js'
@@ -102,6 +102,8 @@ const LEAST_RESPONSE_BOUND = 16
 /** Providers whose newer models reject `max_tokens`. */
 const TAKE_COMPLETION_BOUND = new Set(['api.openai.com'])
 const KNOW_DEVELOPERS = new Set(['api.openai.com'])
+/** Providers with another name for `seed`. */
+const KNOW_RANDOM_SEED = new Set(['api.mistral.ai'])
 const SEND_BASE64 = new Set(['api.openai.com'])
 /** Providers that accept only ids of nine letters and digits, a reply after each result, and a marked reply at the end. */
 const MISTRAL = new Set(['api.mistral.ai'])
@@ -136,6 +138,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     marksPrefix: MISTRAL.has(hostname),
     developerRole: settings.developerRole ?? KNOW_DEVELOPERS.has(hostname),
   }
+  const ownFields = { ...FULL_FORM.fields, randomSeed: KNOW_RANDOM_SEED.has(hostname) }
   warnOfUnsetKey(given, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
@@ -156,11 +159,12 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     call: ProviderCall,
     take: UpstreamRequest['take'],
     history: HistoryForm,
+    fields = ownFields,
   ): UpstreamRequest => ({
     call,
     endpoint: CHAT,
     headers: credentialOf(call),
-    body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history }, call.sentText),
+    body: buildRequestBody(call.request, call.stream, { usage: streamUsage, history, fields }, call.sentText),
     reader: new ReplyReader(
       call.sizes.eventBytes,
       new ReplyReading(call.fastPaths?.lines !== false, unlistedTokens, providerReasoning),
@@ -168,7 +172,9 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     take,
     instead(failure) {
       const other = formAfter(failure, history, call)
-      return other === undefined ? undefined : prepare(call, take, other)
+      if (other !== undefined) return prepare(call, take, other, fields)
+      const otherFields = fieldsAfter(failure, fields, call)
+      return otherFields === undefined ? undefined : prepare(call, take, history, otherFields)
     },
   })
 

@@ -1,9 +1,11 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 import { callsOf } from '../../conversation/chat-results.js'
+import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { refusesEncrypted } from '../openai-input/thoughts.js'
 import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning } from './history.js'
+import type { FieldForm } from './request.js'
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
@@ -69,6 +71,44 @@ export function formAfter(
   }
   if (form.extras && SAYS_EXTRAS.test(words) && messages.some(hasExtras)) return { ...form, extras: false }
   return undefined
+}
+
+/** Fields that only label a request, or help the provider to find what it has cached. */
+const LABELS: ReadonlySet<string> = new Set([
+  'user',
+  'safety_identifier',
+  'metadata',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+])
+/** Phrases of OpenAI, Groq, Google, Mistral and vLLM for a field that they do not know. */
+const SAYS_UNKNOWN =
+  /\bunsupported\b|\bunknown (?:name|parameter|field)\b|\bunrecognized\b|\bnot permitted\b|\bcannot find field\b/i
+const MISTRAL_UNKNOWN = /\bExtra inputs are not permitted\b/
+
+/**
+ * Returns the fields with which to send a request again after a provider rejected one that it does not know: a label, a
+ * field whose value asks for the default, or `seed`, which Mistral calls `random_seed`. Undefined if the failure is
+ * final. It affects only the caller's own call, as {@link formAfter} says.
+ */
+export function fieldsAfter(
+  failure: unknown,
+  fields: FieldForm,
+  { request }: Pick<ProviderCall, 'request'>,
+): FieldForm | undefined {
+  const words = refusalOf(failure)
+  if (!SAYS_UNKNOWN.test(words)) return undefined
+  const names = (field: string) => new RegExp(`(?<![\\w.])${field}(?![\\w.])`).test(words)
+  if (!fields.randomSeed && request.seed !== undefined && MISTRAL_UNKNOWN.test(words) && names('seed')) {
+    return { ...fields, randomSeed: true }
+  }
+  const unknown = Object.keys(request).find(
+    (field) =>
+      (LABELS.has(field) || isNeutral(field, request[field])) &&
+      !fields.omitted.includes(field) &&
+      names(field),
+  )
+  return unknown === undefined ? undefined : { ...fields, omitted: [...fields.omitted, unknown] }
 }
 
 /** Whether a provider rejected the reasoning of earlier replies. The conversation can continue without it. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
+import type { JsonObject } from '../../protocol/json-values.js'
 import type { SentText } from '../../protocol/request-body.js'
 import { type HistoryForm, prepareMessages } from './history.js'
 import { fittingFields } from './limits.js'
@@ -9,6 +10,15 @@ export interface RequestForm {
   /** Whether the usage of a stream is requested. */
   readonly usage: boolean
   readonly history: HistoryForm
+  readonly fields: FieldForm
+}
+
+/** Which fields of a request a provider gets. */
+export interface FieldForm {
+  /** Fields that it does not know, and without which the request means the same. */
+  readonly omitted: readonly string[]
+  /** Whether it knows `seed` as `random_seed`. */
+  readonly randomSeed: boolean
 }
 
 /** The form for providers that accept everything. */
@@ -25,13 +35,14 @@ export const FULL_FORM: RequestForm = {
     answersResults: false,
     marksPrefix: false,
   },
+  fields: { omitted: [], randomSeed: false },
 }
 
 /** Returns the JSON body to post. Messages that need no change keep the client's own bytes. */
 export function buildRequestBody(
   request: ChatRequest,
   stream: boolean,
-  { history, usage }: RequestForm = FULL_FORM,
+  { fields, history, usage }: RequestForm = FULL_FORM,
   sentText?: SentText,
 ): string | Buffer {
   const { messages } = request
@@ -39,13 +50,19 @@ export function buildRequestBody(
   const isAsSent =
     prepared.length === messages.length && prepared.every((message, index) => message === messages[index])
   const sent = isAsSent ? sentText?.take(messages) : undefined
-  const body = Object.assign({}, request, fittingFields(request), {
+  const body = Object.assign({}, request, fittingFields(request), knownFields(request, fields), {
     messages: sent === undefined ? prepared : undefined,
     stream: stream ? true : undefined,
     stream_options: stream && usage ? { include_usage: true } : undefined,
   })
   const text = writeExactly(body, randomUUID)
   return sent === undefined ? text : withMessages(text, sent)
+}
+
+function knownFields({ seed }: ChatRequest, { omitted, randomSeed }: FieldForm): JsonObject {
+  const known: JsonObject = randomSeed && seed !== undefined ? { seed: undefined, random_seed: seed } : {}
+  for (const name of omitted) known[name] = undefined
+  return known
 }
 
 /** Adds `messages` to the JSON text of a non-empty object. */

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ProviderError } from '../../../src/base/errors.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
-import { formAfter } from '../../../src/providers/openai-compatible/omissions.js'
-import { FULL_FORM } from '../../../src/providers/openai-compatible/request.js'
+import { fieldsAfter, formAfter } from '../../../src/providers/openai-compatible/omissions.js'
+import { buildRequestBody, FULL_FORM } from '../../../src/providers/openai-compatible/request.js'
 import { cpuMsOf } from '../../helpers/cpu-time.js'
 import { answerEvents, answerJson, finishChunk, textChunk } from '../../helpers/scripted-upstream.js'
 import { type CallOptions, createCall, openAdapter, runCall, textOf } from './run-call.js'
@@ -218,5 +218,41 @@ describe('an order of messages that a provider refuses', () => {
     })
     expect(error).toMatchObject({ status: 400 })
     expect(asked()).toHaveLength(1)
+  })
+})
+
+describe('a field that a provider does not know', () => {
+  const { fields } = FULL_FORM
+  const refused = (providerMessage: string, param?: string) =>
+    new ProviderError('status', 'Refused.', { status: 400, providerMessage, param })
+  const formFor = (failure: ProviderError, more: object, form = fields) =>
+    fieldsAfter(failure, form, { request: { model: 'm', messages: [], ...more } })
+
+  it.each([
+    ["property 'prompt_cache_key' is unsupported", undefined, 'prompt_cache_key', 'k'],
+    ['Unknown name "safety_identifier": Cannot find field.', undefined, 'safety_identifier', 'u'],
+    ['Extra inputs are not permitted', 'user', 'user', 'u'],
+    ['Unknown name "frequency_penalty": Cannot find field.', undefined, 'frequency_penalty', 0],
+  ])('is left out after %s', (words, param, field, value) => {
+    expect(formFor(refused(words, param), { [field]: value })).toEqual({ ...fields, omitted: [field] })
+  })
+
+  it('is not left out if its value has an effect, if another one is named, or twice', () => {
+    const words = (field: string) => refused(`property '${field}' is unsupported`)
+    expect(formFor(words('frequency_penalty'), { frequency_penalty: 1 })).toBeUndefined()
+    expect(formFor(words('verbosity'), { verbosity: 'low' })).toBeUndefined()
+    expect(formFor(words('user_name'), { user: 'u' })).toBeUndefined()
+    expect(formFor(words('user'), { user: 'u' }, { ...fields, omitted: ['user'] })).toBeUndefined()
+    expect(formFor(refused('The user is too long.'), { user: 'u' })).toBeUndefined()
+  })
+
+  it('is sent under the name that Mistral knows if it is the seed', () => {
+    const form = formFor(refused('Extra inputs are not permitted', 'seed'), { seed: 7 })!
+    expect(form).toEqual({ ...fields, randomSeed: true })
+    const body = buildRequestBody({ model: 'm', messages: [], seed: 7 }, false, {
+      ...FULL_FORM,
+      fields: form,
+    })
+    expect(JSON.parse(String(body))).toEqual({ model: 'm', messages: [], random_seed: 7 })
   })
 })
