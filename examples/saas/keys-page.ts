@@ -62,14 +62,10 @@ export function createKeysPage(admin: Admin): express.Router {
       res.status(400).send('A key needs a name and a monthly budget of whole dollars.')
       return
     }
-    const { credentialId, token } = await admin.keys.issue({ account: res.locals.account, label })
-    await admin.limits.put({
-      id: `budget of ${credentialId}`,
-      of: 'credential',
-      ownerId: credentialId,
-      unit: 'credits',
-      per: 'month',
-      amount: budget,
+    const { token } = await admin.keys.issue({
+      account: res.locals.account,
+      label,
+      limits: [{ unit: 'credits', per: 'month', amount: budget }],
     })
     // Only its digest is stored, so the key is shown now or never.
     res.status(201).send(`Your new key: <code>${token}</code> <a href="/keys">Back</a>`)
