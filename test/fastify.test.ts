@@ -9,7 +9,7 @@ import {
   memoryLedger,
   memoryProviders,
 } from '../src/index.js'
-import { listenHttp } from './helpers/hosts.js'
+import { listenHttp } from './helpers/listen-http.js'
 
 const options = () => ({
   credentials: memoryCredentials({ 'sk-a': { kind: 'api-key' as const, account: 'alice' } }),

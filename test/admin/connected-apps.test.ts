@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { createToken } from '../../src/base/tokens.js'
@@ -11,13 +9,13 @@ import {
   memoryProviders,
   openaiCompatible,
   parseCredits,
-  type RouterEvent,
 } from '../../src/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
 import { context, createFacts, createSettle } from '../helpers/ledger-requests.js'
 import { openAccounts } from '../helpers/open-accounts.js'
+import { RouterHarness } from '../helpers/router-harness.js'
 import { answerJson, type Script, startScriptedUpstream, textChunk } from '../helpers/scripted-upstream.js'
 
 const MODEL = 'acme/fast'
@@ -263,7 +261,7 @@ describe.each(engineNames)('connected apps in %s', (name) => {
     })
     release.resolve()
     while (!(await reader.read()).done);
-    await service.ended(stream.headers.get('x-request-id'))
+    await service.ended(stream.headers.get('x-request-id')!)
     expect(await admin.accounts.balance('alice')).toMatchObject({
       posted: parseCredits('100') - COST,
       held: 0n,
@@ -502,8 +500,7 @@ async function serve(stores: DurableStores, script: Script = answerJson(REPLY)) 
   upstream.script(script)
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: 'sk-upstream' })
   const credentials = cachedCredentials(stores.credentials)
-  const events: RouterEvent[] = []
-  let wake: () => void = () => undefined
+  const harness = new RouterHarness()
   const router = createCompatRouter({
     stores: {
       credentials,
@@ -512,21 +509,16 @@ async function serve(stores: DurableStores, script: Script = answerJson(REPLY)) 
       ledger: stores.ledger,
       calls: stores.calls,
     },
-    onEvent: (event) => {
-      events.push(event)
-      wake()
-    },
+    onEvent: harness.take,
   })
-  const server: Server = createServer((req, res) => router(req, res))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { baseUrl: address } = await harness.serve(router)
   onTestFinished(async () => {
-    server.close()
     await router.close({ graceMs: 1_000 })
     credentials.close()
     await adapter.close?.()
     await upstream.close()
+    await harness.close()
   })
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const post = (token: string, more = {}) =>
     fetch(`${address}/chat/completions`, {
       method: 'POST',
@@ -550,12 +542,6 @@ async function serve(stores: DurableStores, script: Script = answerJson(REPLY)) 
       await until(async () => (await this.call(token)).status === status)
     },
     /** Resolves when a request has ended, and thus has been settled. */
-    async ended(requestId: string | null) {
-      while (!events.some((event) => event.type === 'request-end' && event.requestId === requestId)) {
-        await new Promise<void>((resolve) => {
-          wake = resolve
-        })
-      }
-    },
+    ended: (requestId: string) => harness.event('request-end', requestId),
   }
 }

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Admin, createAdmin, type SessionHandlerOptions, sessionHandler } from '../../src/admin/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { useEngine } from '../helpers/engines.js'
-import { type HostResponse, listenHttp } from '../helpers/hosts.js'
+import { type HostResponse, listenHttp } from '../helpers/listen-http.js'
 
 const PAGE = 'https://app.example'
 const GOOD = {

@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import type { ChatAdapter } from '../../src/adapters.js'
 import type * as Root from '../../src/index.js'
@@ -7,6 +5,7 @@ import type * as AiSdk from '../../src/providers/ai-sdk/index.js'
 import type { ScriptedAnswer } from '../../src/testing/adapter/index.js'
 import { anthropicLanguage, openAiLanguage } from '../conformance/adapter-languages.js'
 import type { Language } from '../conformance/adapter-upstream.js'
+import { type EventOf, RouterHarness } from '../helpers/router-harness.js'
 import { startScriptedUpstream } from '../helpers/scripted-upstream.js'
 
 // These tests use the built package, as published.
@@ -54,7 +53,7 @@ export interface Service {
   readonly baseURL: string
   readonly events: Root.RouterEvent[]
   /** Resolves at the next request-end event that was not awaited before. */
-  nextEnd(): Promise<Extract<Root.RouterEvent, { type: 'request-end' }>>
+  nextEnd(): Promise<EventOf<'request-end'>>
   balance(): Promise<string>
   close(): Promise<void>
 }
@@ -79,8 +78,8 @@ export async function startService(provider: string): Promise<Service> {
     await reply.write(stream ? language.close(answer) : JSON.stringify(language.body(answer)))
     reply.end()
   })
-  const events: Root.RouterEvent[] = []
-  const waiting: ((event: Extract<Root.RouterEvent, { type: 'request-end' }>) => void)[] = []
+  const harness = new RouterHarness()
+  let awaited = 0
   const ledger = root.memoryLedger({ alice: '5', pauper: '0' })
   const adapter = connect({ baseUrl: upstream.baseUrl, apiKey: 'sk-upstream' })
   const router = root.createCompatRouter({
@@ -96,18 +95,19 @@ export async function startService(provider: string): Promise<Service> {
     providers: root.memoryProviders([
       { id: 'scripted', models: { [MODEL]: 'upstream-model' }, adapter, onDisconnect: 'abort' },
     ]),
-    onEvent(event) {
-      events.push(event)
-      if (event.type === 'request-end') waiting.shift()?.(event)
-    },
+    onEvent: harness.take,
   })
-  const server: Server = createServer((req, res) => router(req, res))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const host = await harness.serve(router)
   return {
-    baseURL: `http://127.0.0.1:${port}/v1`,
-    events,
-    nextEnd: () => new Promise((resolve) => waiting.push(resolve)),
+    baseURL: `${host.baseUrl}/v1`,
+    events: harness.events,
+    async nextEnd() {
+      const ends = () => harness.of('request-end')
+      const next = Math.max(awaited, ends().length)
+      awaited = next + 1
+      await harness.until(() => ends().length > next)
+      return ends()[next]!
+    },
     async balance() {
       const balance = await ledger.balance('alice', {
         requestId: 'test',
@@ -116,11 +116,10 @@ export async function startService(provider: string): Promise<Service> {
       return root.formatCredits(balance!.available)
     },
     async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-      await router.close()
+      await router.close({ graceMs: 0 })
       await adapter.close?.()
       await upstream.close()
+      await harness.close()
     },
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import express from 'express'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { listenHttp } from '../helpers/hosts.js'
+import { listenHttp } from '../helpers/listen-http.js'
 import { openStage, type Stage, WEB_REDIRECT } from './stage.js'
 import { authorizeUrl, connectApp, createPkce, UserAgent } from './user-agent.js'
 

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { type CompatRouter, createCompatRouter, openaiCompatible, type RouterEvent } from 'compat-router'
 import { type Admin, type AppRequest, createAdmin } from 'compat-router/admin'
 import { type Connect, type ConnectEvent, type ConnectOptions, createConnect } from 'compat-router/connect'
 import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
 import express from 'express'
+import { RouterHarness } from '../helpers/router-harness.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 import { createTestFile } from '../helpers/sqlite.js'
 import { SECRET, USER_COOKIE, userOf } from './users.js'
@@ -81,13 +80,11 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const upstream = await startScriptedUpstream()
   upstream.script(ANSWER)
   const listeners: RequestListener[] = []
-  const server = createServer((req, res) => listeners[0]!(req, res)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const harness = new RouterHarness()
+  const { baseUrl: origin } = await harness.listen((req, res) => listeners[0]!(req, res))
   const issuer = `${origin}/connect`
   const routerUrl = `${origin}/compat/v1`
   const events: ConnectEvent[] = []
-  const routerEvents: RouterEvent[] = []
   const connect = createConnect({
     url: issuer,
     router: routerUrl,
@@ -104,7 +101,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const router = createCompatRouter({
     stores,
     resourceMetadata: connect.resourceMetadata,
-    onEvent: (event) => routerEvents.push(event),
+    onEvent: harness.take,
     ...(options.host === 'bare http' ? { basePath: '/compat/v1' } : {}),
   })
   listeners.push(HOSTS[options.host ?? 'Express'](connect, router))
@@ -130,13 +127,13 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     connect,
     upstream,
     events,
-    routerEvents,
+    routerEvents: harness.events,
     changeApp,
     resetApp,
     async close() {
       await router.close({ graceMs: 0 })
       await connect.close()
-      await closeServer(server)
+      await harness.close()
       await stores.close()
       await upstream.close()
       testFile?.remove()
@@ -205,11 +202,4 @@ export async function furnish(admin: Admin, baseUrl: string): Promise<void> {
   }
   for (const account of ['alice', 'bob'])
     await admin.accounts.credit({ account, amount: '10', memo: 'Welcome' })
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  server.closeAllConnections()
-  await closed
 }

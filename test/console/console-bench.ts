@@ -1,20 +1,13 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import express from 'express'
 import type { ChatAdapter } from '../../src/adapters.js'
 import { createAdmin } from '../../src/admin/index.js'
 import { type ConsoleOptions, type ConsoleViewer, createConsole } from '../../src/console/index.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
-import {
-  createCompatRouter,
-  generateEnvelopeKey,
-  keyring,
-  type RouterEvent,
-  type RouterOptions,
-} from '../../src/index.js'
+import { createCompatRouter, generateEnvelopeKey, keyring, type RouterOptions } from '../../src/index.js'
 import type { AdapterFactories } from '../../src/sql/registry.js'
 import type { SecretKey } from '../../src/sqlite/index.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
+import { RouterHarness } from '../helpers/router-harness.js'
 import { createTestFile } from '../helpers/sqlite.js'
 
 export const operator: ConsoleViewer = { kind: 'operator' }
@@ -77,7 +70,7 @@ export async function startBench(options: BenchOptions = {}) {
     authorise: (req) => JSON.parse((req.headers['x-viewer'] as string | undefined) ?? 'null'),
     ...options.console,
   })
-  const events: RouterEvent[] = []
+  const harness = new RouterHarness()
   const { calls, credentials, catalogue, ledger, providers } = stores
   const router = createCompatRouter({
     credentials,
@@ -87,7 +80,7 @@ export async function startBench(options: BenchOptions = {}) {
     calls,
     envelopes: keyring([envelopeKey]),
     onEvent: (event) => {
-      events.push(event)
+      harness.take(event)
       pages.onEvent(event)
     },
     ...options.router,
@@ -97,9 +90,7 @@ export async function startBench(options: BenchOptions = {}) {
   app.disable('x-powered-by')
   app.use('/compat/v1', router)
   app.use('/console', pages)
-  const server = createServer(app)
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { baseUrl: origin } = await harness.listen(app)
   const baseUrl = `${origin}/console`
 
   async function call(token: string, body: object = {}, headers: Record<string, string> = {}) {
@@ -118,7 +109,7 @@ export async function startBench(options: BenchOptions = {}) {
     pages,
     origin,
     baseUrl,
-    events,
+    events: harness.events,
     call,
     as: (viewer: ConsoleViewer | undefined) => visitor(baseUrl, origin, viewer),
     sealFor: (account: string) =>
@@ -135,9 +126,7 @@ export async function startBench(options: BenchOptions = {}) {
     },
     async close() {
       await router.close({ graceMs: 0 })
-      const closed = new Promise((done) => server.close(done))
-      server.closeAllConnections()
-      await closed
+      await harness.close()
       await stores.close()
       testFile.remove()
     },

@@ -5,7 +5,7 @@ import { createConsole } from '../../src/console/index.js'
 import type { ReplyOf } from '../../src/console/protocol.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import { engineNames, useEngine } from '../helpers/engines.js'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { alice, operator, visitor } from './console-bench.js'
 
 /** A list of 400 kB, longer than any that can be written: three of them are more than a page. */

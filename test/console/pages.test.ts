@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { assetsFolder, createPages } from '../../src/console/assets.js'
 import { createConsole } from '../../src/console/index.js'
 import { adminWith } from '../helpers/admin-with.js'
-import { hosts, listenHttp, MOUNT, type MountedHost } from '../helpers/hosts.js'
+import { hosts } from '../helpers/hosts.js'
+import { listenHttp, MOUNT, type MountedHost } from '../helpers/listen-http.js'
 
 let folder: string
 let mounted: MountedHost | undefined

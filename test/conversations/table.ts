@@ -4,10 +4,8 @@ import {
   createServer,
   request as httpRequest,
   type IncomingMessage,
-  type Server,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import type { ChatAdapter } from '../../src/adapters.js'
 import {
@@ -18,6 +16,7 @@ import {
   memoryProviders,
 } from '../../src/index.js'
 import { decimal, nanos } from '../helpers/decimals.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { plainInput, readRequest } from './carried.js'
 import { type Captured, type Heard, LIBRARIES } from './clients.js'
 import { differences, dueOf } from './expected.js'
@@ -117,27 +116,27 @@ export class Table {
   private readonly adapters: readonly (ChatAdapter & { close?(): unknown })[]
 
   private constructor(
-    private readonly origin: string,
-    private readonly servers: readonly Server[],
+    private readonly host: MountedHost,
+    private readonly upstream: MountedHost,
     private readonly router: ReturnType<typeof createCompatRouter>,
     private readonly ledger: ReturnType<typeof memoryLedger>,
-    upstream: Server,
     adapters: readonly ChatAdapter[],
     cells: readonly Cell[],
   ) {
     this.adapters = adapters
     for (const cell of cells) this.cells.set(keyOf(cell), cell)
-    upstream.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      this.answer(request, response).catch((error: Error) => response.destroy(error))
-    })
   }
 
   static async start(cells: readonly Cell[]): Promise<Table> {
-    const upstream = createServer()
-    const upstreamOrigin = await listen(upstream)
+    const upstream = await listenHttp(
+      createServer((request, response) => {
+        table.answer(request, response).catch((error: Error) => response.destroy(error))
+      }),
+      '',
+    )
     const keys = cells.map(keyOf)
     const ledger = memoryLedger(Object.fromEntries(keys.map((key) => [key, CREDIT])))
-    const adapters = TARGETS.map((to) => KINDS[to].adapter(`${upstreamOrigin}/${to}/v1`))
+    const adapters = TARGETS.map((to) => KINDS[to].adapter(`${upstream.baseUrl}/${to}/v1`))
     const router = createCompatRouter({
       credentials: memoryCredentials(
         Object.fromEntries(keys.map((key) => [`sk-${key}`, { kind: 'api-key', account: key }])),
@@ -162,9 +161,9 @@ export class Table {
       basePath: '/v1',
       onEvent: false,
     })
-    const server = createServer((request, response) => router(request, response))
-    const origin = await listen(server)
-    return new Table(origin, [server, upstream], router, ledger, upstream, adapters, cells)
+    const host = await listenHttp(createServer(router), '')
+    const table = new Table(host, upstream, router, ledger, adapters, cells)
+    return table
   }
 
   /** Plays cells, many at once. All by default. */
@@ -181,10 +180,8 @@ export class Table {
   async close(): Promise<void> {
     this.agent.destroy()
     await this.router.close({ graceMs: 1_000 })
-    for (const server of this.servers) {
-      server.closeAllConnections()
-      server.close()
-    }
+    await this.host.close()
+    await this.upstream.close()
     for (const adapter of this.adapters) await adapter.close?.()
   }
 
@@ -282,7 +279,7 @@ export class Table {
 
   private async send(cell: Cell, body: Json): Promise<Captured> {
     const path = { chat: '/chat/completions', responses: '/responses', messages: '/messages' }[cell.api]
-    const request = httpRequest(`${this.origin}/v1${path}`, {
+    const request = httpRequest(`${this.host.baseUrl}/v1${path}`, {
       agent: this.agent,
       method: 'POST',
       headers: {
@@ -429,10 +426,4 @@ function errorIn({ bytes, status }: Captured): { code: string; param: string; me
       return { code: String(error.code), param: String(error.param), message: String(error.message) }
   }
   return { code: String(status), param: '', message: bytes.slice(0, 200) }
-}
-
-async function listen(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { formatCredits, type KeptCall, memoryCalls } from '../../src/index.js'
 import type { CallStore, DroppedCalls } from '../../src/stores.js'
 import { createDeferred } from '../helpers/deferred.js'
-import type { HostResponse } from '../helpers/hosts.js'
+import type { HostResponse } from '../helpers/listen-http.js'
 import {
   API_KEY,
   ask,

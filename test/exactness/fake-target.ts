@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import type { Gateway, Policy, Target, Upstream } from './target.js'
 import { NOTHING, PRICES, priceOf, type Usage } from './usage.js'
 

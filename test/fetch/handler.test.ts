@@ -4,7 +4,7 @@ import { entryOf } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
 import { createDeferred } from '../helpers/deferred.js'
 import type { FetchHost } from '../helpers/fetch-hosts.js'
-import { MOUNT } from '../helpers/hosts.js'
+import { MOUNT } from '../helpers/listen-http.js'
 import { isLong } from '../helpers/long.js'
 import {
   answerEvents,

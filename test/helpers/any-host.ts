@@ -2,7 +2,8 @@ import { createCompatHandler } from '../../src/handler.js'
 import { createCompatRouter, type RouterHandle, type RouterOptions } from '../../src/index.js'
 import { fastifyHost, type PluginHost } from './fastify-host.js'
 import { type FetchHost, fetchHosts } from './fetch-hosts.js'
-import { type Host, hosts, type MountedHost } from './hosts.js'
+import { type Host, hosts } from './hosts.js'
+import type { MountedHost } from './listen-http.js'
 
 /** A host of any kind. */
 export type AnyHost = Host | FetchHost | PluginHost

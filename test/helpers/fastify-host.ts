@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { compatRouter } from '../../src/fastify.js'
 import type { CompatRouter, RouterOptions } from '../../src/index.js'
-import { listenHttp, MOUNT, type MountedHost } from './hosts.js'
+import { listenHttp, MOUNT, type MountedHost } from './listen-http.js'
 
 /** A host whose plugin takes the router's options. */
 export interface PluginHost {

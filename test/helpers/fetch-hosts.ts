@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import type { CompatHandler } from '../../src/handler.js'
-import { listenHttp, MOUNT, type MountedHost } from './hosts.js'
+import { listenHttp, MOUNT, type MountedHost } from './listen-http.js'
 
 /** A host that asks a handler by a web `Request`. */
 export interface FetchHost {

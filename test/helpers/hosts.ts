@@ -1,11 +1,7 @@
 import { once } from 'node:events'
-import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
-import type { AddressInfo, Server, Socket } from 'node:net'
-import type { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import tls from 'node:tls'
 import Hapi from '@hapi/hapi'
 import compression from 'compression'
 import connect from 'connect'
@@ -13,6 +9,15 @@ import express from 'express'
 import express4 from 'express4'
 import Koa from 'koa'
 import { CERTIFICATE } from './certificate.js'
+import {
+  asResponse,
+  type HostResponse,
+  listen,
+  listenHttp,
+  MOUNT,
+  type MountedHost,
+  type RequestOptions,
+} from './listen-http.js'
 
 /** Any middleware; a `CompatRouter` is one. */
 export type Middleware = (
@@ -20,30 +25,6 @@ export type Middleware = (
   res: ServerResponse,
   next?: (error?: unknown) => void,
 ) => void
-
-export interface RequestOptions {
-  method?: string
-  headers?: http.OutgoingHttpHeaders
-  body?: string | Uint8Array
-}
-
-export interface HostResponse {
-  status: number
-  headers: IncomingHttpHeaders
-  /** The body as it arrives. */
-  body: Readable
-  text(): Promise<string>
-  json(): Promise<unknown>
-}
-
-export interface MountedHost {
-  /** Including the mount, without a trailing slash. */
-  baseUrl: string
-  port: number
-  /** Sends a request to a path below the mount, in the host's protocol, on a connection that `close` ends. */
-  request(path: string, options?: RequestOptions): Promise<HostResponse>
-  close(): Promise<void>
-}
 
 export interface Host {
   name: string
@@ -57,8 +38,6 @@ export interface Host {
   mount(middleware: Middleware): Promise<MountedHost>
 }
 
-/** The path at which every host mounts the middleware. */
-export const MOUNT = '/compat/v1'
 const PARSER_LIMIT = '40mb'
 
 /**
@@ -170,52 +149,6 @@ function inFrontOfExpress(middleware: Middleware): http.RequestListener {
   return (req, res) => middleware(req, res, () => app(req, res))
 }
 
-/** Starts any HTTP/1 server on a free port of 127.0.0.1. */
-export async function listenHttp(
-  server: http.Server | https.Server | http2.Http2SecureServer,
-  mount = MOUNT,
-): Promise<MountedHost> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-  })
-  const address = await listen(server)
-  const baseUrl = address.origin + mount
-  return {
-    baseUrl,
-    port: address.port,
-    request: (path, options) => requestHttp(baseUrl + path, options),
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
-      await closed
-    },
-  }
-}
-
-async function listen(server: Server): Promise<{ origin: string; port: number }> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return { origin: `${server instanceof tls.Server ? 'https' : 'http'}://127.0.0.1:${port}`, port }
-}
-
-async function requestHttp(url: string, options: RequestOptions = {}): Promise<HostResponse> {
-  const send = url.startsWith('https:') ? https.request : http.request
-  const request = send(url, {
-    agent: false,
-    ca: CERTIFICATE.cert,
-    method: options.method ?? 'GET',
-    headers: options.headers ?? {},
-  })
-  request.on('error', () => undefined)
-  request.end(options.body)
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  return asResponse(response.statusCode ?? 0, response.headers, response)
-}
-
 function secureHttp2(middleware: Middleware): http2.Http2SecureServer {
   return http2.createSecureServer({ ...CERTIFICATE, allowHTTP1: true }, asHttp2(middleware))
 }
@@ -264,10 +197,4 @@ async function requestHttp2(
   stream.end(options.body)
   const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
   return asResponse(Number(headers[':status']), headers, stream)
-}
-
-function asResponse(status: number, headers: IncomingHttpHeaders, body: Readable): HostResponse {
-  // A server that closes the connection is a finding of the test that reads on, not an uncaught error.
-  body.on('error', () => undefined)
-  return { status, headers, body, text: () => text(body), json: async () => JSON.parse(await text(body)) }
 }

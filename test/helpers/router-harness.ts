@@ -1,6 +1,7 @@
-import { createServer } from 'node:http'
+import { strict as assert } from 'node:assert'
+import { createServer, type RequestListener } from 'node:http'
 import type { CompatRouter, RouterEvent } from '../../src/index.js'
-import { listenHttp, type MountedHost } from './hosts.js'
+import { listenHttp, type MountedHost } from './listen-http.js'
 
 export type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { type: Type }>
 
@@ -10,7 +11,7 @@ export type EventOf<Type extends RouterEvent['type']> = Extract<RouterEvent, { t
  */
 export class RouterHarness {
   readonly events: RouterEvent[] = []
-  readonly rejections: unknown[] = []
+  private readonly rejections: unknown[] = []
   private readonly mounted: MountedHost[] = []
   /** By request id. */
   private readonly gone = new Map<string, Promise<void>>()
@@ -31,16 +32,20 @@ export class RouterHarness {
 
   /** Starts a bare server that knows which clients are gone, by the `x-request-id` of their requests. */
   async serve(router: CompatRouter): Promise<MountedHost> {
-    // On a busy machine, the times after which Node closes sockets that are idle or slow may pass while a client uses them.
-    const times = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 }
-    const server = createServer(times, (req, res) => {
+    return this.listen((req, res) => {
       const id = String(req.headers['x-request-id'])
       router(req, res)
       // Added after the router's own listeners, so the router has noticed when this is settled.
       this.gone.set(id, new Promise((resolve) => res.once('close', resolve)))
       this.wake()
     })
-    return this.keep(await listenHttp(server, ''))
+  }
+
+  /** Starts a bare server of whatever has routers in it, such as an Express app. */
+  async listen(listener: RequestListener): Promise<MountedHost> {
+    // On a busy machine, the times after which Node closes sockets that are idle or slow may pass while a client uses them.
+    const times = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 }
+    return this.keep(await listenHttp(createServer(times, listener), ''))
   }
 
   /** Closes a host when this is closed. */
@@ -86,9 +91,10 @@ export class RouterHarness {
     await this.gone.get(requestId)
   }
 
-  /** Closes the servers. */
+  /** Closes the servers, after checking that every rejection was handled. */
   async close(): Promise<void> {
-    process.off('unhandledRejection', this.onRejection)
     for (const host of this.mounted) await host.close()
+    process.off('unhandledRejection', this.onRejection)
+    assert.deepEqual(this.rejections, [], 'rejections that nobody handled')
   }
 }

@@ -5,7 +5,7 @@ import type { ChatAdapter, ProviderEvent } from '../../src/contracts/index.js'
 import { createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
-import { listenHttp } from './hosts.js'
+import { listenHttp } from './listen-http.js'
 import { createPool } from './postgres.js'
 
 // Runs as a process of its own that is meant to be killed or stopped: a router on a socket, with two models. `fast`

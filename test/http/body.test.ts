@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { CompatError } from '../../src/base/errors.js'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { deferred, echo, RawClient, refuse, type TestHandler, testHandler } from './fixture.js'
 
 const MIB = 1024 * 1024

@@ -9,7 +9,7 @@ import express4 from 'express4'
 import { afterEach, describe, expect, test } from 'vitest'
 import { CompatError } from '../../src/base/errors.js'
 import type { HttpHandler } from '../../src/http/handler.js'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { deferred, RawClient, refuse, testHandler } from './fixture.js'
 
 const open: MountedHost[] = []

@@ -3,7 +3,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { listenHttp } from '../helpers/hosts.js'
+import { listenHttp } from '../helpers/listen-http.js'
 import { deferred, testHandler } from './fixture.js'
 
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' } }

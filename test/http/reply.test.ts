@@ -9,7 +9,8 @@ import express from 'express'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { SocketWatch } from '../../src/http/socket-watch.js'
-import { hosts, listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { hosts } from '../helpers/hosts.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { type Deferred, deferred, RawClient, testHandler } from './fixture.js'
 
 const MIB = 1024 * 1024

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IncomingCall, ReplyWriter } from '../../src/contracts/reply.js'
 import { toLatin1 } from '../../src/protocol/latin1.js'
-import { hosts, type MountedHost } from '../helpers/hosts.js'
+import { hosts } from '../helpers/hosts.js'
+import type { MountedHost } from '../helpers/listen-http.js'
 import { echo, refuse, type TestHandler, testHandler } from './fixture.js'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }

@@ -5,7 +5,7 @@ import express from 'express'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { writeChunk } from '../../src/http/write-chunk.js'
-import { listenHttp, type MountedHost } from '../helpers/hosts.js'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { deferred, RawClient, testHandler } from './fixture.js'
 
 const GET = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import {
   anthropic,
   createCompatRouter,
@@ -13,6 +11,7 @@ import {
 import type { ChatAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { Pool } from 'undici'
+import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
 import { createSteppedClock } from '../helpers/stepped-clock.js'
 import type { Json } from '../recordings/recording.js'
 import { PRICES } from './counts.js'
@@ -39,8 +38,6 @@ export interface Observed {
 
 /** A router between a client and a provider that replies with mutants. */
 export class Bench {
-  private readonly back: Server
-  private readonly front: Server
   private readonly clock = createSteppedClock()
   private readonly ledger = memoryLedger({ payer: '9000000000' }, { clock: this.clock })
   private readonly mutants = new Map<string, Mutant>()
@@ -49,28 +46,30 @@ export class Bench {
   private readonly waiting = new Map<string, (end: RequestEnd) => void>()
   private adapters!: Record<Recording['language'], ChatAdapter>
   private router!: ReturnType<typeof createCompatRouter>
+  private front!: MountedHost
+  private back!: MountedHost
   private pool!: Pool
   private charged = 0n
   private requests = 0
   readonly faults: RouterEvent[] = []
 
-  private constructor(private readonly plant: Plant | undefined) {
-    this.back = http.createServer((req, res) => void this.provide(req, res))
-    this.front = http.createServer((req, res) => this.router(req, res))
-  }
+  private constructor(private readonly plant: Plant | undefined) {}
 
   static async start(plant?: Plant): Promise<Bench> {
     const bench = new Bench(plant)
-    const [back, front] = await Promise.all([listen(bench.back), listen(bench.front)])
-    bench.connect(`http://127.0.0.1:${back}/v1`)
-    bench.pool = new Pool(`http://127.0.0.1:${front}`, { connections: CONNECTIONS })
+    bench.back = await listenHttp(
+      createServer((req, res) => void bench.provide(req, res)),
+      '/v1',
+    )
+    bench.connect(bench.back.baseUrl)
+    bench.front = await listenHttp(createServer(bench.router), '/api')
+    bench.pool = new Pool(`http://127.0.0.1:${bench.front.port}`, { connections: CONNECTIONS })
     return bench
   }
 
   /** The base URL for client libraries. A request is answered with the mutant that its id stands for. */
   get baseUrl(): string {
-    const { port } = this.front.address() as AddressInfo
-    return `http://127.0.0.1:${port}/api`
+    return this.front.baseUrl
   }
 
   /** Returns an id for one request, whose reply is this mutant. */
@@ -128,10 +127,8 @@ export class Bench {
     await closed
     await this.pool.close()
     for (const adapter of Object.values(this.adapters)) await adapter.close?.()
-    for (const server of [this.front, this.back]) {
-      server.close()
-      server.closeAllConnections()
-    }
+    await this.front.close()
+    await this.back.close()
     const posted = balance?.posted ?? 0n
     return { difference: OPENING - this.charged - posted, held: balance?.held ?? 0n }
   }
@@ -246,9 +243,3 @@ export class Bench {
 }
 
 const OPENING = 9_000_000_000n * 10n ** 9n
-
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}

@@ -138,9 +138,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       (await ledger.balance(account, { requestId: 'test', signal: new AbortController().signal }))?.posted,
     async close() {
       await router.close({ graceMs: 0 })
-      await harness.close()
       for (const upstream of upstreams) await upstream.close()
       for (const { adapter } of providers) await adapter.close?.()
+      await harness.close()
     },
   }
 }

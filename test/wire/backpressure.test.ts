@@ -10,7 +10,7 @@ import {
   memoryProviders,
   openaiCompatible,
 } from '../../src/index.js'
-import { listenHttp } from '../helpers/hosts.js'
+import { listenHttp } from '../helpers/listen-http.js'
 import {
   finishChunk,
   type Script,

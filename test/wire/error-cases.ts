@@ -3,7 +3,7 @@ import { sealProviderKey } from '../../src/envelope/seal.js'
 import { type ErrorCode, generateEnvelopeKey, keyring } from '../../src/index.js'
 import type { Envelopes, HoldLimited, IdempotencyStore, Limit, LimitUnit } from '../../src/stores.js'
 import { defaultHost } from '../helpers/any-host.js'
-import type { HostResponse } from '../helpers/hosts.js'
+import type { HostResponse } from '../helpers/listen-http.js'
 import { answerJson, type Script } from '../helpers/scripted-upstream.js'
 import { RawClient } from '../http/fixture.js'
 import {

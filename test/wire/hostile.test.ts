@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Client } from 'undici'
 import { expect, test } from 'vitest'
-import { MOUNT } from '../helpers/hosts.js'
+import { MOUNT } from '../helpers/listen-http.js'
 import { finishChunk, sse, textChunk } from '../helpers/scripted-upstream.js'
 import {
   ACCESS_TOKEN,

@@ -3,7 +3,7 @@ import type { Entry } from '../../src/stores.js'
 import { allHosts } from '../helpers/any-host.js'
 import { entryOf, wireCharge } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
-import { type HostResponse, MOUNT } from '../helpers/hosts.js'
+import { type HostResponse, MOUNT } from '../helpers/listen-http.js'
 import {
   answerEvents,
   answerJson,

@@ -1,7 +1,8 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json, text } from 'node:stream/consumers'
 import { Client, type Dispatcher } from 'undici'
-import { type Host, listenHttp, MOUNT, type RequestOptions } from '../helpers/hosts.js'
+import type { Host } from '../helpers/hosts.js'
+import { listenHttp, MOUNT, type RequestOptions } from '../helpers/listen-http.js'
 
 /**
  * Bare `http`, with each request as the second of two pipelined on one connection. The first is passed on

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { entryOf, wireCharge } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
 import { createDeferred } from '../helpers/deferred.js'
-import type { HostResponse } from '../helpers/hosts.js'
+import type { HostResponse } from '../helpers/listen-http.js'
 import {
   answerEvents,
   answerJson,

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CompatRouter, createCompatRouter, openaiCompatible } from 'compat-router'
@@ -9,6 +7,7 @@ import { type Admin, createAdmin } from 'compat-router/admin'
 import { type ConsoleViewer, createConsole } from 'compat-router/console'
 import { type DurableStores, sqliteStores } from 'compat-router/sqlite'
 import express from 'express'
+import { listenHttp } from '../../helpers/listen-http.js'
 
 export const FAST = 'acme/fast'
 export const SMART = 'acme/smart'
@@ -64,9 +63,8 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
   const app = express()
   app.use('/compat/v1', router)
   app.use('/console', pages)
-  const server = createServer(app).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const host = await listenHttp(createServer(app), '')
+  const { baseUrl: origin } = host
   return {
     origin,
     consoleUrl: `${origin}/console/`,
@@ -74,11 +72,8 @@ export async function openStage({ baseUrl, apiKey, upstreamModels }: StageOption
     stores,
     router,
     async close() {
-      const closed = once(server, 'close')
-      server.close()
       await router.close({ graceMs: 0 })
-      server.closeAllConnections()
-      await closed
+      await host.close()
       await stores.close()
       await rm(folder, { recursive: true, force: true })
     },

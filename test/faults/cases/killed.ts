@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { ChatClient } from '../../helpers/chat-client.js'
 import { decimal } from '../../helpers/decimals.js'
-import { listenHttp } from '../../helpers/hosts.js'
+import { listenHttp } from '../../helpers/listen-http.js'
 import { type Bench, type BenchCall, MODEL, OWN_KEY, PAYER, PROMPT } from '../bench.js'
 import { type Fault, inBothModes, NOTHING, send, takeOver } from '../fault.js'
 import { HEAD, TOKENS } from '../upstream-scripts.js'

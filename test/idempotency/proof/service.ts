@@ -8,7 +8,7 @@ import {
   openaiCompatible,
   type RouterEvent,
 } from '../../../src/index.js'
-import { listenHttp } from '../../helpers/hosts.js'
+import { listenHttp } from '../../helpers/listen-http.js'
 
 export const MODEL = 'acme/fast'
 export const ACCOUNT = 'alice'
