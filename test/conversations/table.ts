@@ -1,11 +1,5 @@
 import { once } from 'node:events'
-import {
-  Agent,
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http'
+import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import type { ChatAdapter } from '../../src/adapters.js'
 import {
@@ -16,7 +10,7 @@ import {
   memoryProviders,
 } from '../../src/index.js'
 import { decimal, nanos } from '../helpers/decimals.js'
-import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
+import { RouterHarness } from '../helpers/router-harness.js'
 import { plainInput, readRequest } from './carried.js'
 import { type Captured, type Heard, LIBRARIES } from './clients.js'
 import { differences, dueOf } from './expected.js'
@@ -116,8 +110,8 @@ export class Table {
   private readonly adapters: readonly (ChatAdapter & { close?(): unknown })[]
 
   private constructor(
-    private readonly host: MountedHost,
-    private readonly upstream: MountedHost,
+    private readonly harness: RouterHarness,
+    private readonly origin: string,
     private readonly router: ReturnType<typeof createCompatRouter>,
     private readonly ledger: ReturnType<typeof memoryLedger>,
     adapters: readonly ChatAdapter[],
@@ -128,12 +122,10 @@ export class Table {
   }
 
   static async start(cells: readonly Cell[]): Promise<Table> {
-    const upstream = await listenHttp(
-      createServer((request, response) => {
-        table.answer(request, response).catch((error: Error) => response.destroy(error))
-      }),
-      '',
-    )
+    const harness = new RouterHarness()
+    const upstream = await harness.listen((request, response) => {
+      table.answer(request, response).catch((error: Error) => response.destroy(error))
+    })
     const keys = cells.map(keyOf)
     const ledger = memoryLedger(Object.fromEntries(keys.map((key) => [key, CREDIT])))
     const adapters = TARGETS.map((to) => KINDS[to].adapter(`${upstream.baseUrl}/${to}/v1`))
@@ -161,8 +153,8 @@ export class Table {
       basePath: '/v1',
       onEvent: false,
     })
-    const host = await listenHttp(createServer(router), '')
-    const table = new Table(host, upstream, router, ledger, adapters, cells)
+    const { baseUrl } = await harness.listen(router)
+    const table = new Table(harness, baseUrl, router, ledger, adapters, cells)
     return table
   }
 
@@ -180,9 +172,8 @@ export class Table {
   async close(): Promise<void> {
     this.agent.destroy()
     await this.router.close({ graceMs: 1_000 })
-    await this.host.close()
-    await this.upstream.close()
     for (const adapter of this.adapters) await adapter.close?.()
+    await this.harness.close()
   }
 
   private async judge(cell: Cell): Promise<Verdict> {
@@ -279,7 +270,7 @@ export class Table {
 
   private async send(cell: Cell, body: Json): Promise<Captured> {
     const path = { chat: '/chat/completions', responses: '/responses', messages: '/messages' }[cell.api]
-    const request = httpRequest(`${this.host.baseUrl}/v1${path}`, {
+    const request = httpRequest(`${this.origin}/v1${path}`, {
       agent: this.agent,
       method: 'POST',
       headers: {
