@@ -9,6 +9,11 @@ export function shortenedTo(most: number, text: string): string {
   return `${text.slice(0, most - HASH_CHARS - 1)}_${hash}`
 }
 
+/** Returns an id with only the characters that Claude, and clients of its API, accept. */
+export function idForClaude(id: string): string {
+  return id.replace(/[^\w-]/g, '_')
+}
+
 /** The new ids of the calls with one given id. Those before `next` have their results. */
 interface Waiting {
   readonly ids: string[]

@@ -509,6 +509,21 @@ describe('a chat provider behind POST /messages', () => {
       return read.content
     }
 
+    it('has an id that clients of Anthropic accept for a call with any other, and returns its signature', async () => {
+      const content = await reply(call(0, 'functions.f:0', '{"x":1}'), sign(0), delta({}, 'tool_calls'))
+      const used = content.find(({ type }: { type: string }) => type === 'tool_use')
+      expect(used).toMatchObject({ id: 'functions_f_0', input: { x: 1 } })
+      const result = { type: 'tool_result', tool_use_id: used.id, content: 'y' }
+      await whole({
+        messages: [...ASK.messages, { role: 'assistant', content }, { role: 'user', content: [result] }],
+      })
+      expect(lastBody().messages).toMatchObject([
+        {},
+        { tool_calls: [{ id: 'functions_f_0', extra_content: signature }] },
+        { role: 'tool', tool_call_id: 'functions_f_0' },
+      ])
+    })
+
     it.each([
       ['ended', [call(0, 'call_a', '{"x":1}'), call(1, 'call_b', '{"y":2}'), sign(0)]],
       ['is open', [call(0, 'call_a', '{"x":1}'), sign(0), call(1, 'call_b', '{"y":2}')]],

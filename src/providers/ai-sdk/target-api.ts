@@ -1,11 +1,6 @@
+import { idForClaude } from '../../conversation/call-ids.js'
 import type { NameRule } from '../../conversation/tool-names.js'
-import {
-  type FittingId,
-  idForChats,
-  idForClaude,
-  idForMistral,
-  idForResponses,
-} from '../openai-input/call-ids.js'
+import { type FittingId, idForChats, idForMistral, idForResponses } from '../openai-input/call-ids.js'
 import { TOOL_NAMES } from '../tool-names.js'
 
 /** The names that a prompt depends on. */

@@ -10,11 +10,6 @@ const MOST_CHAT_CHARS = 40
 const MOST_RESPONSES_CHARS = 64
 const SHORT_ID = /^[a-z0-9]{9}$/i
 
-/** Returns an id with only the characters that Claude accepts. */
-export function idForClaude(id: string): string {
-  return id.replace(/[^\w-]/g, '_')
-}
-
 /** Returns an id as it is: the server of another model may know its calls by other characters. */
 export function sameId(id: string): string {
   return id

@@ -1,4 +1,5 @@
 import type { CompatError } from '../../../base/errors.js'
+import { idForClaude } from '../../../conversation/call-ids.js'
 import type { CallBegin, CallInput, Delta, Members, TextPiece } from '../../../conversation/delta.js'
 import { JsonBrackets } from '../../../protocol/json-brackets.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
@@ -203,8 +204,9 @@ export class MessageWriter implements DeltaWriter {
     return sent
   }
 
-  private beginCall({ call, id, name, signature }: CallBegin): { written: WrittenCall; sent: string } {
-    const isHidden = signature === undefined || this.signed.has(id)
+  private beginCall({ call, id: given, name, signature }: CallBegin): { written: WrittenCall; sent: string } {
+    const id = idForClaude(given)
+    const isHidden = signature === undefined || this.signed.has(given)
     const hidden = isHidden ? '' : this.hide([signedCallDetail(id, signature)])
     const begun = this.begin('tool_use', { type: 'tool_use', id, name, input: {} })
     const block = (this.gathered?.count ?? 0) - 1
