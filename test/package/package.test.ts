@@ -17,8 +17,8 @@ const subpaths = Object.keys(manifest.exports).filter((path) => path !== './pack
 const libraries = subpaths.map((path) => path.replace(/^\./, 'compat-router'))
 /** Entries that export types alone. */
 const typesAlone = ['compat-router/stores', 'compat-router/adapters']
-/** Peer dependencies that an entry imports at once, and the one that `compat-router/sqlite` needs. */
-const PEERS = ['@opentelemetry/api', 'libsql']
+/** Peer dependencies that an entry or its types import at once, and the one that `compat-router/sqlite` needs. */
+const PEERS = ['@opentelemetry/api', 'fastify', 'libsql']
 
 describe('the packed package', () => {
   let project: string
