@@ -31,12 +31,21 @@ function addToTotals(condition: string): string {
 /** The key of the totals of charges. A charge without a provider or an app has an empty one. */
 export const CHARGE_KEYS = ['span', 'starts_at', 'model', 'provider', 'app_id'] as const
 
-/** SQL for the charges `e` of this condition as rows of their totals: each once for its day, and once for its quarter. */
+/**
+ * SQL for the charges `e` of this condition as rows of their totals. They are added up by their quarter first, and few rows
+ * are left for the day.
+ */
 export function chargesByKeys(condition: string): string {
-  return `select s.span, e.at - e.at % s.span as starts_at, e.model, coalesce(e.provider, '') as provider,
-      coalesce(e.app_id, '') as app_id, ${ONE_CHARGE}
-    from {entries} e cross join (select ${DAY_MS} as span union all select ${QUARTER_MS}) s
-    where ${condition} and e.kind = 'charge'`
+  const names = 'model, provider, app_id'
+  return `select s.span, q.starts_at - q.starts_at % s.span as starts_at, ${names}, ${CHARGE_SUMS.join(', ')}
+    from (
+      select starts_at, ${names}, ${addUp(CHARGE_SUMS)} from (
+        select e.at - e.at % ${QUARTER_MS} as starts_at, e.model, coalesce(e.provider, '') as provider,
+          coalesce(e.app_id, '') as app_id, ${ONE_CHARGE}
+        from {entries} e where ${condition} and e.kind = 'charge'
+      ) c
+      group by starts_at, ${names}
+    ) q cross join (select ${DAY_MS} as span union all select ${QUARTER_MS}) s`
 }
 
 /** Entries that one transaction of SQLite adds, while every other one waits, and that one row of PostgreSQL marks at most. */
