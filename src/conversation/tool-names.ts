@@ -139,6 +139,8 @@ export function renamed(value: unknown, place: NamePlace, rename: (name: string)
   }
   let copy: JsonObject | undefined
   for (const member in place) {
+    // Own members only: a polluted `Object.prototype` would make every place endless.
+    if (!Object.hasOwn(place, member)) continue
     const given = value[member]
     if (given === undefined || given === null) continue
     const other = renamed(given, place[member]!, rename)
