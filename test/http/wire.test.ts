@@ -133,7 +133,8 @@ describe.each(hosts)('over $name', (host) => {
     ['/models/acme%252Ffast?x=1', 'acme%252Ffast'],
     ['/models/A/b/', 'A/b/'],
     ['/models//a', '/a'],
-    ['/models/%E0%A4%A', '%E0%A4%A'],
+    // Such a host refuses a path that it cannot decode.
+    ...(host.decodesPaths === true ? [] : [['/models/%E0%A4%A', '%E0%A4%A']]),
     ['/models/a:b@c', 'a:b@c'],
   ])('GET %s passes the key on as written', async (path, key) => {
     expect(await (await mounted.request(path)).json()).toEqual({ key })

@@ -123,7 +123,7 @@ describe.each(engineNames)('the credential store in %s', (name) => {
       scopes: ['models.run', 'profile'],
       expiresAt: Date.now() - 1,
     })
-    const narrow = await admin.keys.reissue(credentialId, { scopes: ['profile'] })
+    const narrow = await admin.keys.reissue(credentialId, { scopes: ['profile'], expiresAt: null })
     const found = await stores.credentials.resolve(narrow.token, context)
     expect(found).toMatchObject({ ok: true, principal: { credentialId, scopes: ['profile'] } })
     expect(await admin.keys.list({ credentialId })).toMatchObject([{ scopes: ['profile'] }])

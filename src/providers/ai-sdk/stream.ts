@@ -3,6 +3,7 @@ import type { ProviderEvent } from '../../contracts/index.js'
 import { isFailureReason, ownFinishReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../../protocol/json-values.js'
 import { scalarText } from '../../protocol/scalars.js'
+import { GOOGLE_FORMAT } from '../openai-input/thoughts.js'
 import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError, toUnreadable } from './errors.js'
@@ -73,13 +74,14 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   }
   /**
    * Returns the details of thoughts that are signed by now. Any part of a thought may bring its signature. They go out
-   * before the text or the call that follows them, so that they are in order.
+   * before the text or the call that follows them, so that they are in order. Those of Google wait for the end, since
+   * Google signs calls too, and some clients keep only the last delta with details.
    */
-  const signedThoughts = (): JsonObject[] => {
+  const signedThoughts = (isEnd = false): JsonObject[] => {
     const signed: JsonObject[] = []
     for (const [thoughtId, { index, metadata, text }] of thoughts) {
       const detail = thoughtDetail(text, metadata, index)
-      if (detail === undefined) continue
+      if (detail === undefined || (detail.format === GOOGLE_FORMAT && !isEnd)) continue
       signed.push(detail)
       thoughts.delete(thoughtId)
     }
@@ -127,7 +129,7 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
     terminated = end !== undefined
     if (end === undefined) return counted
     const rest = [
-      ...detailChunk([...signedThoughts(), ...details]),
+      ...detailChunk([...signedThoughts(true), ...details]),
       ...open.flatMap((call) => continueCall(call, '{}')),
     ]
     if (usage === undefined || !isFailureReason(ownFinishReason(end)))

@@ -81,6 +81,8 @@ const LABELS: ReadonlySet<string> = new Set([
   'prompt_cache_key',
   'prompt_cache_retention',
 ])
+/** Fields that decide in which form the reply and its usage come. A caller can make a provider name them. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['stream', 'stream_options'])
 /** Phrases of OpenAI, Groq, Google, Mistral and vLLM for a field that they do not know. */
 const SAYS_UNKNOWN =
   /\bunsupported\b|\bunknown (?:name|parameter|field)\b|\bunrecognized\b|\bnot permitted\b|\bcannot find field\b/i
@@ -104,7 +106,7 @@ export function fieldsAfter(
   }
   const unknown = Object.keys(request).find(
     (field) =>
-      (LABELS.has(field) || isNeutral(field, request[field])) &&
+      (LABELS.has(field) || (!OWN_FIELDS.has(field) && isNeutral(field, request[field]))) &&
       !fields.omitted.includes(field) &&
       names(field),
   )

@@ -171,8 +171,8 @@ export class ChatReply implements Reply {
     const labels = this.labels.forEnd
     for (const choice of this.choices) this.pending += this.write(choice.end(reason), labels)
     if (this.asked.stream) return
-    this.hasEndedBody = true
     this.writer.endBody((index) => this.choiceAt(index).lostToolCalls)
+    this.hasEndedBody = true
   }
 
   /** Returns the end of a stream whose choices have ended. */
@@ -325,15 +325,24 @@ export class ChatReply implements Reply {
     const { asked } = this
     const { choices, lost } = readChoices(completion, asked.n, this.newToolCallId, this.lost)
     const labels = this.takeLabels(completion)
+    const { finished } = this
     let sent = ''
-    for (const whole of choices) {
-      const deltas: Delta[] = []
-      if (this.choiceAt(whole.index).takeWhole(whole, deltas, asked.stream)) this.sawToken()
-      sent += this.write(deltas, labels)
+    let spoken = 0
+    try {
+      for (const whole of choices) {
+        const deltas: Delta[] = []
+        if (this.choiceAt(whole.index).takeWhole(whole, deltas, asked.stream)) spoken++
+        sent += this.write(deltas, labels)
+      }
+      if (sent === '') this.keepLabels(labels)
+      // A reply without choices gets an empty one at its end, because clients read the first one without a check.
+      if (!asked.stream && choices.length > 0) this.endAll('stop')
+    } catch (error) {
+      this.lostItsEnd = !finished
+      throw error
     }
-    if (sent === '') this.keepLabels(labels)
-    // A reply without choices gets an empty one at its end, because clients read the first one without a check.
-    if (!asked.stream && choices.length > 0) this.endAll('stop')
+    // Only now: a reply that cannot be written is not charged, and the next route may answer.
+    for (; spoken > 0; spoken--) this.sawToken()
     this.cameWhole = true
     // A stream sends all readable content of a JSON reply before it reports an unreadable piece.
     for (const [what, piece] of lost) this.lose(what, piece)
