@@ -42,9 +42,10 @@ export function isPhase(value: unknown): value is Phase {
 }
 
 /** A message starts. It is a boundary that its text does not show. */
-export interface MessageBegin extends OfChoice {
+export interface MessageBegin {
   readonly type: 'begin'
   readonly kind: 'message'
+  readonly choice: number
   readonly phase: Phase
 }
 
