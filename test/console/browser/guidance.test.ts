@@ -411,8 +411,8 @@ describe('console data that is still loading', { timeout: 120_000 }, () => {
 
 describe('the console form that replaces a token', { timeout: 120_000 }, () => {
   it.each([
-    ['alice', 'Expires with the previous token by default, and no later.'],
-    ['operator', 'Never expires by default.'],
+    ['alice', 'Not later than that of the previous token.'],
+    ['operator', 'Never expires if this is empty.'],
   ])('tells %s when the new token expires', async (viewer, hint) => {
     const expiresAt = Date.now() + 3_600_000
     await visit.stage.admin.keys.issue({ account: 'alice', label: `trial of ${viewer}`, expiresAt })

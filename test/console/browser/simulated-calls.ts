@@ -1,3 +1,4 @@
+import { createAdmin } from 'compat-router/admin'
 import type { DurableStores } from 'compat-router/sqlite'
 import type { Charge, SettleRequest } from 'compat-router/stores'
 import { FAST, SMART } from './stage.js'
@@ -99,4 +100,6 @@ export async function spreadOverDays(stores: DurableStores, days: number): Promi
   const PAGE = 2_000
   for (let from = 0; from < statements.length; from += PAGE)
     await database.batch(statements.slice(from, from + PAGE))
+  // The totals have the days on which the entries were written.
+  await createAdmin(stores).maintenance.rebuildTotals()
 }
