@@ -106,7 +106,7 @@ export function readOwnAppRequest(app: OwnAppRequest, rules: AppRules): OwnAppRe
   return checkApp(parseInput(ownAppSchema, app, 'app'), rules)
 }
 
-/** Where the name of an app stands in what is given. */
+/** The place of an app's name in a request. */
 export const APP_NAME: InputPlace = { of: 'app', field: 'name' }
 
 function checkApp<Request extends OwnAppRequest>(app: Request, rules: AppRules): Request {

@@ -174,7 +174,7 @@ function rowsOf(database: SqlDatabase, query: z.infer<typeof spendSchema>, param
         from {charge_totals} t ${where()}`
   }
 
-  /** SQL for what is before and after the inner time of an outer one. */
+  /** SQL for the times of an outer period before and after its inner one. */
   function around(outer: Times, inner: Times, rows: (times: Times) => string): readonly string[] {
     return [
       ...(inner.from === outer.from ? [] : [rows({ from: outer.from, to: inner.from })]),

@@ -4,7 +4,7 @@
  */
 export const INVALID_INPUT = 'invalid_input'
 
-/** Where a value stands in what a caller gave. A value that was given by itself has only a field. */
+/** The place of a value in a caller's input. A value that was given by itself has only a field. */
 export interface InputPlace {
   /** What the caller gave, such as `limit`. */
   readonly of?: string | undefined

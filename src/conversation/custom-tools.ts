@@ -80,7 +80,7 @@ export class CustomInput {
     }
   }
 
-  /** Returns what is left of the input at the end of the arguments. */
+  /** Returns the rest of the input at the end of the arguments. */
   end(): string {
     return this.where === 'before' ? toCustomInput(this.takeRest()) : ''
   }

@@ -121,9 +121,9 @@ export interface MadeAudio extends OfChoice {
 /** Members without a delta of their own. The same API writes them back. */
 export interface OtherMembers extends OfChoice {
   readonly type: 'rest'
-  /** Of what is said: a chat's delta or message. */
+  /** Members of a chat's delta or message. */
   readonly said: Members | undefined
-  /** Beside it: a chat's choice. */
+  /** Members of a chat's choice. */
   readonly beside: Members | undefined
 }
 

@@ -50,7 +50,7 @@ export function fittingNames(names: ReadonlySet<string>, rule: NameRule): Readon
   return sent
 }
 
-/** Where names of tools stand in a value: `NAME` is one, a list has one place for all its elements. */
+/** The places of tool names in a value: `NAME` is one, a list has one place for all its elements. */
 export type NamePlace =
   | typeof NAME
   | readonly [NamePlace]

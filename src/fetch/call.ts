@@ -155,7 +155,7 @@ export class FetchCall implements HostedCall {
     })
   }
 
-  /** Stops reading the body, since nobody will use it, and discards what is left of it. A later read fails at once. */
+  /** Stops reading the body, since nobody will use it, and discards the rest of it. A later read fails at once. */
   abandonBody(): void {
     if (this.isAbandoned) return
     this.isAbandoned = true

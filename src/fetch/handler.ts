@@ -10,7 +10,7 @@ export interface HandlerInfo {
   /** The request body, if the host has already read it: the parsed JSON, the text or the bytes. */
   readonly body?: unknown
   /**
-   * Keeps the process alive until a promise settles, where a host would otherwise end it with the response: `ctx.waitUntil`
+   * Keeps the process alive until a promise settles, for hosts that end it with the response: `ctx.waitUntil`
    * of Workers, `after` of Next.js. The promise settles when the call is charged. It never rejects.
    */
   readonly waitUntil?: ((promise: Promise<void>) => void) | undefined

@@ -4,7 +4,7 @@ import { type FoldingDatabase, foldTotals } from './totals.js'
 export interface TotalsFolder {
   /** Reports that this process has written entries. */
   wrote(): void
-  /** Adds what is left, unless that fails. */
+  /** Adds the remaining entries. A failure is left to the next process. */
   close(): Promise<void>
 }
 

@@ -7,7 +7,7 @@ const page = readFileSync(MEASURED_PAGE, 'utf8')
 /** A release states only figures of its own build. Between releases, others are stated with a warning. */
 const isRelease = process.env.RELEASE === '1'
 
-/** Returns what is wrong with the build that a part was measured on. */
+/** Returns the fault of the build that a part was measured on. */
 function staleness(part: string): string | undefined {
   const commit = commitOf(part)
   if (commit === undefined) return 'names no commit'
