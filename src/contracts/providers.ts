@@ -1,4 +1,4 @@
-import type { MessageBegin } from '../conversation/delta.js'
+import type { Labels, MessageBegin, ProviderDelta } from '../conversation/delta.js'
 import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
@@ -190,6 +190,8 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
 }
 
 export type ProviderEvent =
+  /** One step of a reply, in the terms of no API. All deltas are of one choice, and together they count as one event. */
+  | { readonly type: 'deltas'; readonly deltas: readonly ProviderDelta[]; readonly labels?: Labels }
   /**
    * One OpenAI chunk as unparsed JSON in latin1: each character is one byte of the UTF-8. It must not contain a usage, so
    * the adapter must look for one.

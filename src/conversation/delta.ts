@@ -22,8 +22,17 @@ export type Delta =
   | OtherMembers
   | ChoiceEnd
 
+/**
+ * A delta as it is handed on by whatever reads a provider's API. The pieces of calls become {@link CallBegin} and
+ * {@link CallInput} once they are repaired, and the provider's word for the end one that clients know.
+ */
+export type ProviderDelta = Exclude<Delta, CallBegin | CallInput | ChoiceEnd> | CallPiece | ProviderEnd
+
 /** Members as a provider sent them, which only its own API reads. */
 export type Members = Readonly<Record<string, unknown>>
+
+/** Members of a provider's reply beside its choices: `id`, `system_fingerprint`, `service_tier`, lists like `citations`. */
+export type Labels = Readonly<Record<string, unknown>>
 
 interface OfChoice {
   readonly choice: number
@@ -47,6 +56,26 @@ export interface MessageBegin {
   readonly kind: 'message'
   readonly choice: number
   readonly phase: Phase
+}
+
+/** A piece of a tool call: its start, more of its input, or all of it. */
+export interface CallPiece extends OfChoice {
+  readonly type: 'call'
+  /** The provider's number of the call. Pieces without one are recognised by their id, or follow the piece before them. */
+  readonly call?: number | undefined
+  readonly form: CallBegin['form']
+  /** If a call has none, it gets one. */
+  readonly id?: string | undefined
+  /** It may come in pieces. */
+  readonly name?: string | undefined
+  /** May be empty. */
+  readonly input: string
+  /** Google's signature of the call. */
+  readonly signature?: string | undefined
+  /** Other members of the provider's call. */
+  readonly rest?: Members | undefined
+  /** Members of its function. */
+  readonly details?: Members | undefined
 }
 
 /** A tool call starts. Its name is complete, and its id is unique in its choice. */
@@ -135,4 +164,13 @@ export interface ChoiceEnd extends OfChoice {
   readonly native: string | undefined
   /** The text at which the model stopped, if the client asked to stop there and the provider says so. */
   readonly stopSequence: string | undefined
+}
+
+/** The end of a choice in the words of its provider. One that means a failure makes the whole reply fail. */
+export interface ProviderEnd extends OfChoice {
+  readonly type: 'end'
+  readonly reason: string
+  /** Says more than the reason, if the provider has two words. */
+  readonly native?: string | undefined
+  readonly stopSequence?: string | undefined
 }

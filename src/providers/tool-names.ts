@@ -1,4 +1,5 @@
 import type { AdapterRun, ProviderEvent, ProviderRequest } from '../contracts/providers.js'
+import type { ProviderDelta } from '../conversation/delta.js'
 import {
   fittingNames,
   NAMES_IN_CHAT,
@@ -77,6 +78,8 @@ function namesIn(request: ProviderRequest, place: NamePlace): ReadonlySet<string
 
 function withOwnNames(event: ProviderEvent, back: (name: string) => string): ProviderEvent {
   switch (event.type) {
+    case 'deltas':
+      return { ...event, deltas: event.deltas.map((delta) => withOwnName(delta, back)) }
     case 'data':
       return MAY_NAME.test(event.bytes) ? parsed(event, back) : event
     case 'chunk':
@@ -88,6 +91,10 @@ function withOwnNames(event: ProviderEvent, back: (name: string) => string): Pro
     default:
       return event
   }
+}
+
+function withOwnName(delta: ProviderDelta, back: (name: string) => string): ProviderDelta {
+  return delta.type === 'call' && delta.name !== undefined ? { ...delta, name: back(delta.name) } : delta
 }
 
 const MAY_NAME = /"(?:tool_calls|function_call)"/

@@ -1,10 +1,7 @@
 import { type CompatError, ProviderError } from '../base/errors.js'
 import type { ReplyBytes } from '../contracts/reply.js'
-import type { Delta } from '../conversation/delta.js'
+import type { Delta, Labels } from '../conversation/delta.js'
 import type { WireCharge } from '../protocol/wire-usage.js'
-
-/** The fields of a provider's reply other than its choices. */
-export type Labels = Readonly<Record<string, unknown>>
 
 /**
  * Writes the replies of one API from the deltas of any provider, as a stream or as a JSON body, in latin1. A writer is

@@ -13,3 +13,5 @@ export interface Losses {
   /** Counts an odd element that was repaired. `dropped` names an omitted element. */
   mend(kind: MendKind, dropped?: string): void
 }
+
+export const DROPPED_BY_PROVIDER = 'the provider dropped output of the model that it could not read'

@@ -1,7 +1,8 @@
 import type { ProviderError } from '../base/errors.js'
 import type { Reply } from '../contracts/operation.js'
 import type { TokenCounter, TokenTally } from '../contracts/token-counter.js'
-import { eachTextIn, invalidReply } from './delta.js'
+import { isText } from '../protocol/json-values.js'
+import { invalidReply } from './invalid-reply.js'
 import type { Losses } from './losses.js'
 import { MendBook } from './mends.js'
 
@@ -48,5 +49,16 @@ export class LostPieces implements Losses {
 
   tokensAtLeast(): number {
     return this.tally?.atLeast() ?? 0
+  }
+}
+
+/** Calls `add` with each piece of text in a value of any shape, except the names of fields. */
+export function eachTextIn(value: unknown, add: (text: string) => void): void {
+  const rest: unknown[] = [value]
+  while (rest.length > 0) {
+    const one = rest.pop()
+    if (typeof one === 'object' && one !== null) for (const member of Object.values(one)) rest.push(member)
+    else if (isText(one)) add(one)
+    else if (typeof one === 'number') add(String(one))
   }
 }

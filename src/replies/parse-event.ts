@@ -3,7 +3,7 @@ import { keepExactArguments } from '../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { fromLatin1 } from '../protocol/latin1.js'
 import { isBareFailure } from '../protocol/reply-errors.js'
-import { invalidReply } from './delta.js'
+import { invalidReply } from './invalid-reply.js'
 
 /** Parses an event from JSON text in latin1. Throws a `ProviderError` if it is not an object. */
 export function parseEvent(bytes: string): JsonObject {

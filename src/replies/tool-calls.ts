@@ -1,5 +1,5 @@
 import type { TokenTally } from '../contracts/token-counter.js'
-import type { CallBegin, Delta, Members } from '../conversation/delta.js'
+import type { CallBegin, CallPiece, Delta, Members } from '../conversation/delta.js'
 import { exactTextOf } from '../protocol/exact-data.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../protocol/json-values.js'
 import { CallArguments } from './call-arguments.js'
@@ -27,18 +27,12 @@ interface ToolCallState {
   isLost: boolean
   /** The provider's own fields, such as the signature that Gemini needs back. */
   readonly own: JsonObject
+  signature: string | undefined
 }
 
-/** The contents of one delta of a call. */
-interface CallDelta {
-  readonly kind: ToolCallState['kind']
-  readonly details: JsonObject
-  readonly id: string | undefined
-  readonly name: string | undefined
-  /** Undefined if they cannot be read. */
-  readonly args: string | undefined
-  readonly providerIndex: number | undefined
-  readonly providerChoice: number
+/** A piece whose input may be one that cannot be read. */
+interface AnyPiece extends Omit<CallPiece, 'input'> {
+  readonly input: string | undefined
 }
 
 /**
@@ -70,30 +64,6 @@ export class ToolCallStream {
   /** The indexes of calls that were partly sent before a piece of them was unreadable. */
   get lost(): readonly number[] {
     return this.calls.flatMap(({ index, isLost }) => (isLost && index !== undefined ? [index] : []))
-  }
-
-  /**
-   * Adds the deltas to send to `sent`, possibly none.
-   *
-   * @param providerChoice the provider's choice, if several of its choices are parts of one
-   * @returns whether they carry a token, withheld or not
-   */
-  take(given: unknown, providerChoice: number, sent: Delta[]): boolean {
-    const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
-    if (isSingle) this.losses.mend('tool-call-mapped')
-    const deltas = isSingle ? [given] : given
-    if (!Array.isArray(deltas)) {
-      if (saysNothing(deltas)) this.losses.mend('tool-call-skipped')
-      else this.losses.add('tool_calls is not a list', deltas)
-      return false
-    }
-    let token = false
-    for (const delta of deltas) {
-      if (isObject(delta)) token = this.takeOne(delta, providerChoice, sent) || token
-      else if (saysNothing(delta)) this.losses.mend('tool-call-skipped')
-      else this.losses.add('a tool call is not an object', delta)
-    }
-    return token
   }
 
   /**
@@ -129,81 +99,59 @@ export class ToolCallStream {
     }
   }
 
-  /** Returns whether the delta carries a token. */
-  private takeOne(given: JsonObject, providerChoice: number, sent: Delta[]): boolean {
-    const delta = this.read(given, providerChoice)
-    if (delta === undefined) return false
-    const known = this.find(delta)
-    const isKnown = known !== undefined && !this.beginsAnother(known, delta)
-    const isEmpty = delta.id === undefined && delta.name === undefined && delta.args === ''
-    if (!isKnown && isEmpty && !hasOwn(given)) {
+  /**
+   * Adds the deltas to send to `sent`, possibly none.
+   *
+   * @param providerChoice the provider's choice, if several of its choices are parts of one
+   * @returns whether the piece carries a token, withheld or not
+   */
+  take(piece: AnyPiece, providerChoice: number, sent: Delta[]): boolean {
+    const { details, form, id, name, rest, signature } = piece
+    const known = this.find(piece, providerChoice)
+    const isKnown = known !== undefined && !this.beginsAnother(known, piece)
+    const isEmpty = id === undefined && name === undefined && piece.input === ''
+    if (!isKnown && isEmpty && rest === undefined && signature === undefined) {
       this.losses.mend('tool-call-skipped')
       return false
     }
-    const call = isKnown ? known : this.add(delta.kind, delta.providerIndex, providerChoice)
+    const call = isKnown ? known : this.add(form, piece.call, providerChoice)
     if (!isKnown) this.showNames(sent, call)
     this.last = call
     if (call === undefined) {
-      this.losses.add(TOO_MANY, delta.details)
+      this.losses.add(TOO_MANY, details ?? piece.input)
       return false
     }
-    const args = delta.args ?? (call.args.isOpen ? pieceOf(delta) : undefined)
-    if (args === undefined || call.isLost) {
-      this.lose(call, 'the arguments of a tool call are not text', delta.details)
+    const input = piece.input ?? (call.args.isOpen ? literalIn(details) : undefined)
+    if (input === undefined || call.isLost) {
+      this.lose(call, 'the arguments of a tool call are not text', details ?? input)
       return false
     }
-    call.id ??= delta.id
+    call.id ??= id
     const wasNamed = call.name !== undefined
-    const isMoreOfName = this.takeName(call, delta.name)
-    const own = takeOwnFields(call.own, given)
-    if (args !== '') {
-      this.tally.add(args)
-      call.args.take(args)
-      this.keptBytes += args.length
+    const isMoreOfName = this.takeName(call, name)
+    const own = rest && takeOwnFields(call.own, rest)
+    const isSigned = signature !== undefined && signature !== call.signature
+    if (isSigned) call.signature = signature
+    if (input !== '') {
+      this.tally.add(input)
+      call.args.take(input)
+      this.keptBytes += input.length
     }
     if (call.index !== undefined) {
-      const piece = call.args.unsent()
-      if (own !== undefined || piece !== '') this.goOn(call.index, call, piece, own, sent)
+      const text = call.args.unsent()
+      if (own !== undefined || isSigned || text !== '') {
+        this.goOn(call.index, call, text, own, sent, isSigned ? signature : undefined)
+      }
     } else {
-      addMembers(call.details, delta.details)
+      if (details !== undefined) addMembers(call.details, details)
       // More arguments without more of the name mean that the name is complete.
-      const isNamed = wasNamed && !isMoreOfName && args !== ''
+      const isNamed = wasNamed && !isMoreOfName && input !== ''
       if (call.name !== undefined && (isNamed || call.args.isClosed)) {
-        const piece = call.args.unsent()
-        if (piece !== '') this.begin(call, piece, sent)
+        const text = call.args.unsent()
+        if (text !== '') this.begin(call, text, sent)
       }
     }
-    return args !== '' || isMoreOfName || own !== undefined
-  }
-
-  /** Returns undefined if nothing shows which call a delta belongs to. */
-  private read(given: JsonObject, providerChoice: number): CallDelta | undefined {
-    const kind = isObject(given.custom) || given.type === 'custom' ? 'custom' : 'function'
-    const details = this.detailsOf(given, kind)
-    const index = readIndex(given.index)
-    const id = textOf(given.id)
-    const name = textOf(details.name)
-    let providerIndex = index
-    if (Number.isNaN(index)) {
-      // Only its id or its name can show which call it belongs to.
-      if (id === undefined && name === undefined) {
-        this.losses.add('the index of a tool call is not a number', details)
-        return undefined
-      }
-      this.losses.mend('tool-call-renumbered')
-      providerIndex = undefined
-    }
-    const args = argumentText(kind === 'custom' ? details.input : details.arguments)
-    return { kind, details, id, name, args, providerIndex, providerChoice }
-  }
-
-  private detailsOf(given: JsonObject, kind: ToolCallState['kind']): JsonObject {
-    const details = given[kind]
-    if (isObject(details)) return details
-    const flat = flatDetails(given)
-    if (flat === undefined) return {}
-    this.losses.mend('tool-call-mapped')
-    return flat
+    return input !== '' || isMoreOfName || own !== undefined || isSigned
   }
 
   /** Returns whether the delta has more of the name. */
@@ -250,7 +198,7 @@ export class ToolCallStream {
       form: call.kind,
       id: this.idFor(call),
       name: call.name ?? '',
-      signature: googleSignature(own),
+      signature: call.signature ?? googleSignature(own),
       rest: membersOf(own),
       details: membersOf(call.details, DETAILS[call.kind]),
     })
@@ -264,6 +212,7 @@ export class ToolCallStream {
     text: string,
     own: JsonObject | undefined,
     sent: Delta[],
+    signature?: string,
   ): void {
     const rest = own && mendExtra(own, this.losses)
     sent.push({
@@ -272,7 +221,7 @@ export class ToolCallStream {
       call: index,
       form: kind,
       text,
-      signature: rest && googleSignature(rest),
+      signature: signature ?? (rest && googleSignature(rest)),
       rest,
     })
   }
@@ -282,7 +231,7 @@ export class ToolCallStream {
     this.losses.add(why, piece)
   }
 
-  private find({ id, providerChoice, name, providerIndex: index }: CallDelta): ToolCallState | undefined {
+  private find({ call: index, id, name }: AnyPiece, providerChoice: number): ToolCallState | undefined {
     if (index === undefined && id === undefined) {
       return name === undefined || this.last?.providerChoice === providerChoice ? this.last : undefined
     }
@@ -300,12 +249,12 @@ export class ToolCallStream {
   }
 
   /**
-   * Whether a delta starts another call although one is known. Some providers give several calls one index or none, and
+   * Whether a piece starts another call although one is known. Some providers give several calls one index or none, and
    * no ids or the same one. Others repeat the name with each piece of one call, send it in pieces, or invent an id for
    * each piece.
    */
-  private beginsAnother(known: ToolCallState, delta: CallDelta): boolean {
-    const { args = '', id, name, providerIndex } = delta
+  private beginsAnother(known: ToolCallState, piece: AnyPiece): boolean {
+    const { call: providerIndex, id, input: args = '', name } = piece
     if (name === undefined || known.name === undefined) return false
     const hasOtherId = id !== undefined && known.id !== undefined && id !== known.id
     const { isClosed, isOpen, isPlaceholder, soFar } = known.args
@@ -343,6 +292,7 @@ export class ToolCallStream {
       details: {},
       isLost: false,
       own: {},
+      signature: undefined,
     }
     this.calls.push(call)
     return call
@@ -376,10 +326,6 @@ const COMMON_FIELDS = new Set(['index', 'id', 'type', 'function', 'custom', '__p
 /** Members that some providers put beside `function` instead of inside it. */
 const FLAT_FIELDS = new Set(['name', 'arguments'])
 
-function hasOwn(delta: JsonObject): boolean {
-  return Object.keys(delta).some((field) => !COMMON_FIELDS.has(field) && delta[field] !== null)
-}
-
 /** Returns the function of a call whose name and arguments are beside its id. */
 function flatDetails({
   arguments: args,
@@ -393,13 +339,11 @@ function flatDetails({
   return { ...(name !== undefined && { name }), ...(args !== undefined && { arguments: args }) }
 }
 
-/** @returns the new values of the provider's own fields. Undefined if there are none */
-function takeOwnFields(known: JsonObject, delta: JsonObject): JsonObject | undefined {
+/** Adds the provider's own fields to `known`. Returns their new values. Undefined if there are none. */
+function takeOwnFields(known: JsonObject, own: Members): JsonObject | undefined {
   let found: JsonObject | undefined
-  const isFlat = delta.function === undefined || delta.function === null
-  for (const field of Object.keys(delta)) {
-    const value = delta[field]
-    if (value === null || COMMON_FIELDS.has(field) || (isFlat && FLAT_FIELDS.has(field))) continue
+  for (const field of Object.keys(own)) {
+    const value = own[field]
     if (JSON.stringify(value) === JSON.stringify(known[field])) continue
     known[field] = value
     found ??= {}
@@ -433,10 +377,86 @@ function readIndex(given: unknown): number | undefined {
   return Number.isInteger(index) ? (index as number) : Number.NaN
 }
 
-/** Returns a fragment that is a JSON number or literal. */
-function pieceOf({ details }: CallDelta): string | undefined {
-  const { arguments: args } = details
+/** Returns a fragment of arguments that is a JSON number or literal. */
+function literalIn(details: Members | undefined): string | undefined {
+  const args = details?.arguments
   return typeof args === 'number' || typeof args === 'boolean' ? String(args) : undefined
+}
+
+/**
+ * Reads the tool calls of a chunk. Adds the deltas to send to `sent`, possibly none.
+ *
+ * @param providerChoice the provider's choice, if several of its choices are parts of one
+ * @returns whether they carry a token, withheld or not
+ */
+export function takeCalls(
+  given: unknown,
+  calls: ToolCallStream,
+  providerChoice: number,
+  losses: Losses,
+  sent: Delta[],
+): boolean {
+  let token = false
+  for (const raw of listed(given, losses)) {
+    if (isObject(raw)) {
+      const piece = readPiece(raw, losses)
+      if (piece !== undefined) token = calls.take(piece, providerChoice, sent) || token
+    } else if (saysNothing(raw)) losses.mend('tool-call-skipped')
+    else losses.add('a tool call is not an object', raw)
+  }
+  return token
+}
+
+function listed(given: unknown, losses: Losses): readonly unknown[] {
+  const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
+  if (isSingle) losses.mend('tool-call-mapped')
+  const calls = isSingle ? [given] : given
+  if (Array.isArray(calls)) return calls
+  if (saysNothing(calls)) losses.mend('tool-call-skipped')
+  else losses.add('tool_calls is not a list', calls)
+  return []
+}
+
+/** Returns undefined if nothing shows which call a piece belongs to. */
+function readPiece(raw: JsonObject, losses: Losses): AnyPiece | undefined {
+  const form = isObject(raw.custom) || raw.type === 'custom' ? 'custom' : 'function'
+  const details = detailsOf(raw, form, losses)
+  const id = textOf(raw.id)
+  const name = textOf(details.name)
+  let call = readIndex(raw.index)
+  if (Number.isNaN(call)) {
+    // Only its id or its name can show which call it belongs to.
+    if (id === undefined && name === undefined) {
+      losses.add('the index of a tool call is not a number', details)
+      return undefined
+    }
+    losses.mend('tool-call-renumbered')
+    call = undefined
+  }
+  const input = argumentText(form === 'custom' ? details.input : details.arguments)
+  return { type: 'call', choice: 0, call, form, id, name, input, rest: ownFields(raw), details }
+}
+
+function detailsOf(raw: JsonObject, form: CallPiece['form'], losses: Losses): JsonObject {
+  const details = raw[form]
+  if (isObject(details)) return details
+  const flat = flatDetails(raw)
+  if (flat === undefined) return {}
+  losses.mend('tool-call-mapped')
+  return flat
+}
+
+/** Returns the provider's own fields of a piece. Undefined if there are none. */
+function ownFields(raw: JsonObject): Members | undefined {
+  let own: JsonObject | undefined
+  const isFlat = raw.function === undefined || raw.function === null
+  for (const field of Object.keys(raw)) {
+    const value = raw[field]
+    if (value === null || COMMON_FIELDS.has(field) || (isFlat && FLAT_FIELDS.has(field))) continue
+    own ??= {}
+    own[field] = value
+  }
+  return own
 }
 
 /**
@@ -448,14 +468,7 @@ export function readWholeCalls(
   given: unknown,
   { choice, isCut, losses, newId }: Pick<WholeCalls, 'choice' | 'isCut' | 'losses' | 'newId'>,
 ): Delta[] {
-  const isSingle = isObject(given) && (isObject(given.function) || isObject(given.custom))
-  if (isSingle) losses.mend('tool-call-mapped')
-  const calls = isSingle ? [given] : given
-  if (!Array.isArray(calls)) {
-    if (saysNothing(calls)) losses.mend('tool-call-skipped')
-    else losses.add('tool_calls is not a list', calls)
-    return []
-  }
+  const calls = listed(given, losses)
   if (calls.length > MAX_TOOL_CALLS) losses.add(TOO_MANY, calls.slice(MAX_TOOL_CALLS).map(outputIn))
   const read: WholeCalls = { deltas: [], count: 0, ids: new Map(), choice, newId, losses, isCut }
   for (const call of calls.slice(0, MAX_TOOL_CALLS)) readOne(call, read)

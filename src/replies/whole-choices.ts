@@ -9,10 +9,11 @@ import {
 import { isObject, isText, isTooDeep, type JsonObject, saysNothing } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
 import { readEnd } from './choice-failure.js'
-import { DROPPED_BY_PROVIDER, hasToken, invalidReply, legacyDelta, mendText, withoutDepths } from './delta.js'
+import { invalidReply } from './invalid-reply.js'
 import { isIndex, orderChoices } from './joined-choices.js'
 import { dropOddLogprobs } from './log-probabilities.js'
-import type { Losses } from './losses.js'
+import { DROPPED_BY_PROVIDER, type Losses } from './losses.js'
+import { hasToken, legacyDelta, mendText, withoutDepths } from './mend-text.js'
 import type { MendKind } from './mends.js'
 import { readWholeCalls } from './tool-calls.js'
 

@@ -4,10 +4,11 @@ import type { ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReasoningName } from '../../src/contracts/reasoning-name.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
-import { Splicer } from '../../src/operations/chat/reply/splice.js'
+import { ChatWriter } from '../../src/operations/chat/reply/chat-writer.js'
 import { fromLatin1, toLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
+import { ModelReply } from '../../src/replies/model-reply.js'
+import { Splicer } from '../../src/replies/splice.js'
 import { cpuMsOf } from '../helpers/cpu-time.js'
 import { fed } from '../helpers/fed-reply.js'
 
@@ -25,7 +26,7 @@ function relay({
     () => {},
     () => {},
   )
-  const made = new ChatReply(
+  const made = new ModelReply(
     {
       id: 'chatcmpl-1',
       created: 7,
@@ -35,7 +36,8 @@ function relay({
       splice,
       repeatedBytes: Infinity,
     },
-    { stream, model: 'acme/fast', n, reasoningName },
+    { stream, n, splices: true },
+    new ChatWriter({ id: 'chatcmpl-1', created: 7, model: 'acme/fast' }, reasoningName, stream),
   )
   return { meter, relay: fed(made, meter) }
 }

@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { ReplyEvent } from '../../src/contracts/operation.js'
+import type { ProviderDelta } from '../../src/conversation/delta.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
-import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
+import { ChatWriter } from '../../src/operations/chat/reply/chat-writer.js'
 import { MessageWriter } from '../../src/operations/messages/reply/message-writer.js'
 import { RepeatedRequest } from '../../src/operations/responses/reply/response-object.js'
 import { ResponseWriter } from '../../src/operations/responses/reply/response-writer.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { NO_USAGE } from '../../src/protocol/usage.js'
 import type { DeltaWriter } from '../../src/replies/delta-writer.js'
+import { ModelReply } from '../../src/replies/model-reply.js'
 
 const CHARGE = { cost: 12n, base: 10n, markup: 2n, basis: 'reported', byok: false, usage: NO_USAGE } as const
 
@@ -25,8 +27,9 @@ function parts() {
 }
 
 type Made = ReturnType<typeof parts>
-const WRITERS: Readonly<Record<string, (made: Made, isStream: boolean) => DeltaWriter | undefined>> = {
-  chat: () => undefined,
+const WRITERS: Readonly<Record<string, (made: Made, isStream: boolean) => DeltaWriter>> = {
+  chat: (made, isStream) =>
+    new ChatWriter({ id: made.id, created: made.created, model: 'acme/fast' }, 'reasoning', isStream),
   messages: (made, isStream) => new MessageWriter({ id: made.id, model: 'acme/fast' }, 'acme', isStream),
   responses: (made, isStream) =>
     new ResponseWriter(
@@ -57,14 +60,8 @@ const WRITERS: Readonly<Record<string, (made: Made, isStream: boolean) => DeltaW
 /** Plays the events of a provider, and returns the reply in one of its two forms. */
 function play(api: string, events: readonly ReplyEvent[], stream: boolean): string {
   const made = parts()
-  const asked = {
-    model: 'acme/fast',
-    stream,
-    n: 1,
-    reasoningName: 'reasoning',
-    stopSequences: new Set(['END']),
-  } as const
-  const reply = new ChatReply(made, asked, WRITERS[api]!(made, stream))
+  const asked = { stream, n: 1, stopSequences: new Set(['END']), splices: api === 'chat' }
+  const reply = new ModelReply(made, asked, WRITERS[api]!(made, stream))
   let bytes = [...(reply.opening() ?? [])].join('') + reply.take(events)
   reply.endChoices('stop', true)
   const end = stream ? reply.closing(CHARGE) : reply.body(CHARGE)
@@ -83,6 +80,26 @@ const call = (index: number, name: string, args: string) => ({
   function: { name, arguments: args },
 })
 
+const deltas = (...list: readonly ProviderDelta[]): ReplyEvent => ({
+  type: 'deltas',
+  deltas: list,
+  labels: { id: 'up' },
+})
+const text = (kind: 'text' | 'thought', said: string): ProviderDelta => ({
+  type: 'text',
+  choice: 0,
+  kind,
+  text: said,
+})
+const piece = (number: number, input: string, name?: string): ProviderDelta => ({
+  type: 'call',
+  choice: 0,
+  call: number,
+  form: 'function',
+  ...(name !== undefined && { id: `call_${name}`, name }),
+  input,
+})
+
 /** Thoughts, texts and calls in turn. */
 const MIXED: readonly ReplyEvent[] = [
   chunk({ role: 'assistant', content: '' }),
@@ -97,6 +114,20 @@ const MIXED: readonly ReplyEvent[] = [
   chunk({}, { finish_reason: 'tool_calls' }),
 ]
 
+/** The same from a provider of another API. */
+const MIXED_DELTAS: readonly ReplyEvent[] = [
+  deltas({ type: 'rest', choice: 0, said: { content: '' }, beside: undefined }),
+  deltas(text('thought', 'First. ')),
+  deltas(text('text', 'Let me ')),
+  deltas(text('text', 'look.')),
+  deltas(piece(0, '{"q":', 'search')),
+  deltas(piece(0, '1}')),
+  deltas(text('thought', 'Then. ')),
+  deltas(text('text', 'Found.')),
+  deltas(piece(1, '{}', 'read')),
+  deltas({ type: 'end', choice: 0, reason: 'tool_calls' }),
+]
+
 const dataIn = (stream: string) =>
   stream
     .split('\n')
@@ -104,6 +135,12 @@ const dataIn = (stream: string) =>
     .map((line) => JSON.parse(line.slice('data: '.length)))
 
 describe('a reply of thoughts, texts and calls in turn', () => {
+  it.each(Object.keys(WRITERS))('has the same bytes from deltas as from chunks at /%s', (api) => {
+    for (const stream of [true, false]) {
+      expect(play(api, MIXED_DELTAS, stream)).toBe(play(api, MIXED, stream))
+    }
+  })
+
   it('has the same items in a body of /responses as at the end of its stream', () => {
     const { response } = dataIn(play('responses', MIXED, true)).at(-1)
     expect(JSON.parse(play('responses', MIXED, false)).output).toEqual(response.output)
@@ -149,6 +186,69 @@ describe('a reply of thoughts, texts and calls in turn', () => {
         },
         finish_reason: 'tool_calls',
       },
+    ])
+  })
+})
+
+describe('deltas of a provider', () => {
+  const facts = (events: readonly ReplyEvent[]) => {
+    const made = parts()
+    const reply = new ModelReply(made, { stream: true, n: 1 }, WRITERS.chat!(made, true))
+    reply.take(events)
+    return reply
+  }
+
+  it('get ids for their calls if these have none or the same one', () => {
+    const call = (number: number, id?: string): ProviderDelta => ({
+      type: 'call',
+      choice: 0,
+      call: number,
+      form: 'function',
+      id,
+      name: `tool_${number}`,
+      input: '{}',
+    })
+    const end: ProviderDelta = { type: 'end', choice: 0, reason: 'stop' }
+    const events = [deltas(call(0)), deltas(call(1, 'same')), deltas(call(2, 'same')), deltas(end)]
+    const [choice] = JSON.parse(play('chat', events, false)).choices
+    const ids = choice.message.tool_calls.map(({ id }: { id: string }) => id)
+    expect(new Set(ids).size).toBe(3)
+    expect(choice.finish_reason).toBe('tool_calls')
+  })
+
+  it('make the reply fail if they end it with a word for a failure', () => {
+    const reply = facts([
+      deltas(text('text', 'Hi')),
+      deltas({ type: 'end', choice: 0, reason: 'error', native: 'OVERLOADED' }),
+    ])
+    expect(reply.failure?.message).toContain("'OVERLOADED'")
+    expect(reply).toMatchObject({ finished: false, nativeFinishReason: 'OVERLOADED', tokenEvents: 1 })
+  })
+
+  it('report dropped output with an end that says so', () => {
+    const end = { type: 'end', choice: 0, reason: 'error', native: 'MALFORMED_FUNCTION_CALL' } as const
+    const reply = facts([deltas(end)])
+    expect(reply).toMatchObject({ finished: true, failure: undefined })
+    reply.endChoices('stop', false)
+    expect(reply.unreadable?.message).toContain('dropped output')
+  })
+
+  it('are refused if they are of several choices, or of one that was not requested', () => {
+    for (const event of [
+      deltas({ ...text('text', 'Hi'), choice: 1 }),
+      deltas(text('text', 'Hi'), { ...text('text', 'Ho'), choice: 1 }),
+    ]) {
+      expect(facts([event]).failure).toMatchObject({ reason: 'invalid-response' })
+    }
+  })
+
+  it("bring Google's signature of a call to a client of chats", () => {
+    const events = [
+      deltas({ ...piece(0, '{}', 'read'), signature: 'SIG' } as ProviderDelta),
+      deltas({ type: 'end', choice: 0, reason: 'tool-calls' }),
+    ]
+    expect(JSON.parse(play('chat', events, false)).choices[0].message.tool_calls).toMatchObject([
+      { extra_content: { google: { thought_signature: 'SIG' } } },
     ])
   })
 })

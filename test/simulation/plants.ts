@@ -11,8 +11,8 @@ import { HeldCredit } from '../../src/engine/charging/held-credit.js'
 import { LedgerClient } from '../../src/engine/charging/ledger-client.js'
 import type { CallEnd } from '../../src/engine/charging/outcome.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
-import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
 import type { UsageReport } from '../../src/protocol/usage.js'
+import { ModelReply } from '../../src/replies/model-reply.js'
 
 /** A bug made on purpose, to check that the simulation finds it. */
 export interface Plant {
@@ -340,10 +340,10 @@ export const PLANTS: readonly Plant[] = [
     name: 'cost-through-a-double',
     patch: () =>
       patched(
-        ChatReply.prototype,
+        ModelReply.prototype,
         'closing',
         (original) =>
-          function (this: ChatReply, charge) {
+          function (this: ModelReply, charge) {
             return original.call(this, {
               ...charge,
               cost: BigInt(Math.floor(Number(charge.cost) * 1.0000001)),

@@ -3,11 +3,12 @@ import type { ChatAdapter, ProviderEvent } from '../../src/adapters.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
-import { ChatReply } from '../../src/operations/chat/reply/chat-reply.js'
+import { ChatWriter } from '../../src/operations/chat/reply/chat-writer.js'
 import { fromLatin1 } from '../../src/protocol/latin1.js'
 import { createReader } from '../../src/providers/anthropic/reader.js'
 import { ProviderReasoning, ReplyReading } from '../../src/providers/openai-compatible/reply.js'
 import { ReplyReader } from '../../src/providers/reply-reader.js'
+import { ModelReply } from '../../src/replies/model-reply.js'
 import { fed } from '../helpers/fed-reply.js'
 import { isLong } from '../helpers/long.js'
 import { chatBodies, chatStreams } from '../recordings/chat-completions.js'
@@ -52,7 +53,7 @@ function play(language: Language, pieces: readonly Buffer[], stream = true) {
     (...found) => implausible.push(found),
     (...found) => implausible.push(found),
   )
-  const made = new ChatReply(
+  const made = new ModelReply(
     {
       id: 'chatcmpl-1',
       created: 7,
@@ -62,7 +63,8 @@ function play(language: Language, pieces: readonly Buffer[], stream = true) {
       splice: true,
       repeatedBytes: Infinity,
     },
-    { stream, model: MODEL, n: 1, reasoningName: 'reasoning_content' },
+    { stream, n: 1, splices: true },
+    new ChatWriter({ id: 'chatcmpl-1', created: 7, model: MODEL }, 'reasoning_content', stream),
   )
   const relay = fed(made, meter)
   const reader = readerOf(language)

@@ -3,12 +3,13 @@ import type { InputEstimate, OutputRange, Plan, PlanOptions, RoutedCall } from '
 import type { Route } from '../../contracts/providers.js'
 import type { ReasoningName } from '../../contracts/reasoning-name.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
+import { ModelReply } from '../../replies/model-reply.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from './context-left.js'
 import { isOutputBound, leastHeld, RequestedOutput } from './output-bounds.js'
 import { estimatePrompt, predictedTokens, withoutRequest } from './prompt-estimate.js'
 import type { ParsedChatRequest } from './read-request.js'
-import { ChatReply } from './reply/chat-reply.js'
+import { ChatWriter } from './reply/chat-writer.js'
 import { routeParameters, upstreamRequest } from './route-request.js'
 
 const OUTPUT_FIELDS = ['max_completion_tokens', 'max_tokens'] as const
@@ -88,7 +89,9 @@ export class ChatPlan implements Plan {
       },
       reply: (parts) => {
         const { model, stream, n } = this.asked
-        return new ChatReply(parts, { model, stream, n, reasoningName: this.reasoningName })
+        const { created, id } = parts
+        const writer = new ChatWriter({ id, created, model }, this.reasoningName, stream)
+        return new ModelReply(parts, { stream, n, splices: true }, writer)
       },
     }
   }

@@ -12,6 +12,7 @@ import type {
 import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
+import { ModelReply } from '../../replies/model-reply.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from '../chat/context-left.js'
 import { chatWithHints } from '../chat/hints.js'
@@ -22,7 +23,6 @@ import {
   MOST_TOKENS_A_PART,
   withoutRequest,
 } from '../chat/prompt-estimate.js'
-import { ChatReply } from '../chat/reply/chat-reply.js'
 import { routeParameters, upstreamRequest } from '../chat/route-request.js'
 import { MessageWriter } from './reply/message-writer.js'
 import { NativeReply } from './reply/native-reply.js'
@@ -142,9 +142,8 @@ export class MessagesPlan implements Plan {
   private replyOfChat(parts: ReplyParts): Reply {
     const { model, stream } = this.asked
     const { route } = parts
-    const { stopSequences } = this
-    const asked = { model, stream, n: 1, reasoningName: 'both', stopSequences } as const
-    return new ChatReply(parts, asked, new MessageWriter({ id: parts.id, model }, route.provider, stream))
+    const writer = new MessageWriter({ id: parts.id, model }, route.provider, stream)
+    return new ModelReply(parts, { stream, n: 1, stopSequences: this.stopSequences }, writer)
   }
 }
 

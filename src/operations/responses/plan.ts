@@ -3,11 +3,11 @@ import type { InputEstimate, PlanOptions, Reply, ReplyParts, RoutedCall } from '
 import type { Route } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { ModelReply } from '../../replies/model-reply.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { chatWithHints } from '../chat/hints.js'
 import { ChatPlan } from '../chat/plan.js'
 import { MOST_TOKENS_A_PART } from '../chat/prompt-estimate.js'
-import { ChatReply } from '../chat/reply/chat-reply.js'
 import type { CallersItems } from './recall/recent-items.js'
 import { type NamedItems, withNamedItems } from './recall/references.js'
 import { type AboutResponse, RepeatedRequest } from './reply/response-object.js'
@@ -120,7 +120,7 @@ export class ResponsePlan extends ChatPlan {
 
   private reply(parts: ReplyParts): Reply {
     const { recent, repeated } = this
-    const { calledTools, include, mayKeep, model, stream } = this.response
+    const { calledTools, include, mayKeep, stream } = this.response
     const about: AboutResponse = {
       parts,
       recent: mayKeep ? recent : undefined,
@@ -128,8 +128,7 @@ export class ResponsePlan extends ChatPlan {
       include,
       repeated,
     }
-    const asked = { model, stream, n: 1, reasoningName: 'reasoning' } as const
-    return new ChatReply(parts, asked, new ResponseWriter(about, stream))
+    return new ModelReply(parts, { stream, n: 1 }, new ResponseWriter(about, stream))
   }
 
   private readNamed(): void {

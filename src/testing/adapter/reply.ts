@@ -1,10 +1,11 @@
 import { strict as assert } from 'node:assert'
 import type { ProviderEvent } from '../../contracts/index.js'
+import type { ProviderDelta } from '../../conversation/delta.js'
 import { mapFinishReason } from '../../protocol/finish-reason.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 
-/** The content of one call's events, from chunks or a completion. */
+/** The content of one call's events, from deltas, chunks or a completion. */
 export interface Reply {
   read(events: readonly ProviderEvent[]): void
   readonly text: string
@@ -48,6 +49,18 @@ export function createReply(): Reply {
     if (Array.isArray(message.tool_calls)) message.tool_calls.forEach(readCall)
     if (typeof fields.finish_reason === 'string') finishReasons.push(mapFinishReason(fields.finish_reason))
   }
+  const readDelta = (delta: ProviderDelta) => {
+    if (delta.type === 'text' && delta.kind === 'text') pieces.push(delta.text)
+    else if (delta.type === 'end') finishReasons.push(mapFinishReason(delta.reason))
+    else if (delta.type === 'call') {
+      const key = delta.call ?? delta.id
+      const call = calls.get(key) ?? { id: '', name: '', arguments: '' }
+      calls.set(key, call)
+      if (delta.id !== undefined) call.id = stringOf(delta.id, 'the id of a tool call')
+      if (delta.name !== undefined) call.name = stringOf(delta.name, 'the name of a tool')
+      call.arguments += stringOf(delta.input, 'the input of a tool call')
+    }
+  }
   const readUsage = (report: UsageReport) => {
     usageIsFinal = finishReasons.length > 0
     for (const [count, value] of Object.entries(report)) {
@@ -57,6 +70,8 @@ export function createReply(): Reply {
   }
   const readEvent = (event: ProviderEvent) => {
     switch (event.type) {
+      case 'deltas':
+        return event.deltas.forEach(readDelta)
       case 'data': {
         const chunk = parse(fromLatin1(event.bytes))
         if (chunk === undefined) {

@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector/promises'
 import { Socket } from 'node:net'
 import { TurnGate } from '../../../src/base/turn-gate.js'
-import { Splicer } from '../../../src/operations/chat/reply/splice.js'
+import { Splicer } from '../../../src/replies/splice.js'
 
 /** How often each fast path was used. */
 export interface PathsTaken {

@@ -108,17 +108,18 @@ export class ChatChoice {
     }
   }
 
-  private addCall({ call, details, form, id, name, rest }: CallBegin): void {
+  private addCall({ call, details, form, id, name, rest, signature }: CallBegin): void {
     const place = this.isChunk ? { index: call, id } : { id }
-    const fields =
+    const fields: JsonObject =
       form === 'custom'
         ? { ...rest, ...place, type: form, custom: { ...details, name, input: '' } }
         : { ...rest, ...place, type: form, function: { ...details, name, arguments: '' } }
+    sign(fields, signature)
     this.calls ??= []
     this.calls[call] = fields
   }
 
-  private addInput({ call, form, rest, text }: CallInput): void {
+  private addInput({ call, form, rest, signature, text }: CallInput): void {
     this.calls ??= []
     let fields = this.calls[call]
     if (fields === undefined) {
@@ -127,6 +128,7 @@ export class ChatChoice {
       this.calls[call] = fields
     }
     addMembers(fields, rest)
+    sign(fields, signature)
     const { custom, function: called } = fields
     if (isObject(custom)) custom.input = joinText(custom.input, text)
     else if (isObject(called)) called.arguments = joinText(called.arguments, text)
@@ -134,6 +136,11 @@ export class ChatChoice {
 }
 
 const NONE: readonly number[] = []
+
+/** Adds Google's signature to a call, where Google's own API for chats has it. */
+function sign(fields: JsonObject, signature: string | undefined): void {
+  if (signature !== undefined) fields.extra_content ??= { google: { thought_signature: signature } }
+}
 
 function joinText(known: unknown, text: string): string {
   return typeof known === 'string' ? known + text : text

@@ -1,11 +1,11 @@
 import type { CompatError } from '../../../base/errors.js'
 import type { ReasoningName } from '../../../contracts/reasoning-name.js'
-import type { Delta } from '../../../conversation/delta.js'
+import type { Delta, Labels } from '../../../conversation/delta.js'
 import { errorFrame } from '../../../protocol/error-body.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import { memorySize } from '../../../protocol/memory-size.js'
 import { type WireCharge, wireUsage, writeUsage } from '../../../protocol/wire-usage.js'
-import { type DeltaWriter, type Labels, writeSafely } from '../../../replies/delta-writer.js'
+import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
 import { ChatChoice } from './chat-choice.js'
 
 /** The top-level fields of every reply. */

@@ -11,8 +11,8 @@ import {
 } from '../../../protocol/json-values.js'
 import { memorySize } from '../../../protocol/memory-size.js'
 import { scalarText } from '../../../protocol/scalars.js'
-import { eachTextIn } from '../../../replies/delta.js'
 import type { Losses } from '../../../replies/losses.js'
+import { eachTextIn } from '../../../replies/lost-pieces.js'
 import { markSignature, type Thinker } from '../reasoning/thoughts.js'
 
 /** The destination of the blocks of a reply: a stream or a JSON body. */

@@ -1,10 +1,10 @@
 import type { CompatError } from '../../../base/errors.js'
 import type { ReplyBytes } from '../../../contracts/reply.js'
-import type { Delta } from '../../../conversation/delta.js'
+import type { Delta, Labels } from '../../../conversation/delta.js'
 import type { JsonObject } from '../../../protocol/json-values.js'
 import { toLatin1 } from '../../../protocol/latin1.js'
 import type { WireCharge } from '../../../protocol/wire-usage.js'
-import { type DeltaWriter, type Labels, writeSafely } from '../../../replies/delta-writer.js'
+import { type DeltaWriter, writeSafely } from '../../../replies/delta-writer.js'
 import { OutputItems } from './output-items.js'
 import {
   type AboutResponse,

@@ -1,5 +1,5 @@
-import { isText, isTooDeep, type JsonObject } from '../../../protocol/json-values.js'
-import { cleanLabel } from '../../../protocol/text.js'
+import { isText, isTooDeep, type JsonObject } from '../protocol/json-values.js'
+import { cleanLabel } from '../protocol/text.js'
 
 /** Lists beside the choices that belong to the reply, such as the sources of a search. They are passed on unchanged. */
 const KEPT = new Set(

@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../../protocol/json-values.js'
-import { fromLatin1, toLatin1 } from '../../../protocol/latin1.js'
+import { isObject, type JsonObject } from '../protocol/json-values.js'
+import { fromLatin1, toLatin1 } from '../protocol/latin1.js'
 
 /**
  * The fast path of the relay. Without it, the fastest streams take twice the CPU (docs/performance.md). An event that

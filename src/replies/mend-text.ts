@@ -1,4 +1,3 @@
-import { ProviderError } from '../base/errors.js'
 import {
   isObject,
   isText,
@@ -13,16 +12,12 @@ import { joinParts } from './content-parts.js'
 import type { Losses } from './losses.js'
 import { reasoningTextIn, signedDetail, textOfDetails } from './reasoning-shapes.js'
 
-export function invalidReply(what: string, cause?: unknown): ProviderError {
-  return new ProviderError('invalid-response', `The provider's reply cannot be read: ${what}.`, { cause })
-}
-
 /**
- * Normalises the text of a delta or message in place. Content becomes a string or null. The parts that some providers
- * send become text, reasoning and the other fields that clients read. Reasoning gets both names that clients read, the
- * provider's own name first. A reply is written with the name that its client reads.
+ * Makes the members of a delta or message those that clients read, in place: `content` and `refusal` are text, parts are
+ * distributed among the members they belong to, and lists are lists. Reasoning of any name and shape becomes text in
+ * both `reasoning` and `reasoning_content`. The name that the provider used comes first.
  *
- * @param readsDetails whether reasoning that arrives only in details is read from them
+ * @param readsDetails whether to take the text of reasoning from `reasoning_details` if it is nowhere else
  */
 export function mendText(fields: JsonObject, losses: Losses, readsDetails: boolean): void {
   const { content } = fields
@@ -213,19 +208,6 @@ export function eachText(fields: JsonObject, add: (text: string) => void): void 
     for (const value of [details.name, details.arguments, details.input]) if (isText(value)) add(value)
   }
 }
-
-/** Calls `add` with each piece of text in a value of any shape, except the names of fields. */
-export function eachTextIn(value: unknown, add: (text: string) => void): void {
-  const rest: unknown[] = [value]
-  while (rest.length > 0) {
-    const one = rest.pop()
-    if (typeof one === 'object' && one !== null) for (const member of Object.values(one)) rest.push(member)
-    else if (isText(one)) add(one)
-    else if (typeof one === 'number') add(String(one))
-  }
-}
-
-export const DROPPED_BY_PROVIDER = 'the provider dropped output of the model that it could not read'
 
 /** The levels that remain for a choice in an event or body of 128 levels, and for a list item in its delta or message. */
 const CHOICE_LEVELS = MAX_DEPTH - 2

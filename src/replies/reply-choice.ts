@@ -1,0 +1,200 @@
+import type { TokenTally } from '../contracts/token-counter.js'
+import type { Delta, ProviderDelta, ProviderEnd } from '../conversation/delta.js'
+import {
+  type FinishReason,
+  finishReasonFor,
+  isDroppedOutput,
+  isUnknownReason,
+  mapFinishReason,
+  shownFinishReason,
+} from '../protocol/finish-reason.js'
+import { cleanLabel } from '../protocol/text.js'
+import { readEnd } from './choice-failure.js'
+import { invalidReply } from './invalid-reply.js'
+import { DROPPED_BY_PROVIDER, type Losses } from './losses.js'
+import { ToolCallStream } from './tool-calls.js'
+
+/** The finish in the words of a provider. */
+export interface GivenReason {
+  readonly reason: string
+  readonly native: string | undefined
+}
+
+/** The finish that a provider gave a choice. It is sent once nothing more can follow. */
+interface GivenEnd extends GivenReason {
+  /** What came in the same event. */
+  readonly deltas: readonly Delta[]
+}
+
+const NO_DELTAS: readonly Delta[] = []
+const NO_STOPS: ReadonlySet<unknown> = new Set()
+
+/**
+ * One choice of a reply: its tokens, its calls and its end. Whoever reads the reply tells it what each event brought, and
+ * gets the deltas to write.
+ */
+export class ReplyChoice {
+  finishReason: FinishReason | undefined
+  nativeFinishReason: string | undefined
+  /** The text at which the model stopped. */
+  stopSequence: string | undefined
+  /** Whether calls came that were already whole. */
+  hasWholeCalls = false
+  private started = false
+  private calls: ToolCallStream | undefined
+  private given: GivenEnd | undefined
+  /** Whether output has arrived since the provider gave the finish. */
+  private isContinued = false
+  /**
+   * Whether output ever followed a finish. Some providers put a finish reason into every chunk, so theirs mean nothing.
+   */
+  private wasContinued = false
+
+  /** @param stopSequences the texts at which the client asked to stop, if its reply says which of them it was */
+  constructor(
+    readonly index: number,
+    readonly tally: TokenTally,
+    readonly newToolCallId: () => string,
+    readonly losses: Losses,
+    readonly stopSequences = NO_STOPS,
+  ) {}
+
+  /** The indexes of the tool calls that a JSON reply omits. */
+  get lostToolCalls(): readonly number[] {
+    return this.calls?.lost ?? []
+  }
+
+  /** The approximate memory of the pieces of tool calls that are kept. */
+  get keptBytes(): number {
+    return this.calls?.keptBytes ?? 0
+  }
+
+  /** Whether the provider gave a finish that counts. */
+  get hasFinished(): boolean {
+    return (this.given !== undefined || this.finishReason !== undefined) && !this.wasContinued
+  }
+
+  /** The provider's own finish reason, if its meaning is unknown. */
+  get unknownReason(): string | undefined {
+    const native = this.nativeFinishReason
+    return native !== undefined && isUnknownReason(native) ? native : undefined
+  }
+
+  get toolCalls(): ToolCallStream {
+    this.calls ??= new ToolCallStream(this.index, this.newToolCallId, this.losses, this.tally)
+    return this.calls
+  }
+
+  /**
+   * Adds the deltas to write for one event to `sent`.
+   *
+   * @returns whether it carries a token
+   */
+  take(deltas: readonly ProviderDelta[], sent: Delta[]): boolean {
+    const lostBefore = this.losses.count
+    let isSpoken = false
+    let end: ProviderEnd | undefined
+    for (const delta of deltas) {
+      if (delta.type === 'end') end = delta
+      else isSpoken = this.takeOne(delta, sent) || isSpoken
+    }
+    const token = isSpoken || this.losses.count > lostBefore
+    this.settle(sent, token, end && this.read(end), sent.length > 0)
+    return token
+  }
+
+  /** Records text that was sent without a delta. */
+  takeText(text: string): void {
+    this.tally.add(text)
+    this.cancelEnd()
+  }
+
+  /**
+   * Ends an event. Completes or empties its deltas: without a token, they are sent with the finish, and after the finish,
+   * only tokens are sent.
+   *
+   * @param isWorthSending whether it has members that clients read
+   */
+  settle(sent: Delta[], token: boolean, end: GivenReason | undefined, isWorthSending: boolean): void {
+    if (token) this.cancelEnd()
+    if (end !== undefined && (this.given === undefined || this.isContinued)) {
+      this.nativeFinishReason = end.native
+      this.given = { reason: end.reason, native: end.native, deltas: token ? NO_DELTAS : [...sent] }
+      this.isContinued = false
+    }
+    const isOpen = this.given === undefined
+    if (isWorthSending ? isOpen || token : isOpen && !this.started) this.start(sent)
+    else sent.length = 0
+  }
+
+  /** Ends a choice with the provider's reason, if it gave one. */
+  end(reason: 'stop' | 'length'): Delta[] {
+    if (reason === 'length' && !this.hasFinished) {
+      this.given = undefined
+      this.nativeFinishReason = undefined
+    }
+    return this.finish(this.given ?? { reason, native: undefined, deltas: NO_DELTAS })
+  }
+
+  /** Returns whether the delta carries a token, withheld or not. */
+  private takeOne(delta: Exclude<ProviderDelta, ProviderEnd>, sent: Delta[]): boolean {
+    switch (delta.type) {
+      case 'call':
+        return this.toolCalls.take(delta, 0, sent)
+      case 'text':
+        if (delta.text === '') return false
+        this.tally.add(delta.text)
+        sent.push(delta)
+        return true
+      case 'details':
+      case 'image':
+      case 'audio':
+        sent.push(delta)
+        return true
+      case 'begin':
+      case 'logprobs':
+      case 'annotation':
+      case 'rest':
+        sent.push(delta)
+        return false
+      case 'start':
+        return false
+      default:
+        throw invalidReply('a delta has an unknown type')
+    }
+  }
+
+  private read({ native, reason, stopSequence }: ProviderEnd): GivenReason | undefined {
+    const words = { finish_reason: reason, native_finish_reason: native }
+    const word = readEnd(words)
+    if (stopSequence !== undefined && this.stopSequences.has(stopSequence)) this.stopSequence = stopSequence
+    if (word === undefined) return undefined
+    return { reason: word, native: cleanLabel(shownFinishReason(words, word)) }
+  }
+
+  /** Cancels a finish that the provider gave before this output. */
+  private cancelEnd(): void {
+    if (this.given === undefined || this.isContinued) return
+    this.isContinued = true
+    this.wasContinued = true
+  }
+
+  private finish({ reason, native, deltas }: GivenEnd): Delta[] {
+    const sent = [...deltas]
+    this.start(sent)
+    const mapped = mapFinishReason(reason)
+    this.calls?.end(mapped === 'length', sent)
+    const hasCalls = this.calls?.any === true || this.hasWholeCalls
+    this.finishReason = finishReasonFor(mapped, hasCalls, this.calls !== undefined)
+    if (isDroppedOutput(reason)) this.losses.add(DROPPED_BY_PROVIDER, undefined)
+    const { index: choice, stopSequence } = this
+    sent.push({ type: 'end', choice, reason: this.finishReason, native, stopSequence })
+    return sent
+  }
+
+  private start(sent: Delta[]): void {
+    if (this.started) return
+    this.started = true
+    sent.unshift({ type: 'start', choice: this.index })
+  }
+}
