@@ -46,7 +46,7 @@ export interface SessionBudget {
   readonly amount: string
   /** `total` by default. */
   readonly per?: Limit['per']
-  /** For days and months. UTC by default. */
+  /** For days, weeks and months. UTC by default. */
   readonly zone?: string
 }
 

@@ -1,9 +1,27 @@
 /** The period that a limit counts over. */
 export interface Period {
-  /** Minutes and hours have fixed lengths from the Unix epoch on. `total` is one period that never ends. */
-  readonly per: 'minute' | 'hour' | 'day' | 'month' | 'total'
-  /** The time zone of days and months, such as `'America/New_York'`. UTC by default. */
+  /**
+   * Minutes and hours have fixed lengths from the Unix epoch on. Weeks begin on Monday. `total` is one period that never
+   * ends.
+   */
+  readonly per: 'minute' | 'hour' | 'day' | 'week' | 'month' | 'total'
+  /** The time zone of days, weeks and months, such as `'America/New_York'`. UTC by default. */
   readonly zone?: string
+}
+
+/** From the shortest to the longest. */
+export const PERIOD_NAMES = [
+  'minute',
+  'hour',
+  'day',
+  'week',
+  'month',
+  'total',
+] as const satisfies readonly Period['per'][]
+
+/** Whether a period begins at midnight of a time zone. The others are the same in every zone. */
+export function beginsAtMidnight(per: Period['per']): boolean {
+  return per === 'day' || per === 'week' || per === 'month'
 }
 
 /** One period. In milliseconds since the Unix epoch; `to` is exclusive. */
@@ -14,7 +32,15 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 /** The last millisecond that a `Date` can represent. */
 const FOREVER_MS = 8_640_000_000_000_000
+const DAYS_A_WEEK = 7
+/** 1970-01-01 was a Thursday. */
+const EPOCH_DAYS_AFTER_MONDAY = 3
 const TOTAL: readonly PeriodWindow[] = [[0, FOREVER_MS]]
+
+/** Returns the Monday of a day's week. Days are counted from 1970-01-01. */
+export function mondayOf(day: number): number {
+  return day - ((day + EPOCH_DAYS_AFTER_MONDAY) % DAYS_A_WEEK)
+}
 
 /**
  * Finds periods, and keeps those that are running, because finding a day in a time zone takes about as long as an SQL
@@ -42,7 +68,8 @@ export class PeriodCalendar {
     if (per === 'minute') return fixedWindows(MINUTE_MS, time)
     if (per === 'hour') return fixedWindows(HOUR_MS, time)
     const clock = this.clock(zone)
-    return per === 'day' ? dayWindows(clock, time) : monthWindows(clock, time)
+    if (per === 'day') return dayWindows(clock, time)
+    return per === 'week' ? weekWindows(clock, time) : monthWindows(clock, time)
   }
 
   private clock(zone: string): ZoneClock {
@@ -67,6 +94,11 @@ function fixedWindows(length: number, time: number): readonly PeriodWindow[] {
 function dayWindows(clock: ZoneClock, time: number): readonly PeriodWindow[] {
   const today = clock.dayAt(time)
   return windowsAround(time, -2, 3, (offset) => clock.startOf(today + offset))
+}
+
+function weekWindows(clock: ZoneClock, time: number): readonly PeriodWindow[] {
+  const monday = mondayOf(clock.dayAt(time))
+  return windowsAround(time, -1, 2, (offset) => clock.startOf(monday + offset * DAYS_A_WEEK))
 }
 
 function monthWindows(clock: ZoneClock, time: number): readonly PeriodWindow[] {

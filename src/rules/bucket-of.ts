@@ -1,3 +1,4 @@
+import { beginsAtMidnight } from '../base/periods.js'
 import type { Limit } from '../contracts/usage-limits.js'
 
 /**
@@ -5,6 +6,6 @@ import type { Limit } from '../contracts/usage-limits.js'
  * starts another one.
  */
 export function bucketOf({ id, unit, per, zone }: Limit): string {
-  if (per !== 'day' && per !== 'month') return `${id}:${unit}/${per}`
+  if (!beginsAtMidnight(per)) return `${id}:${unit}/${per}`
   return `${id}:${unit}/${per}/${zone ?? 'UTC'}`
 }

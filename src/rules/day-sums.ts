@@ -1,11 +1,10 @@
+import { mondayOf } from '../base/periods.js'
 import type { Credits } from '../contracts/context.js'
 import type { SpentSums } from '../contracts/look-ups.js'
 
 export const DAY_MS = 86_400_000
 /** A month has at most this many days, and a week fewer. */
 const KEPT_DAYS = 31
-/** 1970-01-01, day 0, was a Thursday. */
-const DAYS_BEFORE_MONDAY = 3
 
 /** The sums of amounts by the day of their time, for the periods that {@link SpentSums} names. Days are in UTC, counted from 1970. */
 export class DaySums {
@@ -37,11 +36,10 @@ export class DaySums {
     const today = Math.floor(now / DAY_MS)
     const date = new Date(now)
     const monthStart = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS
-    const weekStart = today - ((today + DAYS_BEFORE_MONDAY) % 7)
     return {
       total: this.total,
       today: this.since(today),
-      week: this.since(weekStart),
+      week: this.since(mondayOf(today)),
       month: this.since(monthStart),
     }
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type InputPlace, invalidInput } from '../base/invalid-input.js'
 import { formatCredits, MAX_CREDITS, parseCredits } from '../base/money.js'
+import { beginsAtMidnight, PERIOD_NAMES, type Period } from '../base/periods.js'
 import { MAX_MARKUP_BASIS_POINTS, OPTIONAL_PRICES } from '../base/prices.js'
 import { isWebOrigin } from '../base/web-address.js'
 import { resembles } from './read-options.js'
@@ -216,7 +217,7 @@ export const pricesSchema = z
   })
   .readonly()
 
-const ZONE_FAULT = 'is only for limits per day or month: the others are the same in every zone'
+const ZONE_FAULT = 'is only for limits per day, week or month: the others are the same in every zone'
 
 /** The name of a time zone. */
 export const zoneSchema = z
@@ -226,7 +227,7 @@ export const zoneSchema = z
 const limitFields = {
   id: nameSchema,
   unit: z.enum(['credits', 'requests', 'tokens']),
-  per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
+  per: z.enum(PERIOD_NAMES),
   zone: zoneSchema.optional(),
 }
 
@@ -294,8 +295,11 @@ function hasFittingAmount({ unit, amount }: { readonly unit: string; readonly am
   return unit === 'credits' || /^\d+$/.test(amount)
 }
 
-function hasUsefulZone({ per, zone }: { readonly per: string; readonly zone?: string | undefined }): boolean {
-  return zone === undefined || per === 'day' || per === 'month'
+function hasUsefulZone({
+  per,
+  zone,
+}: { readonly [name in keyof Period]: Period[name] | undefined }): boolean {
+  return zone === undefined || (per !== undefined && beginsAtMidnight(per))
 }
 
 function isZone(zone: string): boolean {

@@ -62,13 +62,14 @@ describe.each(engineNames)('limits on %s', (name) => {
     const limits = [
       { unit: 'credits', amount: '20.5', per: 'month', zone: 'Asia/Tokyo' },
       { unit: 'requests', amount: '60', per: 'minute' },
+      { unit: 'tokens', amount: '9000', per: 'week', zone: 'Asia/Tokyo' },
     ] as const
     const made = await admin.keys.issue({ account: 'alice', limits })
     const token = await admin.keys.issueToken({
       account: 'alice',
       appId: 'app',
       scopes: ['models.run'],
-      limits: limits.slice(1),
+      limits: [limits[1]],
     })
     const rate = { of: 'credential', unit: 'requests', amount: 60n, per: 'minute' }
     expect((await principalOf(made.token))?.limits).toEqual([
@@ -81,6 +82,14 @@ describe.each(engineNames)('limits on %s', (name) => {
         zone: 'Asia/Tokyo',
       },
       { id: `${made.credentialId}-requests-minute`, ...rate },
+      {
+        id: `${made.credentialId}-tokens-week`,
+        of: 'credential',
+        unit: 'tokens',
+        amount: 9_000n,
+        per: 'week',
+        zone: 'Asia/Tokyo',
+      },
     ])
     expect((await principalOf(token.token))?.limits).toEqual([
       { id: `${token.credentialId}-requests-minute`, ...rate },
@@ -89,6 +98,7 @@ describe.each(engineNames)('limits on %s', (name) => {
     expect(await admin.limits.list({ ownerId: made.credentialId })).toMatchObject([
       { amount: 20_000_000_000n },
       {},
+      { per: 'week' },
     ])
   })
 
@@ -183,7 +193,7 @@ describe.each(engineNames)('limits on %s', (name) => {
     const refused = (more: Partial<LimitRequest>, message: string) =>
       expect(admin.limits.put(month(key.credentialId, more))).rejects.toThrow(message)
     await refused({ zone: 'Mars/Base' }, 'limit.zone: must be the name of a time zone')
-    await refused({ zone: 'UTC', per: 'hour' }, 'limit.zone: is only for limits per day or month')
+    await refused({ zone: 'UTC', per: 'hour' }, 'limit.zone: is only for limits per day, week or month')
     await refused({ unit: 'requests', amount: '1.5' }, 'limit.amount: must be a whole number of requests')
     await refused({ amount: '-1' }, 'limit.amount: must be a decimal string of credits')
     await refused({ ownerId: 'nobody' }, 'There is no credential "nobody"')

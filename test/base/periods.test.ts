@@ -8,6 +8,7 @@ const around = (period: Period, time: string): (readonly string[])[] =>
     .map((window) => window.map((each) => new Date(each).toISOString().replace(':00.000Z', 'Z')))
 
 const day = (zone: string, time: string) => around({ per: 'day', zone }, time)
+const week = (zone: string, time: string) => around({ per: 'week', zone }, time)
 const month = (zone: string, time: string) => around({ per: 'month', zone }, time)
 
 describe('a calendar of limit periods', () => {
@@ -85,6 +86,15 @@ describe('a calendar of limit periods', () => {
     expect(month('Asia/Tokyo', '2026-02-28T14:59:59Z')[1]).toEqual(['2026-01-31T15:00Z', '2026-02-28T15:00Z'])
   })
 
+  it('begins a week on Monday in its zone, also if clocks change in it', () => {
+    expect(week('Europe/Paris', '2026-03-29T12:00Z')).toEqual([
+      ['2026-03-15T23:00Z', '2026-03-22T23:00Z'],
+      ['2026-03-22T23:00Z', '2026-03-29T22:00Z'],
+      ['2026-03-29T22:00Z', '2026-04-05T22:00Z'],
+    ])
+    expect(week('Europe/Paris', '2026-03-29T22:00Z')[1]).toEqual(['2026-03-29T22:00Z', '2026-04-05T22:00Z'])
+  })
+
   it('returns the same periods until the current one ends or the clock goes back before it', () => {
     const calendar = new PeriodCalendar()
     const first = calendar.around({ per: 'day', zone: 'Asia/Tokyo' }, Date.parse('2026-02-28T15:00Z'))
@@ -114,6 +124,13 @@ describe('a calendar of limit periods', () => {
           startOf(today),
           startOf(today.add({ days: 1 })),
         ])
+        const monday = today.subtract({ days: today.dayOfWeek - 1 })
+        expect(calendar.around({ per: 'week', zone }, time), zone).toEqual(
+          [-1, 0, 1].map((weeks) => [
+            startOf(monday.add({ weeks })),
+            startOf(monday.add({ weeks: weeks + 1 })),
+          ]),
+        )
         const first = today.with({ day: 1 })
         expect(calendar.around({ per: 'month', zone }, time), zone).toEqual(
           [-1, 0, 1].map((months) => [

@@ -128,7 +128,7 @@ describe('the command line', () => {
       ['limits put x 1', "required option '--owner <id>'"],
       ['limits put x 1.5 --owner dora --of account --unit tokens', 'limit.amount: must be a whole number'],
       ['limits put x 1 --owner dora --of account --zone Mars/Base', 'limit.zone: must be'],
-      ['limits put x 1 --owner dora --of account --per week', 'Allowed choices are minute, hour'],
+      ['limits put x 1 --owner dora --of account --per fortnight', 'Allowed choices are minute, hour'],
     ] as const) {
       const refused = await run(command)
       expect([refused.exitCode, refused.said]).toEqual([1, expect.stringContaining(said)])

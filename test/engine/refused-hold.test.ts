@@ -52,6 +52,7 @@ describe('a call that a limit refuses', () => {
   it.each([
     [{ of: 'account' }, 'the monthly budget of this account does not cover it.'],
     [{ of: 'app' }, 'the monthly budget of this app does not cover it.'],
+    [{ of: 'account', per: 'week' }, 'the weekly budget of this account does not cover it.'],
     [{ of: 'app', per: 'total' }, 'the total budget of this app does not cover it. It would fit'],
   ] as const)("is told no figures of somebody else's budget: %o", (limit, words) => {
     const { message } = refuse(limit)

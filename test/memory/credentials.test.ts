@@ -47,7 +47,7 @@ describe('memoryCredentials', () => {
     refused([limit, limit], 'credential.limits must not have an id twice')
     refused([{ ...limit, amount: -1n }], 'credential.limits.0.amount must be from 0n')
     refused([{ ...limit, zone: 'Mars/Base' }], 'credential.limits.0.zone must be the name of a time zone')
-    refused([{ ...limit, per: 'hour' }], 'credential.limits.0.zone is only for limits per day or month')
+    refused([{ ...limit, per: 'hour' }], 'credential.limits.0.zone is only for limits per day, week or month')
   })
 
   it.each([

@@ -4,7 +4,7 @@ import type { Limit } from '../../src/stores.js'
 
 const LIMIT: Limit = { id: 'team', unit: 'credits', amount: 5n, per: 'month', zone: 'Asia/Tokyo' }
 
-it("a limit's bucket names the unit, the period and, for days and months, the time zone", () => {
+it("a limit's bucket names the unit, the period and, for days, weeks and months, the time zone", () => {
   expect(bucketOf(LIMIT)).toBe('team:credits/month/Asia/Tokyo')
   expect(bucketOf({ ...LIMIT, unit: 'requests', per: 'minute' })).toBe('team:requests/minute')
 })
@@ -21,6 +21,7 @@ it("a limit's bucket differs for another id, unit, period or time zone", () => {
     { id: 'team:credits/month/Asia/Tokyo' },
     { unit: 'tokens' },
     { per: 'day' },
+    { per: 'week' },
     { per: 'total' },
     { zone: 'Asia/Seoul' },
   ]

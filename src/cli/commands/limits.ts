@@ -1,7 +1,8 @@
 import { Option } from 'commander'
 import type { LimitRequest, LimitRow, LimitsQuery } from '../../admin/index.js'
+import { PERIOD_NAMES } from '../../base/periods.js'
 import { formatTime } from '../context/output.js'
-import { PERIODS, parseInteger } from '../context/parse.js'
+import { parseInteger } from '../context/parse.js'
 import type { Noun } from './noun.js'
 
 const UNITS = ['credits', 'requests', 'tokens']
@@ -18,8 +19,10 @@ export const limits: Noun = {
         .requiredOption('--owner <id>', 'the id of the credential, account or app')
         .addOption(new Option('--of <kind>', 'what the owner is').choices(OWNERS).default('credential'))
         .addOption(new Option('--unit <unit>', 'what it counts').choices(UNITS).default('credits'))
-        .addOption(new Option('--per <period>', 'when it starts again').choices(PERIODS).default('month'))
-        .option('--zone <time zone>', 'of days and months, such as Europe/Paris; UTC by default')
+        .addOption(
+          new Option('--per <period>', 'when it starts again').choices(PERIOD_NAMES).default('month'),
+        )
+        .option('--zone <time zone>', 'of days, weeks and months, such as Europe/Paris; UTC by default')
         .action(async (id: string, amount: string, { owner, of, unit, per, zone }: PutOptions) => {
           const limit = { id, amount, of, ownerId: owner, unit, per, ...(zone !== undefined && { zone }) }
           await (await context.admin()).limits.put(limit)

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError } from 'commander'
+import { PERIOD_NAMES, type Period } from '../../base/periods.js'
 import type { CommandContext } from './context.js'
 
 const TIME_PATTERN =
@@ -39,18 +40,16 @@ export function parseInteger(text: string): number {
 /** An amount in a period. */
 export interface AmountPer {
   readonly amount: string
-  readonly per: (typeof PERIODS)[number]
+  readonly per: Period['per']
 }
-
-export const PERIODS = ['minute', 'hour', 'day', 'month', 'total'] as const
 
 /** Parses an amount and its period, such as `20/month`. */
 export function parseAmountPer(text: string): AmountPer {
   const [, amount, name] = /^([\d.]+)\/(\w+)$/.exec(text) ?? []
-  const per = PERIODS.find((period) => period === name)
+  const per = PERIOD_NAMES.find((period) => period === name)
   if (amount === undefined || per === undefined) {
     throw new InvalidArgumentError(
-      `Must be an amount and a period (${PERIODS.join(', ')}), such as 20/month.`,
+      `Must be an amount and a period (${PERIOD_NAMES.join(', ')}), such as 20/month.`,
     )
   }
   return { amount, per }

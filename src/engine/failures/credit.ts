@@ -1,5 +1,6 @@
 import { CompatError } from '../../base/errors.js'
 import { type Credits, formatCredits } from '../../base/money.js'
+import type { Period } from '../../base/periods.js'
 import type { Limit, LimitUnit } from '../../contracts/usage-limits.js'
 import { rateLimitHeaders } from '../../protocol/rate-limit-headers.js'
 import { isOwnLimit } from '../../rules/own-limit.js'
@@ -55,7 +56,14 @@ const HIDDEN_BALANCE = 'The account that pays for this app has too few free cred
 /** Client libraries wait up to this long before they retry. */
 const LONGEST_WAIT_MS = 60_000
 const SECOND_MS = 1_000
-const NAMES = { minute: 'per-minute', hour: 'hourly', day: 'daily', month: 'monthly', total: 'total' }
+const NAMES: Readonly<Record<Period['per'], string>> = {
+  minute: 'per-minute',
+  hour: 'hourly',
+  day: 'daily',
+  week: 'weekly',
+  month: 'monthly',
+  total: 'total',
+}
 const NOUNS: Readonly<Record<LimitUnit, string>> = {
   credits: 'budget',
   requests: 'request limit',

@@ -10,6 +10,7 @@ const RESETS: Readonly<Record<Limit['per'], string | null>> = {
   minute: 'minutely',
   hour: 'hourly',
   day: 'daily',
+  week: 'weekly',
   month: 'monthly',
   total: null,
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { PERIOD_NAMES } from '../../base/periods.js'
 
 const decimal = z.string().regex(/^-?\d+(\.\d{1,9})?$/)
 const time = z.iso.datetime()
@@ -6,8 +7,8 @@ const time = z.iso.datetime()
 const limitSchema = z.looseObject({
   of: z.enum(['credential', 'account', 'app']),
   unit: z.enum(['credits', 'requests', 'tokens']),
-  per: z.enum(['minute', 'hour', 'day', 'month', 'total']),
-  zone: z.string().nullable().describe('The time zone of days and months. UTC if null.'),
+  per: z.enum(PERIOD_NAMES),
+  zone: z.string().nullable().describe('The time zone of days, weeks and months. UTC if null.'),
   resets_at: time.nullable(),
   amount: decimal.optional().describe('Absent, as the three below, for a limit that others use too.'),
   used: decimal.optional(),

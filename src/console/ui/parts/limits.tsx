@@ -7,7 +7,7 @@ import { needed } from './read-values.js'
 import { useActions } from './use-actions.js'
 
 const UNITS = ['credits', 'requests', 'tokens'] as const
-const PERIODS = ['minute', 'hour', 'day', 'month', 'total'] as const
+const PERIODS = ['minute', 'hour', 'day', 'week', 'month', 'total'] as const
 
 type Owner = Pick<LimitView, 'of' | 'ownerId'> & {
   /** For people. */
@@ -56,7 +56,7 @@ export function Limits(props: { owner: Owner; limits: readonly LimitView[]; relo
           label: 'Time zone',
           value: limit?.zone,
           placeholder: 'Europe/Paris',
-          hint: 'In which days and months begin. UTC by default.',
+          hint: 'In which days, weeks and months begin. UTC by default.',
         },
       ],
       run: async (values) => {
