@@ -24,6 +24,8 @@ export interface CredentialRow {
   readonly lastFour: string
   readonly createdAt: number
   readonly expiresAt?: number
+  /** When the last token that {@link KeysAdmin.reissue} replaced stops working. Absent if none works. */
+  readonly previousExpiresAt?: number
   readonly revokedAt?: number
   /** The minute of the last recorded call with it. Absent if there is none. */
   readonly lastUsedAt?: number
@@ -82,7 +84,8 @@ export async function listCredentialRows(
   const page = `select c.id, ${size} as size from {credentials} c ${token} ${where()} order by c.id desc ${last}`
   return database.all({
     text: `select c.*, ${database.now} as now, coalesce(t.scopes, c.scopes) as token_scopes, t.prefix, t.last_four, coalesce(t.expires_at, c.ends_at) as expires_at, t.digest,
-        u.last_used_at
+        u.last_used_at,
+        (select max(o.revoked_at) from {tokens} o where o.credential_id = c.id and o.revoked_at > ${database.now}) as previous_expires_at
       from {credentials} c
       ${token}
       left join {credential_uses} u on u.credential_id = c.id
@@ -108,6 +111,7 @@ export function readCredentialRow(row: Row): CredentialRow {
       allowedModels: readOptionalJson<string[]>(row, 'allowed_models'),
       scopes: readOptionalJson<string[]>(row, 'token_scopes'),
       expiresAt: readOptionalNumber(row, 'expires_at'),
+      previousExpiresAt: row.revoked_at === null ? readOptionalNumber(row, 'previous_expires_at') : undefined,
       revokedAt: readOptionalNumber(row, 'revoked_at'),
       lastUsedAt: readOptionalNumber(row, 'last_used_at'),
     }),

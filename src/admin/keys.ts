@@ -21,7 +21,7 @@ import {
 import { readNumber, readOptionalJson, readOptionalNumber, readText, toJsonCell } from '../sql/cells.js'
 import { actorOf } from '../sql/connect-history.js'
 import { revokeCredential } from '../sql/connected-apps.js'
-import type { Row, SqlDatabase, Statement } from '../sql/database.js'
+import type { Parameter, Row, SqlDatabase, Statement } from '../sql/database.js'
 import { insertLimit } from '../sql/limit-rows.js'
 import { lockName } from '../sql/locks.js'
 import { listAppRows, mayUse, readAppRow } from './app-rows.js'
@@ -79,6 +79,11 @@ export interface AppTerms {
 export interface ReissueOptions {
   /** Milliseconds since the Unix epoch, or null for never. By default the new token expires with the previous one, and must be given if that has expired. */
   readonly expiresAt?: number | null
+  /**
+   * Until when the previous token works too, in milliseconds since the Unix epoch, but no longer than its own end. By
+   * default it stops working at once. A token that an earlier call has left stops then in any case.
+   */
+  readonly previousExpiresAt?: number
   /** Some of the credential's scopes; all by default. */
   readonly scopes?: readonly string[]
   /** A row from {@link KeysAdmin.list}. Rejects if the credential has changed since. */
@@ -102,7 +107,7 @@ export interface KeysAdmin {
    * its owner nor a tester, or in the cases in which {@link issue} does.
    */
   issueToken(request: AccessTokenRequest): Promise<IssuedCredential>
-  /** Issues a new token for a key or a connected app, for example if it was lost. The id stays. Revokes the previous tokens. */
+  /** Issues a new token for a key or a connected app, for example if it was lost. The id stays. Revokes the previous tokens, at once or at `previousExpiresAt`. */
   reissue(credentialId: string, options?: ReissueOptions): Promise<IssuedCredential>
   /**
    * Revokes a key, a session or a connected app with all its tokens and sessions, in every process within a second. Returns
@@ -129,6 +134,7 @@ export const bearerFields = {
 const keySchema = z.strictObject({ ...bearerFields, allowedModels: keysSchema().optional() })
 const reissueSchema = z.strictObject({
   expiresAt: timeSchema.nullable().optional(),
+  previousExpiresAt: timeSchema.optional(),
   /** The credential has all of them, so there are at most as many as its own. */
   scopes: z
     .array(z.string())
@@ -206,7 +212,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
 
     async reissue(credentialId, options = {}) {
       parseField(idSchema, credentialId, 'credentialId')
-      const { was, expiresAt, scopes } = parseInput(reissueSchema, options, 'reissue')
+      const { was, expiresAt, previousExpiresAt, scopes } = parseInput(reissueSchema, options, 'reissue')
       const [row] = await listCredentialRows(database, { credentialId })
       if (row === undefined) {
         throw new Refusal('not-found', `There is no credential ${JSON.stringify(credentialId)}`)
@@ -218,7 +224,7 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
           `The credential ${JSON.stringify(credentialId)} gets its tokens by itself, so it cannot be reissued: revoke it, and let the user connect again`,
         )
       }
-      if (was !== undefined && !isDeepStrictEqual(readCredentialRow(row), was)) throw changed(credentialId)
+      if (was !== undefined && !isSame(readCredentialRow(row), was)) throw changed(credentialId)
       checkScopes(row, scopes)
       const before = readOptionalNumber(row, 'expires_at')
       if (expiresAt === undefined && before !== undefined && before <= readNumber(row, 'now')) {
@@ -235,13 +241,10 @@ export function createKeysAdmin(database: SqlDatabase, keysPerAccount: number): 
           text: 'update {credentials} set id = id where id = ?1 and revoked_at is null returning id',
           parameters: [credentialId],
         },
-        // With `was`, revokes only the token that was read. If there is another, it stays, and no new one is inserted.
-        {
-          text: `update {tokens} set revoked_at = ${database.now} where credential_id = ?1 and revoked_at is null
-            and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)
-            ${was === undefined ? '' : 'and digest = ?2'}`,
-          parameters: [credentialId, ...(was === undefined ? [] : [readText(row, 'digest')])],
-        },
+        replaceTokens(database, credentialId, {
+          digest: was === undefined ? undefined : readText(row, 'digest'),
+          until: previousExpiresAt,
+        }),
         insertToken(database, token, credentialId, terms),
         database.change('credentials', credentialId),
       ])
@@ -295,6 +298,36 @@ function changed(credentialId: string): Refusal {
     'conflict',
     `The credential ${JSON.stringify(credentialId)} has been reissued in the meantime, so no token was issued. Load it again.`,
   )
+}
+
+/** Whether no token was issued between two readings. A previous token may have ended meanwhile. */
+function isSame(one: CredentialRow, other: CredentialRow): boolean {
+  const [current, before] = [one, other].map(({ previousExpiresAt: _, ...rest }) => rest)
+  return isDeepStrictEqual(current, before)
+}
+
+interface Replacing {
+  /** The only token that may be the current one. If another one is, nothing changes, and no new token can be inserted. */
+  readonly digest: string | undefined
+  /** When the current token is revoked. At once if undefined. Tokens that were replaced before are revoked then at the latest. */
+  readonly until: number | undefined
+}
+
+/** Returns the statement that revokes the tokens of a credential. A time to come revokes a token in the future. */
+function replaceTokens(database: SqlDatabase, credentialId: string, { digest, until }: Replacing): Statement {
+  const { now } = database
+  const parameters: Parameter[] = [credentialId]
+  const current = digest === undefined ? '' : `and o.digest = ?${parameters.push(digest)}`
+  const end = until === undefined ? now : `cast(?${parameters.push(BigInt(until))} as bigint)`
+  return {
+    text: `update {tokens} set revoked_at = (select min(e.at) from (
+          select ${end} as at union all select expires_at union all select revoked_at
+        ) e)
+      where credential_id = ?1 and (revoked_at is null or revoked_at > ${now})
+        and exists (select 1 from {credentials} c where c.id = ?1 and c.revoked_at is null)
+        and exists (select 1 from {tokens} o where o.credential_id = ?1 and o.revoked_at is null ${current})`,
+    parameters,
+  }
 }
 
 /** The scopes and the expiry of a token. By default it has all scopes of its credential and never expires. */

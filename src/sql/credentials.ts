@@ -91,22 +91,25 @@ export function tokensStatement(database: SqlDatabase, digests: readonly string[
 
 /** Returns why a token is refused now, or undefined if a call with it would be admitted. */
 export function findRefusal(row: Row): CredentialRefusal | undefined {
-  if (row.revoked_at !== null || row.token_revoked_at !== null) return 'revoked'
+  const now = readNumber(row, 'now')
+  const tokenEnd = readOptionalNumber(row, 'token_revoked_at')
+  if (row.revoked_at !== null || (tokenEnd !== undefined && tokenEnd <= now)) return 'revoked'
   if (row.grant_revoked_at !== null || row.ended_at !== null) return 'revoked'
   const expiresAt = readExpiry(row)
-  if (expiresAt !== undefined && expiresAt <= readNumber(row, 'now')) return 'expired'
+  if (expiresAt !== undefined && expiresAt <= now) return 'expired'
   return row.account_suspended_at !== null || row.app_suspended_at !== null ? 'suspended' : undefined
 }
 
 /**
- * Returns the earliest end of a token, of its credential, and of the connected app that the credential is a session of.
+ * Returns the earliest end of a token, of its credential, and of the connected app that the credential is a session of. A
+ * replaced token may be revoked at a time to come.
  */
 export function readExpiry(row: Row): number | undefined {
   const ends = ENDS.map((column) => readOptionalNumber(row, column)).filter((end) => end !== undefined)
   return ends.length === 0 ? undefined : Math.min(...ends)
 }
 
-const ENDS = ['expires_at', 'ends_at', 'grant_ends_at']
+const ENDS = ['expires_at', 'token_revoked_at', 'ends_at', 'grant_ends_at']
 
 /** Returns the scopes of a token that its credential still has, if the credential has a list. */
 export function readScopes(row: Row): readonly string[] {

@@ -64,6 +64,79 @@ describe.each(engineNames)('reissuing a credential on %s', (name) => {
     expect((await admin.keys.list({ credentialId }))[0]!.expiresAt).toBeUndefined()
   })
 
+  it('lets the previous token work until a time, but no longer than its own end', async () => {
+    const stores = engine.open('overlap')
+    const admin = createAdmin(stores)
+    const until = Date.now() + 3_600_000
+    const first = await admin.keys.issue({ account: 'alice' })
+    const { credentialId } = first
+    const second = await admin.keys.reissue(credentialId, {
+      previousExpiresAt: until,
+      expiresAt: until - 60_000,
+    })
+    const found = async (token: string) => {
+      const result = await stores.credentials.resolve(token, context)
+      return result.ok ? (result.principal.expiresAt ?? 'never') : result.reason
+    }
+    expect(await found(first.token)).toBe(until)
+    expect(await found(second.token)).toBe(until - 60_000)
+    expect(await admin.keys.list({ credentialId })).toMatchObject([
+      { previousExpiresAt: until, lastFour: second.token.slice(-4) },
+    ])
+
+    const third = await admin.keys.reissue(credentialId, { previousExpiresAt: until + 1, expiresAt: null })
+    expect(await Promise.all([first, second, third].map(({ token }) => found(token)))).toEqual([
+      until,
+      until - 60_000,
+      'never',
+    ])
+    expect(await admin.keys.list({ credentialId })).toMatchObject([{ previousExpiresAt: until }])
+
+    const [was] = await admin.keys.list({ credentialId })
+    const stale = { ...was!, lastFour: '0000' }
+    await expect(admin.keys.reissue(credentialId, { was: stale })).rejects.toMatchObject({
+      reason: 'conflict',
+    })
+    expect(await found(first.token)).toBe(until)
+
+    // As if the first token's time had passed since the row was read.
+    const { previousExpiresAt: _, ...read } = was!
+    const fourth = await admin.keys.reissue(credentialId, { was: read })
+    expect(await Promise.all([first, second, third, fourth].map(({ token }) => found(token)))).toEqual([
+      'revoked',
+      'revoked',
+      'revoked',
+      'never',
+    ])
+    expect((await admin.keys.list({ credentialId }))[0]).not.toHaveProperty('previousExpiresAt')
+  })
+
+  it('refuses the previous token once its time has passed, and each token of a revoked key', async () => {
+    const stores = engine.open('passed')
+    const admin = createAdmin(stores)
+    const first = await admin.keys.issue({ account: 'alice' })
+    const { credentialId } = first
+    const until = Date.now() + 3_600_000
+    const second = await admin.keys.reissue(credentialId, { previousExpiresAt: until })
+    const refusal = async (token: string) => {
+      const result = await stores.credentials.resolve(token, context)
+      return result.ok ? undefined : result.reason
+    }
+    await stores.database.all({
+      text: 'update {tokens} set revoked_at = revoked_at - 3600000 where revoked_at is not null',
+    })
+    expect(await refusal(first.token)).toBe('revoked')
+    expect(await refusal(second.token)).toBeUndefined()
+
+    const third = await admin.keys.reissue(credentialId, { previousExpiresAt: until })
+    await admin.keys.revoke(credentialId)
+    expect(await Promise.all([second, third].map(({ token }) => refusal(token)))).toEqual([
+      'revoked',
+      'revoked',
+    ])
+    expect((await admin.keys.list({ credentialId }))[0]).not.toHaveProperty('previousExpiresAt')
+  })
+
   it('issues no token if the credential is revoked concurrently', async () => {
     const stores = engine.open('revoked')
     const admin = createAdmin(stores)

@@ -17,6 +17,12 @@ interface KeyOptions extends IssueOptions {
   readonly allow?: string[]
 }
 
+interface ReplaceOptions {
+  /** Null for never. */
+  readonly expires?: number | null
+  readonly previousExpires?: number
+}
+
 interface TokenOptions extends IssueOptions {
   readonly scope?: string[]
 }
@@ -75,15 +81,20 @@ export const keys: Noun = {
 
     'reissue <credential>': (command, context) =>
       command
-        .description('replace a lost key or token; the new one is shown once, the old one is revoked')
+        .description('replace a key or token; the new one is shown once, the old one is revoked')
         .option(
           '--expires <time>',
           'when the new one expires, such as 2027-01-31T12:00Z, or never; as the old one by default',
           (text) => (text === 'never' ? null : parseExpiry(text)),
         )
-        .action(async (credentialId: string, { expires }: { expires?: number | null }) => {
+        .option(
+          '--previous-expires <time>',
+          'until when the old one works too; it is revoked at once by default',
+          parseExpiry,
+        )
+        .action(async (credentialId: string, { expires, previousExpires }: ReplaceOptions) => {
           const admin = await context.admin()
-          const options = expires === undefined ? {} : { expiresAt: expires }
+          const options = present({ expiresAt: expires, previousExpiresAt: previousExpires })
           showIssued(context, await admin.keys.reissue(credentialId, options))
         }),
 

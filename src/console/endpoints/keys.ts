@@ -130,6 +130,8 @@ export const keyEndpoints = [
       lastFour: z.string().optional(),
       /** Null for never. */
       expiresAt: timeSchema.nullable().optional(),
+      /** Until when the token to replace works too. */
+      previousExpiresAt: timeSchema.optional(),
       scopes: keysSchema().optional(),
     }),
     async ({ credentialId, lastFour, ...asked }, context) => {

@@ -134,7 +134,8 @@ export function Keys({ query }: { query: Place['query'] }) {
       title: `New token for ${nameOf(key)}`,
       intro: (
         <p>
-          The token {hintOf(key)} stops working at once. The key keeps its id, so its spend stays in one row.
+          The token {hintOf(key)} stops working at once, unless it gets a last day. The key keeps its id, so
+          its spend stays in one row.
         </p>
       ),
       action: 'Replace the token',
@@ -150,12 +151,19 @@ export function Keys({ query }: { query: Place['query'] }) {
               ? 'Not later than that of the previous token. In UTC.'
               : 'Never expires if this is empty. In UTC.',
         },
+        {
+          name: 'previousExpiresAt',
+          label: 'Last day of the previous token',
+          kind: 'date',
+          hint: 'Until then both work, so that programs can change over. None if it was lost. In UTC.',
+        },
       ],
       run: (values) =>
         write('keys/reissue', {
           credentialId: key.credentialId,
           lastFour: key.lastFour,
           expiresAt: newEnd(values, key.expiresAt),
+          previousExpiresAt: dayEnd(values, 'previousExpiresAt'),
         }),
     })
 
@@ -276,13 +284,23 @@ function Role({ of: { kind, appId, allowedModels } }: { of: KeyView }) {
   )
 }
 
-function State({ of: { revokedAt, expiresAt } }: { of: KeyView }) {
+function State({ of: { revokedAt, expiresAt, previousExpiresAt } }: { of: KeyView }) {
   if (revokedAt !== undefined) return <Badge tone="bad">revoked</Badge>
-  if (expiresAt === undefined) return <Badge tone="good">in use</Badge>
-  if (expiresAt <= Date.now()) return <Badge tone="warn">expired</Badge>
+  if (expiresAt !== undefined && expiresAt <= Date.now()) return <Badge tone="warn">expired</Badge>
   return (
     <>
-      <Badge tone="good">in use</Badge> until <Time at={expiresAt} />
+      <Badge tone="good">in use</Badge>
+      {expiresAt !== undefined && (
+        <>
+          {' until '}
+          <Time at={expiresAt} />
+        </>
+      )}
+      {previousExpiresAt !== undefined && (
+        <>
+          , previous token until <Time at={previousExpiresAt} />
+        </>
+      )}
     </>
   )
 }
