@@ -12,6 +12,7 @@ process.stderr.on('error', () => undefined)
 void runCli(process.argv.slice(2), {
   env: process.env,
   stdin: process.stdin,
+  width: process.stdout.columns,
   write: (text) => {
     process.stdout.write(text)
   },

@@ -7,6 +7,8 @@ import { formatTable, printable, type TableRow } from './output.js'
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: Readable
+  /** The columns of the terminal that shows the output. Undefined if there is none. */
+  readonly width?: number | undefined
   write(text: string): void
   writeError(text: string): void
 }
@@ -69,7 +71,9 @@ export function createContext(surroundings: Surroundings, options: () => GlobalO
     },
     show(value, rows, none) {
       surroundings.write(
-        options().json ? `${JSON.stringify(toJson(value), null, 2)}\n` : formatTable(rows, none),
+        options().json
+          ? `${JSON.stringify(toJson(value), null, 2)}\n`
+          : formatTable(rows, none, surroundings.width),
       )
     },
     write: (line) => surroundings.write(`${line}\n`),
