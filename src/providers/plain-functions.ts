@@ -1,6 +1,6 @@
-import type { AdapterRun, ProviderEvent } from '../contracts/providers.js'
+import type { AdapterRun, ProviderCall, ProviderEvent, TakeEvents } from '../contracts/providers.js'
 import { CustomInput, functionForCustom, toCustomInput } from '../conversation/custom-tools.js'
-import type { ChatRequest } from '../protocol/chat-request.js'
+import type { ChatMessage, ChatRequest } from '../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 
 /** What a provider's API takes beside functions in `tools`. */
@@ -20,19 +20,62 @@ export function withPlainFunctions(
   run: AdapterRun<ChatRequest>,
 ): AdapterRun<ChatRequest> {
   return (call, take) => {
-    const { request } = call
-    const isOlder = Array.isArray(request.functions)
-    const custom = new Set(customTools ? [] : toolsOf(request).flatMap(nameOfCustom))
-    if (!isOlder && custom.size === 0) return run(call, take)
-    const calls = new GivenCalls(custom, isOlder)
-    const sent = withoutCustom(isOlder ? withoutOlder(request, singleCalls) : request, custom.size > 0)
-    return run({ ...call, request: sent }, (events, heldBytes) =>
+    const plain = plainly({ customTools, singleCalls }, call, take)
+    return run(plain.call, plain.take)
+  }
+}
+
+interface Exchange {
+  readonly call: ProviderCall<ChatRequest>
+  readonly take: TakeEvents
+}
+
+function plainly(
+  { customTools, singleCalls }: TakenTools,
+  call: ProviderCall<ChatRequest>,
+  take: TakeEvents,
+): Exchange {
+  const { request } = call
+  const isOlder = Array.isArray(request.functions)
+  const custom = new Set(customTools ? [] : toolsOf(request).flatMap(nameOfCustom))
+  if (!isOlder && custom.size === 0) return { call, take }
+  const calls = new GivenCalls(custom, isOlder)
+  const sent = withoutCustom(isOlder ? withoutOlder(request, singleCalls) : request, custom.size > 0)
+  return {
+    call: { ...call, request: sent },
+    take: (events, heldBytes) =>
       take(
         events.flatMap((event) => calls.read(event)),
         heldBytes,
       ),
-    )
   }
+}
+
+/**
+ * Returns a call whose functions, calls and results have today's form, for a chat provider that does not know the older
+ * one. Undefined if it has none of the older form.
+ */
+export function withoutOlderForm(call: ProviderCall<ChatRequest>, take: TakeEvents): Exchange | undefined {
+  const { functions, messages } = call.request
+  if (functions === undefined && !messages.some(isOlder)) return undefined
+  const request: ChatRequest = Object.assign({}, call.request, { messages: toTodaysForm(messages) })
+  return plainly({ customTools: true, singleCalls: true }, { ...call, request }, take)
+}
+
+function isOlder({ function_call: called, role }: ChatMessage): boolean {
+  return role === 'function' || isObject(called)
+}
+
+/** A call in the older form has no id, and its result is the next message of the role `function`. */
+function toTodaysForm(messages: readonly ChatMessage[]): ChatMessage[] {
+  let id = ''
+  return messages.map((message, index) => {
+    const { function_call: called, name, ...rest } = message
+    if (message.role === 'function') return { ...rest, role: 'tool', tool_call_id: id || String(name) }
+    if (!isObject(called)) return message
+    id = `function_call_${index}`
+    return { ...rest, role: message.role, tool_calls: [{ id, type: 'function', function: called }] }
+  })
 }
 
 function toolsOf({ tools }: ChatRequest): readonly unknown[] {

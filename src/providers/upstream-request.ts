@@ -21,6 +21,8 @@ export interface UpstreamRequest {
   readonly take: TakeEvents
   /** Returns the request to send instead after this failure. Undefined if the failure is final. Must not throw. */
   instead?: ((failure: unknown) => UpstreamRequest | undefined) | undefined
+  /** Returns a final failure in other terms. Must not throw. */
+  explain?: ((failure: unknown) => unknown) | undefined
 }
 
 /** Alternating names and values, the form in which undici accepts headers fastest. */

@@ -80,8 +80,12 @@ export function createUpstream({ baseUrl, headers = {}, dispatcher }: UpstreamSe
     const gate = fastPaths?.turns === false ? noTurns : turns
     const exchange = new UpstreamExchange(request, gate, resolve, (failure) => {
       const other = request.instead?.(failure)
-      if (other === undefined) reject(describeFailure(failure, base.origin + path, credentialsIn(headers)))
-      else send(other, resolve, reject)
+      if (other !== undefined) {
+        send(other, resolve, reject)
+        return
+      }
+      const explained = request.explain === undefined ? failure : request.explain(failure)
+      reject(describeFailure(explained, base.origin + path, credentialsIn(headers)))
     })
     if (ofHost === undefined) pool ??= openPool(timeouts.connectMs)
     exchange.start(ofHost ?? pool!, path, headers)

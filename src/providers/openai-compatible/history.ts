@@ -38,6 +38,8 @@ export interface HistoryForm {
   readonly answersResults: boolean
   /** Whether a reply at the end, which the model continues, is marked as `prefix`. Mistral requires that. */
   readonly marksPrefix: boolean
+  /** Whether words stand in place of images, files and other media, for models that read only text. */
+  readonly textAlone: boolean
 }
 
 export const REASONING_FIELDS = [
@@ -57,7 +59,7 @@ export const UNSIGNED = 'skip_thought_signature_validator'
 /** Returns the messages to send. A message that needs no change is returned as the same object. */
 export function prepareMessages(messages: readonly ChatMessage[], form: HistoryForm): ChatMessage[] {
   const prepared: ChatMessage[] = []
-  const settled = settleResults(messages, CHAT_CALLS)
+  const settled = settleResults(form.textAlone ? messages.map(inWords) : messages, CHAT_CALLS)
   const ids = callIdsFor(settled.flatMap(CHAT_CALLS.callsOf), form.shortIds ? idForMistral : idForChats)
   /** Media in the results of tools, which chat providers take from users only. */
   let media: unknown[] = []
@@ -80,6 +82,30 @@ export function prepareMessages(messages: readonly ChatMessage[], form: HistoryF
   if (form.marksPrefix && last?.role === 'assistant')
     answered[answered.length - 1] = { ...last, prefix: true }
   return answered
+}
+
+/** The types of the parts of a conversation that are media. */
+export function mediaIn(messages: readonly ChatMessage[]): ReadonlySet<string> {
+  return new Set(
+    messages
+      .flatMap(({ content, role }) => (role !== 'assistant' && Array.isArray(content) ? content : []))
+      .filter(isMediaOfResult)
+      .map((part: unknown) => (isObject(part) && isText(part.type) ? part.type : 'content')),
+  )
+}
+
+/** Returns a message with words in place of its media. */
+function inWords(message: ChatMessage): ChatMessage {
+  const { content: parts, role } = message
+  if (role === 'assistant' || !Array.isArray(parts) || !parts.some(isMediaOfResult)) return message
+  return { ...message, content: parts.filter(isObject).map(wordsOf).join('\n\n') }
+}
+
+function wordsOf({ file, text, type }: JsonObject): string {
+  if (type === 'text') return textOf(text) ?? ''
+  const { filename = 'A file' } = isObject(file) ? file : {}
+  const what = type === 'image_url' ? 'An image' : type === 'file' ? String(filename) : 'A part'
+  return `[${what} was left out here: this model reads only text.]`
 }
 
 const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer'

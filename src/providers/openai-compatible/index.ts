@@ -6,6 +6,7 @@ import type {
   ProviderCall,
   ProviderEvent,
   ProviderRequest,
+  TakeEvents,
 } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
@@ -14,7 +15,7 @@ import { isSecret } from '../../protocol/secret-search.js'
 import type { UsageReport } from '../../protocol/usage.js'
 import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
-import { withPlainFunctions } from '../plain-functions.js'
+import { withoutOlderForm, withPlainFunctions } from '../plain-functions.js'
 import { parseProviderObject } from '../provider-json.js'
 import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
@@ -23,7 +24,16 @@ import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstr
 import { frameError } from '../upstream-errors.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import type { HistoryForm } from './history.js'
-import { fieldsAfter, formAfter, hintAtUsage, rejectsReasoning } from './omissions.js'
+import { fieldsAt } from './limits.js'
+import {
+  fieldsAfter,
+  formAfter,
+  hintAtUsage,
+  lossesOf,
+  rejectsFunctions,
+  rejectsReasoning,
+  unknownField,
+} from './omissions.js'
 import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
 import { createResponsesReader, repeatedBytes } from './responses-reply.js'
@@ -102,8 +112,8 @@ const LEAST_RESPONSE_BOUND = 16
 /** Providers whose newer models reject `max_tokens`. */
 const TAKE_COMPLETION_BOUND = new Set(['api.openai.com'])
 const KNOW_DEVELOPERS = new Set(['api.openai.com'])
-/** Providers with another name for `seed`. */
-const KNOW_RANDOM_SEED = new Set(['api.mistral.ai'])
+/** Providers that know only today's form of tools. */
+const KNOW_NO_FUNCTIONS = new Set(['api.mistral.ai', 'api.deepseek.com'])
 const SEND_BASE64 = new Set(['api.openai.com'])
 /** Providers that accept only ids of nine letters and digits, a reply after each result, and a marked reply at the end. */
 const MISTRAL = new Set(['api.mistral.ai'])
@@ -138,7 +148,8 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     marksPrefix: MISTRAL.has(hostname),
     developerRole: settings.developerRole ?? KNOW_DEVELOPERS.has(hostname),
   }
-  const ownFields = { ...FULL_FORM.fields, randomSeed: KNOW_RANDOM_SEED.has(hostname) }
+  const ownFields = fieldsAt(hostname)
+  const knowsFunctions = !KNOW_NO_FUNCTIONS.has(hostname)
   warnOfUnsetKey(given, 'openaiCompatible')
   const ownCredential = apiKey === undefined ? [] : credential(apiKey)
 
@@ -169,13 +180,17 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
       call.sizes.eventBytes,
       new ReplyReading(call.fastPaths?.lines !== false, unlistedTokens, providerReasoning),
     ),
-    take,
+    take: reportingLosses(lossesOf(call, history, fields), take),
     instead(failure) {
       const other = formAfter(failure, history, call)
       if (other !== undefined) return prepare(call, take, other, fields)
       const otherFields = fieldsAfter(failure, fields, call)
-      return otherFields === undefined ? undefined : prepare(call, take, history, otherFields)
+      if (otherFields !== undefined) return prepare(call, take, history, otherFields)
+      const newer = rejectsFunctions(failure) ? withoutOlderForm(call, take) : undefined
+      return newer && prepare(newer.call, newer.take, history, fields)
     },
+    explain: (failure) =>
+      unknownField(failure, call) ?? (call.stream && streamUsage ? hintAtUsage(failure) : failure),
   })
 
   const prepareResponse = (
@@ -201,11 +216,8 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
   )
   const chatNames = WANT_PLAIN_NAMES.test(hostname) ? TOOL_NAMES.plain : TOOL_NAMES.chat
   const complete = withFittingNames<ChatRequest>('chat', chatNames, (call, take) => {
-    const ended = upstream.post(() => prepare(call, take, currentForm()))
-    if (!call.stream || !streamUsage) return ended
-    return ended.catch((failure) => {
-      throw hintAtUsage(failure)
-    })
+    const newer = knowsFunctions ? undefined : withoutOlderForm(call, take)
+    return upstream.post(() => prepare(newer?.call ?? call, newer?.take ?? take, currentForm()))
   })
 
   return {
@@ -232,6 +244,19 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),
+  }
+}
+
+/** Reports what a provider was not sent with the first events of its reply. */
+function reportingLosses(lost: readonly string[], take: TakeEvents): TakeEvents {
+  if (lost.length === 0) return take
+  let left = lost
+  return (events, heldBytes) => {
+    const reports = left.map(
+      (dropped): ProviderEvent => ({ type: 'mended', kind: 'parameter-ignored', dropped }),
+    )
+    left = []
+    return take([...reports, ...events], heldBytes)
   }
 }
 

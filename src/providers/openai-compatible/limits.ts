@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { effortOfBudget } from '../../conversation/effort.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
 import { lacksProperties, withProperties } from '../../protocol/exact-data.js'
 import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 
@@ -48,4 +50,66 @@ function withSchema(definition: JsonObject): JsonObject {
   const { parameters } = definition
   if (!lacksProperties(parameters)) return definition
   return { ...definition, parameters: withProperties(parameters) }
+}
+
+/** Which fields of a chat a provider gets, as far as it does not know all of them. */
+export interface FieldForm {
+  /** Fields that it does not know, and that the request can do without. */
+  readonly omitted: readonly string[]
+  /** Whether it knows `seed` as `random_seed`. */
+  readonly randomSeed: boolean
+  /** Whether it knows `reasoning_effort`, but no `reasoning`. */
+  readonly effortAlone: boolean
+  /** The most stop sequences that it takes. */
+  readonly mostStops: number
+}
+
+/** The form for providers that know all fields. */
+export const ALL_FIELDS: FieldForm = {
+  omitted: [],
+  randomSeed: false,
+  effortAlone: false,
+  mostStops: Number.POSITIVE_INFINITY,
+}
+
+/** The most stop sequences that OpenAI takes. */
+const MOST_STOPS = 4
+/** The limits of providers that are known by their hosts. All others show theirs by a refusal. */
+const OF_HOSTS: ReadonlyMap<string, Partial<FieldForm>> = new Map([
+  ['api.openai.com', { effortAlone: true, mostStops: MOST_STOPS }],
+  ['api.groq.com', { effortAlone: true, mostStops: MOST_STOPS }],
+  ['api.mistral.ai', { effortAlone: true, randomSeed: true }],
+  ['generativelanguage.googleapis.com', { effortAlone: true }],
+])
+
+export function fieldsAt(hostname: string): FieldForm {
+  return { ...ALL_FIELDS, ...OF_HOSTS.get(hostname) }
+}
+
+/** Returns the fields that must change so that a provider knows them. A field to omit is undefined. */
+export function knownFields(request: ChatRequest, form: FieldForm): JsonObject {
+  const { effortAlone, mostStops, omitted, randomSeed } = form
+  const { reasoning, seed } = request
+  const known: JsonObject = randomSeed && seed !== undefined ? { seed: undefined, random_seed: seed } : {}
+  if (effortAlone && isObject(reasoning)) {
+    known.reasoning = undefined
+    known.reasoning_effort = request.reasoning_effort ?? effortOf(reasoning)
+  }
+  if (hasMoreStops(request, mostStops)) known.stop = request.stop.slice(0, mostStops)
+  for (const name of omitted) known[name] = undefined
+  return known
+}
+
+export function hasMoreStops(
+  request: ChatRequest,
+  most: number,
+): request is ChatRequest & { readonly stop: readonly unknown[] } {
+  return Array.isArray(request.stop) && request.stop.length > most
+}
+
+function effortOf({ effort, enabled, max_tokens: budget }: JsonObject): unknown {
+  if (enabled === false || budget === 0) return 'none'
+  if (isText(effort)) return effort
+  if (typeof budget === 'number') return effortOfBudget(budget)
+  return enabled === true ? 'medium' : undefined
 }

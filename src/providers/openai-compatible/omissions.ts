@@ -1,11 +1,12 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
 import type { ProviderCall } from '../../contracts/providers.js'
 import { callsOf } from '../../conversation/chat-results.js'
+import { isObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { refusesEncrypted } from '../openai-input/thoughts.js'
-import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning } from './history.js'
-import type { FieldForm } from './request.js'
+import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning, mediaIn } from './history.js'
+import { type FieldForm, hasMoreStops } from './limits.js'
 
 const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
@@ -31,6 +32,9 @@ const SAYS_SYSTEM_FIRST =
 /** Mistral's phrases. */
 const SAYS_ORDER = /\bUnexpected role '(?:user|system|developer)' after role 'tool'/
 const SAYS_LAST_ROLE = /\bExpected last role User or Tool\b/
+/** Phrases of DeepSeek, Groq, Ollama and vLLM. */
+const SAYS_TEXT_ALONE =
+  /\bunknown variant `?\w{1,20}`?, expected `?text\b|\bcontent'? ?:? (?:value )?must be a string|\bdoes not support image input\b|\bis not a multimodal model\b/
 const MISSES_SIGNATURE = /\bmissing an? .?thought_signature\b/
 
 /**
@@ -70,6 +74,9 @@ export function formAfter(
     return { ...form, developerRole: false }
   }
   if (form.extras && SAYS_EXTRAS.test(words) && messages.some(hasExtras)) return { ...form, extras: false }
+  if (!form.textAlone && SAYS_TEXT_ALONE.test(words) && mediaIn(messages).size > 0) {
+    return { ...form, textAlone: true }
+  }
   return undefined
 }
 
@@ -81,16 +88,24 @@ const LABELS: ReadonlySet<string> = new Set([
   'prompt_cache_key',
   'prompt_cache_retention',
 ])
+const OLDER_FIELDS = ['functions', 'function_call'] as const
+/** Members of a request that every provider knows. */
+const NOT_FIELDS: ReadonlySet<string> = new Set(['model', 'messages', 'tools', 'stream', 'stream_options'])
 /** Fields that decide in which form the reply and its usage come. A caller can make a provider name them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['stream', 'stream_options'])
 /** Phrases of OpenAI, Groq, Google, Mistral and vLLM for a field that they do not know. */
 const SAYS_UNKNOWN =
   /\bunsupported\b|\bunknown (?:name|parameter|field)\b|\bunrecognized\b|\bnot permitted\b|\bcannot find field\b/i
 const MISTRAL_UNKNOWN = /\bExtra inputs are not permitted\b/
+/** A field that is known, but not with this value. */
+const SAYS_VALUE = /\bunsupported value\b/i
+/** Phrases of OpenAI, Groq, DeepSeek and Google for too many stop sequences. */
+const SAYS_MOST = /\b(?:maximum length|maximum number of items is|at most|less than or equal to) (\d{1,2})\b/
 
 /**
  * Returns the fields with which to send a request again after a provider rejected one that it does not know: a label, a
- * field whose value asks for the default, or `seed`, which Mistral calls `random_seed`. Undefined if the failure is
+ * field whose value asks for the default, `seed`, which Mistral calls `random_seed`, or `reasoning`, which strict
+ * providers know as `reasoning_effort`; or after it rejected the number of stop sequences. Undefined if the failure is
  * final. It affects only the caller's own call, as {@link formAfter} says.
  */
 export function fieldsAfter(
@@ -99,10 +114,21 @@ export function fieldsAfter(
   { request }: Pick<ProviderCall, 'request'>,
 ): FieldForm | undefined {
   const words = refusalOf(failure)
+  const names = (field: string) => isNamed(field, words)
+  const most = Number(SAYS_MOST.exec(words)?.[1])
+  if (most > 0 && most < fields.mostStops && hasMoreStops(request, most) && /\bstop\b/.test(words)) {
+    return { ...fields, mostStops: most }
+  }
   if (!SAYS_UNKNOWN.test(words)) return undefined
-  const names = (field: string) => new RegExp(`(?<![\\w.])${field}(?![\\w.])`).test(words)
   if (!fields.randomSeed && request.seed !== undefined && MISTRAL_UNKNOWN.test(words) && names('seed')) {
     return { ...fields, randomSeed: true }
+  }
+  const { reasoning, reasoning_effort: effort = null } = request
+  if (!fields.effortAlone && isObject(reasoning) && names('reasoning'))
+    return { ...fields, effortAlone: true }
+  const isMadeUp = fields.effortAlone && isObject(reasoning) && effort === null
+  if (isMadeUp && !fields.omitted.includes('reasoning_effort') && names('reasoning_effort')) {
+    return { ...fields, omitted: [...fields.omitted, 'reasoning_effort'] }
   }
   const unknown = Object.keys(request).find(
     (field) =>
@@ -111,6 +137,49 @@ export function fieldsAfter(
       names(field),
   )
   return unknown === undefined ? undefined : { ...fields, omitted: [...fields.omitted, unknown] }
+}
+
+/** Whether a provider names a field of the request, and not a member of another one. */
+function isNamed(field: string, words: string): boolean {
+  return new RegExp(`(?<![\\w.])${field}(?![\\w.])`).test(words)
+}
+
+/**
+ * Returns the failure as that of a request that this provider cannot express, if it rejected a field because it does not
+ * know it. Another provider may know it, and without a field that is only a hint the call can go on.
+ */
+export function unknownField(
+  failure: unknown,
+  { request }: Pick<ProviderCall, 'request'>,
+): ProviderError | undefined {
+  const words = refusalOf(failure)
+  if (!isProviderError(failure) || !SAYS_UNKNOWN.test(words) || SAYS_VALUE.test(words)) return undefined
+  const field = Object.keys(request).find((name) => !NOT_FIELDS.has(name) && isNamed(name, words))
+  if (field === undefined) return undefined
+  const { address, cause, message, providerCode, providerMessage, status } = failure
+  const fields = { address, cause, param: field, providerCode, providerMessage, status }
+  return new ProviderError('unsupported-request', message, fields)
+}
+
+/** Whether a provider rejected the older form of tools, `functions`. */
+export function rejectsFunctions(failure: unknown): boolean {
+  const words = refusalOf(failure)
+  return (
+    /\bunknown variant `function`/.test(words) ||
+    (SAYS_UNKNOWN.test(words) && OLDER_FIELDS.some((name) => isNamed(name, words)))
+  )
+}
+
+/** What a request left out, by the names of its fields and of the types of its parts, as far as it changes the reply. */
+export function lossesOf(
+  { request }: Pick<ProviderCall, 'request'>,
+  history: HistoryForm,
+  fields: FieldForm,
+): readonly string[] {
+  const lost = history.textAlone ? [...mediaIn(request.messages)] : []
+  if (hasMoreStops(request, fields.mostStops)) lost.push('stop')
+  if (fields.omitted.includes('reasoning_effort')) lost.push('reasoning')
+  return lost
 }
 
 /** Whether a provider rejected the reasoning of earlier replies. The conversation can continue without it. */

@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { writeExactly } from '../../protocol/exact-data.js'
-import type { JsonObject } from '../../protocol/json-values.js'
 import type { SentText } from '../../protocol/request-body.js'
 import { type HistoryForm, prepareMessages } from './history.js'
-import { fittingFields } from './limits.js'
+import { ALL_FIELDS, type FieldForm, fittingFields, knownFields } from './limits.js'
 
 export interface RequestForm {
   /** Whether the usage of a stream is requested. */
   readonly usage: boolean
   readonly history: HistoryForm
   readonly fields: FieldForm
-}
-
-/** Which fields of a request a provider gets. */
-export interface FieldForm {
-  /** Fields that it does not know, and without which the request means the same. */
-  readonly omitted: readonly string[]
-  /** Whether it knows `seed` as `random_seed`. */
-  readonly randomSeed: boolean
 }
 
 /** The form for providers that accept everything. */
@@ -34,8 +25,9 @@ export const FULL_FORM: RequestForm = {
     systemFirst: false,
     answersResults: false,
     marksPrefix: false,
+    textAlone: false,
   },
-  fields: { omitted: [], randomSeed: false },
+  fields: ALL_FIELDS,
 }
 
 /** Returns the JSON body to post. Messages that need no change keep the client's own bytes. */
@@ -57,12 +49,6 @@ export function buildRequestBody(
   })
   const text = writeExactly(body, randomUUID)
   return sent === undefined ? text : withMessages(text, sent)
-}
-
-function knownFields({ seed }: ChatRequest, { omitted, randomSeed }: FieldForm): JsonObject {
-  const known: JsonObject = randomSeed && seed !== undefined ? { seed: undefined, random_seed: seed } : {}
-  for (const name of omitted) known[name] = undefined
-  return known
 }
 
 /** Adds `messages` to the JSON text of a non-empty object. */

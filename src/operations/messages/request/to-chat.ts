@@ -1,3 +1,4 @@
+import { effortOfBudget } from '../../../conversation/effort.js'
 import type { ChatMessage, ChatRequest } from '../../../protocol/chat-request.js'
 import { exactTextOf } from '../../../protocol/exact-data.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
@@ -62,8 +63,6 @@ export function toChat(request: MessagesRequest, readThought: ReadThought): Chat
   return chat
 }
 
-const LOW_BUDGET = 4_096
-const MEDIUM_BUDGET = 16_384
 const HIGHER = new Set<unknown>(['xhigh', 'max'])
 
 function toEffort({ output_config: output, thinking }: MessagesRequest): string | undefined {
@@ -71,9 +70,7 @@ function toEffort({ output_config: output, thinking }: MessagesRequest): string 
   if (type === 'disabled') return 'none'
   const effort = isObject(output) ? output.effort : undefined
   if (isText(effort)) return HIGHER.has(effort) ? 'high' : effort
-  if (typeof budget !== 'number') return undefined
-  if (budget <= LOW_BUDGET) return 'low'
-  return budget <= MEDIUM_BUDGET ? 'medium' : 'high'
+  return typeof budget === 'number' ? effortOfBudget(budget) : undefined
 }
 
 function toTool(tool: unknown): unknown {
