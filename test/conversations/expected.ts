@@ -96,6 +96,17 @@ const callsOf = (turn: Turn): Call[] =>
 const mediaOf = (part: Exclude<Part, string>) =>
   'image' in part ? part.image.slice(part.image.indexOf(',') + 1) : part.pdf
 
+/** The data of all images and files of a conversation. */
+export function mediaIn({ turns }: Shape): readonly string[] {
+  return turns
+    .flatMap((turn): (string | readonly Part[])[] => {
+      if ('user' in turn) return [turn.user]
+      return 'results' in turn ? turn.results.map(({ says }) => says) : []
+    })
+    .flatMap((parts) => (typeof parts === 'string' ? [] : parts))
+    .flatMap((part) => (typeof part === 'string' ? [] : [mediaOf(part)]))
+}
+
 /** Sentences about what a provider was not told, or not in its place. Empty if all is well. */
 export function differences(due: Due, told: Told, raw: string, without: ReadonlySet<string>): string[] {
   const faults: string[] = []
@@ -183,12 +194,22 @@ function isNamed(sent: string, name: string): boolean {
 
 /** The smallest bound that the Responses API takes. */
 const SMALLEST_BOUND = 16
+/** The most stop sequences that OpenAI takes. */
+const MOST_STOPS = 4
 const EFFORTS = new Set(['minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
 function isSetting(name: string, sent: unknown, value: unknown): boolean {
   switch (name) {
     case 'bound':
       return sent === value || ((value as number) < SMALLEST_BOUND && sent === SMALLEST_BOUND)
+    case 'stop': {
+      // Some take only the first ones.
+      const wanted = value as readonly string[]
+      return (
+        isDeepStrictEqual(sent, wanted) ||
+        (wanted.length > MOST_STOPS && isDeepStrictEqual(sent, wanted.slice(0, MOST_STOPS)))
+      )
+    }
     case 'user':
       // A digest, if the label is too long for the provider.
       return sent === value || (typeof sent === 'string' && String(value).length > 64 && sent.length <= 64)

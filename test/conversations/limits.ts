@@ -1,8 +1,21 @@
+import { mediaIn } from './expected.js'
 import type { Api, Exception, Settings, Shape, Target } from './shape.js'
 
+interface Limit extends Exception {
+  /** The values that it is about. All by default. */
+  readonly onlyIf?: (settings: Settings) => boolean
+}
+
 const SDK = ['sdk-chat', 'sdk-responses', 'sdk-messages'] as const satisfies readonly Target[]
+/** Chats that refuse what they do not know. */
+const STRICT = ['groq', 'mistral'] as const satisfies readonly Target[]
 const CLAUDE = ['messages', 'sdk-messages'] as const satisfies readonly Target[]
 
+/** The provider says itself that it does not know a field. */
+const unknown = (api: Api, to: Target | readonly Target[], field: string): Exception => ({
+  ...refused(api, to, field),
+  there: true,
+})
 const refused = (
   api: Api | readonly Api[] | undefined,
   to: Target | readonly Target[],
@@ -30,7 +43,7 @@ const UNKNOWN = 'the provider does not know it, and it only labels the request'
 const UNTRANSLATED = 'this adapter has no translation for it unless the host gives one'
 
 /** What becomes of each setting where it cannot be said: demands are refused by name, wishes are left out. */
-const LIMITS: Partial<Record<keyof Settings, readonly Exception[]>> = {
+const LIMITS: Partial<Record<keyof Settings, readonly Limit[]>> = {
   cacheKey: [
     leftOut('cacheKey', undefined, ['messages', ...SDK], UNTRANSLATED),
     leftOut('cacheKey', undefined, ['groq', 'gemini-chat'], UNKNOWN),
@@ -42,6 +55,8 @@ const LIMITS: Partial<Record<keyof Settings, readonly Exception[]>> = {
   logprobs: [
     refused('chat', ['messages', ...SDK], 'logprobs'),
     refused('responses', ['messages', ...SDK], 'top_logprobs'),
+    unknown('chat', 'mistral', 'logprobs'),
+    unknown('responses', 'mistral', 'top_logprobs'),
   ],
   metadata: [
     leftOut('metadata', 'chat', ['messages', 'responses', ...SDK], 'it is only a label'),
@@ -52,6 +67,10 @@ const LIMITS: Partial<Record<keyof Settings, readonly Exception[]>> = {
     leftOut('parallel', ['responses', 'messages'], SDK, UNTRANSLATED),
   ],
   seed: [
+    {
+      ...leftOut('seed', undefined, 'sdk-chat', 'a seed of the AI SDK is a number of JavaScript'),
+      onlyIf: ({ seed }) => !Number.isSafeInteger(Number(seed)),
+    },
     refused(undefined, ['messages', 'responses'], 'seed'),
     leftOut('seed', undefined, ['sdk-messages', 'sdk-responses'], REPORTED),
   ],
@@ -64,6 +83,8 @@ const LIMITS: Partial<Record<keyof Settings, readonly Exception[]>> = {
   verbosity: [
     refused('chat', [...CLAUDE, 'sdk-chat', 'sdk-responses'], 'verbosity'),
     leftOut('verbosity', 'responses', [...CLAUDE, 'sdk-chat', 'sdk-responses'], UNTRANSLATED),
+    unknown('chat', STRICT, 'verbosity'),
+    leftOut('verbosity', 'responses', STRICT, UNKNOWN),
   ],
 }
 
@@ -75,4 +96,12 @@ export function exceptionsOfSettings({ settings = {}, tools = [] }: Shape): read
   return Object.keys(settings)
     .filter((name) => tools.length > 0 || !OF_TOOLS.has(name))
     .flatMap((name) => LIMITS[name as keyof Settings] ?? [])
+    .filter(({ onlyIf }) => onlyIf?.(settings) !== false)
+}
+
+/** Chats that take no media get words in their place. */
+export function exceptionsOfMedia(shape: Shape): readonly Exception[] {
+  const media = mediaIn(shape)
+  if (media.length === 0) return []
+  return [{ to: 'deepseek', without: media, why: 'its models read only text, which is reported' }]
 }

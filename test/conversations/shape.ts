@@ -61,6 +61,8 @@ export interface Exception {
   readonly why: string
   /** The router refuses the request with 400, and names this parameter. */
   readonly refused?: string
+  /** It is the provider that refuses it so, by the name of the parameter. */
+  readonly there?: true
   /** Texts, or names of settings, that the provider does not get. */
   readonly without?: readonly string[]
   /** Nothing is sent there: a package between the router and the provider reads it in a way of its own. */

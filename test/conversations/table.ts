@@ -14,7 +14,7 @@ import { RouterHarness } from '../helpers/router-harness.js'
 import { plainInput, readRequest } from './carried.js'
 import { type Captured, type Heard, LIBRARIES } from './clients.js'
 import { differences, dueOf } from './expected.js'
-import { exceptionsOfSettings } from './limits.js'
+import { exceptionsOfMedia, exceptionsOfSettings } from './limits.js'
 import { writeReply } from './reply.js'
 import {
   APIS,
@@ -96,7 +96,7 @@ const listOf = <Value>(value: Value | readonly Value[] | undefined): readonly Va
   value === undefined ? undefined : Array.isArray(value) ? value : [value as Value]
 
 function exceptionsOf({ api, shape, to }: Cell): readonly Exception[] {
-  const own = [...(shape.except ?? []), ...exceptionsOfSettings(shape)]
+  const own = [...(shape.except ?? []), ...exceptionsOfSettings(shape), ...exceptionsOfMedia(shape)]
   return own.filter(
     (one) => listOf(one.api)?.includes(api) !== false && listOf(one.to)?.includes(to) !== false,
   )
@@ -214,7 +214,11 @@ export class Table {
     const problem = errorIn(reply)
     if (refused !== undefined) {
       if (problem === undefined) faults.push(`${when}it is not refused, although ${refused.why}`)
-      else if (reply.status !== 400 || problem.param !== refused.refused || asked.length > 0)
+      else if (
+        reply.status !== 400 ||
+        problem.param !== refused.refused ||
+        (asked.length > 0 && !refused.there)
+      )
         faults.push(
           `${when}it is refused with ${reply.status} ${problem.code} for ${problem.param}, not with 400 for ${refused.refused}`,
         )

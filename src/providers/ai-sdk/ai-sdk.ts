@@ -9,11 +9,18 @@ import type {
 } from '../../contracts/index.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
+import { mostStopsIn } from '../openai-input/stops.js'
 import { refusesEncrypted, refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
 import { withPlainFunctions } from '../plain-functions.js'
+import { reportingLosses } from '../report-losses.js'
 import { withFittingNames } from '../tool-names.js'
 import { untilAborted } from './abort.js'
-import { type ParameterTranslation, type TranslatedCall, toCallOptions } from './call-options.js'
+import {
+  type ParameterTranslation,
+  type TranslatedCall,
+  type Translation,
+  toCallOptions,
+} from './call-options.js'
 import { readResult } from './completion.js'
 import { embedWith } from './embeddings.js'
 import { toProviderError } from './errors.js'
@@ -131,18 +138,30 @@ function runWith(
     const { signal } = call
     const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
     const target = { version, urls, ...names }
-    const translated = toCallOptions(call.request, { target, parameters, thoughts: true })
-    const run = ({ asked, options }: TranslatedCall) => {
+    const run = async (form: SentForm): Promise<{ terminated: boolean }> => {
+      const translated = toCallOptions(call.request, { target, parameters, ...form })
+      const { asked, lost, options } = translated
       const source = { version, provider: languageModel.provider }
-      return ask(languageModel, options, { source, asked, call, take })
+      try {
+        return await ask(languageModel, options, { source, asked, call, take: reportingLosses(lost, take) })
+      } catch (failure) {
+        const other = formAfter(wordsOfRefusal(failure), translated, form)
+        if (other === undefined) throw failure
+        return run(other)
+      }
     }
-    try {
-      return await run(translated)
-    } catch (failure) {
-      if (!hasThoughts(translated) || !refusesThoughts(wordsOfRefusal(failure))) throw failure
-      return run(toCallOptions(call.request, { target, parameters, thoughts: false }))
-    }
+    return run({ thoughts: true, mostStops: Number.POSITIVE_INFINITY })
   }
+}
+
+type SentForm = Pick<Translation, 'thoughts' | 'mostStops'>
+
+/** Returns the form in which to send a call again after its provider refused it. Undefined if the failure is final. */
+function formAfter(words: string, translated: TranslatedCall, form: SentForm): SentForm | undefined {
+  if (form.thoughts && hasThoughts(translated) && refusesThoughts(words)) return { ...form, thoughts: false }
+  const mostStops = mostStopsIn(words)
+  const { stopSequences = [] } = translated.options
+  return mostStops !== undefined && mostStops < stopSequences.length ? { ...form, mostStops } : undefined
 }
 
 async function ask(

@@ -39,6 +39,8 @@ export type ParameterTranslation = (value: unknown, request: ProviderRequest) =>
 export interface TranslatedCall {
   readonly options: Omit<CallOptions, 'abortSignal'>
   readonly asked: AskedFields
+  /** Fields that the model cannot be sent as they are. */
+  readonly lost: readonly string[]
 }
 
 export interface Translation {
@@ -46,6 +48,8 @@ export interface Translation {
   readonly parameters: ReadonlyMap<string, ParameterTranslation>
   /** Whether the reasoning of earlier replies is sent. */
   readonly thoughts: boolean
+  /** The most stop sequences that are sent. */
+  readonly mostStops: number
 }
 
 /**
@@ -58,7 +62,7 @@ export interface Translation {
  */
 export function toCallOptions(
   request: ChatRequest,
-  { target, parameters, thoughts }: Translation,
+  { target, parameters, thoughts, mostStops }: Translation,
 ): TranslatedCall {
   const { version } = target
   const translated = [...parameters].filter(
@@ -70,9 +74,12 @@ export function toCallOptions(
   const others = otherParameters(untranslated, READ)
   const hasTools = Array.isArray(request.tools) && request.tools.length > 0
   if (!hasTools || others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
+  // A model takes a number of JavaScript, and the nearest one may be more than 64 bits have.
+  const losesSeed = others.get('seed') instanceof ExactInteger && others.delete('seed')
   const numbers = takeNumbers(others)
   refuseParameters(others)
-  const stopSequences = readStop(untranslated)
+  const stops = readStop(untranslated)
+  const stopSequences = stops.slice(0, mostStops)
   const translations = translated.map(
     ([field, translate]) => [field, translate(request[field], request)] as const,
   )
@@ -90,7 +97,8 @@ export function toCallOptions(
     ...translations.map(([, fields]) => fields),
   ])
   if (Object.keys(providerOptions).length > 0) options.providerOptions = providerOptions
-  return { options, asked: askedFields(untranslated, options, translations) }
+  const lost = [...(stopSequences.length < stops.length ? ['stop'] : []), ...(losesSeed ? ['seed'] : [])]
+  return { options, lost, asked: askedFields(untranslated, options, translations) }
 }
 
 /**
@@ -138,9 +146,8 @@ function askedFields(
 function takeNumbers(others: Map<string, unknown>): Record<string, number> {
   const numbers: Record<string, number> = {}
   for (const [field, name] of NUMBERS) {
-    const given = others.get(field)
-    if (given === undefined) continue
-    const value = given instanceof ExactInteger ? given.toJSON() : given
+    const value = others.get(field)
+    if (value === undefined) continue
     if (typeof value !== 'number') throw unsupported(field, `${field} must be a number.`)
     others.delete(field)
     numbers[name] = value

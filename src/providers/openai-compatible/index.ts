@@ -6,7 +6,6 @@ import type {
   ProviderCall,
   ProviderEvent,
   ProviderRequest,
-  TakeEvents,
 } from '../../contracts/providers.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
@@ -18,6 +17,7 @@ import { mustBe } from '../../rules/schema-faults.js'
 import { withoutOlderForm, withPlainFunctions } from '../plain-functions.js'
 import { parseProviderObject } from '../provider-json.js'
 import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
+import { reportingLosses } from '../report-losses.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstream.js'
@@ -244,19 +244,6 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
     takesKeys: true,
     hasKey: apiKey !== undefined && isSecret(apiKey),
     close: () => upstream.close(),
-  }
-}
-
-/** Reports what a provider was not sent with the first events of its reply. */
-function reportingLosses(lost: readonly string[], take: TakeEvents): TakeEvents {
-  if (lost.length === 0) return take
-  let left = lost
-  return (events, heldBytes) => {
-    const reports = left.map(
-      (dropped): ProviderEvent => ({ type: 'mended', kind: 'parameter-ignored', dropped }),
-    )
-    left = []
-    return take([...reports, ...events], heldBytes)
   }
 }
 

@@ -4,6 +4,7 @@ import { callsOf } from '../../conversation/chat-results.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
+import { mostStopsIn } from '../openai-input/stops.js'
 import { refusesEncrypted } from '../openai-input/thoughts.js'
 import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning, mediaIn } from './history.js'
 import { type FieldForm, hasMoreStops } from './limits.js'
@@ -99,8 +100,6 @@ const SAYS_UNKNOWN =
 const MISTRAL_UNKNOWN = /\bExtra inputs are not permitted\b/
 /** A field that is known, but not with this value. */
 const SAYS_VALUE = /\bunsupported value\b/i
-/** Phrases of OpenAI, Groq, DeepSeek and Google for too many stop sequences. */
-const SAYS_MOST = /\b(?:maximum length|maximum number of items is|at most|less than or equal to) (\d{1,2})\b/
 
 /**
  * Returns the fields with which to send a request again after a provider rejected one that it does not know: a label, a
@@ -115,9 +114,9 @@ export function fieldsAfter(
 ): FieldForm | undefined {
   const words = refusalOf(failure)
   const names = (field: string) => isNamed(field, words)
-  const most = Number(SAYS_MOST.exec(words)?.[1])
-  if (most > 0 && most < fields.mostStops && hasMoreStops(request, most) && /\bstop\b/.test(words)) {
-    return { ...fields, mostStops: most }
+  const mostStops = mostStopsIn(words)
+  if (mostStops !== undefined && mostStops < fields.mostStops && hasMoreStops(request, mostStops)) {
+    return { ...fields, mostStops }
   }
   if (!SAYS_UNKNOWN.test(words)) return undefined
   if (!fields.randomSeed && request.seed !== undefined && MISTRAL_UNKNOWN.test(words) && names('seed')) {

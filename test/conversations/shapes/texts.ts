@@ -1,4 +1,4 @@
-import type { Shape } from '../shape.js'
+import { type Shape, TARGETS } from '../shape.js'
 import { result, WEATHER, weather } from './order.js'
 
 const tools = [WEATHER]
@@ -59,7 +59,7 @@ export const TEXTS: readonly Shape[] = [
     turns: [{ system: BILLING }, { system: 'You are a coding agent' }, { user: 'A question' }],
     except: [
       {
-        to: ['chat', 'responses', 'sdk-chat', 'sdk-responses', 'deepseek', 'groq', 'mistral', 'gemini-chat'],
+        to: TARGETS.filter((to) => to !== 'messages'),
         without: [BILLING],
         why: 'a first line that changes would defeat every cache of a prefix',
       },

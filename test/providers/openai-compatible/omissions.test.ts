@@ -78,6 +78,108 @@ async function succeed(options: CallOptions = {}): Promise<void> {
   expect(events).toContainEqual({ type: 'usage', usage: expect.objectContaining({ completion: 7 }) })
 }
 
+describe('a provider that takes less than a client sends', () => {
+  const refusing = (message: string, param?: string) => refuse([400, { error: { message, param } }])
+  const ask = (more: object) => ({ request: { ...short, ...more } })
+  const sent = (more: object) => ({ ...short, ...ASKS, ...more })
+  const reported = (dropped: string) => ({ type: 'mended', kind: 'parameter-ignored', dropped })
+
+  it.each([
+    'Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text`',
+    'messages[0].content must be a string',
+    'this model does not support image input',
+    'llama is not a multimodal model',
+  ])('gets words in place of images and files, which is reported: %s', async (words) => {
+    opened.upstream.scriptOnce(refusing(words))
+    const content = [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } },
+    ]
+    const { events } = await runCall(opened.adapter, ask({ messages: [{ role: 'user', content }] }))
+    expect(asked()[1]?.messages).toEqual([
+      {
+        role: 'user',
+        content:
+          'What is this?\n\n[An image was left out here: this model reads only text.]\n\n[a.pdf was left out here: this model reads only text.]',
+      },
+    ])
+    expect(events.slice(0, 2)).toEqual([reported('image_url'), reported('file')])
+  })
+
+  it('gets as many stop sequences as it says that it takes, which is reported', async () => {
+    opened.upstream.scriptOnce(
+      refusing("Invalid 'stop': array too long. Expected an array with maximum length 4, but got 5.", 'stop'),
+    )
+    const { events } = await runCall(opened.adapter, ask({ stop: ['1', '2', '3', '4', '5'] }))
+    expect(asked()[1]).toEqual(sent({ stop: ['1', '2', '3', '4'] }))
+    expect(events[0]).toEqual(reported('stop'))
+  })
+
+  it.each([
+    [{ max_tokens: 8_000 }, 'medium'],
+    [{ effort: 'low' }, 'low'],
+    [{ enabled: false }, 'none'],
+    [{ enabled: true }, 'medium'],
+  ])('gets the effort that is nearest to %j', async (reasoning, effort) => {
+    opened.upstream.scriptOnce(refusing("Unknown parameter: 'reasoning'.", 'reasoning'))
+    await succeed(ask({ reasoning }))
+    expect(asked()[1]).toEqual(sent({ reasoning_effort: effort }))
+  })
+
+  it('gets no reasoning setting at all if it does not know an effort either, which is reported', async () => {
+    opened.upstream.scriptOnce(
+      refusing("property 'reasoning' is unsupported"),
+      refusing("property 'reasoning_effort' is unsupported"),
+    )
+    const { events } = await runCall(opened.adapter, ask({ reasoning: { max_tokens: 8_000 } }))
+    expect(asked()[2]).toEqual(sent({}))
+    expect(events[0]).toEqual(reported('reasoning'))
+  })
+
+  it("gets functions and their calls in today's form, and its calls come back in the older one", async () => {
+    opened.upstream.scriptOnce(
+      refuse([400, { error: { message: 'messages[1].role: unknown variant `function`, expected `tool`' } }]),
+    )
+    const [question] = short.messages
+    const called = { name: 'look', arguments: '{}' }
+    await succeed(
+      ask({
+        functions: [{ name: 'look' }],
+        messages: [
+          question,
+          { role: 'assistant', content: null, function_call: called },
+          { role: 'function', name: 'look', content: 'Sun' },
+        ],
+      }),
+    )
+    const id = 'function_call_1'
+    expect(asked()[1]).toMatchObject({
+      tools: [{ type: 'function', function: { name: 'look' } }],
+      messages: [
+        question,
+        { role: 'assistant', tool_calls: [{ id, type: 'function', function: called }] },
+        { role: 'tool', tool_call_id: id, content: 'Sun' },
+      ],
+    })
+    expect(asked()[1]).not.toHaveProperty('functions')
+  })
+
+  it('cannot express a request with a field that it does not know, so that another provider may be asked', async () => {
+    opened.upstream.scriptOnce(refusing("property 'verbosity' is unsupported"))
+    const { error } = await runCall(opened.adapter, ask({ verbosity: 'low' }))
+    expect(error).toMatchObject({ reason: 'unsupported-request', param: 'verbosity' })
+  })
+
+  it('refuses a value of a field that it knows, and the host sees its status', async () => {
+    opened.upstream.scriptOnce(
+      refusing("Unsupported value: 'temperature' does not support 0.5.", 'temperature'),
+    )
+    const { error } = await runCall(opened.adapter, ask({ temperature: 0.5 }))
+    expect(error).toMatchObject({ reason: 'status', status: 400 })
+  })
+})
+
 describe('a provider that rejects the reasoning of earlier replies', () => {
   it.each(REASONING_REFUSALS)('is asked again without it, for that call alone: %s %j', async (...refusal) => {
     opened.upstream.scriptOnce(refuse(refusal))
