@@ -19,6 +19,8 @@ const apiPages = ['api/index.html', 'api/envelope.html', 'api/admin.html']
 /** Rules that the search box of VitePress breaks: its results are options that contain links. */
 const OF_THE_SEARCH_BOX = ['nested-interactive', 'label-content-name-mismatch']
 
+const RESULTS = '.VPLocalSearchBox a.result'
+
 let folder: string
 let browser: Browser
 let site: Site
@@ -64,6 +66,20 @@ async function go(page: Page, path: string): Promise<void> {
 const hrefs = (page: Page, selector: string): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('${selector}')].map((link) => link.getAttribute('href'))`)
 
+/** Types words into the search box. */
+async function search(page: Page, words: string): Promise<void> {
+  const button = page.getByRole('button', { name: /search/i })
+  await button.first().click()
+  await page.locator('#localsearch-input').fill(words)
+}
+
+/** Types words into the search box, and returns the addresses of what it finds. */
+async function found(page: Page, words: string): Promise<string[]> {
+  await search(page, words)
+  await page.locator(RESULTS).first().waitFor()
+  return hrefs(page, RESULTS)
+}
+
 describe('search', () => {
   const cases = [
     ['budget', 'limits.html'],
@@ -99,35 +115,22 @@ describe('search', () => {
 
   it.each(cases)('finds %s on %s', async (words, expected) => {
     const page = await open('')
-    await page
-      .getByRole('button', { name: /search/i })
-      .first()
-      .click()
-    await page.locator('#localsearch-input').fill(words)
-    const results = page.locator('.VPLocalSearchBox a.result')
-    await results.first().waitFor()
-    const links = await hrefs(page, '.VPLocalSearchBox a.result')
+    const links = await found(page, words)
     expect(links.slice(0, 5).map((link) => link.split('#')[0])).toContain(`/${expected}`)
-    await results.first().click()
+    await page.locator(RESULTS).first().click()
     await page.locator('h1').first().waitFor()
     await page.context().close()
   })
 
   it('finds guides before the pages of the API, and names that only these have', async () => {
-    const found = async (words: string) => {
+    const isFirstOfApi = async (words: string) => {
       const page = await open('')
-      await page
-        .getByRole('button', { name: /search/i })
-        .first()
-        .click()
-      await page.locator('#localsearch-input').fill(words)
-      await page.locator('.VPLocalSearchBox a.result').first().waitFor()
-      const links = await hrefs(page, '.VPLocalSearchBox a.result')
+      const [first] = await found(page, words)
       await page.context().close()
-      return links.map((link) => link.startsWith('/api/'))
+      return first?.startsWith('/api/')
     }
-    expect((await found('createCompatRouter'))[0]).toBe(false)
-    expect((await found('StoredRouterOptions'))[0]).toBe(true)
+    expect(await isFirstOfApi('createCompatRouter')).toBe(false)
+    expect(await isFirstOfApi('StoredRouterOptions')).toBe(true)
   })
 })
 
@@ -151,15 +154,10 @@ describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
     await page.locator('.VPNavBarHamburger').click()
     expect(await violations(page)).toEqual([])
     await page.locator('.VPNavBarHamburger').click()
-    await page
-      .getByRole('button', { name: /search/i })
-      .first()
-      .click()
-    await page.locator('#localsearch-input').fill('budget')
-    await page.locator('.VPLocalSearchBox a.result').first().waitFor()
-    const found = await violations(page)
+    await found(page, 'budget')
+    const breaches = await violations(page)
     expect(
-      found.filter((violation) => !OF_THE_SEARCH_BOX.some((rule) => violation.startsWith(rule))),
+      breaches.filter((violation) => !OF_THE_SEARCH_BOX.some((rule) => violation.startsWith(rule))),
     ).toEqual([])
     await page.context().close()
   })

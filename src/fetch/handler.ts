@@ -35,7 +35,8 @@ const NOT_WEBS =
 export function createFetchHandler(endpoints: readonly Endpoint[], options: HostOptions): FetchHandler {
   const answers = new Answers(endpoints, options)
   const { basePath, onFault, tools } = answers
-  const replyTools: ReplyTools = { onFault, resourceMetadata: options.resourceMetadata }
+  const { clock, resourceMetadata, timeouts } = options
+  const replyTools: ReplyTools = { clock, onFault, resourceMetadata, timeouts }
 
   function answer(request: Request, path: string | undefined, info: HandlerInfo): Promise<Response> {
     const match = answers.match(path)

@@ -1,39 +1,34 @@
-import type { CompatError } from '../base/errors.js'
+import type { Clock } from '../base/clock.js'
 import type { ReplyBytes, WholeReply } from '../contracts/reply.js'
-import type { HostedReply, ReplyHeaders } from '../hosts/hosted.js'
-import {
-  emptyHead,
-  isShort,
-  letPageRead,
-  nameMetadata,
-  piecesOf,
-  streamHead,
-  wholeHead,
-} from '../hosts/reply-head.js'
-import { asCompatError, type ErrorStyle, errorReply } from '../protocol/error-body.js'
+import { HostReply, type HostReplyTools } from '../hosts/host-reply.js'
+import type { ReplyHeaders } from '../hosts/hosted.js'
+import { emptyHead, isShort, letPageRead, nameMetadata, streamHead, wholeHead } from '../hosts/reply-head.js'
+import { asCompatError, type ErrorStyle } from '../protocol/error-body.js'
 import type { FetchCall } from './call.js'
 
 /** The bytes that may wait for the client before a writer has to. */
 const WAITING_BYTES = 64 * 1024
 /** Of a client that left before the reply began. Nobody receives it. */
 const CLIENT_LEFT = 499
+/** Of a reply that cannot be a `Response`, because a header of it is none. */
+const BROKEN = 500
 
 /** The parts that all replies of one handler share. */
-export interface ReplyTools {
-  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
-  readonly resourceMetadata: string | undefined
-  readonly onFault: (where: string, error: unknown, requestId?: string) => void
+export interface ReplyTools extends HostReplyTools {
+  readonly clock: Clock
 }
 
-/** A reply that becomes a web `Response`. It never throws if the client has left. */
-export class FetchReply implements HostedReply {
+/**
+ * A reply that becomes a web `Response`. It never throws if the client has left. If there can be no such `Response`, the
+ * error is reported as a fault and the client gets an empty 500, as if it had left.
+ */
+export class FetchReply extends HostReply {
   readonly response: Promise<Response>
   readonly isOriginDecided = false
   private respond!: (response: Response) => void
-  private phase: 'waiting' | 'stream' | 'done' = 'waiting'
-  private hasLeft = false
-  private listener: (() => void) | undefined
+  /** Undefined if the reply has no stream, or nobody takes any more of it. */
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  private accepted: Promise<void> | undefined
   private resume: (() => void) | undefined
 
   /**
@@ -44,22 +39,14 @@ export class FetchReply implements HostedReply {
     private readonly call: FetchCall,
     private readonly tools: ReplyTools,
     private readonly isPublic: boolean,
-    private readonly errors: ErrorStyle | undefined,
+    errors: ErrorStyle | undefined,
     private readonly onHead: () => void,
-    readonly onDone: (() => void) | undefined,
+    override readonly onDone: (() => void) | undefined,
   ) {
+    super(call.requestId, tools.onFault, errors)
     this.response = new Promise((resolve) => {
       this.respond = resolve
     })
-  }
-
-  get left(): boolean {
-    return this.hasLeft
-  }
-
-  onLeave(listener: () => void): void {
-    this.listener = listener
-    if (this.hasLeft) this.callListener()
   }
 
   send(status: number, headers: Readonly<ReplyHeaders>, bytes: WholeReply): void | Promise<void> {
@@ -73,11 +60,6 @@ export class FetchReply implements HostedReply {
       this.begin(status, head, this.openBody())
       return this.sendPieces(bytes)
     }
-  }
-
-  sendError(error: CompatError): void {
-    const { status, headers, body } = errorReply(error, this.errors)
-    void this.send(status, headers, body)
   }
 
   sendNoContent(headers: Readonly<ReplyHeaders>): void {
@@ -103,19 +85,13 @@ export class FetchReply implements HostedReply {
     this.call.abandonBody()
     if (!isShort(bytes)) return this.sendPieces(bytes)
     if (bytes !== '') this.enqueue(bytes)
-    this.controller?.close()
+    this.close()
   }
 
   drop(): void {
     if (this.phase === 'waiting') this.sendError(asCompatError(new Error('The reply was broken off.')))
-    this.controller?.error(new Error('The reply was broken off.'))
-    this.settleWriter()
+    this.cutOff()
     this.leave()
-  }
-
-  fail(error: CompatError): void {
-    if (this.phase === 'waiting') this.sendError(error)
-    else if (this.phase === 'stream') this.drop()
   }
 
   destroy(): void {
@@ -129,7 +105,7 @@ export class FetchReply implements HostedReply {
     this.settleWriter()
     this.call.abandonBody()
     if (this.phase === 'waiting') this.begin(CLIENT_LEFT, {}, null)
-    this.callListener()
+    this.tellListener()
   }
 
   private begin(status: number, headers: ReplyHeaders, body: Uint8Array | ReadableStream | null): void {
@@ -137,9 +113,20 @@ export class FetchReply implements HostedReply {
     const { origin } = this.call.headers
     if (typeof origin === 'string') letPageRead(headers, status, origin, this.call.isOriginAllowed)
     this.onHead()
-    this.respond(new Response(body, { status, headers }))
+    this.respond(this.made(status, headers, body))
     // The rest of a body is discarded while the answer is on its way.
     if (this.phase === 'done') this.call.abandonBody()
+  }
+
+  private made(status: number, headers: ReplyHeaders, body: Uint8Array | ReadableStream | null): Response {
+    try {
+      return new Response(body, { status, headers })
+    } catch (error) {
+      this.phase = 'stream'
+      this.breakOff(error)
+      this.leave()
+      return new Response(null, { status: BROKEN })
+    }
   }
 
   private openBody(): ReadableStream<Uint8Array> {
@@ -165,29 +152,39 @@ export class FetchReply implements HostedReply {
     if (controller === undefined) return
     controller.enqueue(toBytes(bytes))
     if ((controller.desiredSize ?? 0) > 0) return
-    return new Promise((resolve) => {
+    this.accepted ??= new Promise((resolve) => {
       this.resume = resolve
     })
+    return this.accepted
   }
 
-  private async sendPieces(bytes: ReplyBytes): Promise<void> {
-    for (const piece of piecesOf(bytes)) await this.enqueue(piece)
+  protected get isGone(): boolean {
+    return this.controller === undefined
+  }
+
+  // Nobody else watches the client from here on.
+  protected put(piece: string): void | Promise<void> {
+    const accepted = this.enqueue(piece)
+    if (accepted === undefined) return
+    const endStall = this.tools.clock.after(this.tools.timeouts.clientStallMs, () => this.cutOff())
+    return accepted.then(endStall)
+  }
+
+  protected close(): void {
     this.controller?.close()
+  }
+
+  protected cutOff(): void {
+    const { controller } = this
+    this.controller = undefined
+    controller?.error(new Error('The reply was broken off.'))
+    this.settleWriter()
   }
 
   private settleWriter(): void {
     this.resume?.()
     this.resume = undefined
-  }
-
-  private callListener(): void {
-    const listener = this.listener
-    this.listener = undefined
-    try {
-      listener?.()
-    } catch (error) {
-      this.tools.onFault('http leave', error, this.call.requestId)
-    }
+    this.accepted = undefined
   }
 }
 

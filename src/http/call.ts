@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2Stream } from 'node:http2'
 import type { Awaitable } from '../contracts/context.js'
 import type { BodyShare } from '../hosts/body-budget.js'
 import { checkBodyType } from '../hosts/body-type.js'
@@ -25,6 +26,9 @@ export type HostRequest = IncomingMessage & {
   /** Set by Express and Connect: the request target before they stripped a mount path. */
   originalUrl?: unknown
 }
+
+/** A response of Node. That of HTTP/2 has its stream, until the stream is closed. */
+export type HostResponse = ServerResponse & { readonly stream?: Http2Stream | undefined }
 
 const AUTHORIZATION = 'authorization'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
+import type { HostResponse } from './call.js'
 
 export const HTTP2_INTERNAL_ERROR = 2
 
@@ -9,9 +9,9 @@ export const HTTP2_INTERNAL_ERROR = 2
  * watches it. Node's own timers observe progress. For HTTP/1 it is the socket's timer, after which Node destroys the
  * socket.
  */
-export function dropIfStalled(res: ServerResponse, stallMs: number, isHttp2: boolean): void {
+export function dropIfStalled(res: HostResponse, stallMs: number, isHttp2: boolean): void {
   if (isHttp2) {
-    const { stream } = res as unknown as Http2ServerResponse
+    const { stream } = res
     if (stream?.writableLength) stream.setTimeout(stallMs, () => stream.close(HTTP2_INTERNAL_ERROR))
   } else if (res.writableLength > 0) {
     if (res.socket === null) res.once('socket', (socket: Socket) => limitSilence(res, socket, stallMs))

@@ -1,38 +1,24 @@
 import type { ServerResponse } from 'node:http'
-import type { Http2ServerResponse } from 'node:http2'
 import type { Socket } from 'node:net'
-import type { CompatError } from '../base/errors.js'
 import type { FastPaths } from '../contracts/index.js'
-import type { Timeouts } from '../contracts/limits.js'
 import type { ReplyBytes, WholeReply } from '../contracts/reply.js'
 import { ALLOW_ORIGIN } from '../hosts/cors.js'
-import type { HostedReply, ReplyHeaders } from '../hosts/hosted.js'
-import {
-  emptyHead,
-  isShort,
-  letPageRead,
-  nameMetadata,
-  piecesOf,
-  streamHead,
-  wholeHead,
-} from '../hosts/reply-head.js'
+import { HostReply, type HostReplyTools } from '../hosts/host-reply.js'
+import type { ReplyHeaders } from '../hosts/hosted.js'
+import { emptyHead, isShort, letPageRead, nameMetadata, streamHead, wholeHead } from '../hosts/reply-head.js'
 import type { RequestId } from '../hosts/request-id.js'
-import { type ErrorStyle, errorReply } from '../protocol/error-body.js'
-import type { HostRequest, HttpCall } from './call.js'
+import type { ErrorStyle } from '../protocol/error-body.js'
+import type { HostRequest, HostResponse, HttpCall } from './call.js'
 import { dropIfStalled, HTTP2_INTERNAL_ERROR } from './drop-if-stalled.js'
 import type { SocketWatch } from './socket-watch.js'
 import { writeChunk } from './write-chunk.js'
 
 /** The parts that all replies of one handler share. */
-export interface ReplyTools {
-  readonly timeouts: Timeouts
+export interface ReplyTools extends HostReplyTools {
   readonly sockets: SocketWatch
   readonly fastPaths: Pick<FastPaths, 'chunks'>
   /** Whether connections should end with their replies. */
   readonly isClosing: () => boolean
-  /** The address of the protected-resource metadata (RFC 9728), named in each `www-authenticate`. */
-  readonly resourceMetadata: string | undefined
-  readonly onFault: (where: string, error: unknown, requestId?: string) => void
 }
 
 /**
@@ -40,10 +26,7 @@ export interface ReplyTools {
  * host's own `writeHead`, `write` or `end` throws, the error is reported as a fault and the client is dropped, as if it
  * had left.
  */
-export class HttpReply implements HostedReply {
-  private phase: 'waiting' | 'stream' | 'done' = 'waiting'
-  private hasLeft = false
-  private listener: (() => void) | undefined
+export class HttpReply extends HostReply {
   private drained: Promise<void> | undefined
   private resume: (() => void) | undefined
   private hearsDrain = false
@@ -53,13 +36,14 @@ export class HttpReply implements HostedReply {
   /** `isPublic`: any cache may keep a success. `errors`: OpenAI's shape if undefined. */
   constructor(
     private readonly req: HostRequest,
-    private readonly res: ServerResponse,
+    private readonly res: HostResponse,
     private readonly requestId: RequestId,
     private readonly call: HttpCall,
     private readonly tools: ReplyTools,
     private readonly isPublic: boolean,
-    private readonly errors: ErrorStyle | undefined,
+    errors: ErrorStyle | undefined,
   ) {
+    super(requestId.id, tools.onFault, errors)
     this.isHttp2 = req.httpVersionMajor === 2
     res.on('close', this.leave)
     if (res.socket === null) {
@@ -68,7 +52,7 @@ export class HttpReply implements HostedReply {
     }
   }
 
-  get left(): boolean {
+  override get left(): boolean {
     return this.hasLeft || (this.phase === 'waiting' && isAnswered(this.res))
   }
 
@@ -76,20 +60,10 @@ export class HttpReply implements HostedReply {
     return this.res.hasHeader(ALLOW_ORIGIN)
   }
 
-  onLeave(listener: () => void): void {
-    this.listener = listener
-    if (this.hasLeft) this.callListener()
-  }
-
   send(status: number, headers: Readonly<Record<string, string>>, bytes: WholeReply): void | Promise<void> {
     if (!this.mayBegin()) return
     const head = wholeHead(status, headers, bytes, this.isPublic)
     return this.answer(status, head, this.req.method === 'HEAD' ? '' : bytes)
-  }
-
-  sendError(error: CompatError): void {
-    const { status, headers, body } = errorReply(error, this.errors)
-    void this.send(status, headers, body)
   }
 
   sendNoContent(headers: Readonly<Record<string, string>>): void {
@@ -142,18 +116,13 @@ export class HttpReply implements HostedReply {
   drop(): void {
     if (this.isHttp2) {
       // With any other code, or with destroy(), the client would see an ordinary end.
-      ;(this.res as unknown as Http2ServerResponse).stream?.close(HTTP2_INTERNAL_ERROR)
+      this.res.stream?.close(HTTP2_INTERNAL_ERROR)
     } else if (this.res.socket) this.res.socket.destroy()
     else if (this.phase !== 'done') {
       // Replies before this one still use the connection.
       this.res.once('socket', (socket: Socket) => socket.destroy())
     }
     this.leave()
-  }
-
-  fail(error: CompatError): void {
-    if (this.phase === 'waiting') this.sendError(error)
-    else if (this.phase === 'stream') this.drop()
   }
 
   destroy(): void {
@@ -190,12 +159,8 @@ export class HttpReply implements HostedReply {
     }
   }
 
-  /**
-   * The host threw. It is unknown which bytes the client received, and a second answer might follow a charge for the
-   * first.
-   */
-  private breakOff(error: unknown): void {
-    this.tools.onFault('http reply', error, this.requestId.id)
+  // It is unknown which bytes the client received, and a second answer might follow a charge for the first.
+  protected cutOff(): void {
     this.phase = 'stream'
     this.drop()
   }
@@ -206,7 +171,7 @@ export class HttpReply implements HostedReply {
     const mustClose = call.mustClose
     call.abandonBody()
     let sent: Promise<void> | undefined
-    if (!isShort(bytes)) sent = this.sendPieces(piecesOf(bytes))
+    if (!isShort(bytes)) sent = this.sendPieces(bytes)
     else if (bytes === '') res.end()
     else res.end(bytes, 'latin1')
     if (!this.isHttp2 && !mustClose) call.discardRest()
@@ -221,24 +186,19 @@ export class HttpReply implements HostedReply {
   }
 
   private closeStream(): void {
-    ;(this.res as unknown as Http2ServerResponse).stream?.close()
+    this.res.stream?.close()
   }
 
-  /**
-   * Writes pieces, each after the client has accepted the previous ones. Settles when the client has accepted all, or
-   * has left.
-   */
-  private async sendPieces(pieces: Iterator<string>): Promise<void> {
-    const { res } = this
-    try {
-      for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
-        if (res.destroyed || res.writableEnded) return
-        if (!res.write(next.value, 'latin1')) await this.untilAccepted()
-      }
-      res.end()
-    } catch (error) {
-      this.breakOff(error)
-    }
+  protected get isGone(): boolean {
+    return this.res.destroyed || this.res.writableEnded
+  }
+
+  protected put(piece: string): void | Promise<void> {
+    if (!this.res.write(piece, 'latin1')) return this.untilAccepted()
+  }
+
+  protected close(): void {
+    this.res.end()
   }
 
   /** Settles when the client has accepted everything written, or is gone. */
@@ -290,23 +250,13 @@ export class HttpReply implements HostedReply {
     this.call.abandonBody()
     // If the host has answered, the rest of this body precedes the next request on the connection.
     if (this.res.writableEnded && !this.isHttp2) this.call.discardRest()
-    this.callListener()
+    this.tellListener()
   }
 
   private release(): void {
     if (this.watched === undefined) return
     this.tools.sockets.remove(this.watched, this.leave)
     this.watched = undefined
-  }
-
-  private callListener(): void {
-    const listener = this.listener
-    this.listener = undefined
-    try {
-      listener?.()
-    } catch (error) {
-      this.tools.onFault('http leave', error, this.requestId.id)
-    }
   }
 }
 

@@ -93,7 +93,7 @@ describe.each(engineNames)('the search of administration on %s', (name) => {
     expect(await found('--')).toEqual([])
   })
 
-  it('finds for a user only what is the user’s own, whatever it is', async () => {
+  it('finds, if it is given an account, only what belongs to that account', async () => {
     for (const [what, id] of Object.entries(ids.Alice!)) {
       expect(await admin.find(id, { account: 'bob' }), what).toEqual([])
       expect(await admin.find(id, { account: 'Alice' }), what).toHaveLength(1)

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { CompatError } from '../../src/base/errors.js'
 import { type CompatHandler, type HandlerInfo, routeHandlers } from '../../src/handler.js'
 import { entryOf } from '../helpers/charge-assertions.js'
 import { nanos } from '../helpers/decimals.js'
@@ -220,6 +221,48 @@ it('holds the provider back while nobody reads', async () => {
   expect(end).toMatch(/data: \[DONE\]\n\n$/)
 }, 60_000)
 
+describe('a long whole reply', () => {
+  const message = { role: 'assistant', content: 'x'.repeat(MEBIBYTE) }
+  const choices = [{ index: 0, message, finish_reason: 'stop' }]
+
+  it('whose client accepts nothing for clientStallMs is broken off', async () => {
+    await start()
+    service.upstream.scriptOnce(answerJson(providerReply({ choices })))
+    const response = await call()
+    await costOf('r')
+    await service.clock.elapse(60_000)
+    await expect(response.text()).rejects.toThrow('broken off')
+  })
+
+  it('reaches a client that reads slowly but steadily', async () => {
+    await start()
+    service.upstream.scriptOnce(answerJson(providerReply({ choices })))
+    const reader = (await call()).body!.getReader()
+    let received = 0
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      received += next.value.length
+      await turns(3)
+      await service.clock.elapse(50_000)
+    }
+    expect(received).toBeGreaterThan(MEBIBYTE)
+  })
+})
+
+it('answers 500 and reports a fault if a header of a reply can be none', async () => {
+  const headers = { 'x-reason': 'Schlüssel für 5 €' }
+  const admit = () => {
+    throw new CompatError('rate_limited', 'Later.', { headers })
+  }
+  await start({ router: () => ({ admit }), expectsFaults: true })
+  const kept: Promise<void>[] = []
+  const response = await call({}, { waitUntil: (promise) => void kept.push(promise) })
+  expect([response.status, await response.text()]).toEqual([500, ''])
+  await kept[0]
+  const faults = service.events.filter(({ type }) => type === 'fault')
+  expect(faults).toMatchObject([{ where: 'http reply' }])
+  expect(await service.event('request-end', 'r')).toMatchObject({ outcome: 'client-left' })
+})
+
 describe('waitUntil', () => {
   it.each(['reads to the end', 'leaves'])(
     'settles when the call of a client that %s is charged',
@@ -313,6 +356,32 @@ describe('a body', () => {
       })
     },
   )
+
+  it('that is short may pause longer than bodyIdleMs, and is refused after bodyMs', async () => {
+    await start({ timeouts: { bodyIdleMs: 1_000, bodyMs: 10_000 } })
+    service.upstream.scriptOnce(answerJson(providerReply()))
+    const bytes = Buffer.from(JSON.stringify(ask()))
+    let controller!: ReadableStreamDefaultController
+    const body = new ReadableStream({
+      start(made) {
+        controller = made
+      },
+    })
+    const headers = { 'content-length': String(bytes.length) }
+    const answered = call({ body, headers })
+    for (let at = 0; at < bytes.length; at += 20) {
+      controller.enqueue(bytes.subarray(at, at + 20))
+      await turns(3)
+      await service.clock.elapse(900)
+    }
+    controller.close()
+    expect((await answered).status).toBe(200)
+    const silent = call({ body: new ReadableStream(), headers })
+    await turns(3)
+    await service.clock.elapse(10_000)
+    const refused = await silent
+    expect([refused.status, await codeOf(refused)]).toEqual([408, 'request_timeout'])
+  })
 
   it.each<[string, unknown]>([
     ['its parsed JSON', ask()],

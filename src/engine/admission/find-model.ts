@@ -83,9 +83,8 @@ function readModel(model: Model, fault: (field: string, wanted: string) => Compa
 }
 
 function withoutNulls(model: Model): Model {
-  return Object.fromEntries(
-    Object.entries(model).map(([name, value]) => [name, value ?? undefined]),
-  ) as unknown as Model
+  const nulls = Object.entries(model).filter(([, value]) => value === null)
+  return { ...model, ...Object.fromEntries(nulls.map(([name]) => [name, undefined])) }
 }
 
 function isLeftOut(value: unknown): value is null | undefined {
