@@ -1,16 +1,12 @@
-import { once } from 'node:events'
-import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
-import { text as textOf } from 'node:stream/consumers'
 import type { ChatAdapter } from '../../src/adapters.js'
 import {
-  createCompatRouter,
   memoryCatalogue,
   memoryCredentials,
   memoryLedger,
   memoryProviders,
+  type RouterOptions,
 } from '../../src/index.js'
 import { decimal, nanos } from '../helpers/decimals.js'
-import { RouterHarness } from '../helpers/router-harness.js'
 import { plainInput, readRequest } from './carried.js'
 import { type Captured, type Heard, LIBRARIES } from './clients.js'
 import { differences, dueOf } from './expected.js'
@@ -33,6 +29,7 @@ import {
 } from './shape.js'
 import { refusalOf, sign } from './strict/index.js'
 import { KINDS } from './targets.js'
+import { type Answered, inProcess, overSockets, type Way } from './ways.js'
 import { exactJson } from './write/exact-json.js'
 import { writeRequest } from './write/index.js'
 
@@ -104,58 +101,59 @@ function exceptionsOf({ api, shape, to }: Cell): readonly Exception[] {
 
 /** A router between clients and strict stand-ins of all kinds of providers, for all cells of a table. */
 export class Table {
-  private readonly agent = new Agent({ keepAlive: true })
   private readonly asked = new Map<string, Asked[]>()
   private readonly cells = new Map<string, Cell>()
+  private readonly ledger: ReturnType<typeof memoryLedger>
   private readonly adapters: readonly (ChatAdapter & { close?(): unknown })[]
 
   private constructor(
-    private readonly harness: RouterHarness,
-    private readonly origin: string,
-    private readonly router: ReturnType<typeof createCompatRouter>,
-    private readonly ledger: ReturnType<typeof memoryLedger>,
-    adapters: readonly ChatAdapter[],
+    private readonly way: Way,
     cells: readonly Cell[],
+    private readonly allLibraries: boolean,
   ) {
-    this.adapters = adapters
+    const keys = [...new Set(cells.map(keyOf))]
+    this.ledger = memoryLedger(Object.fromEntries(keys.map((key) => [key, CREDIT])))
+    this.adapters = TARGETS.map((to) => KINDS[to].adapter(`${way.upstream}/${to}/v1`, way.transport))
     for (const cell of cells) this.cells.set(keyOf(cell), cell)
   }
 
+  /** Over sockets, to the libraries of all clients. */
   static async start(cells: readonly Cell[]): Promise<Table> {
-    const harness = new RouterHarness()
-    const upstream = await harness.listen((request, response) => {
-      table.answer(request, response).catch((error: Error) => response.destroy(error))
-    })
-    const keys = cells.map(keyOf)
-    const ledger = memoryLedger(Object.fromEntries(keys.map((key) => [key, CREDIT])))
-    const adapters = TARGETS.map((to) => KINDS[to].adapter(`${upstream.baseUrl}/${to}/v1`))
-    const router = createCompatRouter({
+    const way: Way = await overSockets((path, headers, raw) => table.answer(path, headers, raw))
+    const table = new Table(way, cells, true)
+    await way.open(table.options(cells))
+    return table
+  }
+
+  /** Within this process, to the library of each API's vendor. Cells may have the same key, if one is played at a time. */
+  static async startQuickly(cells: readonly Cell[]): Promise<Table> {
+    const way: Way = await inProcess((path, headers, raw) => table.answer(path, headers, raw))
+    const table = new Table(way, cells, false)
+    await way.open(table.options(cells))
+    return table
+  }
+
+  private options(cells: readonly Cell[]): RouterOptions {
+    const keys = [...new Set(cells.map(keyOf))]
+    const models = [...new Map(cells.flatMap(modelsOf).map((model) => [model.id, model])).values()]
+    return {
       credentials: memoryCredentials(
         Object.fromEntries(keys.map((key) => [`sk-${key}`, { kind: 'api-key', account: key }])),
       ),
-      catalogue: memoryCatalogue(
-        cells.flatMap((cell) =>
-          modelsOf(cell).map(({ id }) => ({ id, prices: PRICES, contextLength: 200_000 })),
-        ),
-      ),
-      ledger,
+      catalogue: memoryCatalogue(models.map(({ id }) => ({ id, prices: PRICES, contextLength: 200_000 }))),
+      ledger: this.ledger,
       providers: memoryProviders(
         TARGETS.map((to, index) => ({
           id: to,
           models: Object.fromEntries(
-            cells.flatMap((cell) =>
-              modelsOf(cell).flatMap(({ at, id }) => (at === to ? [[id, `${KINDS[to].model}.${id}`]] : [])),
-            ),
+            models.flatMap(({ at, id }) => (at === to ? [[id, `${KINDS[to].model}.${id}`]] : [])),
           ),
-          adapter: adapters[index]!,
+          adapter: this.adapters[index]!,
         })),
       ),
       basePath: '/v1',
       onEvent: false,
-    })
-    const { baseUrl } = await harness.listen(router)
-    const table = new Table(harness, baseUrl, router, ledger, adapters, cells)
-    return table
+    }
   }
 
   /** Plays cells, many at once. All by default. */
@@ -170,14 +168,16 @@ export class Table {
   }
 
   async close(): Promise<void> {
-    this.agent.destroy()
-    await this.router.close({ graceMs: 1_000 })
+    await this.way.close()
     for (const adapter of this.adapters) await adapter.close?.()
-    await this.harness.close()
   }
 
-  private async judge(cell: Cell): Promise<Verdict> {
+  /** Plays one cell, which may have the key of an earlier one. */
+  async judge(cell: Cell): Promise<Verdict> {
     const { shape } = cell
+    this.cells.set(keyOf(cell), cell)
+    for (const key of [keyOf(cell), nextKeyOf(cell)]) this.asked.delete(key)
+    const before = await this.ledger.balance(keyOf(cell), CONTEXT)
     const faults: string[] = []
     const requests = [shape]
     let charged = 0
@@ -189,7 +189,7 @@ export class Table {
       if (heard === undefined || turn > 0 || shape.next === undefined) continue
       requests.push(continued(cell, heard))
     }
-    await this.checkCharges(cell, charged, faults)
+    await this.checkCharges(cell, before?.posted ?? 0n, charged, faults)
     return {
       cell,
       faults,
@@ -250,7 +250,8 @@ export class Table {
     const said = turn === 0 ? (shape.says ?? HELLO) : HELLO
     const [own, ...others] = LIBRARIES[api]
     let heard: Heard | undefined
-    for (const library of shape.says === undefined || turn > 0 || isVendor(to) ? [own] : [own, ...others]) {
+    const isRead = this.allLibraries && shape.says !== undefined && turn === 0 && !isVendor(to)
+    for (const library of isRead ? [own, ...others] : [own]) {
       try {
         const read = await library.read(reply)
         if (library === own) heard = read
@@ -264,31 +265,25 @@ export class Table {
     return { ...(heard !== undefined && { heard }), wasCharged: true }
   }
 
-  private async checkCharges(cell: Cell, calls: number, faults: string[]): Promise<void> {
+  private async checkCharges(cell: Cell, before: bigint, calls: number, faults: string[]): Promise<void> {
     const balance = await this.ledger.balance(keyOf(cell), CONTEXT)
-    const paid = nanos(CREDIT) - (balance?.posted ?? 0n)
+    const paid = before - (balance?.posted ?? 0n)
     if (paid !== nanos(COST) * BigInt(calls))
       faults.push(`it was charged ${decimal(paid)} for ${calls} calls, not ${COST} each`)
     if (balance?.held !== 0n) faults.push(`${decimal(balance?.held ?? 0n)} are still held`)
   }
 
   private async send(cell: Cell, body: Json): Promise<Captured> {
-    const path = { chat: '/chat/completions', responses: '/responses', messages: '/messages' }[cell.api]
-    const request = httpRequest(`${this.origin}/v1${path}`, {
-      agent: this.agent,
-      method: 'POST',
-      headers: {
-        authorization: `Bearer sk-${keyOf(cell)}`,
-        'content-type': 'application/json',
-        ...(cell.api === 'messages' && { 'anthropic-version': '2023-06-01' }),
-      },
-    })
-    request.end(exactJson(body))
-    const [response] = (await once(request, 'response')) as [IncomingMessage]
-    const bytes = await textOf(response)
-    const { statusCode: status = 0 } = response
-    const headers = new Headers({ 'content-type': response.headers['content-type'] ?? '' })
-    return { status, headers, bytes, stream: cell.form === 'stream' }
+    const path = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/v1/messages' }[
+      cell.api
+    ]
+    const headers = {
+      authorization: `Bearer sk-${keyOf(cell)}`,
+      'content-type': 'application/json',
+      ...(cell.api === 'messages' && { 'anthropic-version': '2023-06-01' }),
+    }
+    const { bytes, status, type } = await this.way.post(path, headers, exactJson(body))
+    return { status, headers: new Headers({ 'content-type': type }), bytes, stream: cell.form === 'stream' }
   }
 
   /** All requests of a cell that reached a provider. */
@@ -296,34 +291,28 @@ export class Table {
     return [keyOf(cell), nextKeyOf(cell)].flatMap((key) => this.asked.get(key) ?? [])
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const raw = await textOf(request)
-    const { url: path = '' } = request
+  private answer(path: string, headers: Readonly<Record<string, string>>, raw: string): Answered {
     const body = JSON.parse(raw) as Json
     const to = path.split('/')[1] as Target
     const { model: prefix, row, wire } = KINDS[to]
     const key = String(body.model).slice(prefix.length + 1)
     const cell = this.cells.get(key.replace(NEXT, ''))!
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
-    )
     const refusal = refusalOf(row, { path, headers, body })
     const requests = this.asked.get(key) ?? []
     this.asked.set(key, requests)
     const text = JSON.stringify(refusal?.body)
     requests.push({ body, raw, refusal: refusal && { rule: refusal.rule, text } })
-    if (refusal !== undefined) {
-      response.writeHead(refusal.status, { 'content-type': 'application/json' })
-      response.end(text)
-      return
-    }
-    const isNext = key.endsWith(NEXT)
+    if (refusal !== undefined) return { status: refusal.status, type: 'application/json', bytes: text }
+    const isNext = NEXT.test(key)
     const stream = body.stream === true
     const said: Said = isNext ? HELLO : (cell.shape.says ?? HELLO)
     const odd = isNext ? undefined : cell.shape.oddly?.[wire]
-    response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' })
     const offered = readRequest(wire, body, raw).tools
-    response.end(writeReply(wire, inOfferedNames(said, cell.shape, offered), stream, odd))
+    return {
+      status: 200,
+      type: stream ? 'text/event-stream' : 'application/json',
+      bytes: writeReply(wire, inOfferedNames(said, cell.shape, offered), stream, odd),
+    }
   }
 }
 
@@ -334,8 +323,8 @@ function inOfferedNames(said: Said, { tools = [] }: Shape, offered: readonly str
   return { ...said, calls: said.calls.map((call) => ({ ...call, name: names.get(call.name) ?? call.name })) }
 }
 
-const NEXT = '.next'
-const nextKeyOf = (cell: Cell) => keyOf(cell) + NEXT
+const NEXT = /\.(?:next|elsewhere)$/
+const nextKeyOf = (cell: Cell) => `${keyOf(cell)}.${cell.shape.next?.elsewhere ? 'elsewhere' : 'next'}`
 
 /** The models of a cell, and the provider of each. */
 function modelsOf(cell: Cell): { readonly id: string; readonly at: Target }[] {
