@@ -1,4 +1,4 @@
-import type { Labels, MessageBegin, ProviderDelta } from '../conversation/delta.js'
+import type { Labels, ProviderDelta } from '../conversation/delta.js'
 import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
 import type { ChatCompletion } from '../protocol/completion.js'
@@ -102,8 +102,8 @@ export interface ProviderAdapter {
    */
   embeddings?: AdapterRun<EmbeddingRequest>
   /**
-   * Creates a response, for a provider that has the Responses API. It passes the same events as `chat`, encrypted reasoning
-   * as `reasoning_details`. An adapter without it gets such requests as chats.
+   * Creates a response, for a provider that has the Responses API. It passes the same events as `chat`. An adapter without it
+   * gets such requests as chats.
    */
   responses?: AdapterRun<ResponsesRequest>
   /**
@@ -207,8 +207,6 @@ export type ProviderEvent =
       readonly type: 'completion'
       readonly completion: ChatCompletion | EmbeddingList | Readonly<Record<string, unknown>>
     }
-  /** A message with a phase starts, for a provider that has several messages in one reply. Its text follows in chunks. */
-  | MessageBegin
   /**
    * An event of a stream, or a whole reply, in the API of the request. Only methods documented to do so may pass it.
    * The router ignores its usage.

@@ -48,8 +48,8 @@ export interface ToolCall {
 export interface ThoughtPiece {
   readonly kind: 'text' | 'encrypted' | 'other'
   /** Who made it. Undefined if the client does not say. */
-  readonly format?: string
-  readonly id?: string
+  readonly format?: string | undefined
+  readonly id?: string | undefined
   /** Pieces of one thought have the same. */
   readonly index?: string | number
   readonly text?: string

@@ -1,4 +1,5 @@
 import type { FinishReason } from '../protocol/finish-reason.js'
+import type { ThoughtPiece } from './conversation.js'
 
 /**
  * One step of a reply, whatever API its provider speaks. A reader turns a provider's events into deltas, and each API of
@@ -26,7 +27,11 @@ export type Delta =
  * A delta as it is handed on by whatever reads a provider's API. The pieces of calls become {@link CallBegin} and
  * {@link CallInput} once they are repaired, and the provider's word for the end one that clients know.
  */
-export type ProviderDelta = Exclude<Delta, CallBegin | CallInput | ChoiceEnd> | CallPiece | ProviderEnd
+export type ProviderDelta =
+  | Exclude<Delta, CallBegin | CallInput | ThoughtDetails | ChoiceEnd>
+  | CallPiece
+  | ThoughtPieces
+  | ProviderEnd
 
 /** Members as a provider sent them, which only its own API reads. */
 export type Members = Readonly<Record<string, unknown>>
@@ -84,8 +89,11 @@ export interface CallBegin extends OfChoice {
   readonly kind: 'call'
   /** The position among the calls of its choice. */
   readonly call: number
-  /** The input of a function is JSON, that of a custom tool any text. */
-  readonly form: 'function' | 'custom'
+  /**
+   * The input of a function is JSON, that of a custom tool any text. A client of chats that named its tools in
+   * `functions` reads a call in the `older` form.
+   */
+  readonly form: 'function' | 'custom' | 'older'
   readonly id: string
   readonly name: string
   /** Google's signature of the call. */
@@ -122,13 +130,19 @@ export interface ThoughtDetails extends OfChoice {
   readonly details: readonly Members[]
 }
 
-/** The log probabilities of the text that follows. */
+/** The same as a provider's reader hands it on. */
+export interface ThoughtPieces extends OfChoice {
+  readonly type: 'thoughts'
+  readonly pieces: readonly ThoughtPiece[]
+}
+
+/** The log probabilities of the text that follows, in the shape of a chat's `logprobs`. */
 export interface TextProbabilities extends OfChoice {
   readonly type: 'logprobs'
   readonly logprobs: Members
 }
 
-/** A source of the text before it. */
+/** A source of the text before it, in the shape of a chat's `annotations`. */
 export interface TextAnnotation extends OfChoice {
   readonly type: 'annotation'
   readonly annotation: Members

@@ -1,5 +1,6 @@
 import type { AdapterRun, ProviderCall, ProviderEvent, TakeEvents } from '../contracts/providers.js'
 import { CustomInput, functionForCustom, toCustomInput } from '../conversation/custom-tools.js'
+import type { CallPiece, ProviderDelta } from '../conversation/delta.js'
 import type { ChatMessage, ChatRequest } from '../protocol/chat-request.js'
 import { isObject, isText, type JsonObject, textOf } from '../protocol/json-values.js'
 
@@ -121,6 +122,12 @@ function withoutCustom(request: ChatRequest, hasCustom: boolean): ChatRequest {
   return { ...request, ...choice, tools }
 }
 
+const DROPPED: ProviderEvent = Object.freeze({
+  type: 'mended',
+  kind: 'calls-dropped',
+  dropped: 'tool_calls',
+})
+
 /** The calls of one reply, which become those that the client can read. */
 class GivenCalls {
   /** The inputs of custom tools that are under way, by choice and call. */
@@ -135,8 +142,12 @@ class GivenCalls {
   ) {}
 
   read(event: ProviderEvent): ProviderEvent[] {
-    if (event.type !== 'chunk' && event.type !== 'completion') return [event]
     this.dropped = false
+    if (event.type === 'deltas') {
+      const deltas = event.deltas.flatMap((delta) => this.ofDelta(delta))
+      return this.dropped ? [{ ...event, deltas }, DROPPED] : [{ ...event, deltas }]
+    }
+    if (event.type !== 'chunk' && event.type !== 'completion') return [event]
     const read: ProviderEvent =
       event.type === 'chunk'
         ? { ...event, chunk: this.withChoices(event.chunk, (choice) => this.ofStream(choice)) }
@@ -144,7 +155,35 @@ class GivenCalls {
             ...event,
             completion: this.withChoices(event.completion as JsonObject, (choice) => this.ofBody(choice)),
           }
-    return this.dropped ? [read, { type: 'mended', kind: 'calls-dropped', dropped: 'tool_calls' }] : [read]
+    return this.dropped ? [read, DROPPED] : [read]
+  }
+
+  private ofDelta(delta: ProviderDelta): readonly ProviderDelta[] {
+    const { choice } = delta
+    if (delta.type === 'end') return [...this.endInputs(choice), delta]
+    if (delta.type !== 'call') return [delta]
+    const given = this.withCustomInput(delta)
+    if (!this.isOlder) return [given]
+    if (!this.older.has(choice)) this.older.set(choice, delta.call)
+    if (this.older.get(choice) === delta.call) return [{ ...given, form: 'older' }]
+    this.dropped = true
+    return []
+  }
+
+  private withCustomInput(piece: CallPiece): CallPiece {
+    const { call, choice, name } = piece
+    const key = keyOf(choice, call)
+    if (name !== undefined && this.custom.has(name) && !this.inputs.has(key))
+      this.inputs.set(key, new CustomInput())
+    const input = this.inputs.get(key)
+    return input === undefined ? piece : { ...piece, form: 'custom', input: input.take(piece.input) }
+  }
+
+  private endInputs(choice: number): CallPiece[] {
+    return this.ends(choice).map(({ custom, index }) => {
+      const { input } = custom as { input: string }
+      return { type: 'call', choice, call: index as number, form: 'custom', input }
+    })
   }
 
   private withChoices(reply: JsonObject, convert: (choice: JsonObject) => JsonObject) {

@@ -213,8 +213,6 @@ export class ModelReply implements Reply, ReadReply {
         return this.chat.takeChunk(event.chunk)
       case 'completion':
         return this.chat.takeCompletion(event.completion)
-      case 'begin':
-        return this.takeDeltas([event], undefined)
       case 'unreadable':
         this.lost.add(event.why, undefined)
         return ''

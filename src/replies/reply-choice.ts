@@ -8,10 +8,14 @@ import {
   mapFinishReason,
   shownFinishReason,
 } from '../protocol/finish-reason.js'
+import { isObject, type JsonObject } from '../protocol/json-values.js'
 import { cleanLabel } from '../protocol/text.js'
+import { mendAnnotations } from './annotations.js'
 import { readEnd } from './choice-failure.js'
 import { invalidReply } from './invalid-reply.js'
+import { dropOddLogprobs } from './log-probabilities.js'
 import { DROPPED_BY_PROVIDER, type Losses } from './losses.js'
+import { detailOf } from './reasoning-details.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** The finish in the words of a provider. */
@@ -146,14 +150,26 @@ export class ReplyChoice {
         this.tally.add(delta.text)
         sent.push(delta)
         return true
-      case 'details':
+      case 'thoughts':
+        sent.push({ type: 'details', choice: this.index, details: delta.pieces.map(detailOf) })
+        return delta.pieces.length > 0
       case 'image':
       case 'audio':
         sent.push(delta)
         return true
+      case 'logprobs': {
+        const beside: JsonObject = { logprobs: delta.logprobs }
+        dropOddLogprobs(beside, this.losses)
+        if (isObject(beside.logprobs)) sent.push({ ...delta, logprobs: beside.logprobs })
+        return false
+      }
+      case 'annotation': {
+        const said: JsonObject = { annotations: [delta.annotation] }
+        mendAnnotations(said, this.losses)
+        if (Array.isArray(said.annotations)) sent.push({ ...delta, annotation: said.annotations[0] })
+        return false
+      }
       case 'begin':
-      case 'logprobs':
-      case 'annotation':
       case 'rest':
         sent.push(delta)
         return false

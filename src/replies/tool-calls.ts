@@ -288,7 +288,7 @@ export class ToolCallStream {
       index: undefined,
       id: undefined,
       name: undefined,
-      args: new CallArguments(kind === 'function', this.losses),
+      args: new CallArguments(kind !== 'custom', this.losses),
       details: {},
       isLost: false,
       own: {},
@@ -307,6 +307,7 @@ function addMembers(known: JsonObject, members: JsonObject): void {
 /** The members of a function or custom tool that a delta has in fields of its own. */
 const DETAILS: Readonly<Record<CallBegin['form'], ReadonlySet<string>>> = {
   function: new Set(['name', 'arguments']),
+  older: new Set(['name', 'arguments']),
   custom: new Set(['name', 'input']),
 }
 const NONE: ReadonlySet<string> = new Set()

@@ -1,6 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { isPhase } from '../../conversation/delta.js'
+import { type CallPiece, isPhase, type ProviderDelta, type TextPiece } from '../../conversation/delta.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
@@ -60,9 +60,9 @@ function notAResponse(body: JsonObject): ProviderError {
 
 /** An item that has started. */
 interface OpenItem {
-  /** The index of a call among all calls. */
+  /** The number of a call among all calls. */
   readonly call: number | undefined
-  readonly isCustom: boolean
+  readonly form: CallPiece['form']
   /** The item as it was when it started. Some providers send all of it then. */
   readonly given: JsonObject
   /** The parts whose text has come, by their numbers. A call has one part. */
@@ -79,7 +79,7 @@ interface Place {
 
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled'])
 
-/** Turns the events of a response into chat chunks. Skips unknown events, since the API often adds some. */
+/** Turns the events of a response into deltas. Skips unknown events, since the API often adds some. */
 class ResponseReader {
   terminated = false
   private id: string | undefined
@@ -100,17 +100,15 @@ class ResponseReader {
     switch (type) {
       case 'response.created':
       case 'response.in_progress':
-        if (!isObject(response) || this.id !== undefined) return []
-        this.id = textOf(response.id)
-        return [this.chunk({ role: 'assistant', content: '' })]
+        return isObject(response) && this.id === undefined ? this.start(response) : []
       case 'response.output_item.added':
         return isObject(item) ? this.begin(index, item) : []
       case 'response.output_item.done':
         return isObject(item) ? this.finish(index, item) : []
       case 'response.output_text.delta':
-        return this.text(place, 'content', delta, event.logprobs)
+        return this.text(place, 'text', delta, event.logprobs)
       case 'response.output_text.done':
-        return this.missing(place, () => this.text(place, 'content', text, event.logprobs))
+        return this.missing(place, () => this.text(place, 'text', text, event.logprobs))
       case 'response.content_part.done':
         return isObject(part) ? this.missing(place, () => this.wholePart(place, part)) : []
       case 'response.refusal.delta':
@@ -119,20 +117,20 @@ class ResponseReader {
         return this.missing(place, () => this.text(place, 'refusal', event.refusal))
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return this.text(place, 'reasoning', delta)
+        return this.text(place, 'thought', delta)
       case 'response.reasoning_summary_text.done':
       case 'response.reasoning_text.done':
-        return this.missing(place, () => this.text(place, 'reasoning', text))
+        return this.missing(place, () => this.text(place, 'thought', text))
       case 'response.reasoning_summary_part.added':
         return this.beginSummary(index)
       case 'response.output_text.annotation.added':
         return this.annotation(event.annotation)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return this.argumentsOf(index, delta)
+        return this.inputOf(index, delta)
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-        return this.missing({ index, part: CALL }, () => this.argumentsOf(index, args ?? input))
+        return this.missing({ index, part: CALL }, () => this.inputOf(index, args ?? input))
       case 'error':
         throw frameError(event)
       default:
@@ -142,13 +140,19 @@ class ResponseReader {
 
   /** Reads a whole response as the events in which it would have been streamed. */
   readWhole(response: JsonObject, events: ProviderEvent[]): void {
-    this.id = textOf(response.id)
     // One by one, because a single call with as many arguments as a reply may have items overflows the stack.
     const add = (read: () => ProviderEvent[]) => {
       for (const event of readOrPassOver(read)) events.push(event)
     }
-    add(() => [this.chunk({ role: 'assistant', content: '' })])
+    add(() => this.start(response))
     add(() => this.readEnd(response, events))
+  }
+
+  private start(response: JsonObject): ProviderEvent[] {
+    this.id = textOf(response.id)
+    return [
+      { ...deltas({ type: 'start', choice: 0 }), ...(this.id !== undefined && { labels: { id: this.id } }) },
+    ]
   }
 
   private readEnd(response: JsonObject, events: ProviderEvent[]): ProviderEvent[] {
@@ -170,45 +174,26 @@ class ResponseReader {
     }
     for (const [index, { given }] of this.items) read.push(...readOrPassOver(() => this.finish(index, given)))
     this.terminated = true
-    const reason = isObject(incomplete) ? textOf(incomplete.reason) : undefined
-    const ended = this.calls > 0 ? 'tool_calls' : 'stop'
-    const end = this.chunk({}, reason === undefined ? ended : (REASONS.get(reason) ?? reason))
+    const why = isObject(incomplete) ? textOf(incomplete.reason) : undefined
+    const reason = why ?? (this.calls > 0 ? 'tool_calls' : 'stop')
+    const end = deltas({ type: 'end', choice: 0, reason })
     return report === undefined ? [...read, end] : [...read, end, { type: 'usage', usage: report }]
   }
 
-  private chunk(delta: JsonObject, finishReason: string | null = null, logprobs?: JsonObject): ProviderEvent {
-    const choice = { index: 0, delta, finish_reason: finishReason }
-    return {
-      type: 'chunk',
-      chunk: {
-        ...(this.id !== undefined && { id: this.id }),
-        object: 'chat.completion.chunk',
-        choices: [logprobs === undefined ? choice : { ...choice, logprobs }],
-      },
-    }
-  }
-
   private begin(index: unknown, item: JsonObject): ProviderEvent[] {
-    const isCustom = item.type === 'custom_tool_call'
-    const isCall = isCustom || item.type === 'function_call'
+    const form = item.type === 'custom_tool_call' ? 'custom' : 'function'
+    const isCall = form === 'custom' || item.type === 'function_call'
     const name = textOf(item.name)
-    this.items.set(index, {
-      call: isCall && name !== undefined ? this.calls : undefined,
-      isCustom,
-      given: item,
-      said: new Set(),
-      summaries: 0,
-      isDone: false,
-    })
+    const call = isCall && name !== undefined ? this.calls++ : undefined
+    this.items.set(index, { call, form, given: item, said: new Set(), summaries: 0, isDone: false })
     this.latest = index
     const { phase, type } = item
-    if (type === 'message' && isPhase(phase)) return [{ type: 'begin', kind: 'message', choice: 0, phase }]
+    if (type === 'message' && isPhase(phase))
+      return [deltas({ type: 'begin', kind: 'message', choice: 0, phase })]
     if (!isCall) return []
-    if (name === undefined) throw new UnreadableContent('A call has no name.')
-    const call = isCustom
-      ? { type: 'custom', custom: { name, input: '' } }
-      : { type: 'function', function: { name, arguments: '' } }
-    return [this.chunk({ tool_calls: [{ index: this.calls++, id: item.call_id ?? item.id, ...call }] })]
+    if (call === undefined) throw new UnreadableContent('A call has no name.')
+    const id = textOf(item.call_id) ?? textOf(item.id)
+    return [deltas({ type: 'call', choice: 0, call, form, id, name, input: '' })]
   }
 
   /**
@@ -223,13 +208,13 @@ class ResponseReader {
     const call = { index, part: CALL }
     switch (item.type) {
       case 'function_call':
-        return [...begun, ...this.missing(call, () => this.argumentsOf(index, item.arguments))]
+        return [...begun, ...this.missing(call, () => this.inputOf(index, item.arguments))]
       case 'custom_tool_call':
-        return [...begun, ...this.missing(call, () => this.argumentsOf(index, item.input))]
+        return [...begun, ...this.missing(call, () => this.inputOf(index, item.input))]
       case 'message':
         return [...begun, ...this.wholeMessage(index, item.content)]
       case 'reasoning':
-        return [...(open.said.size > 0 ? [] : this.wholeReasoning(index, item)), ...this.encrypted(item)]
+        return [...(open.said.size > 0 ? [] : this.wholeReasoning(index, item)), ...encrypted(item)]
       default:
         return begun
     }
@@ -247,7 +232,7 @@ class ResponseReader {
     if (part.type === 'refusal') return this.text(place, 'refusal', part.refusal)
     const annotations = Array.isArray(part.annotations) ? part.annotations : []
     return [
-      ...this.text(place, 'content', part.text, part.logprobs),
+      ...this.text(place, 'text', part.text, part.logprobs),
       ...annotations.flatMap((annotation) => this.annotation(annotation)),
     ]
   }
@@ -260,62 +245,56 @@ class ResponseReader {
   private wholeReasoning(index: unknown, { content, summary }: JsonObject): ProviderEvent[] {
     const parts = [summary, content].map((list) => (Array.isArray(list) ? list.filter(isObject) : []))
     const texts = (parts.find((list) => list.length > 0) ?? []).map(({ text }) => textOf(text) ?? '')
-    return this.text({ index, part: 0 }, 'reasoning', texts.join('\n\n'))
-  }
-
-  private encrypted({ encrypted_content: data, id }: JsonObject): ProviderEvent[] {
-    if (!isText(data)) return []
-    const named = isText(id) ? { id } : {}
-    return [
-      this.chunk({
-        reasoning_details: [{ type: 'reasoning.encrypted', data, ...named, format: RESPONSES_FORMAT }],
-      }),
-    ]
+    return this.text({ index, part: 0 }, 'thought', texts.join('\n\n'))
   }
 
   private beginSummary(index: unknown): ProviderEvent[] {
     const open = this.items.get(index)
     if (open === undefined || open.summaries++ === 0) return []
-    return [this.chunk({ reasoning: '\n\n' })]
+    return [deltas({ type: 'text', choice: 0, kind: 'thought', text: '\n\n' })]
   }
 
   private text(
     { index, part }: Place,
-    field: 'content' | 'refusal' | 'reasoning',
-    delta: unknown,
+    kind: TextPiece['kind'],
+    text: unknown,
     logprobs?: unknown,
   ): ProviderEvent[] {
-    if (delta === undefined || delta === null || delta === '') return []
-    if (typeof delta !== 'string') throw new UnreadableContent('A delta is not text.')
+    if (text === undefined || text === null || text === '') return []
+    if (typeof text !== 'string') throw new UnreadableContent('A delta is not text.')
     // Some providers send no start of an item.
-    const begun = this.items.has(index) ? [] : this.begin(index, field === 'reasoning' ? THOUGHT : MESSAGE)
+    const begun = this.items.has(index) ? [] : this.begin(index, kind === 'thought' ? THOUGHT : MESSAGE)
     this.items.get(index)?.said.add(part)
-    const listed = Array.isArray(logprobs) && logprobs.length > 0 ? { content: logprobs } : undefined
-    return [...begun, this.chunk({ [field]: delta }, null, listed)]
+    const said: TextPiece = { type: 'text', choice: 0, kind, text }
+    if (!Array.isArray(logprobs) || logprobs.length === 0) return [...begun, deltas(said)]
+    return [...begun, deltas({ type: 'logprobs', choice: 0, logprobs: { content: logprobs } }, said)]
   }
 
   private annotation(given: unknown): ProviderEvent[] {
     if (!isObject(given) || given.type !== 'url_citation' || !isText(given.url)) return []
-    return [this.chunk({ annotations: [urlCitation(given.url, given)] })]
+    return [deltas({ type: 'annotation', choice: 0, annotation: urlCitation(given.url, given) })]
   }
 
-  private argumentsOf(index: unknown, delta: unknown): ProviderEvent[] {
+  private inputOf(index: unknown, input: unknown): ProviderEvent[] {
     const open = this.items.get(index)
-    if (open?.call === undefined || delta === '' || delta === undefined || delta === null) return []
-    if (typeof delta !== 'string') throw new UnreadableContent('The arguments of a call are not text.')
+    if (open?.call === undefined || input === '' || input === undefined || input === null) return []
+    if (typeof input !== 'string') throw new UnreadableContent('The arguments of a call are not text.')
     open.said.add(CALL)
-    const details = open.isCustom ? { custom: { input: delta } } : { function: { arguments: delta } }
-    return [this.chunk({ tool_calls: [{ index: open.call, ...details }] })]
+    return [deltas({ type: 'call', choice: 0, call: open.call, form: open.form, input })]
   }
+}
+
+function deltas(...list: readonly ProviderDelta[]) {
+  return { type: 'deltas', deltas: list } as const
+}
+
+function encrypted({ encrypted_content: data, id }: JsonObject): ProviderEvent[] {
+  if (!isText(data)) return []
+  const piece = { kind: 'encrypted', data, id: textOf(id), format: RESPONSES_FORMAT } as const
+  return [deltas({ type: 'thoughts', choice: 0, pieces: [piece] })]
 }
 
 /** The one part of a call. */
 const CALL = 'input'
 const MESSAGE: JsonObject = Object.freeze({ type: 'message' })
 const THOUGHT: JsonObject = Object.freeze({ type: 'reasoning' })
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['max_output_tokens', 'length'],
-  ['max_tokens', 'length'],
-  ['content_filter', 'content_filter'],
-])

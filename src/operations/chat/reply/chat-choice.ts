@@ -18,6 +18,8 @@ export class ChatChoice {
   private beside: JsonObject | undefined
   /** By their positions among the calls of the choice. Undefined until there is one. */
   private calls: JsonObject[] | undefined
+  /** A call in the older form, which is a member of the delta or message. */
+  private older: JsonObject | undefined
   private end: ChoiceEnd | undefined
 
   constructor(
@@ -82,6 +84,7 @@ export class ChatChoice {
       const readable = calls.filter((_, call) => !lost.includes(call))
       if (readable.length > 0) said.tool_calls = readable
     }
+    if (this.older !== undefined && lost.length === 0) said.function_call = this.older
     completeDetails(said)
     return this.ended(
       isChunk
@@ -109,6 +112,10 @@ export class ChatChoice {
   }
 
   private addCall({ call, details, form, id, name, rest, signature }: CallBegin): void {
+    if (form === 'older') {
+      this.older = { name, arguments: '' }
+      return
+    }
     const place = this.isChunk ? { index: call, id } : { id }
     const fields: JsonObject =
       form === 'custom'
@@ -120,6 +127,10 @@ export class ChatChoice {
   }
 
   private addInput({ call, form, rest, signature, text }: CallInput): void {
+    if (form === 'older') {
+      this.older = Object.assign({}, this.older, { arguments: joinText(this.older?.arguments, text) })
+      return
+    }
     this.calls ??= []
     let fields = this.calls[call]
     if (fields === undefined) {
