@@ -1,3 +1,4 @@
+import type { ConversationRequest } from '../conversation/conversation.js'
 import type { Labels, ProviderDelta } from '../conversation/delta.js'
 import type { ChatRequest } from '../protocol/chat-request.js'
 import type { ChatChunk } from '../protocol/chunk.js'
@@ -94,8 +95,14 @@ export interface ProviderRequest {
 
 /** Implements one provider's API. Serves the operations for which it has a method. */
 export interface ProviderAdapter {
-  /** Completes a chat. An adapter without it serves no chat completions. */
+  /** Completes a chat, for a provider that has OpenAI's chat completions. */
   chat?: AdapterRun<ChatRequest>
+  /**
+   * Continues a conversation, for a provider whose API is none of those that clients speak here: it passes the same events
+   * as `chat`. Requests of every API reach it in one form, with the results of calls right behind their calls, each once.
+   * An adapter needs `chat` or this for chat completions; both serve the other APIs too.
+   */
+  converse?: AdapterRun<ConversationRequest>
   /**
    * Embeds texts. An adapter without it serves no embeddings. They come as one `completion` event with an
    * {@link EmbeddingList}, in any order, as numbers or base64.
@@ -155,6 +162,11 @@ export interface ProviderAdapter {
 /** An adapter that serves chat completions. */
 export interface ChatAdapter extends ProviderAdapter {
   chat: AdapterRun<ChatRequest>
+}
+
+/** An adapter of a provider with an API of its own. */
+export interface ConversationAdapter extends ProviderAdapter {
+  converse: AdapterRun<ConversationRequest>
 }
 
 /** An adapter that serves embeddings. */

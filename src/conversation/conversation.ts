@@ -11,10 +11,13 @@ export interface TextPart extends Cacheable {
   readonly isRefusal?: true
 }
 
-/** The source of an image or a file: inline data, or a URL that the provider may open. This process never opens it. */
+/** Where an image or a file is. This process never opens an address. */
 export type MediaSource =
   | { readonly kind: 'inline'; readonly mediaType: string; readonly base64: string }
-  | { readonly kind: 'url'; readonly url: string }
+  /** A `data:` or `https:` address, as the client sent it. Not every provider can use any of them. */
+  | { readonly kind: 'address'; readonly address: string }
+  /** A file in the host's account at the provider. */
+  | { readonly kind: 'file'; readonly id: string }
 
 export interface MediaPart extends Cacheable {
   readonly type: 'media'
@@ -38,51 +41,70 @@ export interface ToolCall {
   /** The text of a JSON object, as far as the model wrote one. Any text for a custom tool. */
   readonly input: string
   /** Google's signature of the thought that led to the call. */
-  readonly signature?: string
+  readonly signature?: CallSignature
+  /** Whether everything up to and including this may be cached. */
+  readonly cache?: true
 }
 
-/**
- * A piece of a thought of an earlier reply that its provider can verify, or that only its provider can read. No other
- * provider accepts it.
- */
+export interface CallSignature {
+  readonly bytes: string
+  readonly maker?: Maker
+}
+
+/** Who made something that nobody else can use. A provider gets it only if all members that are present fit. */
+export interface Maker {
+  /** The provider's name, as routes have it. */
+  readonly provider?: string
+  /** The digest of that name, which tells nobody the name itself. See `providerDigest`. */
+  readonly providerDigest?: string
+  /** Whether the model was Claude, whose thoughts every platform with Claude accepts. */
+  readonly isClaude?: boolean
+}
+
+/** A piece of a thought that its provider can verify, or that only its provider can read. No other provider accepts it. */
 export interface ThoughtPiece {
-  readonly kind: 'text' | 'encrypted' | 'other'
-  /** Who made it. Undefined if the client does not say. */
+  readonly kind: 'text' | 'encrypted' | 'summary' | 'other'
+  /** The type of a piece of another kind. */
+  readonly otherType?: string
+  /** In whose format it is. Undefined if the client does not say. */
   readonly format?: string | undefined
   readonly id?: string | undefined
   /** Pieces of one thought have the same. */
   readonly index?: string | number
   readonly text?: string
+  readonly summary?: string
   readonly signature?: string
   readonly data?: string
 }
 
-interface Said {
-  /** The message of the request, for errors. */
-  readonly param: string
+/** What a model thought before an earlier reply. */
+export interface Thought {
+  /** In words, as far as they are known. Empty if they are not. */
+  readonly text: string
+  readonly pieces: readonly ThoughtPiece[]
+  /** Undefined if the client does not say. */
+  readonly maker?: Maker
 }
 
-export interface Instructions extends Said {
+export interface Instructions {
   readonly role: 'system' | 'developer'
   readonly content: readonly TextPart[]
 }
 
-export interface Question extends Said {
+export interface Question {
   readonly role: 'user'
   readonly content: readonly Part[]
 }
 
 /** An earlier reply of a model. */
-export interface Answer extends Said {
+export interface Answer {
   readonly role: 'assistant'
   readonly content: readonly TextPart[]
   readonly toolCalls: readonly ToolCall[]
-  /** The text of its reasoning. */
-  readonly reasoning?: string
-  readonly thoughts: readonly ThoughtPiece[]
+  readonly thoughts: readonly Thought[]
 }
 
-export interface ToolResult extends Said {
+export interface ToolResult {
   readonly role: 'tool'
   /** Empty if the client gave none. The result is then that of the next call. */
   readonly toolCallId: string
@@ -92,3 +114,11 @@ export interface ToolResult extends Said {
 
 /** What was said in a conversation at one time, in no API's words. */
 export type Turn = Instructions | Question | Answer | ToolResult
+
+/** A request with its conversation in no API's words. Its settings have the names and values of a chat. */
+export interface ConversationRequest {
+  /** The provider's name of the model. */
+  model: string
+  turns: readonly Turn[]
+  [setting: string]: unknown
+}

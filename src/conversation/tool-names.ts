@@ -74,14 +74,18 @@ const CHAT_MESSAGE = ({ role }: JsonObject): NamePlace | undefined => {
   return SPEAKERS.has(role) ? undefined : { name: NAME }
 }
 
-/** Where a chat has names of tools. */
-export const NAMES_IN_CHAT: NamePlace = {
+const CHAT_SETTINGS = {
   tools: [CHAT_TOOL],
   functions: [{ name: NAME }],
   tool_choice: { ...IN_KIND, allowed_tools: { tools: [CHAT_TOOL] } },
   function_call: { name: NAME },
-  messages: [CHAT_MESSAGE],
-}
+} as const
+
+/** Where a chat has names of tools. */
+export const NAMES_IN_CHAT: NamePlace = { ...CHAT_SETTINGS, messages: [CHAT_MESSAGE] }
+
+/** Where a conversation has them. */
+export const NAMES_IN_CONVERSATION: NamePlace = { ...CHAT_SETTINGS, turns: [{ toolCalls: [{ name: NAME }] }] }
 
 /** Where the chunks and the completion of a chat have them. */
 export const NAMES_IN_CHAT_REPLY: NamePlace = { choices: [{ delta: CHAT_REPLY, message: CHAT_REPLY }] }

@@ -1,4 +1,10 @@
-import type { AdapterRun, ProviderCall, ProviderEvent, TakeEvents } from '../contracts/providers.js'
+import type {
+  AdapterRun,
+  ProviderCall,
+  ProviderEvent,
+  ProviderRequest,
+  TakeEvents,
+} from '../contracts/providers.js'
 import { CustomInput, functionForCustom, toCustomInput } from '../conversation/custom-tools.js'
 import type { CallPiece, ProviderDelta } from '../conversation/delta.js'
 import type { ChatMessage, ChatRequest } from '../protocol/chat-request.js'
@@ -16,26 +22,26 @@ export interface TakenTools {
  * The provider gets functions instead. Clients get back calls in the form in which they named the tools. A request that
  * has neither is passed on unchanged.
  */
-export function withPlainFunctions(
+export function withPlainFunctions<Request extends ProviderRequest>(
   { customTools, singleCalls }: TakenTools,
-  run: AdapterRun<ChatRequest>,
-): AdapterRun<ChatRequest> {
+  run: AdapterRun<Request>,
+): AdapterRun<Request> {
   return (call, take) => {
     const plain = plainly({ customTools, singleCalls }, call, take)
     return run(plain.call, plain.take)
   }
 }
 
-interface Exchange {
-  readonly call: ProviderCall<ChatRequest>
+interface Exchange<Request extends ProviderRequest> {
+  readonly call: ProviderCall<Request>
   readonly take: TakeEvents
 }
 
-function plainly(
+function plainly<Request extends ProviderRequest>(
   { customTools, singleCalls }: TakenTools,
-  call: ProviderCall<ChatRequest>,
+  call: ProviderCall<Request>,
   take: TakeEvents,
-): Exchange {
+): Exchange<Request> {
   const { request } = call
   const isOlder = Array.isArray(request.functions)
   const custom = new Set(customTools ? [] : toolsOf(request).flatMap(nameOfCustom))
@@ -56,7 +62,10 @@ function plainly(
  * Returns a call whose functions, calls and results have today's form, for a chat provider that does not know the older
  * one. Undefined if it has none of the older form.
  */
-export function withoutOlderForm(call: ProviderCall<ChatRequest>, take: TakeEvents): Exchange | undefined {
+export function withoutOlderForm(
+  call: ProviderCall<ChatRequest>,
+  take: TakeEvents,
+): Exchange<ChatRequest> | undefined {
   const { functions, messages } = call.request
   if (functions === undefined && !messages.some(isOlder)) return undefined
   const request: ChatRequest = Object.assign({}, call.request, { messages: toTodaysForm(messages) })
@@ -79,7 +88,7 @@ function toTodaysForm(messages: readonly ChatMessage[]): ChatMessage[] {
   })
 }
 
-function toolsOf({ tools }: ChatRequest): readonly unknown[] {
+function toolsOf({ tools }: ProviderRequest): readonly unknown[] {
   return Array.isArray(tools) ? tools : []
 }
 
@@ -92,21 +101,24 @@ function nameOfCustom(tool: unknown): string[] {
   return name === undefined ? [] : [name]
 }
 
-function withoutOlder(request: ChatRequest, singleCalls: boolean): ChatRequest {
-  const { function_call: choice, functions, ...rest } = request
+function withoutOlder<Request extends ProviderRequest>(request: Request, singleCalls: boolean): Request {
+  const { function_call: choice, functions } = request
   const older = (functions as readonly unknown[]).map((definition) => ({
     type: 'function',
     function: definition,
   }))
-  const sent: ChatRequest = { ...rest, model: request.model, messages: request.messages }
-  sent.tools = [...toolsOf(request), ...older]
-  if (isObject(choice)) sent.tool_choice = { type: 'function', function: { name: choice.name } }
-  else if (choice !== undefined) sent.tool_choice = choice
-  if (singleCalls) sent.parallel_tool_calls = false
-  return sent
+  return Object.assign({}, request, {
+    functions: undefined,
+    function_call: undefined,
+    tools: [...toolsOf(request), ...older],
+    ...(choice !== undefined && {
+      tool_choice: isObject(choice) ? { type: 'function', function: { name: choice.name } } : choice,
+    }),
+    ...(singleCalls && { parallel_tool_calls: false }),
+  })
 }
 
-function withoutCustom(request: ChatRequest, hasCustom: boolean): ChatRequest {
+function withoutCustom<Request extends ProviderRequest>(request: Request, hasCustom: boolean): Request {
   if (!hasCustom) return request
   const tools = toolsOf(request).map((tool) => {
     const custom = customOf(tool)

@@ -4,6 +4,7 @@ import {
   fittingNames,
   NAMES_IN_CHAT,
   NAMES_IN_CHAT_REPLY,
+  NAMES_IN_CONVERSATION,
   NAMES_IN_MESSAGES,
   NAMES_IN_MESSAGES_REPLY,
   NAMES_IN_RESPONSES,
@@ -24,7 +25,12 @@ export const TOOL_NAMES = {
   plain: PLAIN_NAME,
 } as const satisfies Readonly<Record<string, NameRule>>
 
-const PLACES = { chat: NAMES_IN_CHAT, responses: NAMES_IN_RESPONSES, messages: NAMES_IN_MESSAGES } as const
+const PLACES = {
+  conversation: NAMES_IN_CONVERSATION,
+  chat: NAMES_IN_CHAT,
+  responses: NAMES_IN_RESPONSES,
+  messages: NAMES_IN_MESSAGES,
+} as const
 
 /**
  * Returns an adapter's method that sends only names of tools that its API takes, in tools, choices and history. Clients

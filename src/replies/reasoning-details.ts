@@ -1,19 +1,5 @@
-import type { ThoughtPiece } from '../conversation/conversation.js'
 import type { Members } from '../conversation/delta.js'
 import { isText, type JsonObject } from '../protocol/json-values.js'
-
-/** Returns a piece of a thought as a detail. */
-export function detailOf({ data, format, id, index, kind, signature, text }: ThoughtPiece): JsonObject {
-  return {
-    type: `reasoning.${kind}`,
-    ...(text !== undefined && { text }),
-    ...(signature !== undefined && { signature }),
-    ...(data !== undefined && { data }),
-    ...(id !== undefined && { id }),
-    ...(format !== undefined && { format }),
-    ...(index !== undefined && { index }),
-  }
-}
 
 /**
  * Joins the pieces of reasoning details from a stream. Pieces of one detail have the same type, index, id and format.

@@ -1,5 +1,6 @@
 import type { TokenTally } from '../contracts/token-counter.js'
 import type { Delta, ProviderDelta, ProviderEnd } from '../conversation/delta.js'
+import { writeDetail } from '../conversation/thoughts.js'
 import {
   type FinishReason,
   finishReasonFor,
@@ -15,7 +16,6 @@ import { readEnd } from './choice-failure.js'
 import { invalidReply } from './invalid-reply.js'
 import { dropOddLogprobs } from './log-probabilities.js'
 import { DROPPED_BY_PROVIDER, type Losses } from './losses.js'
-import { detailOf } from './reasoning-details.js'
 import { ToolCallStream } from './tool-calls.js'
 
 /** The finish in the words of a provider. */
@@ -151,7 +151,7 @@ export class ReplyChoice {
         sent.push(delta)
         return true
       case 'thoughts':
-        sent.push({ type: 'details', choice: this.index, details: delta.pieces.map(detailOf) })
+        sent.push({ type: 'details', choice: this.index, details: delta.pieces.map(writeDetail) })
         return delta.pieces.length > 0
       case 'image':
       case 'audio':

@@ -1,6 +1,7 @@
 import { ProviderError, type RouterOptions, type TokenCounter } from 'compat-router'
-import type { ChatAdapter } from 'compat-router/adapters'
+import type { AdapterRun, ProviderAdapter, ProviderRequest } from 'compat-router/adapters'
 import type { HoldRequest, Route } from 'compat-router/stores'
+import { aroundChats } from '../helpers/around-chats.js'
 import type { CallPlan } from './call-plan.js'
 import { HOSTILE_FIELDS } from './hostile-fields.js'
 import type { World } from './world.js'
@@ -11,16 +12,17 @@ export interface Plant {
   /** The promises that it breaks. It counts as found when one of these is reported broken. */
   readonly breaks: readonly string[]
   readonly options?: (options: RouterOptions, world: World) => RouterOptions
-  readonly adapter?: (adapter: ChatAdapter, world: World) => ChatAdapter
+  readonly adapter?: (adapter: ProviderAdapter, world: World) => ProviderAdapter
   /** Changes a request on its last step to the provider. */
   readonly arrives?: (text: string, plan: CallPlan, world: World) => string
 }
 
-type Chat = ChatAdapter['chat']
 type HoldLimit = NonNullable<HoldRequest['limits']>[number]
 
-function chat(change: (chat: Chat, world: World) => Chat): NonNullable<Plant['adapter']> {
-  return (adapter, world) => ({ ...adapter, chat: change((call, take) => adapter.chat(call, take), world) })
+type Change = <Request extends ProviderRequest>(ask: AdapterRun<Request>, world: World) => AdapterRun<Request>
+
+function chat(change: Change): NonNullable<Plant['adapter']> {
+  return (adapter, world) => aroundChats(adapter, (ask) => change(ask, world))
 }
 
 function routes(change: (route: Route, world: World) => Route): NonNullable<Plant['options']> {

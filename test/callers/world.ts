@@ -15,7 +15,7 @@ import {
   type RouterEvent,
   type RouterOptions,
 } from 'compat-router'
-import type { ChatAdapter } from 'compat-router/adapters'
+import type { ProviderAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { sealProviderKey } from 'compat-router/envelope'
 import type { LedgerStore, MemoryProvider } from 'compat-router/stores'
@@ -87,7 +87,7 @@ export class World {
   readonly audit
   /** For a plant to remember calls. */
   readonly planted = { hasLearnt: false, calls: 0 }
-  private readonly adapters: ChatAdapter[] = []
+  private readonly adapters: ProviderAdapter[] = []
   private readonly mount
   private readonly byRequest = new Map<string, MadeCall>()
   private readonly fronts = new Map<string, Promise<unknown>>()
@@ -303,7 +303,7 @@ export class World {
     })
   }
 
-  private adapterOf({ language }: ModelPlan, { credential, provider }: RoutePlan): ChatAdapter {
+  private adapterOf({ language }: ModelPlan, { credential, provider }: RoutePlan): ProviderAdapter {
     const baseUrl = `http://127.0.0.1:${this.servers.backPort}/${this.mount.name}/${provider}/v1`
     const settings = {
       baseUrl,

@@ -1,5 +1,5 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import type * as Root from '../../src/index.js'
 import type * as AiSdk from '../../src/providers/ai-sdk/index.js'
 import type { ScriptedAnswer } from '../../src/testing/adapter/index.js'
@@ -28,7 +28,7 @@ type Settings = { baseUrl: string; apiKey: string }
 
 /** Each kind of provider: the upstream server, and the adapter for its API. */
 export const providers: Readonly<
-  Record<string, { language: Language; adapter: (settings: Settings) => ChatAdapter }>
+  Record<string, { language: Language; adapter: (settings: Settings) => ProviderAdapter }>
 > = {
   'openaiCompatible()': { language: openAiLanguage, adapter: (settings) => root.openaiCompatible(settings) },
   'anthropic()': { language: anthropicLanguage, adapter: (settings) => root.anthropic(settings) },

@@ -1,4 +1,4 @@
-import type { ChatAdapter } from '../../src/contracts/index.js'
+import type { ProviderAdapter } from '../../src/contracts/index.js'
 import type {
   AdapterScenario,
   AdapterUnderTest,
@@ -38,7 +38,7 @@ const nothing: ScriptedAnswer = {
 export async function openAdapter(
   scenario: AdapterScenario,
   language: Language,
-  connect: (baseUrl: string) => ChatAdapter,
+  connect: (baseUrl: string) => ProviderAdapter,
 ): Promise<AdapterUnderTest> {
   const upstream = await startScriptedUpstream()
   const requests: ReceivedRequest[] = []

@@ -1,5 +1,5 @@
 import express from 'express'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { createAdmin } from '../../src/admin/index.js'
 import { type ConsoleOptions, type ConsoleViewer, createConsole } from '../../src/console/index.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
@@ -160,7 +160,7 @@ export async function ask<Reply = unknown>(url: string, init: RequestInit): Prom
   }
 }
 
-function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): ChatAdapter {
+function fakeAdapter(usage: Script, waiting: () => Promise<void> | undefined): ProviderAdapter {
   return {
     takesKeys: true,
     hasKey: true,

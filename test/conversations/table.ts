@@ -1,4 +1,4 @@
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import {
   memoryCatalogue,
   memoryCredentials,
@@ -104,7 +104,7 @@ export class Table {
   private readonly asked = new Map<string, Asked[]>()
   private readonly cells = new Map<string, Cell>()
   private readonly ledger: ReturnType<typeof memoryLedger>
-  private readonly adapters: readonly (ChatAdapter & { close?(): unknown })[]
+  private readonly adapters: readonly (ProviderAdapter & { close?(): unknown })[]
 
   private constructor(
     private readonly way: Way,

@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import type { Api, Target } from './shape.js'
@@ -17,7 +17,7 @@ export interface Kind {
   readonly model: string
   /** The provider that answers a next turn elsewhere. */
   readonly elsewhere: Target
-  adapter(baseUrl: string, transport?: Transport): ChatAdapter
+  adapter(baseUrl: string, transport?: Transport): ProviderAdapter
 }
 
 const apiKey = 'sk-conversations-5f1c9d27'

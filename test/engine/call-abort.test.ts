@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CallContext } from '../../src/contracts/context.js'
 import type { RouterEvent } from '../../src/contracts/events.js'
-import type { ChatAdapter, ProviderCall } from '../../src/contracts/providers.js'
+import type { ProviderAdapter, ProviderCall } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
@@ -34,7 +34,7 @@ async function shutDownOn(listen: (call: ProviderCall) => void) {
   const bothDialled = new Promise<void>((resolve) => {
     allDialled = resolve
   })
-  const adapter: ChatAdapter = {
+  const adapter: ProviderAdapter = {
     chat(call) {
       listen(call)
       if (++dialled === 2) allDialled()

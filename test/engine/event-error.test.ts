@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { eventError } from '../../src/engine/events/event-error.js'
 import { memoryLedger, memoryProviders } from '../../src/index.js'
 import { MODEL, type ServiceOptions, startService, UPSTREAM_MODEL } from '../routing/service.js'
@@ -107,7 +107,7 @@ describe.each(ODD)('a thrown %s', (_what, thrown) => {
     expect(failed).toMatchObject({ request: { charge } })
   })
 
-  it.each<[string, ChatAdapter['chat']]>([
+  it.each<[string, ProviderAdapter['chat']]>([
     ['rejects', rejects],
     [
       'throws',

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { RequestEnd, RouterEvent } from '../../src/contracts/events.js'
-import type { ChatAdapter, ProviderEvent } from '../../src/contracts/providers.js'
+import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/providers.js'
 import type { ReplyWriter } from '../../src/contracts/reply.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { ChatChoice } from '../../src/operations/chat/reply/chat-choice.js'
@@ -39,7 +39,7 @@ async function leaveEarly(
     end() {},
     drop() {},
   }
-  const adapter: ChatAdapter = {
+  const adapter: ProviderAdapter = {
     async chat(_call, take) {
       await take(first)
       leave()

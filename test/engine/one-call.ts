@@ -1,4 +1,4 @@
-import type { ChatAdapter, ProviderEvent } from '../../src/contracts/providers.js'
+import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/providers.js'
 import type { IncomingCall } from '../../src/contracts/reply.js'
 import { createEngine } from '../../src/engine/engine.js'
 import { memoryCatalogue, memoryCredentials, memoryLedger, memoryProviders } from '../../src/memory/index.js'
@@ -16,7 +16,7 @@ export const ERROR = data({ error: { message: 'It broke' } })
 
 /** An engine with one model at one provider, on a stopped clock. */
 export function openEngine(
-  adapter: ChatAdapter,
+  adapter: ProviderAdapter,
   {
     onDisconnect = 'drain',
     contextLength,

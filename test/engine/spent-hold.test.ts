@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/contracts/providers.js'
+import type { ProviderAdapter } from '../../src/contracts/providers.js'
 import { memoryLedger, memoryProviders, ProviderError } from '../../src/index.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { choiceEvent, FINISH, openEngine, streamedCall } from './one-call.js'
 
-const fails: ChatAdapter = {
+const fails: ProviderAdapter = {
   chat: async () => {
     throw new ProviderError('unreachable', 'Nobody is there')
   },
 }
 /** 25 tokens by its bytes, but the hold covers 5 at its price. */
-const says: ChatAdapter = {
+const says: ProviderAdapter = {
   async chat(_call, take) {
     await take([choiceEvent({ content: 'x'.repeat(50) })])
     await take([choiceEvent({ content: 'y'.repeat(50) })])
@@ -21,7 +21,7 @@ const says: ChatAdapter = {
 
 it('neverOverdraw cuts a stream off at the amount on hold, even if a more expensive route took the hold', async () => {
   const ledger = memoryLedger({ alice: '5' })
-  const provider = (id: string, adapter: ChatAdapter, output: string) => ({
+  const provider = (id: string, adapter: ProviderAdapter, output: string) => ({
     id,
     adapter,
     models: { 'acme/fast': 'fast' },

@@ -1,7 +1,8 @@
 import { strict as assert } from 'node:assert'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import type { CompatRouter, Prices, RouterEvent, RouterOptions } from '../../src/index.js'
 import type { MemoryLedger, MemoryModel } from '../../src/stores.js'
+import { aroundChats } from '../helpers/around-chats.js'
 import { auditedLedger, type LedgerAudit } from '../helpers/audited-ledger.js'
 import { ChatClient } from '../helpers/chat-client.js'
 import { FaultPlan, faultyLedger } from '../helpers/faulty-ledger.js'
@@ -74,7 +75,7 @@ export class Bench {
   /** How many of them wait for a client that does not read. */
   blocked = 0
   private readonly harness = new RouterHarness()
-  private readonly adapters: ChatAdapter[]
+  private readonly adapters: ProviderAdapter[]
   private host: MountedHost | undefined
   private calls = 0
 
@@ -240,11 +241,11 @@ export class Bench {
     await this.harness.close()
   }
 
-  private counted(adapter: ChatAdapter): ChatAdapter {
-    return {
-      ...adapter,
-      chat: (call, take) =>
-        adapter.chat(call, (events) => {
+  private counted(adapter: ProviderAdapter): ProviderAdapter {
+    const counted = aroundChats(
+      adapter,
+      (ask) => (call, take) =>
+        ask(call, (events) => {
           const waiting = take(events)
           this.reads++
           this.took += events.length
@@ -255,7 +256,7 @@ export class Bench {
             this.blocked--
           })
         }),
-      close: () => adapter.close?.(),
-    }
+    )
+    return { ...counted, close: () => adapter.close?.() }
   }
 }

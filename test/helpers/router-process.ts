@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChatAdapter, ProviderEvent } from '../../src/contracts/index.js'
+import type { ProviderAdapter, ProviderEvent } from '../../src/contracts/index.js'
 import { createCompatRouter, memoryCatalogue, memoryProviders } from '../../src/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
@@ -38,7 +38,7 @@ const choice = (delta: object, finishReason: string | null = null): ProviderEven
   bytes: JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] }),
 })
 const USAGE: ProviderEvent = { type: 'usage', usage: { prompt: 10, completion: 20 } as never }
-const adapter: ChatAdapter = {
+const adapter: ProviderAdapter = {
   async chat({ request, signal }, take) {
     await take([choice({ content: 'Hello' })])
     while (request.model === 'slow' && !isFinished) {

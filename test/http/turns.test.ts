@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { TurnGate } from '../../src/base/turn-gate.js'
 import {
   createCompatRouter,
@@ -142,7 +142,7 @@ describe('many concurrent calls', () => {
     const gate = new Promise<void>((resolve) => {
       open = resolve
     })
-    const adapter: ChatAdapter = {
+    const adapter: ProviderAdapter = {
       async chat(_, take) {
         await gate
         const message = { role: 'assistant', content: 'Hi' }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createSecret } from '../../src/base/secret.js'
-import type { CallContext, ChatAdapter, Model } from '../../src/contracts/index.js'
+import type { CallContext, Model, ProviderAdapter } from '../../src/contracts/index.js'
 import { type MemoryProvider, memoryProviders } from '../../src/memory/index.js'
 
 const context: CallContext = { requestId: 'r', signal: new AbortController().signal }
-const adapter: ChatAdapter = { chat: async () => ({ terminated: true }) }
+const adapter: ProviderAdapter = { chat: async () => ({ terminated: true }) }
 const fast: Model = { id: 'acme/fast', created: 0, ownedBy: 'acme' }
 
 describe('memoryProviders', () => {

@@ -8,7 +8,7 @@ import {
   openaiCompatible,
   type RouterEvent,
 } from 'compat-router'
-import type { ChatAdapter } from 'compat-router/adapters'
+import type { ProviderAdapter } from 'compat-router/adapters'
 import { aiSdk } from 'compat-router/ai-sdk'
 import { Pool } from 'undici'
 import { listenHttp, type MountedHost } from '../helpers/listen-http.js'
@@ -44,7 +44,7 @@ export class Bench {
   private readonly asked = new Set<string>()
   private readonly ends = new Map<string, RequestEnd>()
   private readonly waiting = new Map<string, (end: RequestEnd) => void>()
-  private adapters!: Record<Recording['language'], ChatAdapter>
+  private adapters!: Record<Recording['language'], ProviderAdapter>
   private router!: ReturnType<typeof createCompatRouter>
   private front!: MountedHost
   private back!: MountedHost
@@ -145,14 +145,14 @@ export class Bench {
 
   private connect(baseUrl: string): void {
     const model = (version: 'v2' | 'v3') => (name: string) => this.modelOf(name, version) as never
-    const own: Record<Recording['language'], ChatAdapter> = {
+    const own: Record<Recording['language'], ProviderAdapter> = {
       openai: openaiCompatible({ baseUrl }),
       gemini: openaiCompatible({ baseUrl, unlistedTokens: 'output' }),
       anthropic: anthropic({ baseUrl, apiKey: 'sk-x' }),
       'aisdk-v2': aiSdk({ model: model('v2') }),
       'aisdk-v3': aiSdk({ model: model('v3') }),
     }
-    const planted = (adapter: ChatAdapter): ChatAdapter => this.plant?.adapter?.(adapter) ?? adapter
+    const planted = (adapter: ProviderAdapter): ProviderAdapter => this.plant?.adapter?.(adapter) ?? adapter
     this.adapters = {
       openai: planted(own.openai),
       gemini: planted(own.gemini),

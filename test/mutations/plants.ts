@@ -1,5 +1,6 @@
 import { isProviderError } from 'compat-router'
-import type { ChatAdapter, ProviderEvent } from 'compat-router/adapters'
+import type { ProviderAdapter, ProviderEvent } from 'compat-router/adapters'
+import { aroundChats, type Run } from '../helpers/around-chats.js'
 import type { JsonObject } from '../recordings/recording.js'
 import { isObject } from './shapes.js'
 
@@ -8,13 +9,11 @@ export interface Plant {
   readonly name: string
   /** The promises that it breaks. It counts as found when one of these is reported broken. */
   readonly breaks: readonly string[]
-  readonly adapter: (adapter: ChatAdapter) => ChatAdapter
+  readonly adapter: (adapter: ProviderAdapter) => ProviderAdapter
 }
 
-type Chat = ChatAdapter['chat']
-
-function chat(change: (chat: Chat) => Chat): Plant['adapter'] {
-  return (adapter) => ({ ...adapter, chat: change((call, take) => adapter.chat(call, take)) })
+function chat(change: Run): Plant['adapter'] {
+  return (adapter) => aroundChats(adapter, change)
 }
 
 /** Changes the events of each reply. `change` is made anew for each call. */

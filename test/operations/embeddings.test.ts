@@ -2,7 +2,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { embed, embedMany } from 'ai'
 import OpenAI from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter, ProviderAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import type { Script } from '../helpers/scripted-upstream.js'
@@ -555,7 +555,7 @@ describe('the model of an embeddings call', () => {
   })
 
   it('is served by those of its routes that support embeddings', async () => {
-    const chatOnly: ChatAdapter = { chat: () => Promise.reject(new Error('not called')) }
+    const chatOnly: ProviderAdapter = { chat: () => Promise.reject(new Error('not called')) }
     let made = 0
     await start({
       providers: 2,
@@ -593,7 +593,7 @@ describe('the model of an embeddings call', () => {
   })
 })
 
-function embedding(baseUrl: string, maxEmbeddingsPerCall = 1): ChatAdapter {
+function embedding(baseUrl: string, maxEmbeddingsPerCall = 1): ProviderAdapter {
   const adapter: ProviderAdapter = aiSdk({
     embeddingModel: (name) => {
       const provider = createOpenAICompatible({ name: 'acme', baseURL: baseUrl })
@@ -607,7 +607,7 @@ function embedding(baseUrl: string, maxEmbeddingsPerCall = 1): ChatAdapter {
       })
     },
   })
-  return adapter as ChatAdapter
+  return adapter as ProviderAdapter
 }
 
 describe('POST /embeddings through the AI SDK', () => {

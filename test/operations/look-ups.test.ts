@@ -1,6 +1,6 @@
 import { OpenRouter } from '@openrouter/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import {
   memoryCalls,
   memoryCredentials,
@@ -429,7 +429,7 @@ describe('GET /generation', () => {
   })
 
   it('shows the charge of a call that fell back to a more expensive route, with a larger hold', async () => {
-    const adapters: ChatAdapter[] = []
+    const adapters: ProviderAdapter[] = []
     const dearer = { input: '20', cachedInput: '10', output: '80', request: '0.001' }
     service = await WireService.start({
       providers: 2,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { anthropic, memoryCredentials, openaiCompatible } from '../../src/index.js'
 import { agent, CALL, SIGNATURE, THOUGHT } from '../helpers/agent-upstream.js'
 import type { Host } from '../helpers/hosts.js'
@@ -32,7 +32,7 @@ async function start(options: ServiceOptions = {}): Promise<void> {
   service.upstream.script(answerJson(providerReply()))
 }
 
-const overResponses = (baseUrl: string): ChatAdapter =>
+const overResponses = (baseUrl: string): ProviderAdapter =>
   openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY, api: 'responses' })
 
 function post(body: object, headers: Readonly<Record<string, string>> = {}) {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
 import { agent, CALL, ENCRYPTED, SIGNATURE, THOUGHT } from '../helpers/agent-upstream.js'
 import { nanos } from '../helpers/decimals.js'
@@ -30,7 +30,7 @@ async function start(options: ServiceOptions = {}): Promise<void> {
   service.upstream.script(answerJson(providerReply()))
 }
 
-const overResponses = (baseUrl: string): ChatAdapter =>
+const overResponses = (baseUrl: string): ProviderAdapter =>
   openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY, api: 'responses' })
 
 type Json = Record<string, unknown>

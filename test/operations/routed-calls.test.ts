@@ -22,8 +22,10 @@ const READER = {
   userAgent: undefined,
 } as const
 const SAID = [{ role: 'user', content: 'Hi' }]
-const METHODS = ['chat', 'responses', 'messages', 'embeddings'] as const
+const METHODS = ['chat', 'converse', 'responses', 'messages', 'embeddings'] as const
 type Method = (typeof METHODS)[number]
+/** The members of requests that have what was said. */
+const SPOKEN = ['messages', 'turns', 'input']
 
 const OPERATIONS: readonly { operation: Operation; body: object }[] = [
   { operation: chat, body: { messages: SAID } },
@@ -34,13 +36,18 @@ const OPERATIONS: readonly { operation: Operation; body: object }[] = [
 
 /** The method that each operation takes, best first, and the member that its request has there. */
 const TAKEN: Readonly<Record<string, readonly (readonly [Method, string])[]>> = {
-  chat: [['chat', 'messages']],
+  chat: [
+    ['chat', 'messages'],
+    ['converse', 'turns'],
+  ],
   responses: [
     ['responses', 'input'],
+    ['converse', 'turns'],
     ['chat', 'messages'],
   ],
   messages: [
     ['messages', 'max_tokens'],
+    ['converse', 'turns'],
     ['chat', 'messages'],
   ],
   embeddings: [['embeddings', 'input']],
@@ -124,10 +131,8 @@ describe('a route', () => {
     ({ body, operation }) => {
       const read = operation.read({ value: { model: MODEL, ...body } }, {})
       const planned = planOf(operation, read)
-      const request = Object.values(read).find(
-        (value) => value?.messages !== undefined || value?.input !== undefined,
-      )
-      for (const name of ['messages', 'input']) {
+      const request = Object.values(read).find((value) => SPOKEN.some((name) => value?.[name] !== undefined))
+      for (const name of SPOKEN) {
         if (request[name] !== undefined)
           Object.defineProperty(request, name, { get: () => expect.fail('was read') })
       }

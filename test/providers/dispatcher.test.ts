@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/contracts/providers.js'
+import type { ProviderAdapter } from '../../src/contracts/providers.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import { type ConnectProxy, startConnectProxy } from '../helpers/connect-proxy.js'
@@ -32,7 +32,7 @@ afterEach(async () => {
   await upstream.close()
 })
 
-const connect = (): ChatAdapter =>
+const connect = (): ProviderAdapter =>
   openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: 'sk-host', dispatcher })
 const targetOf = ({ baseUrl }: ScriptedUpstream): string => new URL(baseUrl).host
 /** A turn of the event loop, in which sockets are read. */

@@ -4,6 +4,7 @@ import { createSecret } from '../../src/base/secret.js'
 import type { ProviderCall } from '../../src/contracts/index.js'
 import { anthropic } from '../../src/providers/anthropic/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
+import { ask } from '../../src/testing/adapter/ask.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../helpers/scripted-upstream.js'
 
 const HOST_KEY = 'open~"sesame"'
@@ -47,7 +48,8 @@ async function failure(
     headers: { 'x-proxy-token': fixed },
   })
   try {
-    await adapter.chat(
+    await ask(
+      adapter,
       {
         request: { model: 'm', messages: [{ role: 'user', content: 'Hello' }] },
         stream: false,

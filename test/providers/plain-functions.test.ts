@@ -1,28 +1,27 @@
 import { describe, expect, it } from 'vitest'
 import type { ProviderEvent } from '../../src/contracts/providers.js'
-import type { ChatRequest } from '../../src/protocol/chat-request.js'
+import type { ConversationRequest } from '../../src/conversation/conversation.js'
 import { isObject } from '../../src/protocol/json-values.js'
 import { type TakenTools, withPlainFunctions } from '../../src/providers/plain-functions.js'
 import { createCall } from './openai-compatible/run-call.js'
 
-const messages = [{ role: 'user', content: 'Hi' }]
 const custom = { type: 'custom', custom: { name: 'patch', description: 'Changes files' } }
 const plain = { type: 'function', function: { name: 'look' } }
 
 /** Sends a request to an adapter that replies with these events. */
 async function ask(
-  request: Omit<ChatRequest, 'model' | 'messages'>,
+  request: Omit<ConversationRequest, 'model' | 'turns'>,
   taken: TakenTools,
   replies: readonly ProviderEvent[],
 ) {
-  const sent: ChatRequest[] = []
+  const sent: ConversationRequest[] = []
   const events: ProviderEvent[] = []
-  const run = withPlainFunctions(taken, async (call, take) => {
+  const run = withPlainFunctions<ConversationRequest>(taken, async (call, take) => {
     sent.push(call.request)
     await take(replies)
     return { terminated: true }
   })
-  const call = createCall({ request: { model: 'm', messages, ...request } })
+  const call = { ...createCall(), request: { model: 'm', turns: [], ...request } }
   await run(call, (some) => {
     events.push(...some)
   })
@@ -110,7 +109,7 @@ describe('functions of the older form', () => {
     ])
     expect(sent).toEqual({
       model: 'm',
-      messages,
+      turns: [],
       tools: [plain],
       tool_choice: { type: 'function', function: { name: 'look' } },
       parallel_tool_calls: false,

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { sealProviderKey } from '../../src/envelope/seal.js'
 import {
   anthropic,
@@ -31,7 +31,7 @@ const seal = () =>
 
 let service: Service | undefined
 let upstream: ScriptedUpstream
-const adapters: ChatAdapter[] = []
+const adapters: ProviderAdapter[] = []
 beforeEach(async () => {
   upstream = await startScriptedUpstream()
 })
@@ -42,7 +42,7 @@ afterEach(async () => {
   await upstream.close()
 })
 
-async function start(adapter: ChatAdapter, route: Partial<MemoryProvider>): Promise<Service> {
+async function start(adapter: ProviderAdapter, route: Partial<MemoryProvider>): Promise<Service> {
   adapters.push(adapter)
   const providers = memoryProviders([{ id: 'p', models: { [MODEL]: UPSTREAM_MODEL }, adapter, ...route }])
   service = await startService({ routes: [], balance: '0', router: { envelopes, providers } })
@@ -50,14 +50,14 @@ async function start(adapter: ChatAdapter, route: Partial<MemoryProvider>): Prom
 }
 
 /** The request that reaches the provider of a call on the made-up key, and the answer to the caller. */
-async function pay(adapter: ChatAdapter, route: Partial<MemoryProvider>) {
+async function pay(adapter: ProviderAdapter, route: Partial<MemoryProvider>) {
   const { ask, end } = await start(adapter, route)
   const answer = await ask({ provider: 'p', provider_key: await seal() })
   await end(answer)
   return { answer, requests: upstream.requests }
 }
 
-const keyless: readonly [what: string, make: () => ChatAdapter, route?: Partial<MemoryProvider>][] = [
+const keyless: readonly [what: string, make: () => ProviderAdapter, route?: Partial<MemoryProvider>][] = [
   ['openaiCompatible without a key', () => openaiCompatible({ baseUrl: upstream.baseUrl })],
   ['anthropic without a key', () => anthropic({ baseUrl: upstream.baseUrl })],
   [
@@ -125,7 +125,7 @@ describe('a made-up key buys nothing', () => {
   )
 })
 
-type Connect = (baseUrl: string, apiKey?: string) => ChatAdapter
+type Connect = (baseUrl: string, apiKey?: string) => ProviderAdapter
 const speaking: readonly [name: string, connect: Connect, header: string, wrap: (key: string) => string][] = [
   [
     'openaiCompatible',

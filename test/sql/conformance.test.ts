@@ -1,7 +1,7 @@
 import { describe, it } from 'vitest'
 import { createAdmin } from '../../src/admin/index.js'
 import { digestToken } from '../../src/base/tokens.js'
-import type { ChatAdapter, Principal } from '../../src/contracts/index.js'
+import type { Principal, ProviderAdapter } from '../../src/contracts/index.js'
 import type { DurableStores } from '../../src/sql/stores.js'
 import {
   callCases,
@@ -49,7 +49,7 @@ describe.each(engineNames)('the stores in %s', (name) => {
       run({
         async open(providers) {
           const adapters = {
-            given: ({ index }: { index: number }): ChatAdapter => providers[index]!.adapter,
+            given: ({ index }: { index: number }): ProviderAdapter => providers[index]!.adapter,
           }
           const stores = await engine.openEmpty({
             adapters,

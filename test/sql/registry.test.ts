@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Admin, createAdmin } from '../../src/admin/index.js'
-import type { ChatAdapter } from '../../src/contracts/index.js'
+import type { ProviderAdapter } from '../../src/contracts/index.js'
 import { openaiCompatible } from '../../src/providers/openai-compatible/index.js'
 import type { Row, SqlDatabase, Statement } from '../../src/sql/database.js'
 import { createSqlRegistry } from '../../src/sql/registry.js'
@@ -25,7 +25,7 @@ const newKey = { id: 'k2', key: randomBytes(32).toString('base64') }
 /** Creates an adapter factory that records its adapters. */
 function createFactory() {
   const built: { settings: Settings; closed: boolean }[] = []
-  const openai = (settings: Settings): ChatAdapter => {
+  const openai = (settings: Settings): ProviderAdapter => {
     if (settings.baseUrl.endsWith('/bad')) throw new TypeError('baseUrl is bad')
     const record = { settings, closed: false }
     built.push(record)
@@ -216,7 +216,7 @@ describe.each(engineNames)('the provider registry in %s', (name) => {
     'closes everything else and rejects if the close of an adapter %s',
     async (what, close) => {
       const { built, adapters } = createFactory()
-      const bad = (): ChatAdapter => ({ chat: async () => ({ terminated: true }), close })
+      const bad = (): ProviderAdapter => ({ chat: async () => ({ terminated: true }), close })
       const stores = engine.open(`bad_close_${what}`, { adapters: { ...adapters, bad } })
       const admin = adminWithoutAdapters(stores)
       await admin.routes.put({ ...route, id: 'first', adapter: 'bad' })

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import net from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import {
   createCompatRouter,
   memoryCatalogue,
@@ -47,7 +47,7 @@ async function heldUp(pieceText: string, totalBytes: number, tls: boolean) {
   upstream.script(script)
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl })
   let taken = 0
-  const counting: ChatAdapter = {
+  const counting: ProviderAdapter = {
     chat: (call, take) =>
       adapter.chat(call, (events) => {
         for (const event of events) if (event.type === 'data') taken += event.bytes.length

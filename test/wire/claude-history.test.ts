@@ -32,8 +32,8 @@ const start = () =>
       const claude = anthropic({ baseUrl })
       return {
         ...claude,
-        chat: (call, take) =>
-          claude.chat({ ...call, request: { ...call.request, model: 'claude-sonnet-4-5' } }, take),
+        converse: (call, take) =>
+          claude.converse({ ...call, request: { ...call.request, model: 'claude-sonnet-4-5' } }, take),
       }
     },
   })

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { anthropic, memoryProviders, openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import { createRandom } from '../simulation/random.js'
@@ -30,7 +30,7 @@ afterEach(async () => {
 /** Providers that refuse what the real ones refuse, each behind the adapter for it. All say what `next` returns. */
 async function start(next: () => Said): Promise<WireService> {
   let count = 0
-  const adapters = new Map<Name, ChatAdapter>()
+  const adapters = new Map<Name, ProviderAdapter>()
   const started = await WireService.start({
     providers: NAMES.length,
     models: NAMES.map((name) => ({ id: name, prices: PRICES })),

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import { openaiCompatible } from '../../src/index.js'
 import { aiSdk } from '../../src/providers/ai-sdk/index.js'
 import type { MemoryModel } from '../../src/stores.js'
@@ -78,7 +78,7 @@ async function usageOf(provider: object, isStream: boolean, more: object = ASKED
   return replies.at(-1)!.usage as object
 }
 
-const adapters: readonly (readonly [string, (baseUrl: string) => ChatAdapter])[] = [
+const adapters: readonly (readonly [string, (baseUrl: string) => ProviderAdapter])[] = [
   ['openaiCompatible', (baseUrl) => openaiCompatible({ baseUrl, apiKey: UPSTREAM_KEY })],
   [
     'aiSdk',

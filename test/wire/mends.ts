@@ -5,7 +5,7 @@ import { OpenAIChatCompletionsModel, setTracingDisabled, withTrace } from '@open
 import { createOpenRouter } from '@openrouter/ai-sdk-provider'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import type { RouterEvent } from '../../src/index.js'
 import type { Script } from '../helpers/scripted-upstream.js'
 import { type ReadChoice, readBody, readStream } from './client-schemas.js'
@@ -53,7 +53,7 @@ export const whole = (message: object, more: object = {}): object => ({
   ...more,
 })
 
-export const startService = (adapter?: (baseUrl: string) => ChatAdapter): Promise<WireService> =>
+export const startService = (adapter?: (baseUrl: string) => ProviderAdapter): Promise<WireService> =>
   WireService.start({
     models: [{ id: MODEL, contextLength: 100_000, prices: PRICES }],
     ...(adapter !== undefined && { adapter }),
@@ -69,7 +69,7 @@ const scriptOf = (bytes: string | Buffer, type: string, headers: OddReply['heade
 export function testOddReplies(
   name: string,
   replies: Readonly<Record<string, OddReply>>,
-  adapter?: (baseUrl: string) => ChatAdapter,
+  adapter?: (baseUrl: string) => ProviderAdapter,
 ): void {
   describe(name, () => {
     for (const wanted of [true, false]) {

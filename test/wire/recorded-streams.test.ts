@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ChatAdapter, ProviderEvent } from '../../src/adapters.js'
+import type { ProviderAdapter, ProviderEvent } from '../../src/adapters.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { UsageMeter } from '../../src/engine/charging/usage-meter.js'
 import { anthropic, openaiCompatible } from '../../src/index.js'
@@ -25,7 +25,7 @@ const streams = [...chatStreams, ...messageStreams]
 const bodies = [...chatBodies, ...messageBodies]
 type Language = (typeof streams)[number]['language']
 
-const ADAPTERS: Readonly<Record<Language, (baseUrl: string) => ChatAdapter>> = {
+const ADAPTERS: Readonly<Record<Language, (baseUrl: string) => ProviderAdapter>> = {
   openai: (baseUrl) => openaiCompatible({ baseUrl }),
   gemini: (baseUrl) => openaiCompatible({ baseUrl, unlistedTokens: 'output' }),
   anthropic: (baseUrl) => anthropic({ baseUrl }),

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import {
   memoryCatalogue,
   memoryCredentials,
@@ -66,7 +66,7 @@ export interface ServiceOptions extends SettingsOptions {
   readonly tls?: boolean
   readonly onDisconnect?: 'abort' | 'drain'
   /** The adapter for each provider. `openaiCompatible` by default. */
-  readonly adapter?: (baseUrl: string) => ChatAdapter
+  readonly adapter?: (baseUrl: string) => ProviderAdapter
   readonly models?: readonly MemoryModel[]
   /** Further router options, made from the default ones. */
   readonly router?: (options: RouterOptions) => Partial<RouterOptions>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatAdapter } from '../../src/adapters.js'
+import type { ProviderAdapter } from '../../src/adapters.js'
 import type { Model } from '../../src/index.js'
 import type { CatalogueStore, ProviderRegistry } from '../../src/stores.js'
 import { answerJson } from '../helpers/scripted-upstream.js'
@@ -143,7 +143,7 @@ describe('an invalid model from a catalogue', () => {
 describe('a route with null columns', () => {
   test('is called and charged as if they were absent', async () => {
     const asked: unknown[] = []
-    const adapter: ChatAdapter = {
+    const adapter: ProviderAdapter = {
       async chat({ auth }, take) {
         asked.push(auth)
         await take([{ type: 'completion', completion: providerReply() as never }])

@@ -26,5 +26,5 @@ export const chat: ModelOperation<ParsedChatRequest> = {
     sessionId,
   }),
 
-  isServedBy: (adapter) => hasMethod(adapter, 'chat'),
+  isServedBy: (adapter) => hasMethod(adapter, 'chat') || hasMethod(adapter, 'converse'),
 }

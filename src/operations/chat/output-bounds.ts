@@ -1,8 +1,7 @@
 import type { Model } from '../../contracts/catalogue.js'
 import type { ChargingSettings, Sizes } from '../../contracts/limits.js'
 import type { OutputRange } from '../../contracts/operation.js'
-import type { Route } from '../../contracts/providers.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest, Route } from '../../contracts/providers.js'
 import { isObject } from '../../protocol/json-values.js'
 
 /** The output limits of one choice. The hold covers them, and the provider is never sent higher ones. */
@@ -38,7 +37,7 @@ export class RequestedOutput {
   private readonly mayBeTooLong: boolean
 
   constructor(
-    request: ChatRequest,
+    request: ProviderRequest,
     private readonly model: Model,
     private readonly options: {
       readonly charging: ChargingSettings
@@ -125,7 +124,10 @@ const BYTES_A_LOGPROB = 140
  * Returns how many tokens each choice may have so that the whole reply can still be read. With several choices or log
  * probabilities, a caller could request a longer reply, and nobody would pay for the rest.
  */
-function readableTokens({ logprobs, n, stream, top_logprobs: top }: ChatRequest, replyBytes: number): number {
+function readableTokens(
+  { logprobs, n, stream, top_logprobs: top }: ProviderRequest,
+  replyBytes: number,
+): number {
   const alternatives = typeof top === 'number' ? top : typeof logprobs === 'number' ? logprobs : 0
   const isDetailed = alternatives > 0 || logprobs === true || typeof logprobs === 'number'
   const choices = typeof n === 'number' ? n : 1
@@ -144,7 +146,7 @@ function boundOf(bound: unknown): number {
   return isOutputBound(bound) ? bound : 0
 }
 
-function thinkingBudget(request: ChatRequest): number {
+function thinkingBudget(request: ProviderRequest): number {
   const { chat_template_kwargs: template, reasoning, thinking, thinking_budget: budget } = request
   return Math.max(
     boundOf(budget),

@@ -1,31 +1,35 @@
 import type { Model, Prices } from '../../contracts/catalogue.js'
-import type { Route } from '../../contracts/providers.js'
-import type { ChatMessage, ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest, Route } from '../../contracts/providers.js'
+import type { Turn } from '../../conversation/conversation.js'
+import { unmarked } from '../../conversation/turns.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 import { isOutputBound, type OutputBounds, sentLimit } from './output-bounds.js'
-import type { ParsedChatRequest } from './read-request.js'
+import type { ParsedRequest } from './read-request.js'
 
 /**
  * Returns the request with the parameters that a route accepts. `reasoning` and `reasoning_effort` get the name in the
  * route's list. Removes unlisted parameters without effect. Removes prompt cache marks if nobody would pay for the
  * cache write.
  */
-export function routeParameters(
-  { forward, marksCache }: Pick<ParsedChatRequest, 'forward' | 'marksCache'>,
+export function routeParameters<Request extends ProviderRequest>(
+  { forward, marksCache }: Pick<ParsedRequest<Request>, 'forward' | 'marksCache'>,
   model: Model,
   route: Route,
   onCallersKey: boolean,
-): ChatRequest {
+): Request {
   const supported = route.supportedParameters ?? model.supportedParameters
   const listed = supported === undefined ? forward : withListed(forward, supported)
   if (!marksCache || onCallersKey || pricesCacheWrites(route.prices ?? model.prices)) return listed
   return withoutCacheMarks(listed)
 }
 
-const KEPT = new Set(['model', 'messages', 'stream', 'user'])
+const KEPT = new Set(['model', 'messages', 'turns', 'stream', 'user'])
 
-function withListed(forward: ChatRequest, supported: readonly string[]): ChatRequest {
+function withListed<Request extends ProviderRequest>(
+  forward: Request,
+  supported: readonly string[],
+): Request {
   const left: JsonObject = {}
   let isChanged = false
   for (const field of Object.keys(forward)) {
@@ -34,7 +38,7 @@ function withListed(forward: ChatRequest, supported: readonly string[]): ChatReq
     } else isChanged = true
   }
   const renamed = renameReasoning(left, supported)
-  return renamed || isChanged ? (left as ChatRequest) : forward
+  return renamed || isChanged ? (left as Request) : forward
 }
 
 /** Returns whether anything was renamed. A token budget is not an effort and keeps the client's name. */
@@ -63,12 +67,15 @@ export function pricesCacheWrites(prices: Prices | undefined): boolean {
 }
 
 /** Removes the marks of the request, its messages, their parts and its tools. */
-function withoutCacheMarks({ cache_control: _, ...request }: ChatRequest): ChatRequest {
-  return {
-    ...request,
-    messages: withoutMarks(request.messages) as ChatMessage[],
-    ...(Array.isArray(request.tools) && { tools: withoutMarks(request.tools) }),
-  } as ChatRequest
+function withoutCacheMarks<Request extends ProviderRequest>(marked: Request): Request {
+  const { messages, tools, turns } = marked
+  const request: Request = Object.assign({}, marked, {
+    ...(Array.isArray(messages) && { messages: withoutMarks(messages) }),
+    ...(Array.isArray(turns) && { turns: unmarked(turns as readonly Turn[]) }),
+    ...(Array.isArray(tools) && { tools: withoutMarks(tools) }),
+  })
+  delete request.cache_control
+  return request
 }
 
 /** Removes the prompt cache marks of items, such as messages or tools, and of the parts of their content. */
@@ -83,14 +90,14 @@ export function withoutMarks(items: readonly unknown[]): unknown[] {
 const BOUNDS = ['max_completion_tokens', 'max_tokens'] as const
 
 /** Returns the request with the provider's name of the model, and for no more output than the hold covers. */
-export function upstreamRequest(
-  forward: ChatRequest,
+export function upstreamRequest<Request extends ProviderRequest>(
+  forward: Request,
   model: Model,
   route: Route,
   bounds: OutputBounds,
-): ChatRequest {
+): Request {
   // Spreading a client's object takes several times as long, because each may have a different shape.
-  const request: ChatRequest = Object.assign({}, forward, { model: route.upstreamModel })
+  const request: Request = Object.assign({}, forward, { model: route.upstreamModel })
   const limit = sentLimit(bounds, model, route)
   if (limit !== undefined) setBound(request, model, route, limit)
   clampThinking(request, bounds.thinking)
@@ -99,7 +106,7 @@ export function upstreamRequest(
 
 /** Sets the output limit in the field that the route accepts. If that is unknown, uses the client's fields. */
 function setBound(
-  request: ChatRequest,
+  request: ProviderRequest,
   model: Model,
   { adapter, supportedParameters }: Route,
   tokens: number,
@@ -123,7 +130,7 @@ const BUDGETS = [
   ['chat_template_kwargs', 'thinking_budget'],
 ] as const
 
-function clampThinking(request: ChatRequest, most: number): void {
+function clampThinking(request: ProviderRequest, most: number): void {
   if (isOutputBound(request.thinking_budget))
     request.thinking_budget = Math.min(request.thinking_budget, most)
   for (const [field, member] of BUDGETS) {

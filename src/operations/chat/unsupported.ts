@@ -1,13 +1,13 @@
+import type { ProviderRequest } from '../../contracts/providers.js'
 import { isNeutral, KNOWN_FIELDS, SAME_FIELDS } from '../../protocol/request-fields/known-fields.js'
-import type { ParsedChatRequest } from './read-request.js'
 
 const MAX_NAMED = 20
 /** Every route supports these. */
-const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'stream', 'user'])
+const ALWAYS_SUPPORTED = new Set(['model', 'messages', 'turns', 'stream', 'user'])
 
 /** Returns at most 20 known fields of a request that have an effect but are not in a list. */
 export function unsupportedFields(
-  { forward }: Pick<ParsedChatRequest, 'forward'>,
+  { forward }: { readonly forward: ProviderRequest },
   supported: readonly string[],
 ): readonly string[] {
   const unsupported: string[] = []

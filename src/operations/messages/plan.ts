@@ -10,12 +10,13 @@ import type {
   RoutedCount,
 } from '../../contracts/operation.js'
 import type { Route } from '../../contracts/providers.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
+import { writeChat } from '../../conversation/write-chat.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { ModelReply } from '../../replies/model-reply.js'
 import { hasMethod } from '../../rules/adapter-methods.js'
 import { contextLeft } from '../chat/context-left.js'
-import { chatWithHints } from '../chat/hints.js'
 import { leastHeld, type OutputBounds, RequestedOutput } from '../chat/output-bounds.js'
 import {
   estimatePrompt,
@@ -24,14 +25,17 @@ import {
   withoutRequest,
 } from '../chat/prompt-estimate.js'
 import { routeParameters, upstreamRequest } from '../chat/route-request.js'
+import { type Conversing, routedCall } from '../chat/routed-call.js'
 import { MessageWriter } from './reply/message-writer.js'
 import { NativeReply } from './reply/native-reply.js'
 import { blocksOf } from './request/blocks.js'
 import { nativeRequest } from './request/native-request.js'
-import { type AskedMessages, chatFor, wholeChat } from './request/read-request.js'
+import { type AskedMessages, conversationFor, wholeConversation } from './request/read-request.js'
 
 /** The plan of one message with one model. Its input and output are estimated like those of a chat. */
-export class MessagesPlan implements Plan {
+export class MessagesPlan implements Plan, Conversing<'messages'> {
+  readonly api = 'messages'
+  readonly omitsHints = true
   readonly choices = 1
   private readonly output: RequestedOutput
   private readonly stopSequences: ReadonlySet<unknown>
@@ -49,8 +53,12 @@ export class MessagesPlan implements Plan {
   }
 
   get input(): InputEstimate {
-    this.estimate ??= estimatePrompt(wholeChat(this.asked), this.model, this.options, this.blockTokens())
+    this.estimate ??= estimatePrompt(this.chat(), this.model, this.options, this.blockTokens())
     return this.estimate
+  }
+
+  private chat(): ChatRequest {
+    return writeChat(wholeConversation(this.asked))
   }
 
   /** The most tokens added by blocks that the chat joins into one text. */
@@ -64,7 +72,7 @@ export class MessagesPlan implements Plan {
 
   outputOn(route: Route, input: InputEstimate): OutputRange {
     const { model, options, output } = this
-    const request = () => wholeChat(this.asked)
+    const request = () => this.chat()
     const { least, most, usual } = output.rangeOn(route, (wanted) =>
       contextLeft(wanted, input, { request, model, route, options }),
     )
@@ -82,27 +90,7 @@ export class MessagesPlan implements Plan {
   }
 
   on(route: Route, onCallersKey: boolean): RoutedCall | undefined {
-    const { adapter } = route
-    if (hasMethod(adapter, 'messages')) {
-      return {
-        run: (call, outputTokens, take) => {
-          const request = this.messageFor(route, onCallersKey, outputTokens)
-          return adapter.messages(Object.assign(call, { request }), take)
-        },
-        reply: (parts) => {
-          const { model, stream } = this.asked
-          return new NativeReply(parts, { id: parts.id, model }, stream)
-        },
-      }
-    }
-    if (!hasMethod(adapter, 'chat')) return undefined
-    return {
-      run: (call, outputTokens, take) => {
-        const request = this.chatFor(route, onCallersKey, outputTokens)
-        return chatWithHints(adapter, Object.assign(call, { request }), take)
-      },
-      reply: (parts) => this.replyOfChat(parts),
-    }
+    return routedCall(this, route, onCallersKey)
   }
 
   count(route: Route, onCallersKey: boolean): RoutedCount | undefined {
@@ -116,15 +104,22 @@ export class MessagesPlan implements Plan {
     }
   }
 
-  private messageFor(route: Route, onCallersKey: boolean, outputTokens: number): MessagesRequest {
+  ownRequest(route: Route, onCallersKey: boolean, outputTokens: number): MessagesRequest {
     return nativeRequest(this.asked, this.model, route, this.boundsWithin(route, outputTokens), onCallersKey)
   }
 
-  private chatFor(route: Route, onCallersKey: boolean, outputTokens: number): ChatRequest {
+  conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest {
     const { asked, model } = this
-    const chat = { forward: chatFor(asked, model, route), marksCache: asked.marksCache }
-    const parameters = routeParameters(chat, model, route, onCallersKey)
+    const forward = conversationFor(asked, model, route)
+    const parameters = routeParameters({ forward, marksCache: asked.marksCache }, model, route, onCallersKey)
     return upstreamRequest(parameters, model, route, this.boundsWithin(route, outputTokens))
+  }
+
+  reply(parts: ReplyParts, isOwn: boolean): Reply {
+    const { model, stream } = this.asked
+    if (isOwn) return new NativeReply(parts, { id: parts.id, model }, stream)
+    const writer = new MessageWriter({ id: parts.id, model }, parts.route.provider, stream)
+    return new ModelReply(parts, { stream, n: 1, stopSequences: this.stopSequences }, writer)
   }
 
   private boundsWithin(route: Route, outputTokens: number): OutputBounds {
@@ -137,13 +132,6 @@ export class MessagesPlan implements Plan {
     if (this.estimate !== undefined && this.options.neverOverdraw) {
       this.estimate = withoutRequest(this.estimate)
     }
-  }
-
-  private replyOfChat(parts: ReplyParts): Reply {
-    const { model, stream } = this.asked
-    const { route } = parts
-    const writer = new MessageWriter({ id: parts.id, model }, route.provider, stream)
-    return new ModelReply(parts, { stream, n: 1, stopSequences: this.stopSequences }, writer)
   }
 }
 

@@ -44,7 +44,7 @@ export const createResponses = (recent?: RecentItems): Operation<AskedResponse> 
   // References are hashed as sent: a repeat is the same request, and gets the same reply, even if an item is gone by
   // then. Labels cannot change the reply. Neither can the envelope of a provider key, which differs with each sealing.
   digest: ({ include, items, model, own: { provider, routing, sessionId }, settings, stream, forward }) => ({
-    forward: { ...forward, messages: items },
+    forward: { ...forward, turns: items },
     settings,
     include: [...include],
     model,

@@ -21,7 +21,8 @@ import {
 } from './reading.js'
 
 export const MAX_MESSAGES = 10_000
-const MAX_CALLS = 1_024
+/** The most calls of a message. */
+export const MAX_CALLS = 1_024
 const MAX_ITEMS = 1_000
 /** The most reasoning details of a message. */
 export const MAX_DETAILS = MAX_ITEMS

@@ -3,14 +3,14 @@ import { ProviderError } from '../../base/errors.js'
 import type {
   AdapterRun,
   Awaitable,
-  ChatAdapter,
+  ConversationAdapter,
   ProviderAdapter,
   ProviderCall,
 } from '../../contracts/index.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
 import { functionSchema, functionsSchema, optionsSchema, readOptions } from '../../rules/read-options.js'
+import { refusesEncrypted, refusesSigned, wordsOfRefusal } from '../openai-input/signed-thoughts.js'
 import { mostStopsIn } from '../openai-input/stops.js'
-import { refusesEncrypted, refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
 import { withPlainFunctions } from '../plain-functions.js'
 import { reportingLosses } from '../report-losses.js'
 import { withFittingNames } from '../tool-names.js'
@@ -82,7 +82,7 @@ const settingsSchema = optionsSchema<AiSdkSettings>({
  * The model's package controls connections, redirects and the time limit for connecting: give it a `fetch` if they
  * matter. A URL in a message reaches the model only if it matches the model's `supportedUrls`. Nothing is downloaded.
  */
-export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ChatAdapter
+export function aiSdk(settings: AiSdkSettings & Required<Pick<AiSdkSettings, 'model'>>): ConversationAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter
 export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   const {
@@ -101,7 +101,7 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
     // Nothing shows whether the model has a key. With `takesKeys`, the host says that its provider requires one.
     hasKey: takesKeys,
     ...(model !== undefined && {
-      chat: chatWith(model, translations),
+      converse: converseWith(model, translations),
       leastHeldOutput: LEAST_RESPONSES_OUTPUT,
     }),
     ...(embeddingModel !== undefined && {
@@ -110,10 +110,10 @@ export function aiSdk(settings: AiSdkSettings): ProviderAdapter {
   }
 }
 
-function chatWith(
+function converseWith(
   model: NonNullable<AiSdkSettings['model']>,
   parameters: ReadonlyMap<string, ParameterTranslation>,
-): AdapterRun<ChatRequest> {
+): AdapterRun<ConversationRequest> {
   return async (call, take) => {
     const languageModel = await untilAborted(
       () => model(call.request.model, call.auth.secret?.reveal()),
@@ -123,7 +123,7 @@ function chatWith(
     const { modelId, provider } = languageModel
     const names = { modelId: modelId ?? '', provider: provider ?? '' }
     const run = runWith(languageModel, version, names, parameters)
-    const fitting = withFittingNames('chat', namesOf(names), run)
+    const fitting = withFittingNames('conversation', namesOf(names), run)
     return withPlainFunctions({ customTools: false, singleCalls: false }, fitting)(call, take)
   }
 }
@@ -133,7 +133,7 @@ function runWith(
   version: SpecificationVersion,
   names: ModelNames,
   parameters: ReadonlyMap<string, ParameterTranslation>,
-): AdapterRun<ChatRequest> {
+): AdapterRun<ConversationRequest> {
   return async (call, take) => {
     const { signal } = call
     const urls = (await untilAborted(() => languageModel.supportedUrls, signal).catch(failed)) ?? {}
@@ -167,7 +167,7 @@ function formAfter(words: string, translated: TranslatedCall, form: SentForm): S
 async function ask(
   model: AiSdkLanguageModel,
   translated: TranslatedCall['options'],
-  { call, ...reading }: Omit<Reading, 'call'> & { readonly call: ProviderCall },
+  { call, ...reading }: Omit<Reading, 'call'> & { readonly call: ProviderCall<ConversationRequest> },
 ): Promise<{ terminated: boolean }> {
   const { signal, sizes, stream: isStream, trace } = call
   const options = {

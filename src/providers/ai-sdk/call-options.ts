@@ -1,12 +1,11 @@
 import type { ProviderRequest } from '../../contracts/providers.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { ExactInteger, withDigits } from '../../protocol/exact-data.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { readTurns } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
 import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
 import { type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
-import { unsupported } from '../openai-input/unsupported.js'
 import { type PromptTarget, toPrompt } from './prompt.js'
 import type { CallOptions, ProviderOptions, SpecificationVersion } from './specification.js'
 import { apiOf, leastOutputOf } from './target-api.js'
@@ -53,7 +52,7 @@ export interface Translation {
 }
 
 /**
- * Converts a chat completion request to the call options of an AI SDK model, without its signal. Also returns which
+ * Converts a conversation to the call options of an AI SDK model, without its signal. Also returns which
  * field asked for which option.
  *
  * A field without a counterpart in the specification is converted by its function in `parameters`. Without a function,
@@ -61,7 +60,7 @@ export interface Translation {
  * in version 2, `strict` of a tool.
  */
 export function toCallOptions(
-  request: ChatRequest,
+  request: ConversationRequest,
   { target, parameters, thoughts, mostStops }: Translation,
 ): TranslatedCall {
   const { version } = target
@@ -70,7 +69,7 @@ export function toCallOptions(
   )
   const translatedFields = new Set(translated.map(([field]) => field))
   const rest = Object.fromEntries(Object.entries(request).filter(([field]) => !translatedFields.has(field)))
-  const untranslated: ChatRequest = { ...rest, model: request.model, messages: request.messages }
+  const untranslated: ConversationRequest = { ...rest, model: request.model, turns: request.turns }
   const others = otherParameters(untranslated, READ)
   const hasTools = Array.isArray(request.tools) && request.tools.length > 0
   if (!hasTools || others.get('parallel_tool_calls') === true) others.delete('parallel_tool_calls')
@@ -84,7 +83,7 @@ export function toCallOptions(
     ([field, translate]) => [field, translate(request[field], request)] as const,
   )
   const options: TranslatedCall['options'] = {
-    prompt: toPrompt(readTurns(request.messages), target, thoughts),
+    prompt: toPrompt(request.turns, target, thoughts),
     ...toMaxOutputTokens(untranslated, target),
     ...numbers,
     ...(stopSequences.length !== 0 && { stopSequences }),
@@ -105,7 +104,7 @@ export function toCallOptions(
  * Packages of OpenAI's API demand a strict schema unless told otherwise, and OpenAI then refuses one with optional
  * properties. They also have the Responses API store each reply. Without that, they ask for encrypted reasoning.
  */
-function ownOptions(request: ChatRequest, target: PromptTarget): ProviderOptions {
+function ownOptions(request: ProviderRequest, target: PromptTarget): ProviderOptions {
   const format = readResponseFormat(request)
   const loose = format?.type === 'json-schema' && !format.strict ? { strictJsonSchema: false } : {}
   const openai = apiOf(target) === 'responses' ? { store: false, ...loose } : loose
@@ -114,7 +113,7 @@ function ownOptions(request: ChatRequest, target: PromptTarget): ProviderOptions
 }
 
 function askedFields(
-  request: ChatRequest,
+  request: ProviderRequest,
   options: Partial<CallOptions>,
   translations: readonly (readonly [field: string, options: ProviderOptions])[],
 ): AskedFields {
@@ -155,7 +154,7 @@ function takeNumbers(others: Map<string, unknown>): Record<string, number> {
   return numbers
 }
 
-function toMaxOutputTokens(request: ChatRequest, target: PromptTarget): { maxOutputTokens?: number } {
+function toMaxOutputTokens(request: ProviderRequest, target: PromptTarget): { maxOutputTokens?: number } {
   const value = readMaxTokens(request)
   if (value === undefined) return {}
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
@@ -165,12 +164,12 @@ function toMaxOutputTokens(request: ChatRequest, target: PromptTarget): { maxOut
   return { maxOutputTokens: Math.max(value, leastOutputOf(target)) }
 }
 
-const maxTokensField = ({ max_completion_tokens }: ChatRequest) =>
+const maxTokensField = ({ max_completion_tokens }: ProviderRequest) =>
   max_completion_tokens === undefined || max_completion_tokens === null
     ? 'max_tokens'
     : 'max_completion_tokens'
 
-function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject } {
+function toResponseFormat(request: ProviderRequest): { responseFormat?: JsonObject } {
   const format = readResponseFormat(request)
   if (format === undefined) return {}
   if (format.type === 'json') return { responseFormat: { type: 'json' } }
@@ -185,7 +184,7 @@ function toResponseFormat(request: ChatRequest): { responseFormat?: JsonObject }
   }
 }
 
-function toToolOptions(request: ChatRequest, version: SpecificationVersion): Partial<CallOptions> {
+function toToolOptions(request: ProviderRequest, version: SpecificationVersion): Partial<CallOptions> {
   const tools = readTools(request).map((input) => {
     if (input.kind === 'other') {
       throw unsupported(input.param, `${input.param}: only functions are supported by this provider.`)
@@ -212,7 +211,7 @@ const toToolChoice = (choice: InputToolChoice): JsonObject =>
   typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name }
 
 /** Versions 2 and 3 have no setting for reasoning, only options of each provider. */
-function toReasoning(request: ChatRequest, version: SpecificationVersion): { reasoning?: string } {
+function toReasoning(request: ProviderRequest, version: SpecificationVersion): { reasoning?: string } {
   const reasoning = readReasoning(request)
   if (reasoning === undefined) return {}
   const { effort, param } = reasoning

@@ -1,6 +1,7 @@
 import type { MediaPart } from '../../conversation/conversation.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { unsupported } from '../openai-input/unsupported.js'
+import { readSource } from '../openai-input/media.js'
 import type { SpecificationVersion, SupportedUrls } from './specification.js'
 
 /** Converts a media part of a user's message to the specification's form. */
@@ -19,7 +20,7 @@ export function toResultPart(
   const mediaType = mediaTypeOf(part)
   const filename = part.filename === undefined ? {} : { filename: part.filename }
   if (version === 'v4') return { type: 'file', mediaType, data: dataOf(part, version, urls), ...filename }
-  const { source } = part
+  const source = readSource(part)
   const isImage = mediaType.startsWith('image/')
   if (source.kind === 'inline') {
     if (version === 'v2') return { type: 'media', data: source.base64, mediaType }
@@ -31,7 +32,7 @@ export function toResultPart(
 }
 
 function dataOf(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): unknown {
-  const { source } = part
+  const source = readSource(part)
   if (source.kind === 'inline') {
     return version === 'v4' ? { type: 'data', data: source.base64 } : source.base64
   }
@@ -41,9 +42,10 @@ function dataOf(part: MediaPart, version: SpecificationVersion, urls: SupportedU
 }
 
 /** The media type of a URL is guessed from its ending, since nothing is opened. */
-function mediaTypeOf({ source, image }: MediaPart): string {
+function mediaTypeOf(part: MediaPart): string {
+  const source = readSource(part)
   if (source.kind === 'inline') return source.mediaType
-  if (image) return 'image/*'
+  if (part.image) return 'image/*'
   return new URL(source.url).pathname.toLowerCase().endsWith('.pdf')
     ? 'application/pdf'
     : 'application/octet-stream'

@@ -91,7 +91,7 @@ function toPart(part: Part, version: SpecificationVersion, urls: SupportedUrls):
   return { type: 'file', ...toFilePart(part, version, urls), ...cache }
 }
 
-function withoutThoughts({ reasoning: _, ...answer }: Answer): Answer {
+function withoutThoughts(answer: Answer): Answer {
   return { ...answer, thoughts: [] }
 }
 
@@ -115,6 +115,7 @@ function toAssistantParts(
         toolCallId,
         toolName: call.name,
         input: withDigits(inputOf(call)),
+        ...(call.cache && CACHE),
         ...options[index],
       }
     }),

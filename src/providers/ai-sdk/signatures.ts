@@ -1,7 +1,14 @@
 import type { Answer, ThoughtPiece } from '../../conversation/conversation.js'
+import {
+  CLAUDE_FORMAT,
+  GOOGLE_FORMAT,
+  isCallSignature,
+  piecesOf,
+  reasoningOf,
+} from '../../conversation/thoughts.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
-import { CLAUDE_FORMAT, GOOGLE_FORMAT, isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
+import { isOfClaude, signedThoughts } from '../openai-input/signed-thoughts.js'
 import type { PromptPart, ProviderOptions } from './specification.js'
 import { apiOf, isClaude, isGemini, type ModelNames } from './target-api.js'
 
@@ -63,7 +70,8 @@ function memberOf(metadata: unknown, providers: readonly string[], name: string)
  * Returns the reasoning of an earlier reply in the form that the model accepts. Claude accepts only what it signed
  * itself, and the Responses API only what it encrypted. Other models get all of it, with signatures if Google made them.
  */
-export function thoughtParts({ reasoning, thoughts }: Answer, model: ModelNames): PromptPart[] {
+export function thoughtParts(answer: Answer, model: ModelNames): PromptPart[] {
+  const thoughts = piecesOf(answer)
   if (isClaude(model)) {
     const name = model.provider.includes('bedrock') ? 'bedrock' : 'anthropic'
     return signedThoughts(thoughts, isOfClaude).map((thought) =>
@@ -73,6 +81,7 @@ export function thoughtParts({ reasoning, thoughts }: Answer, model: ModelNames)
     )
   }
   if (apiOf(model) === 'responses') return encryptedParts(thoughts, model)
+  const reasoning = reasoningOf(answer)
   const signed = signedThoughts(thoughts, isOfGoogle).flatMap((thought) =>
     'encrypted' in thought
       ? []
@@ -104,15 +113,22 @@ function part(text: string, providerOptions: ProviderOptions): PromptPart {
  * without a signature, so a call of another model gets the signature that Google accepts for it. Google signs only the
  * first of several parallel calls.
  */
-export function signedOptions(
-  { toolCalls }: Answer,
-  model: ModelNames,
-): { providerOptions?: ProviderOptions }[] {
-  const signed = toolCalls.map(({ signature }) => signature)
+export function signedOptions(answer: Answer, model: ModelNames): { providerOptions?: ProviderOptions }[] {
+  const amongThoughts = signaturesIn(piecesOf(answer))
+  const signed = answer.toolCalls.map(({ id, signature }) => signature?.bytes ?? amongThoughts.get(id))
   if (requiresSignatures(model) && signed.length > 0 && !signed.some(isText)) signed[0] = UNSIGNED
   return signed.map((thoughtSignature) =>
     thoughtSignature === undefined ? {} : { providerOptions: { google: { thoughtSignature } } },
   )
+}
+
+/** The signatures of calls that a provider sent among its thoughts, by the ids of these. */
+function signaturesIn(pieces: readonly ThoughtPiece[]): ReadonlyMap<string | undefined, string> {
+  const signatures = new Map<string | undefined, string>()
+  for (const piece of pieces.filter(isCallSignature)) {
+    if (piece.data && !signatures.has(piece.id)) signatures.set(piece.id, piece.data)
+  }
+  return signatures
 }
 
 function requiresSignatures(model: ModelNames): boolean {

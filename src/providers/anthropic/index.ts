@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { createSecret } from '../../base/secret.js'
-import type { ChatAdapter, ProviderAdapter, ProviderCall } from '../../contracts/index.js'
+import type { ConversationAdapter, ProviderAdapter, ProviderCall } from '../../contracts/index.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { isSecret } from '../../protocol/secret-search.js'
 import { optionsSchema, readOptions } from '../../rules/read-options.js'
 import { mustBe } from '../../rules/schema-faults.js'
 import type { HostDispatcher } from '../dispatcher.js'
-import { refusesSigned, wordsOfRefusal } from '../openai-input/thoughts.js'
+import { refusesSigned, wordsOfRefusal } from '../openai-input/signed-thoughts.js'
 import { withPlainFunctions } from '../plain-functions.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { warnOfUnsetKey } from '../unset-key.js'
@@ -59,8 +60,9 @@ export interface AnthropicSettings {
   readonly dispatcher?: HostDispatcher | undefined
 }
 
-/** An adapter that serves chat completions and messages. */
-export type MessagesAdapter = ChatAdapter & Required<Pick<ProviderAdapter, 'messages' | 'countMessageTokens'>>
+/** An adapter that serves conversations and, unchanged, messages. */
+export type MessagesAdapter = ConversationAdapter &
+  Required<Pick<ProviderAdapter, 'messages' | 'countMessageTokens'>>
 
 /**
  * An adapter to Anthropic's Messages API, or to any server that speaks it.
@@ -92,7 +94,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   }
 
   const prepare = (
-    call: ProviderCall,
+    call: ProviderCall<ConversationRequest>,
     take: UpstreamRequest['take'],
     thinking: SentThinking,
   ): UpstreamRequest => ({
@@ -138,9 +140,9 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   })
 
   return {
-    chat: withPlainFunctions(
+    converse: withPlainFunctions(
       { customTools: false, singleCalls: true },
-      withFittingNames('chat', names, async (call, take) =>
+      withFittingNames<ConversationRequest>('conversation', names, async (call, take) =>
         upstream.post(() => prepare(call, take, ALL_THINKING)),
       ),
     ),

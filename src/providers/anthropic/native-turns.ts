@@ -1,9 +1,9 @@
 import { type CallIds, callIdsFor, idForClaude } from '../../conversation/call-ids.js'
 import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
+import { isClaude } from '../../conversation/thoughts.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import type { MessagesRequest } from '../../protocol/messages-request.js'
 import { sameId } from '../openai-input/call-ids.js'
-import { isClaude } from './turns.js'
 
 type Messages = MessagesRequest['messages']
 

@@ -1,5 +1,5 @@
+import { CLAUDE_FORMAT } from '../../conversation/thoughts.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { CLAUDE_FORMAT } from '../openai-input/thoughts.js'
 
 /**
  * A part of a reply that a client sends back with the conversation, so that the provider can verify and continue its

@@ -1,14 +1,15 @@
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest } from '../../contracts/providers.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
+import { isClaude } from '../../conversation/thoughts.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { lacksProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { readTurns } from '../openai-input/messages.js'
 import { otherParameters, refuseParameters } from '../openai-input/others.js'
 import { readMaxTokens, readReasoning, readResponseFormat, readStop } from '../openai-input/parameters.js'
-import { unsupported } from '../openai-input/unsupported.js'
 import { closedSchema } from './closed-schema.js'
 import { toThinking } from './thinking.js'
 import { toToolParameters } from './tools.js'
-import { isClaude, lacksThought, toTurns } from './turns.js'
+import { lacksThought, toTurns } from './turns.js'
 import type { NativeRequest } from './wire.js'
 
 /** Used by callers of the adapter without the router. */
@@ -44,7 +45,7 @@ export const ALL_THINKING: SentThinking = { blocks: true, budget: true }
 const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 'enabled'
 
 /**
- * Converts a chat completion request to the format of the Messages API.
+ * Converts a conversation to the format of the Messages API.
  *
  * - The API requires a limit on output tokens: `max_completion_tokens`, or else `max_tokens`. The router always sends
  *   one.
@@ -57,7 +58,7 @@ const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 
  *   default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
 export function toNativeRequest(
-  request: ChatRequest,
+  request: ConversationRequest,
   stream: boolean,
   { blocks, budget }: SentThinking = ALL_THINKING,
 ): NativeRequest {
@@ -66,7 +67,7 @@ export function toNativeRequest(
   refuseParameters(others)
   const { model } = request
   const maxTokens = readMaxTokens(request) ?? MAX_TOKENS
-  const { system, turns } = toTurns(readTurns(request.messages), model, blocks)
+  const { system, turns } = toTurns(request.turns, model, blocks)
   const stop = readStop(request)
   const reasoning = readReasoning(request)
   const { thinking: wanted, effort } = reasoning ? toThinking(reasoning, model, maxTokens) : {}
@@ -107,7 +108,7 @@ function takeUnchanged(others: Map<string, unknown>): JsonObject {
   return same
 }
 
-function toOutputFormat(request: ChatRequest): JsonObject {
+function toOutputFormat(request: ProviderRequest): JsonObject {
   const format = readResponseFormat(request)
   if (format === undefined) return {}
   if (format.type === 'json') {

@@ -1,5 +1,5 @@
+import { unsupported } from '../../conversation/unsupported.js'
 import type { InputReasoning, ReasoningEffort } from '../openai-input/parameters.js'
-import { unsupported } from '../openai-input/unsupported.js'
 
 const MIN_BUDGET_TOKENS = 1_024
 const EFFORT_SHARE = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 }

@@ -1,7 +1,7 @@
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest } from '../../contracts/providers.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { type InputTool, type InputToolChoice, readToolChoice, readTools } from '../openai-input/tools.js'
-import { unsupported } from '../openai-input/unsupported.js'
 
 /**
  * Returns `tools` and `tool_choice` for the Messages API.
@@ -9,7 +9,10 @@ import { unsupported } from '../openai-input/unsupported.js'
  * Tools of the provider's own types (`web_search_20250305`, …) are passed on unchanged. The router decides whether a
  * caller may use them: it accepts only those that the catalogue names.
  */
-export function toToolParameters(request: ChatRequest): { tools?: JsonObject[]; tool_choice?: JsonObject } {
+export function toToolParameters(request: ProviderRequest): {
+  tools?: JsonObject[]
+  tool_choice?: JsonObject
+} {
   const tools = readTools(request).map(toTool)
   const choice = readToolChoice(request)
   const single = readParallel(request) === false
@@ -45,7 +48,7 @@ function toChoice(choice: InputToolChoice | undefined, single: boolean): JsonObj
   return { type: 'tool', name: choice.name, ...parallel }
 }
 
-function readParallel(request: ChatRequest): boolean | undefined {
+function readParallel(request: ProviderRequest): boolean | undefined {
   const value = request.parallel_tool_calls
   if (value === undefined || value === null) return undefined
   if (typeof value === 'boolean') return value

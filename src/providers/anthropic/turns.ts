@@ -1,10 +1,12 @@
 import { CallIds, idForClaude } from '../../conversation/call-ids.js'
 import type { Answer, Instructions, MediaPart, Part, Turn } from '../../conversation/conversation.js'
+import { isClaude, piecesOf, reasoningOf } from '../../conversation/thoughts.js'
 import { isInstructions } from '../../conversation/turns.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { sameId } from '../openai-input/call-ids.js'
 import { inputOf } from '../openai-input/call-inputs.js'
-import { isOfClaude, signedThoughts } from '../openai-input/thoughts.js'
-import { unsupported } from '../openai-input/unsupported.js'
+import { readSource } from '../openai-input/media.js'
+import { isOfClaude, signedThoughts } from '../openai-input/signed-thoughts.js'
 import type { NativeBlock, NativeTurn } from './wire.js'
 
 /**
@@ -48,10 +50,6 @@ export function toTurns(
   return { system, turns }
 }
 
-export function isClaude(model: string): boolean {
-  return model.includes('claude')
-}
-
 /** Whether the last answered calls do not follow a thought. With a thinking budget, the API requires one. */
 export function lacksThought(turns: readonly NativeTurn[]): boolean {
   let first: NativeTurn | undefined
@@ -90,6 +88,7 @@ function toBlocks(
           id: ids.ofCall(call.id),
           name: call.name,
           input: inputOf(call),
+          ...(call.cache && CACHE),
         })),
       ]
   }
@@ -99,8 +98,8 @@ function toContent(parts: readonly Part[]): NativeBlock[] {
   return parts.filter((part) => part.type !== 'text' || part.text.trim() !== '').map(toBlock)
 }
 
-function toSignedBlocks({ thoughts }: Answer): NativeBlock[] {
-  return signedThoughts(thoughts, isOfClaude).map((thought) =>
+function toSignedBlocks(answer: Answer): NativeBlock[] {
+  return signedThoughts(piecesOf(answer), isOfClaude).map((thought) =>
     'encrypted' in thought
       ? { type: 'redacted_thinking', data: thought.encrypted }
       : { type: 'thinking', thinking: thought.text, signature: thought.signature },
@@ -109,7 +108,7 @@ function toSignedBlocks({ thoughts }: Answer): NativeBlock[] {
 
 function toThinkingBlocks(message: Answer): NativeBlock[] {
   const signed = toSignedBlocks(message)
-  const { reasoning } = message
+  const reasoning = reasoningOf(message)
   if (signed.length > 0 || reasoning === undefined) return signed
   return [{ type: 'thinking', thinking: reasoning, signature: '' }]
 }
@@ -130,7 +129,7 @@ function toBlock(part: Part): NativeBlock {
 }
 
 function toMediaBlock(part: MediaPart): NativeBlock {
-  const { source, param } = part
+  const source = readSource(part)
   const title = part.filename === undefined ? {} : { title: part.filename }
   if (source.kind === 'url') {
     const address = { type: 'url', url: source.url }
@@ -148,5 +147,5 @@ function toMediaBlock(part: MediaPart): NativeBlock {
     const data = Buffer.from(base64, 'base64').toString('utf8')
     return { type: 'document', source: { type: 'text', media_type: mediaType, data }, ...title }
   }
-  throw unsupported(param, `${param}: this provider accepts only images, PDFs and plain text.`)
+  throw unsupported(part.param, `${part.param}: this provider accepts only images, PDFs and plain text.`)
 }

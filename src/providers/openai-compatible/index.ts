@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ProviderError } from '../../base/errors.js'
 import type {
   ChatAdapter,
+  ConversationAdapter,
   EmbeddingsAdapter,
   ProviderCall,
   ProviderEvent,
@@ -126,7 +127,14 @@ const WANT_PLAIN_NAMES = /(?:\bgoogleapis\.com|^api\.moonshot\.(?:ai|cn))$/
  * Throws a `TypeError` if a setting is wrong. No error ever shows the key. Connections are reused. The time limit for
  * connecting is that of the first call.
  */
-export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter & EmbeddingsAdapter {
+export function openaiCompatible(
+  given: OpenAiCompatibleSettings & { readonly api: 'responses' },
+): ConversationAdapter & EmbeddingsAdapter
+export function openaiCompatible(
+  given: OpenAiCompatibleSettings & { readonly api?: 'chat' },
+): ChatAdapter & EmbeddingsAdapter
+export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAdapter
+export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAdapter {
   const settings = readOptions(settingsSchema, given, 'openaiCompatible')
   const {
     api = 'chat',
@@ -221,13 +229,13 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): ChatAdapter &
   })
 
   return {
-    ...(api === 'responses' && { responses: respond }),
-    chat:
-      api === 'chat'
-        ? complete
-        : withPlainFunctions({ customTools: true, singleCalls: true }, async (call, take) =>
-            respond({ ...call, request: toResponsesRequest(call.request) }, take),
-          ),
+    ...(api === 'chat' && { chat: complete }),
+    ...(api === 'responses' && {
+      responses: respond,
+      converse: withPlainFunctions({ customTools: true, singleCalls: true }, async (call, take) =>
+        respond({ ...call, request: toResponsesRequest(call.request) }, take),
+      ),
+    }),
     embeddings: async (call, take) =>
       upstream.post(() => ({
         call,

@@ -1,6 +1,8 @@
 import type { Answer, Part, ThoughtPiece, ToolCall, Turn } from '../../conversation/conversation.js'
+import { piecesOf } from '../../conversation/thoughts.js'
 import type { JsonObject } from '../../protocol/json-values.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
+import { readSource } from '../openai-input/media.js'
 
 /** Writes a conversation as items of the Responses API. */
 export function itemsOf(turns: readonly Turn[]): JsonObject[] {
@@ -25,8 +27,9 @@ export function itemsOf(turns: readonly Turn[]): JsonObject[] {
 }
 
 /** Returns the items of an earlier reply: its reasoning, its text, and its calls. */
-function itemsOfAnswer({ content, thoughts, toolCalls }: Answer): JsonObject[] {
-  const items = thoughts.flatMap(reasoningOf)
+function itemsOfAnswer(answer: Answer): JsonObject[] {
+  const { content, toolCalls } = answer
+  const items = piecesOf(answer).flatMap(reasoningOf)
   if (content.length > 0)
     items.push({ type: 'message', role: 'assistant', content: contentOf(content, 'output_text') })
   for (const call of toolCalls) items.push(itemOfCall(call))
@@ -57,7 +60,8 @@ function toPart(part: Part, textType: string): JsonObject {
   if (part.type === 'text') {
     return part.isRefusal ? { type: 'refusal', refusal: part.text } : { type: textType, text: part.text }
   }
-  const { detail, filename, image, source } = part
+  const { detail, filename, image } = part
+  const source = readSource(part)
   const isUrl = source.kind === 'url'
   const address = isUrl ? source.url : `data:${source.mediaType};base64,${source.base64}`
   if (image) return { type: 'input_image', image_url: address, ...(detail !== undefined && { detail }) }

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { callIdsFor } from '../../conversation/call-ids.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
 import { type CallsAndResults, NO_RESULT, orphanWords, settleResults } from '../../conversation/results.js'
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { writeExactly } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { isNeutral, KNOWN_FIELDS } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { idForResponses } from '../openai-input/call-ids.js'
-import { readTurns } from '../openai-input/messages.js'
 import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
-import { unsupported } from '../openai-input/unsupported.js'
 import { fittingFields } from './limits.js'
 import { itemsOf } from './responses-items.js'
 
@@ -64,10 +63,10 @@ function withFittingIds(items: readonly JsonObject[]): readonly JsonObject[] {
   })
 }
 
-/** Fields of a chat that are read here. */
+/** Members of a conversation that are read here. */
 const READ = new Set(
   (
-    'model messages stream stream_options max_tokens max_completion_tokens tools tool_choice response_format ' +
+    'model turns stream stream_options max_tokens max_completion_tokens tools tool_choice response_format ' +
     'verbosity reasoning reasoning_effort logprobs metadata'
   ).split(' '),
 )
@@ -79,11 +78,11 @@ const SAME = new Set(
 )
 
 /**
- * Converts a chat to a request of the Responses API. A field that it cannot express throws `unsupported-request`,
+ * Converts a conversation to a request of the Responses API. A field that it cannot express throws `unsupported-request`,
  * unless its value asks for the default behaviour. Fields that need the host's permission are passed on.
  */
-export function toResponsesRequest(request: ChatRequest): ResponsesRequest {
-  const converted: ResponsesRequest = { model: request.model, input: itemsOf(readTurns(request.messages)) }
+export function toResponsesRequest(request: ConversationRequest): ResponsesRequest {
+  const converted: ResponsesRequest = { model: request.model, input: itemsOf(request.turns) }
   for (const [field, value] of Object.entries(request)) {
     if (value === null || value === undefined || READ.has(field)) continue
     const isRefused = KNOWN_FIELDS.has(field) && !SAME.has(field)

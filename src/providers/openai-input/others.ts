@@ -1,14 +1,14 @@
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest } from '../../contracts/providers.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
-import { unsupported } from './unsupported.js'
 
-const NOT_PARAMETERS = new Set(['model', 'messages', 'stream', 'stream_options'])
+const NOT_PARAMETERS = new Set(['model', 'turns', 'stream', 'stream_options'])
 
 /**
  * Returns the parameters of a request that are not in `read` and whose value has an effect: it is not null and does not
  * ask for the default behaviour.
  */
-export function otherParameters(request: ChatRequest, read: ReadonlySet<string>): Map<string, unknown> {
+export function otherParameters(request: ProviderRequest, read: ReadonlySet<string>): Map<string, unknown> {
   const others = new Map<string, unknown>()
   for (const [field, value] of Object.entries(request)) {
     if (value === null || value === undefined || NOT_PARAMETERS.has(field) || read.has(field)) continue

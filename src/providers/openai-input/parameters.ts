@@ -1,6 +1,6 @@
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest } from '../../contracts/providers.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
-import { unsupported } from './unsupported.js'
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type ReasoningEffort = (typeof EFFORTS)[number]
@@ -23,12 +23,12 @@ export type InputResponseFormat =
     }
 
 /** Returns the output token limit that applies: `max_completion_tokens`, or else `max_tokens`, unchecked. */
-export function readMaxTokens(request: ChatRequest): unknown {
+export function readMaxTokens(request: ProviderRequest): unknown {
   return request.max_completion_tokens ?? request.max_tokens ?? undefined
 }
 
 /** Reads `stop`: a string or an array of strings. */
-export function readStop(request: ChatRequest): readonly string[] {
+export function readStop(request: ProviderRequest): readonly string[] {
   const { stop } = request
   if (stop === undefined || stop === null) return []
   const sequences: unknown[] = Array.isArray(stop) ? stop : [stop]
@@ -40,7 +40,7 @@ export function readStop(request: ChatRequest): readonly string[] {
 }
 
 /** Reads `response_format`. Returns `undefined` if plain text is asked for. */
-export function readResponseFormat(request: ChatRequest): InputResponseFormat | undefined {
+export function readResponseFormat(request: ProviderRequest): InputResponseFormat | undefined {
   const format = request.response_format
   if (format === undefined || format === null) return undefined
   if (isObject(format)) {
@@ -68,7 +68,7 @@ export function readResponseFormat(request: ChatRequest): InputResponseFormat | 
 }
 
 /** Reads `reasoning_effort` and `reasoning` (`effort`, `max_tokens`, `enabled`). The latter takes precedence. */
-export function readReasoning(request: ChatRequest): InputReasoning | undefined {
+export function readReasoning(request: ProviderRequest): InputReasoning | undefined {
   const { reasoning } = request
   if (reasoning !== undefined && reasoning !== null) {
     if (!isObject(reasoning)) throw unsupported('reasoning', 'reasoning must be an object.')

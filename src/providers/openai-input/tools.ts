@@ -1,8 +1,8 @@
-import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { ProviderRequest } from '../../contracts/providers.js'
+import { hasCacheMark } from '../../conversation/read-chat-content.js'
+import { unsupported } from '../../conversation/unsupported.js'
 import { lacksProperties, ofTypeObject, withProperties } from '../../protocol/exact-data.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { hasCacheMark } from './content.js'
-import { unsupported } from './unsupported.js'
 
 export interface FunctionTool {
   readonly name: string
@@ -21,7 +21,7 @@ export type InputTool =
 export type InputToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
 /** Reads `tools`. Tools of other types than `function` are returned unchanged. */
-export function readTools(request: ChatRequest): InputTool[] {
+export function readTools(request: ProviderRequest): InputTool[] {
   const { tools } = request
   if (tools === undefined || tools === null) return []
   if (!Array.isArray(tools)) throw unsupported('tools', 'tools must be an array.')
@@ -58,7 +58,7 @@ function readParameters(parameters: unknown, param: string): JsonObject {
 }
 
 /** Reads `tool_choice`. */
-export function readToolChoice(request: ChatRequest): InputToolChoice | undefined {
+export function readToolChoice(request: ProviderRequest): InputToolChoice | undefined {
   const choice = request.tool_choice
   if (choice === undefined || choice === null) return undefined
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice

@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import { isProviderError, type ProviderError } from '../../base/errors.js'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
 import { type ConformanceCase, checkAnswer, isObject } from '../base/case.js'
+import { ask } from './ask.js'
 import { createReply, type Reply } from './reply.js'
 import type { AdapterHarness, AdapterScenario, AdapterUnderTest } from './scenario.js'
 
@@ -107,7 +108,7 @@ function createBench(opened: AdapterUnderTest): AdapterBench {
           throw error
         }
       }
-      const [ended] = await Promise.allSettled([(async () => opened.adapter.chat(call, take))()])
+      const [ended] = await Promise.allSettled([ask(opened.adapter, call, take)])
       if (misuse !== undefined) throw misuse
       if (ended.status === 'fulfilled') {
         const { value } = ended

@@ -1,4 +1,4 @@
-import type { Awaitable, ChatAdapter } from '../../contracts/index.js'
+import type { Awaitable, ProviderAdapter } from '../../contracts/index.js'
 import type { Usage } from '../../protocol/usage.js'
 
 /** Opens your adapter for the cases, with a server that plays a scenario in the provider's own format. */
@@ -9,10 +9,10 @@ export interface AdapterHarness {
 
 export interface AdapterUnderTest {
   /**
-   * Configured with {@link ADAPTER_HOST_KEY} as the host's own key. If it supports additional headers, also with a
+   * Has `chat` or `converse`. Configured with {@link ADAPTER_HOST_KEY} as the host's own key. If it supports additional headers, also with a
    * credential header such as `x-proxy-token` with the value {@link ADAPTER_HOST_CREDENTIAL}.
    */
-  readonly adapter: ChatAdapter
+  readonly adapter: ProviderAdapter
   readonly upstreamModel: string
   /** The requests that the server has fully received, oldest first. Always the same array, which grows. */
   readonly requests: readonly ReceivedRequest[]

@@ -1,4 +1,4 @@
-import type { ChatAdapter } from '../../../src/adapters.js'
+import type { ProviderAdapter } from '../../../src/adapters.js'
 import { anthropic, openaiCompatible } from '../../../src/index.js'
 import { sealReasoning } from '../../../src/operations/responses/request/sealed-reasoning.js'
 import { aiSdk } from '../../../src/providers/ai-sdk/index.js'
@@ -34,9 +34,9 @@ interface KeptItem {
 }
 
 const ADAPTERS = {
-  chat: (baseUrl: string): ChatAdapter => openaiCompatible({ baseUrl }),
-  responses: (baseUrl: string): ChatAdapter => openaiCompatible({ baseUrl, api: 'responses' }),
-  anthropic: (baseUrl: string): ChatAdapter => anthropic({ baseUrl }),
+  chat: (baseUrl: string): ProviderAdapter => openaiCompatible({ baseUrl }),
+  responses: (baseUrl: string): ProviderAdapter => openaiCompatible({ baseUrl, api: 'responses' }),
+  anthropic: (baseUrl: string): ProviderAdapter => anthropic({ baseUrl }),
 }
 
 const list = <Item>(count: number, make: (index: number) => Item): Item[] =>

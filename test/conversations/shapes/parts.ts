@@ -18,13 +18,18 @@ export const PARTS: readonly Shape[] = [
   {
     name: 'an-image-by-its-address',
     turns: [{ user: ['What is this?', { image: 'https://example.com/picture.png' }] }],
-    except: [
-      {
-        to: 'sdk-chat',
-        refused: 'messages.0.content.1.image_url.url',
-        why: 'this package would open the address itself',
-      },
-    ],
+    except: (
+      [
+        ['chat', 'messages.0.content.1.image_url.url'],
+        ['responses', 'input.0.content.1.image_url'],
+        ['messages', 'messages.0.content.1.source.url'],
+      ] as const
+    ).map(([api, refused]) => ({
+      api,
+      to: 'sdk-chat',
+      refused,
+      why: 'this package would open the address itself',
+    })),
   },
   { name: 'an-image-with-detail', turns: [{ user: [{ image: PIXEL, detail: 'high' }, 'What is this?'] }] },
   { name: 'a-document', turns: [{ user: ['Sum it up', { pdf: PDF, name: 'report.pdf' }] }] },

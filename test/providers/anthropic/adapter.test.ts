@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSecret } from '../../../src/base/secret.js'
-import type { ChatAdapter } from '../../../src/contracts/index.js'
+import type { ProviderAdapter } from '../../../src/contracts/index.js'
 import { type AnthropicSettings, anthropic } from '../../../src/providers/anthropic/index.js'
 import { answerJson, type ScriptedUpstream, startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 import { runCall } from '../openai-compatible/run-call.js'
 import { frames, messageDelta, messageStart, messageStop } from './replies.js'
 
 let upstream: ScriptedUpstream
-const adapters: ChatAdapter[] = []
+const adapters: ProviderAdapter[] = []
 
-function connect(settings: AnthropicSettings = {}): ChatAdapter {
+function connect(settings: AnthropicSettings = {}): ProviderAdapter {
   const adapter = anthropic({ baseUrl: upstream.baseUrl, ...settings })
   adapters.push(adapter)
   return adapter

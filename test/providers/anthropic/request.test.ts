@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { isProviderError } from '../../../src/base/errors.js'
+import { readChat } from '../../../src/conversation/read-chat.js'
 import { NO_RESULT } from '../../../src/conversation/results.js'
+import { settled } from '../../../src/conversation/turns.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
 import { toNativeRequest } from '../../../src/providers/anthropic/request.js'
 
-const convert = (fields: Partial<ChatRequest>, stream = false) =>
-  toNativeRequest(
-    { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields },
-    stream,
-  )
+const convert = (fields: Partial<ChatRequest>, stream = false) => {
+  const chat = { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields }
+  return toNativeRequest(settled(readChat(chat)), stream)
+}
 
 const convertMessages = (...messages: ChatRequest['messages']) => convert({ messages })
 const convertParts = (...content: unknown[]) =>

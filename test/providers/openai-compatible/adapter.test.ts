@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createSecret } from '../../../src/base/secret.js'
-import type { ChatAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
+import type { ProviderAdapter, ProviderEvent } from '../../../src/contracts/providers.js'
 import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
@@ -19,9 +19,9 @@ import {
 import { completionOf, runCall, textOf } from './run-call.js'
 
 let upstream: ScriptedUpstream
-const adapters: ChatAdapter[] = []
+const adapters: ProviderAdapter[] = []
 
-function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ChatAdapter {
+function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ProviderAdapter {
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, ...settings })
   adapters.push(adapter)
   return adapter

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../../src/contracts/providers.js'
+import type { ProviderAdapter } from '../../../src/contracts/providers.js'
 import {
   finishChunk,
   type Script,
@@ -10,7 +10,7 @@ import {
 import { openAdapter, runCall, textOf } from './run-call.js'
 
 let upstream: ScriptedUpstream
-let adapter: ChatAdapter
+let adapter: ProviderAdapter
 
 beforeEach(async () => {
   const opened = await openAdapter()

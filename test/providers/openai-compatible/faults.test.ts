@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:net'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../../src/contracts/providers.js'
+import type { ProviderAdapter } from '../../../src/contracts/providers.js'
 import {
   type OpenAiCompatibleSettings,
   openaiCompatible,
 } from '../../../src/providers/openai-compatible/index.js'
+import { ask } from '../../../src/testing/adapter/ask.js'
 import {
   answerEvents,
   answerJson,
@@ -20,9 +21,9 @@ import { type CallOptions, createCall, type Outcome, runCall, textOf } from './r
 
 const KEY = 'sk-very-secret-key'
 let upstream: ScriptedUpstream
-const adapters: ChatAdapter[] = []
+const adapters: ProviderAdapter[] = []
 
-function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ChatAdapter {
+function connect(settings: Partial<OpenAiCompatibleSettings> = {}): ProviderAdapter {
   const adapter = openaiCompatible({ baseUrl: upstream.baseUrl, apiKey: KEY, ...settings })
   adapters.push(adapter)
   return adapter
@@ -423,7 +424,7 @@ describe("a failing take of a provider's reply", () => {
     ]
     for (const take of takes) {
       upstream.script([head, { write: sse([textChunk('a')]) }, 'stall'])
-      await expect(connect().chat(createCall(), take)).rejects.toBe(fault)
+      await expect(ask(connect(), createCall(), take)).rejects.toBe(fault)
       await upstream.requests.at(-1)?.closed
     }
   })

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import type { ChatAdapter } from '../../../src/contracts/providers.js'
+import type { ProviderAdapter } from '../../../src/contracts/providers.js'
 import { finishChunk, type ScriptedUpstream, sse, textChunk } from '../../helpers/scripted-upstream.js'
 import { openAdapter, runCall, textOf } from './run-call.js'
 
@@ -7,7 +7,7 @@ import { openAdapter, runCall, textOf } from './run-call.js'
 const CALLS = 20
 
 let upstream: ScriptedUpstream
-let adapter: ChatAdapter
+let adapter: ProviderAdapter
 
 beforeEach(async () => {
   const opened = await openAdapter()

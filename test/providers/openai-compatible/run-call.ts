@@ -1,6 +1,7 @@
 import { isProviderError, type ProviderError } from '../../../src/base/errors.js'
-import type { ChatAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
+import type { ProviderAdapter, ProviderCall, ProviderEvent } from '../../../src/contracts/providers.js'
 import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
+import { ask } from '../../../src/testing/adapter/ask.js'
 import { startScriptedUpstream } from '../../helpers/scripted-upstream.js'
 
 /** An adapter with a scripted provider of its own. */
@@ -39,14 +40,14 @@ export interface Outcome {
 
 /** Runs a call until it succeeds or fails. Throws the failure if it is not a `ProviderError`. */
 export async function runCall(
-  adapter: ChatAdapter,
+  adapter: ProviderAdapter,
   options: CallOptions = {},
   onTake: (events: readonly ProviderEvent[]) => void | Promise<void> = () => {},
 ): Promise<Outcome> {
   const reads: ProviderEvent[][] = []
   const outcome: Outcome = { reads, events: [] }
   try {
-    const { terminated } = await adapter.chat(createCall(options), (events) => {
+    const { terminated } = await ask(adapter, createCall(options), (events) => {
       reads.push([...events])
       return onTake(events)
     })

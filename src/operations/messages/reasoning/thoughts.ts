@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import type { Maker, ThoughtPiece } from '../../../conversation/conversation.js'
+import { isClaude, providerDigest, readDetail } from '../../../conversation/thoughts.js'
 import { isWithin, parseText } from '../../../protocol/inner-json.js'
 import { MAX_VALUES } from '../../../protocol/json-scan.js'
-import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
+import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { type Member, text } from '../../../protocol/request-fields/reading.js'
 
 /**
@@ -14,37 +15,17 @@ export interface Thinker {
   readonly model: string
 }
 
-/** The members of a block that its client sends back: reasoning from a chat provider, or a signature of this API. */
-export interface Thought {
-  /**
-   * In OpenRouter's shape, without the text of the block itself. Undefined if the block came from a provider of this
-   * API.
-   */
-  readonly details: readonly JsonObject[] | undefined
-  readonly signature: string
-}
-
 const MARK = 'cr1'
 /** All signatures of a request together may have ten times as many values. */
 const MAX_MARKED_VALUES = MAX_VALUES / 10
 const MARKED = /^cr1\.([\w-]{11})\.([ds])(.*)$/s
-
-/** Whether a model is Claude, by its name. */
-export function isClaude(model: string): boolean {
-  return model.includes('claude')
-}
-
-/** Returns the mark of a provider, which does not reveal its name to callers. */
-function markOf(provider: string): string {
-  return createHash('sha256').update(provider).digest('base64url').slice(0, 11)
-}
 
 /** Returns the signature for reasoning from a chat provider, with its details if there are any. */
 export function markDetails(details: readonly JsonObject[], provider: string): string {
   const json = details.length === 0 ? '' : JSON.stringify(details)
   // A request could not send more back.
   const kept = isWithin(json, MAX_MARKED_VALUES) ? Buffer.from(json).toString('base64url') : ''
-  return `${MARK}.${markOf(provider)}.d${kept}`
+  return `${MARK}.${providerDigest(provider)}.d${kept}`
 }
 
 /** Reads the signature of a block. JSON in it that is beyond the limits is a fault. */
@@ -56,25 +37,32 @@ export const signature: Member = (value, place, reading) => {
 
 /** Returns the client's form of a signature from a provider of this API. */
 export function markSignature(signature: string, { model, provider }: Thinker): string {
-  return isClaude(model) ? signature : `${MARK}.${markOf(provider)}.s${signature}`
+  return isClaude(model) ? signature : `${MARK}.${providerDigest(provider)}.s${signature}`
 }
 
-/** Returns the thought if this author may get it back. Otherwise undefined. */
-export function readThought(signature: string, { model, provider }: Thinker): Thought | undefined {
+/** What a client sends back with a thought, for its maker alone: a signature of this API, or reasoning from a chat provider. */
+export interface Sealed {
+  readonly maker: Maker
+  /** Undefined if the thought came from a chat provider. */
+  readonly signature?: string
+  /** Encoded. See {@link readPieces}. */
+  readonly pieces?: string
+}
+
+const OF_CLAUDE: Maker = { isClaude: true }
+
+/** Reads the signature of a block. Undefined if nobody can use it. */
+export function readSealed(signature: string): Sealed | undefined {
   const marked = MARKED.exec(signature)
-  if (marked === null) {
-    return isClaude(model) && signature !== '' ? { details: undefined, signature } : undefined
-  }
-  const [, mark, kind, rest = ''] = marked
-  if (mark !== markOf(provider)) return undefined
-  if (kind === 's') return isClaude(model) ? undefined : { details: undefined, signature: rest }
-  return { details: readDetails(rest), signature: '' }
+  if (marked === null) return signature === '' ? undefined : { maker: OF_CLAUDE, signature }
+  const [, digest = '', kind, rest = ''] = marked
+  return kind === 's'
+    ? { maker: { providerDigest: digest, isClaude: false }, signature: rest }
+    : { maker: { providerDigest: digest }, pieces: rest }
 }
 
-/** The members of a detail that providers sign. A client could have added others. */
-const TEXT_MEMBERS = ['type', 'id', 'format', 'text', 'summary', 'data', 'signature'] as const
-
-function readDetails(encoded: string): readonly JsonObject[] {
+/** Reads reasoning from a chat provider. Members that no provider signs are omitted, since a client could add them. */
+export function readPieces(encoded: string): readonly ThoughtPiece[] {
   if (encoded === '') return []
   const details = parseText(decoded(encoded))
   return Array.isArray(details) ? details.filter(isObject).map(readDetail) : []
@@ -82,11 +70,4 @@ function readDetails(encoded: string): readonly JsonObject[] {
 
 function decoded(encoded: string): string {
   return Buffer.from(encoded, 'base64url').toString()
-}
-
-function readDetail(given: JsonObject): JsonObject {
-  const detail: JsonObject = {}
-  for (const name of TEXT_MEMBERS) if (isText(given[name])) detail[name] = given[name]
-  if (typeof given.index === 'number') detail.index = given.index
-  return detail
 }

@@ -1,9 +1,10 @@
 import type { Model } from '../../../contracts/catalogue.js'
 import type { Route } from '../../../contracts/providers.js'
+import { Recipient } from '../../../conversation/thoughts.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
 import { pricesCacheWrites, withoutMarks } from '../../chat/route-request.js'
-import { readThought, type Thinker } from '../reasoning/thoughts.js'
+import { readSealed } from '../reasoning/thoughts.js'
 import { isThinking, signatureOf } from './blocks.js'
 import { type ReplaceMark, replaceMarks } from './nested-marks.js'
 
@@ -39,10 +40,10 @@ export function nativeRequest(
   bounds: Bounds | undefined,
   onCallersKey: boolean,
 ): MessagesRequest {
-  const thinker = { provider: route.provider, model: route.upstreamModel }
+  const recipient = new Recipient(route.provider, route.upstreamModel)
   let request: MessagesRequest = Object.assign({}, native, {
     model: route.upstreamModel,
-    messages: withOwnThinking(native.messages, thinker),
+    messages: withOwnThinking(native.messages, recipient),
   })
   if (bounds !== undefined) {
     const { thinking } = native
@@ -69,27 +70,28 @@ function withoutHints(request: MessagesRequest): MessagesRequest {
 /** Returns the same list if it has no thinking of others. */
 function withOwnThinking(
   messages: MessagesRequest['messages'],
-  thinker: Thinker,
+  recipient: Recipient,
 ): MessagesRequest['messages'] {
   if (!messages.some(({ content }) => Array.isArray(content) && content.some(isThinking))) return messages
   return messages.flatMap((message): readonly JsonObject[] => {
     const { content } = message
     if (!Array.isArray(content) || !content.some(isThinking)) return [message]
     const own = content.flatMap((block: JsonObject) =>
-      isThinking(block) ? ownThinking(block, thinker) : block,
+      isThinking(block) ? ownThinking(block, recipient) : block,
     )
     // The API accepts no message without content.
     return own.length === 0 ? [] : [{ ...message, content: own }]
   })
 }
 
-function ownThinking(block: JsonObject, thinker: Thinker): JsonObject[] {
+function ownThinking(block: JsonObject, recipient: Recipient): JsonObject[] {
   const given = signatureOf(block)
-  const thought = readThought(given, thinker)
+  const sealed = readSealed(given)
   // Reasoning from a chat provider cannot be expressed in this API.
-  if (thought === undefined || thought.details !== undefined) return []
-  if (thought.signature === given) return [block]
-  return [{ ...block, [block.type === 'thinking' ? 'signature' : 'data']: thought.signature }]
+  if (sealed?.signature === undefined || !recipient.made(sealed)) return []
+  const { signature } = sealed
+  if (signature === given) return [block]
+  return [{ ...block, [block.type === 'thinking' ? 'signature' : 'data']: signature }]
 }
 
 /** Removes the marks of the request, its system prompt, its tools and its blocks. */

@@ -2,18 +2,17 @@ import type { Model } from '../../../contracts/catalogue.js'
 import type { Asked } from '../../../contracts/operation.js'
 import type { Route } from '../../../contracts/providers.js'
 import type { IncomingCall } from '../../../contracts/reply.js'
-import type { ChatRequest } from '../../../protocol/chat-request.js'
+import type { ConversationRequest } from '../../../conversation/conversation.js'
+import { Recipient, turnsFor } from '../../../conversation/thoughts.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import type { MessagesRequest } from '../../../protocol/messages-request.js'
 import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
-import { readThought } from '../reasoning/thoughts.js'
-import { signatureOf } from './blocks.js'
 import { FIELD_NAMES, readFields } from './fields.js'
 import { namesReasoning } from './native-request.js'
-import { toChat } from './to-chat.js'
+import { toConversation } from './to-conversation.js'
 
 export interface AskedMessages extends Asked {
   /** The request for providers of this API, with the model key as `model`. */
@@ -76,19 +75,18 @@ function outputConfig({ output_config: config, output_format: format }: JsonObje
   return { format, ...(isObject(config) && config) }
 }
 
-/** Returns the request as a chat with everything that a provider could bill, to estimate its input. */
-export function wholeChat({ native }: AskedMessages): ChatRequest {
-  return toChat(native, (block) => ({ details: undefined, signature: signatureOf(block) }))
+/** Returns the request as a conversation with everything that a provider could bill, to estimate its input. */
+export function wholeConversation({ native }: AskedMessages): ConversationRequest {
+  return toConversation(native)
 }
 
-/** Returns the chat for a route without this API. Its provider gets only its own reasoning. */
-export function chatFor({ native }: AskedMessages, model: Model, route: Route): ChatRequest {
-  const thinker = { provider: route.provider, model: route.upstreamModel }
-  const system = withoutBillingLine(native.system)
-  const chat = toChat({ ...native, system }, (block) => readThought(signatureOf(block), thinker))
+/** Returns the conversation for a route without this API. Its provider gets only its own reasoning. */
+export function conversationFor({ native }: AskedMessages, model: Model, route: Route): ConversationRequest {
+  const conversation = toConversation({ ...native, system: withoutBillingLine(native.system) })
+  conversation.turns = turnsFor(conversation.turns, new Recipient(route.provider, route.upstreamModel))
   // Agents send an effort to every model.
-  if (!namesReasoning(model, route)) chat.reasoning_effort = undefined
-  return chat
+  if (!namesReasoning(model, route)) conversation.reasoning_effort = undefined
+  return conversation
 }
 
 /** The first line of Claude Code's system prompt. */

@@ -4,7 +4,8 @@ import { fromLatin1 } from '../../../protocol/latin1.js'
 import { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { toPlainItems } from '../request/plain-items.js'
 import { isReference } from '../request/read-items.js'
-import { type AskedResponse, checkedMessages } from '../request/read-request.js'
+import type { AskedResponse } from '../request/read-request.js'
+import { readTurns } from '../request/read-turns.js'
 import { sealedReasoning } from '../request/sealed-reasoning.js'
 import type { CallersItems } from './recent-items.js'
 
@@ -92,10 +93,10 @@ export function withNamedItems(asked: AskedResponse, { items: found }: NamedItem
   }
   if (reading.faults.list.length > 0) throw reading.faults.error([])
   const { items: plain } = toPlainItems(items)
-  const messages = checkedMessages(asked.settings.instructions, plain, asked.thoughts)
+  const turns = readTurns(asked.settings.instructions, plain, asked.thoughts)
   return Object.assign({}, asked, {
     items: plain,
-    forward: Object.assign({}, asked.forward, { messages }),
+    forward: Object.assign({}, asked.forward, { turns }),
   })
 }
 

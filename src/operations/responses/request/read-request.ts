@@ -1,14 +1,13 @@
 import { CompatError } from '../../../base/errors.js'
-import type { ChatMessage, ChatRequest } from '../../../protocol/chat-request.js'
+import type { ConversationRequest } from '../../../conversation/conversation.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
 import { KNOWN_FIELDS } from '../../../protocol/request-fields/known-fields.js'
-import { readMessage } from '../../../protocol/request-fields/messages.js'
 import { closeRequest, openRequest } from '../../../protocol/request-fields/open-request.js'
 import { OUTLINE_NAMES } from '../../../protocol/request-fields/own-fields.js'
 import { readParameters } from '../../../protocol/request-fields/parameters.js'
-import { OMITTED, RequestReading } from '../../../protocol/request-fields/reading.js'
+import type { RequestReading } from '../../../protocol/request-fields/reading.js'
 import { REFUSED_FIELDS, Spellings } from '../../../protocol/request-fields/refused-fields.js'
-import type { ParsedChatRequest } from '../../chat/read-request.js'
+import type { ParsedRequest } from '../../chat/read-request.js'
 import { toPlainItems } from './plain-items.js'
 import { isReference, readInput } from './read-items.js'
 import {
@@ -20,8 +19,8 @@ import {
   toChatChoice,
   toChatFormat,
 } from './read-tools.js'
+import { readTurns } from './read-turns.js'
 import { SealedThoughts } from './sealed-reasoning.js'
-import { toMessages } from './to-messages.js'
 
 /** The settings of a request that its reply repeats. */
 export interface RepeatedSettings {
@@ -36,8 +35,8 @@ export interface RepeatedSettings {
   readonly parameters: JsonObject
 }
 
-export interface AskedResponse extends ParsedChatRequest {
-  /** May contain references to earlier items. `forward` then has no messages. */
+export interface AskedResponse extends ParsedRequest<ConversationRequest> {
+  /** May contain references to earlier items. `forward` then has no turns. */
   readonly items: readonly JsonObject[]
   readonly thoughts: SealedThoughts
   readonly settings: RepeatedSettings
@@ -129,10 +128,10 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     maxOutputTokens,
     parameters: sent,
   }
-  // With references, the messages are not known yet.
+  // With references, the turns are not known yet.
   const thoughts = new SealedThoughts()
-  const messages = items.some(isReference) ? [] : checkedMessages(instructions, items, thoughts)
-  const forward: ChatRequest = { model, messages, ...sent }
+  const turns = items.some(isReference) ? [] : readTurns(instructions, items, thoughts)
+  const forward: ConversationRequest = { model, turns, ...sent }
   if (tools.chat.length > 0) forward.tools = tools.chat
   if (toolChoice !== undefined && tools.chat.length > 0) forward.tool_choice = toChatChoice(toolChoice)
   const format = toChatFormat(text)
@@ -159,28 +158,6 @@ export function parseResponseRequest(body: JsonObject): AskedResponse {
     include,
     mayKeep: body.store !== false,
   }
-}
-
-/**
- * Returns the messages for one provider, or for all of them if `provider` is undefined. Reasoning that a client makes
- * up is checked as in a chat.
- */
-export function checkedMessages(
-  instructions: string | undefined,
-  items: readonly JsonObject[],
-  thoughts: SealedThoughts,
-  provider?: string,
-): ChatMessage[] {
-  const reading = new RequestReading()
-  const messages: ChatMessage[] = []
-  for (const message of toMessages(instructions, items, provider, thoughts)) {
-    const read = message.role === 'assistant' ? readMessage(message, 'input', reading) : message
-    if (read !== OMITTED) messages.push(read as ChatMessage)
-  }
-  if (reading.faults.list.length === 0 && messages.length > 0) return messages
-  throw new CompatError('invalid_request', 'input has an item that no provider accepts.', {
-    param: 'input',
-  })
 }
 
 function refuseState(body: JsonObject): void {

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../../protocol/chat-request.js'
+import type { ConversationRequest } from '../../../conversation/conversation.js'
 import { isObject, isText, type JsonObject } from '../../../protocol/json-values.js'
 import { RESPONSES_FORMAT, type ResponsesRequest } from '../../../protocol/responses-request.js'
 import { type AskedResponse, ENCRYPTED_REASONING, LOGPROBS } from './read-request.js'
@@ -7,10 +7,10 @@ import type { SealedThoughts } from './sealed-reasoning.js'
 
 const INCLUDED = [ENCRYPTED_REASONING, LOGPROBS]
 
-/** Fields of a chat that have another name or shape here. */
-const OF_CHATS = new Set(
+/** Members of a conversation that have another name or shape here. */
+const NOT_HERE = new Set(
   (
-    'messages tools tool_choice response_format verbosity reasoning reasoning_effort max_tokens ' +
+    'turns tools tool_choice response_format verbosity reasoning reasoning_effort max_tokens ' +
     'max_completion_tokens logprobs stream'
   ).split(' '),
 )
@@ -18,22 +18,22 @@ const OF_CHATS = new Set(
 /**
  * Returns the request for a provider that has the Responses API itself, with the client's own items.
  *
- * @param chat the chat for the same route, within its limits
+ * @param conversation the request for the same route, within its limits
  */
 export function toResponsesRequest(
-  chat: ChatRequest,
+  conversation: ConversationRequest,
   response: AskedResponse,
   provider: string,
 ): ResponsesRequest {
   const { flatTools, include, items, settings, thoughts } = response
   const { instructions, reasoning, text, toolChoice } = settings
   const request: ResponsesRequest = {
-    model: chat.model,
+    model: conversation.model,
     input: items.flatMap((item) => toItem(item, provider, thoughts)),
   }
   if (instructions !== undefined) request.instructions = instructions
-  for (const [field, value] of Object.entries(chat)) if (!OF_CHATS.has(field)) request[field] = value
-  const maxTokens = chat.max_completion_tokens ?? chat.max_tokens
+  for (const [field, value] of Object.entries(conversation)) if (!NOT_HERE.has(field)) request[field] = value
+  const maxTokens = conversation.max_completion_tokens ?? conversation.max_tokens
   if (maxTokens !== undefined) request.max_output_tokens = maxTokens
   if (flatTools.length > 0) request.tools = flatTools
   if (toolChoice !== undefined) request.tool_choice = toFlatChoice(toolChoice)

@@ -1,6 +1,9 @@
-import type { MediaSource, Part, TextPart } from '../../conversation/conversation.js'
-import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
+import { isObject, isText, type JsonObject } from '../protocol/json-values.js'
+import type { Part, TextPart } from './conversation.js'
 import { unsupported } from './unsupported.js'
+
+/** What a provider that reads media itself needs. */
+export const NOT_AN_ADDRESS = 'must be a "data:" URL or an "https:" URL'
 
 /** Reads `content`: a string, an array of parts, or nothing. Empty text is omitted. */
 export function readContent(content: unknown, param: string): Part[] {
@@ -49,7 +52,7 @@ function readImage(image: unknown, param: string, cache: boolean): Part {
   return {
     type: 'media',
     image: true,
-    source: readMedia(url, field),
+    source: { kind: 'address', address: addressIn(url, field) },
     ...(isText(detail) && { detail }),
     cache,
     param: field,
@@ -58,13 +61,16 @@ function readImage(image: unknown, param: string, cache: boolean): Part {
 
 function readFile(file: unknown, param: string, cache: boolean): Part {
   if (!isObject(file)) throw unsupported(param, `${param} must be an object.`)
-  if (file.file_id !== undefined && file.file_id !== null) {
-    throw unsupported(`${param}.file_id`, `${param}.file_id: send the file itself, as "file_data".`)
+  const { file_data: data, file_id: id, filename } = file
+  const field = isText(id) ? `${param}.file_id` : `${param}.file_data`
+  return {
+    type: 'media',
+    image: false,
+    source: isText(id) ? { kind: 'file', id } : { kind: 'address', address: addressIn(data, field) },
+    ...(typeof filename === 'string' && { filename }),
+    cache,
+    param: field,
   }
-  const field = `${param}.file_data`
-  const source = readMedia(file.file_data, field)
-  const filename = typeof file.filename === 'string' ? { filename: file.filename } : {}
-  return { type: 'media', image: false, source, ...filename, cache, param: field }
 }
 
 /** Whether a message, part or tool has `cache_control`. The router accepts only the five-minute cache. */
@@ -72,36 +78,7 @@ export function hasCacheMark(part: JsonObject): boolean {
   return (part.cache_control ?? undefined) !== undefined
 }
 
-const NOT_AN_ADDRESS = 'must be a "data:" URL or an "https:" URL'
-
-/** Reads a `data:` or `https:` URL. Anything else throws `unsupported-request`. Nothing is ever opened. */
-function readMedia(value: unknown, param: string): MediaSource {
+function addressIn(value: unknown, param: string): string {
   if (typeof value !== 'string') throw unsupported(param, `${param} ${NOT_AN_ADDRESS}.`)
-  const scheme = value.slice(0, 8).toLowerCase()
-  if (scheme.startsWith('data:')) return readInline(value, param)
-  if (scheme === 'https://' && URL.canParse(value)) return { kind: 'url', url: value }
-  throw unsupported(param, `${param} ${NOT_AN_ADDRESS}.`)
-}
-
-function readInline(value: string, param: string): MediaSource {
-  const comma = value.indexOf(',')
-  const [mediaType = '', ...settings] = comma < 0 ? [] : value.slice('data:'.length, comma).split(';')
-  if (comma < 0 || !mediaType.includes('/')) {
-    throw unsupported(param, `${param} must name its media type, as in "data:image/png;base64,…".`)
-  }
-  const data = value.slice(comma + 1)
-  const isBase64 = settings.some((setting) => setting.trim().toLowerCase() === 'base64')
-  return {
-    kind: 'inline',
-    mediaType: mediaType.trim().toLowerCase(),
-    base64: isBase64 ? data : encodePercentEncoded(data, param),
-  }
-}
-
-function encodePercentEncoded(data: string, param: string): string {
-  try {
-    return Buffer.from(decodeURIComponent(data)).toString('base64')
-  } catch {
-    throw unsupported(param, `${param} is a malformed "data:" URL; send it with ";base64".`)
-  }
+  return value
 }

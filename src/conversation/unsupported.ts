@@ -1,4 +1,4 @@
-import { ProviderError } from '../../base/errors.js'
+import { ProviderError } from '../base/errors.js'
 
 /** Returns the error for a request that the provider cannot express. The message is shown to the caller. */
 export function unsupported(param: string, message: string): ProviderError {

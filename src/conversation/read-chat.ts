@@ -1,28 +1,38 @@
-import type { Answer, ThoughtPiece, ToolCall, Turn } from '../../conversation/conversation.js'
-import { settledTurns } from '../../conversation/turns.js'
-import type { ChatMessage } from '../../protocol/chat-request.js'
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
-import { hasCacheMark, readContent, readText } from './content.js'
-import { GOOGLE_FORMAT } from './thoughts.js'
+import type { ChatMessage, ChatRequest } from '../protocol/chat-request.js'
+import { isObject, type JsonObject, textOf } from '../protocol/json-values.js'
+import type {
+  Answer,
+  CallSignature,
+  ConversationRequest,
+  ThoughtPiece,
+  ToolCall,
+  Turn,
+} from './conversation.js'
+import { hasCacheMark, readContent, readText } from './read-chat-content.js'
+import { readDetail, textIn, texts } from './thoughts.js'
 import { unsupported } from './unsupported.js'
 
+/** Reads a chat as a conversation. Its settings keep their names. */
+export function readChat(chat: ChatRequest): ConversationRequest {
+  const { messages, ...settings } = chat
+  return Object.assign(settings, { turns: readTurns(messages) })
+}
+
 /**
- * Reads the messages of a chat. A call in the old form, `function_call`, is read as a
- * tool call, and the message of role `function` after it as its result.
- * Results stand right behind the message with their calls.
+ * Reads the messages of a chat. A call in the old form, `function_call`, is read as a tool call, and the message of role
+ * `function` after it as its result.
  *
  * Fields that only label a message or repeat parts of a reply (`name`, `parsed`, `annotations`, …) are ignored.
  * Content that cannot be read throws `unsupported-request` with its path.
  */
-export function readTurns(messages: readonly ChatMessage[]): readonly Turn[] {
+function readTurns(messages: readonly ChatMessage[]): readonly Turn[] {
   let oldCall = ''
-  const read = messages.map((message, index) => {
+  return messages.map((message, index) => {
     const param = `messages.${index}`
     if (isObject(message.function_call)) oldCall = `function_call_${index}`
     const one = readByRole(message, param, oldCall)
     return hasCacheMark(message) ? markLast(one) : one
   })
-  return settledTurns(read)
 }
 
 /** A cache mark on a message applies to its last part. */
@@ -38,15 +48,14 @@ function readByRole(message: ChatMessage, param: string, oldCall: string): Turn 
   switch (message.role) {
     case 'system':
     case 'developer':
-      return { role: message.role, param, content: readText(message.content, contentParam) }
+      return { role: message.role, content: readText(message.content, contentParam) }
     case 'user':
-      return { role: 'user', param, content: readContent(message.content, contentParam) }
+      return { role: 'user', content: readContent(message.content, contentParam) }
     case 'assistant':
       return readAssistant(message, param, oldCall)
     case 'function':
       return {
         role: 'tool',
-        param,
         toolCallId: oldCall || requiredString(message.name, `${param}.name`),
         content: readContent(message.content, contentParam),
         isError: false,
@@ -54,7 +63,6 @@ function readByRole(message: ChatMessage, param: string, oldCall: string): Turn 
     case 'tool':
       return {
         role: 'tool',
-        param,
         toolCallId: textOf(message.tool_call_id) ?? '',
         content: readContent(message.content, contentParam),
         isError: message.is_error === true,
@@ -78,18 +86,16 @@ function readAssistant(message: ChatMessage, param: string, oldCall: string): An
     `${param}.content`,
   )
   const refusal = textOf(message.refusal)
-  const thoughts = thoughtsOf(message, parts)
-  const reasoning = textOf(message.reasoning_content) ?? textOf(message.reasoning) ?? textOf(textIn(thoughts))
-  const toolCalls = readToolCalls(message.tool_calls, `${param}.tool_calls`, signaturesIn(thoughts))
+  const pieces = thoughtsOf(message, parts)
+  const reasoning = textOf(message.reasoning_content) ?? textOf(message.reasoning) ?? textIn(pieces)
+  const toolCalls = readToolCalls(message.tool_calls, `${param}.tool_calls`)
   if (isObject(called)) toolCalls.push(readFunction(called, oldCall, `${param}.function_call`))
   return {
     role: 'assistant',
-    param,
     content:
       text.length === 0 && refusal ? [{ type: 'text', text: refusal, isRefusal: true, cache: false }] : text,
     toolCalls,
-    ...(reasoning !== undefined && { reasoning }),
-    thoughts,
+    thoughts: reasoning === '' && pieces.length === 0 ? [] : [{ text: reasoning, pieces }],
   }
 }
 
@@ -104,53 +110,18 @@ function thoughtsOf(message: ChatMessage, parts: readonly unknown[]): readonly T
   return thoughts.filter(isThought).map((thought, index): ThoughtPiece => {
     const { data, signature, thinking, type } = thought
     if (type === 'redacted_thinking') return { kind: 'encrypted', index, ...texts({ data }) }
-    const text = Array.isArray(thinking) ? textIn(thinking.filter(isObject)) : thinking
+    const text = Array.isArray(thinking) ? textIn(thinking) : thinking
     return { kind: 'text', index, ...texts({ text, signature }) }
   })
 }
 
-const KINDS: ReadonlyMap<unknown, ThoughtPiece['kind']> = new Map([
-  ['reasoning.text', 'text'],
-  ['reasoning.encrypted', 'encrypted'],
-])
-
-function readDetail({ data, format, id, index, signature, text, type }: JsonObject): ThoughtPiece {
-  return {
-    kind: KINDS.get(type) ?? 'other',
-    ...((typeof index === 'number' || typeof index === 'string') && { index }),
-    ...texts({ data, format, id, signature, text }),
-  }
-}
-
-/** Returns the members that are texts. */
-function texts<Name extends string>(members: Readonly<Record<Name, unknown>>): { [name in Name]?: string } {
-  const given: { [name in Name]?: string } = {}
-  for (const name in members) {
-    const value: unknown = members[name]
-    if (typeof value === 'string') given[name] = value
-  }
-  return given
-}
-
-const textIn = (items: readonly { readonly text?: unknown }[]) =>
-  items.map(({ text }) => textOf(text) ?? '').join('')
-
-/** Google's signatures of calls, by the ids of these. OpenRouter keeps them among the thoughts. */
-function signaturesIn(thoughts: readonly ThoughtPiece[]): ReadonlyMap<string, string> {
-  const signatures = new Map<string, string>()
-  for (const { data, format, id } of thoughts) {
-    if (format === GOOGLE_FORMAT && id !== undefined && data && !signatures.has(id)) signatures.set(id, data)
-  }
-  return signatures
-}
-
-function readToolCalls(calls: unknown, param: string, signatures: ReadonlyMap<string, string>): ToolCall[] {
+function readToolCalls(calls: unknown, param: string): ToolCall[] {
   if (calls === undefined || calls === null) return []
   if (!Array.isArray(calls)) throw unsupported(param, `${param} must be an array.`)
-  return calls.map((call: unknown, index) => readToolCall(call, `${param}.${index}`, signatures))
+  return calls.map((call: unknown, index) => readToolCall(call, `${param}.${index}`))
 }
 
-function readToolCall(call: unknown, param: string, signatures: ReadonlyMap<string, string>): ToolCall {
+function readToolCall(call: unknown, param: string): ToolCall {
   const id = textOf(isObject(call) ? call.id : undefined) ?? ''
   if (isObject(call) && isObject(call.custom)) {
     const { input, name } = call.custom
@@ -165,7 +136,7 @@ function readToolCall(call: unknown, param: string, signatures: ReadonlyMap<stri
     throw unsupported(param, `${param} must be a function call.`)
   }
   const read = readFunction(call.function, id, `${param}.function`)
-  const signature = signatureIn(call) ?? signatures.get(id)
+  const signature = signatureIn(call)
   return signature === undefined ? read : { ...read, signature }
 }
 
@@ -179,12 +150,12 @@ function readFunction({ arguments: text, name }: JsonObject, id: string, param: 
 function signatureIn({
   extra_content: extra,
   provider_specific_fields: fields,
-}: JsonObject): string | undefined {
+}: JsonObject): CallSignature | undefined {
   const google = isObject(extra) ? extra.google : undefined
-  return (
+  const bytes =
     textOf(isObject(google) ? google.thought_signature : undefined) ??
     textOf(isObject(fields) ? fields.thought_signature : undefined)
-  )
+  return bytes === undefined ? undefined : { bytes }
 }
 
 function requiredString(value: unknown, param: string): string {

@@ -1,15 +1,11 @@
 import { isProviderError } from '../../base/errors.js'
 import type { ThoughtPiece } from '../../conversation/conversation.js'
+import { CLAUDE_FORMAT } from '../../conversation/thoughts.js'
 
 /** A thought of an earlier reply that its provider can verify, or that only its provider can read. */
 export type SignedThought =
   | { readonly text: string; readonly signature: string }
   | { readonly encrypted: string }
-
-/** The format of `reasoning_details` from Anthropic's models. */
-export const CLAUDE_FORMAT = 'anthropic-claude-v1'
-/** The format of `reasoning_details` from Google's models. */
-export const GOOGLE_FORMAT = 'google-gemini-v1'
 
 /**
  * Whether a detail may come from Claude. A conversation that changed models contains details of others, which the API

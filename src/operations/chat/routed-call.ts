@@ -1,0 +1,112 @@
+import { isProviderError } from '../../base/errors.js'
+import type { Mutable } from '../../base/mutable.js'
+import type { Reply, ReplyParts, RoutedCall, UnsentCall } from '../../contracts/operation.js'
+import type {
+  AdapterRun,
+  ProviderCall,
+  ProviderRequest,
+  Route,
+  TakeEvents,
+} from '../../contracts/providers.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
+import { settled } from '../../conversation/turns.js'
+import { writeChat } from '../../conversation/write-chat.js'
+import type { ChatRequest } from '../../protocol/chat-request.js'
+import type { MessagesRequest } from '../../protocol/messages-request.js'
+import type { ResponsesRequest } from '../../protocol/responses-request.js'
+
+/** The APIs of an adapter to one kind of model, each with its request. */
+interface Requests {
+  chat: ChatRequest
+  responses: ResponsesRequest
+  messages: MessagesRequest
+  converse: ConversationRequest
+}
+
+type Methods = { readonly [Api in keyof Requests]?: AdapterRun<Requests[Api]> | undefined }
+
+/** A request of one API, as each kind of adapter gets it. */
+export interface Conversing<Api extends Exclude<keyof Requests, 'converse'>> {
+  /** The API of the client. */
+  readonly api: Api
+  /** Whether a hint that a provider does not know is left out. Otherwise it is refused. */
+  readonly omitsHints: boolean
+  /** Returns the request for a route that has this API. */
+  ownRequest(route: Route, onCallersKey: boolean, outputTokens: number): Requests[Api]
+  /** Returns the request for any other route. */
+  conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest
+  /** @param isOwn whether the provider has this API */
+  reply(parts: ReplyParts, isOwn: boolean): Reply
+}
+
+/**
+ * Returns how a route takes a request: in the client's own API if its adapter has that, otherwise as a conversation, and
+ * as a chat if its adapter knows nothing else.
+ */
+export function routedCall<Api extends Exclude<keyof Requests, 'converse'>>(
+  request: Conversing<Api>,
+  route: Route,
+  onCallersKey: boolean,
+): RoutedCall | undefined {
+  const { api } = request
+  const adapter: Methods = route.adapter
+  if (adapter[api] !== undefined) {
+    return {
+      run: (call, outputTokens, take) =>
+        adapter[api]!(withRequest(call, request.ownRequest(route, onCallersKey, outputTokens)), take),
+      reply: (parts) => request.reply(parts, true),
+    }
+  }
+  const reply = (parts: ReplyParts) => request.reply(parts, false)
+  if (adapter.converse !== undefined) {
+    return {
+      run: (call, outputTokens, take) => {
+        const conversation = settled(request.conversation(route, onCallersKey, outputTokens))
+        return runWith(adapter, 'converse', request, withRequest(call, conversation), take)
+      },
+      reply,
+    }
+  }
+  if (adapter.chat === undefined) return undefined
+  return {
+    run: (call, outputTokens, take) => {
+      const chat = writeChat(request.conversation(route, onCallersKey, outputTokens))
+      return runWith(adapter, 'chat', request, withRequest(call, chat), take)
+    },
+    reply,
+  }
+}
+
+/** The engine releases the request by this member of the call. */
+function withRequest<Request extends ProviderRequest>(
+  call: UnsentCall,
+  request: Request,
+): Mutable<ProviderCall<Request>> {
+  return Object.assign(call, { request })
+}
+
+/** Fields that agents send to every model, and that only suggest how it should work. */
+const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls', 'verbosity'])
+
+/**
+ * Sends a request. If the adapter cannot express a hint, sends it again without the hint. An adapter reports that before
+ * it has sent anything.
+ */
+async function runWith<Api extends 'converse' | 'chat'>(
+  adapter: Methods,
+  api: Api,
+  { omitsHints }: { readonly omitsHints: boolean },
+  call: Mutable<ProviderCall<Requests[Api]>>,
+  take: TakeEvents,
+): Promise<{ terminated: boolean }> {
+  if (!omitsHints) return adapter[api]!(call, take)
+  try {
+    return await adapter[api]!(call, take)
+  } catch (failure) {
+    const hint =
+      isProviderError(failure) && failure.reason === 'unsupported-request' ? failure.param : undefined
+    if (!HINTS.has(hint) || call.request[hint!] === undefined) throw failure
+    call.request = Object.assign({}, call.request, { [hint!]: undefined })
+    return runWith(adapter, api, { omitsHints }, call, take)
+  }
+}
