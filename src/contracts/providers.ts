@@ -110,12 +110,12 @@ export interface ProviderAdapter {
   embeddings?: AdapterRun<EmbeddingRequest>
   /**
    * Creates a response, for a provider that has the Responses API. It passes the same events as `chat`. An adapter without it
-   * gets such requests as chats.
+   * gets such requests by `converse` or `chat`.
    */
   responses?: AdapterRun<ResponsesRequest>
   /**
    * Creates a message, for a provider that has Anthropic's Messages API. The reply comes as `native` events. An adapter
-   * without it gets such requests as chats.
+   * without it gets such requests by `converse` or `chat`.
    */
   messages?: AdapterRun<MessagesRequest>
   /** Counts the input tokens of a message, for free. They come as one `usage` event with `prompt`. */

@@ -9,7 +9,7 @@ interface Draft extends Answer {
 /** Collects turns. Parts of one reply that come one after the other become one answer. */
 export class JoinedAnswers {
   readonly turns: Turn[] = []
-  /** The last turn, if parts of its reply may follow. */
+  /** The last turn, if it is a copy. */
   private open: Draft | undefined
 
   add(turn: Turn): void {
@@ -19,18 +19,19 @@ export class JoinedAnswers {
     }
     const { content, thoughts, toolCalls } = turn
     if (content.length + thoughts.length + toolCalls.length === 0) return
-    const draft = this.draft()
-    if (draft !== undefined && goesOn(draft, turn)) {
-      for (const thought of thoughts) draft.thoughts.push(thought)
-      for (const part of content) draft.content.push(part)
-      for (const call of toolCalls) draft.toolCalls.push(call)
-    } else this.turns.push(turn)
+    const last = this.turns.at(-1)
+    if (last?.role !== 'assistant' || !goesOn(last, turn)) {
+      this.turns.push(turn)
+      return
+    }
+    const draft = this.draftOf(last)
+    for (const thought of thoughts) draft.thoughts.push(thought)
+    for (const part of content) draft.content.push(part)
+    for (const call of toolCalls) draft.toolCalls.push(call)
   }
 
-  /** Returns the last turn as one that can be changed, if it is an answer. */
-  private draft(): Draft | undefined {
-    const last = this.turns.at(-1)
-    if (last === undefined || last.role !== 'assistant') return undefined
+  /** Returns the last turn as one that can be changed. */
+  private draftOf(last: Answer): Draft {
     if (last === this.open) return this.open
     const { content, thoughts, toolCalls } = last
     this.open = {

@@ -9,6 +9,7 @@ import type {
   UnsentCall,
 } from '../../src/contracts/operation.js'
 import type { AdapterRun, ProviderAdapter, ProviderCall, Route } from '../../src/contracts/providers.js'
+import type { ConversationRequest } from '../../src/conversation/conversation.js'
 import { byteRatioCounter } from '../../src/engine/charging/token-counters.js'
 import { chat } from '../../src/operations/chat/index.js'
 import { embeddings } from '../../src/operations/embeddings/index.js'
@@ -52,6 +53,42 @@ const TAKEN: Readonly<Record<string, readonly (readonly [Method, string])[]>> = 
   ],
   embeddings: [['embeddings', 'input']],
 }
+
+/** The same conversation in each API, with words between the call and its result where the API has room for them. */
+const IN_CHAT = [
+  { role: 'user', content: 'Look' },
+  {
+    role: 'assistant',
+    content: 'I do',
+    tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
+  },
+  { role: 'user', content: 'Wait' },
+  { role: 'tool', tool_call_id: 'a', content: 'A tree' },
+]
+const IN_RESPONSES = [
+  { role: 'user', content: 'Look' },
+  { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I do' }] },
+  { type: 'function_call', call_id: 'a', name: 'look', arguments: '{"at":1}' },
+  { role: 'user', content: [{ type: 'input_text', text: 'Wait' }] },
+  { type: 'function_call_output', call_id: 'a', output: 'A tree' },
+]
+const IN_MESSAGES = [
+  { role: 'user', content: 'Look' },
+  {
+    role: 'assistant',
+    content: [
+      { type: 'text', text: 'I do' },
+      { type: 'tool_use', id: 'a', name: 'look', input: { at: 1 } },
+    ],
+  },
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: 'Wait' },
+      { type: 'tool_result', tool_use_id: 'a', content: 'A tree' },
+    ],
+  },
+]
 
 function plan(operation: Operation, body: object, sizes = DEFAULTS.sizes): Plan {
   return planOf(operation, operation.read({ value: { model: MODEL, ...body } }, {}), sizes)
@@ -172,5 +209,31 @@ describe('a route', () => {
     await routed.run(call, 5, () => {})
     expect(requests).toHaveLength(2)
     expect(call.request).toBe(requests[1])
+  })
+
+  it.each([
+    ['chat', chat, { messages: IN_CHAT }],
+    ['responses', createResponses(), { input: IN_RESPONSES }],
+    ['messages', messages, { messages: IN_MESSAGES, max_tokens: 5 }],
+  ])('is sent one conversation from %s, with the result behind its call', async (_, operation, body) => {
+    const requests: ConversationRequest[] = []
+    const converse: AdapterRun<ConversationRequest> = async ({ request }) => {
+      requests.push(request)
+      return { terminated: true }
+    }
+    const routed = taken(plan(operation as Operation, body).on(routeTo({ converse }), false))
+    await routed.run(unsent(), 5, () => {})
+    const text = (words: string) => [{ type: 'text', text: words, cache: false }]
+    expect(requests[0]!.turns).toEqual([
+      { role: 'user', content: text('Look') },
+      {
+        role: 'assistant',
+        content: text('I do'),
+        toolCalls: [{ id: 'a', kind: 'function', name: 'look', input: '{"at":1}' }],
+        thoughts: [],
+      },
+      { role: 'tool', toolCallId: 'a', content: text('A tree'), isError: false },
+      { role: 'user', content: text('Wait') },
+    ])
   })
 })

@@ -50,6 +50,8 @@ function isWithinLimits(turn: Turn): boolean {
   return toolCalls.length <= MAX_CALLS && pieces <= MAX_DETAILS
 }
 
+const NONE: readonly never[] = []
+
 class ItemReader {
   private readonly answers = new JoinedAnswers()
   private readonly innerJson = new InnerJson()
@@ -95,13 +97,17 @@ class ItemReader {
         })
         return
     }
-    if (role === 'assistant') this.addReply({ content: joined(readText(content), '') })
+    if (role === 'assistant') this.addReply(joined(readText(content), ''), NONE, NONE)
     else if (role === 'user') this.add({ role, content: readContent(content, `${param}.content`) })
     else this.add({ role: role as Instructions['role'], content: joined(readText(content), '\n\n') })
   }
 
-  private addReply(part: Partial<Answer>): void {
-    this.answers.add({ role: 'assistant', content: [], toolCalls: [], thoughts: [], ...part })
+  private addReply(
+    content: Answer['content'],
+    toolCalls: Answer['toolCalls'],
+    thoughts: Answer['thoughts'],
+  ): void {
+    this.answers.add({ role: 'assistant', content, toolCalls, thoughts })
   }
 
   private addReasoning({ encrypted_content: sealed, summary }: JsonObject): void {
@@ -115,11 +121,11 @@ class ItemReader {
     if (signatures.length > 0) this.signatures.push({ text: '', pieces: signatures, maker })
     const others = signatures.length > 0 ? pieces.filter((piece) => !isCallSignature(piece)) : pieces
     if (text === '' && others.length === 0) return
-    this.addReply({ thoughts: [{ text, pieces: withTextOfSummary(others, text), maker }] })
+    this.addReply(NONE, NONE, [{ text, pieces: withTextOfSummary(others, text), maker }])
   }
 
   private addCall({ call_id: id, name }: JsonObject, kind: ToolCall['kind'], input: string): void {
-    this.addReply({ toolCalls: [{ id: id as string, name: name as string, kind, input }] })
+    this.addReply(NONE, [{ id: id as string, name: name as string, kind, input }], NONE)
   }
 
   private signCalls(): void {
