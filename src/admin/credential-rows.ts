@@ -15,6 +15,8 @@ export interface CredentialRow {
   readonly account: string
   readonly appId?: string
   readonly label?: string
+  /** For the host's own `admit`. */
+  readonly metadata?: Readonly<Record<string, string>>
   /** The models that an API key may use. Absent if it may use all. */
   readonly allowedModels?: readonly string[]
   /** The scopes of the newest token: those of the connected app, unless it was reissued with fewer. */
@@ -108,6 +110,7 @@ export function readCredentialRow(row: Row): CredentialRow {
     ...present({
       appId: readOptionalText(row, 'app_id'),
       label: readOptionalText(row, 'label'),
+      metadata: readOptionalJson<Record<string, string>>(row, 'metadata'),
       allowedModels: readOptionalJson<string[]>(row, 'allowed_models'),
       scopes: readOptionalJson<string[]>(row, 'token_scopes'),
       expiresAt: readOptionalNumber(row, 'expires_at'),

@@ -332,6 +332,8 @@ export interface Entry {
   /** The call that was charged or refunded. */
   readonly facts?: CallFacts
   readonly memo?: string
+  /** Identifies a credit, a correction or a refund, such as an invoice number. Made up if the host gave none. */
+  readonly reference?: string
   /** The use of each bucket. */
   readonly limits?: readonly LimitUse[]
 }

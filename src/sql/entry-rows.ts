@@ -177,7 +177,7 @@ export function readEntry(row: Row): Entry {
     return { ...common, holdId: readText(row, 'hold_id'), charge: readCharge(row), facts: readFacts(row) }
   }
   const memo = readOptionalJson<{ memo?: string }>(row, 'details')?.memo
-  const noted = memo === undefined ? common : { ...common, memo }
+  const noted = { ...common, ...present({ memo, reference: readOptionalText(row, 'reference') }) }
   if (kind !== 'refund') return noted
   const { amount } = readJson<RefundDetails>(row, 'details')
   const refund = { of: readBigint(row, 'refund_of').toString(), amount: BigInt(amount) }

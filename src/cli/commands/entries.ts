@@ -65,6 +65,7 @@ function toEntryRow(entry: Entry) {
     provider: entry.facts?.provider,
     reply: entry.facts?.completionId,
     memo: entry.memo,
+    reference: entry.reference,
   }
 }
 

@@ -153,6 +153,7 @@ function toCredentialRow(row: CredentialRow & { readonly spent: bigint }) {
     account: row.account,
     app: row.appId,
     label: row.label,
+    metadata: row.metadata && JSON.stringify(row.metadata),
     models: row.allowedModels?.join(' '),
     token: `${row.prefix}…${row.lastFour}`,
     used: formatTime(row.lastUsedAt),

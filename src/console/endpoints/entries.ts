@@ -76,6 +76,7 @@ const columns: readonly Column<EntryView>[] = [
   { name: 'refund_of', of: (entry) => entry.refund?.of },
   { name: 'refunded', kind: 'number', of: (entry) => entry.refund?.amount },
   { name: 'memo', of: (entry) => entry.memo },
+  { name: 'reference', of: (entry) => entry.reference },
   { name: 'ended', of: outcomeOf },
 ]
 

@@ -51,7 +51,8 @@ export const keyEndpoints = [
         shown === 'all'
           ? admin.keys.list({ ...asked, ...page })
           : listWanted(admin, { ...asked, ...page }, madeSince, isWanted)
-      const { rows: credentials, ...next } = await readPage(list, limit, after, idOf)
+      const { rows, ...next } = await readPage(list, limit, after, idOf)
+      const credentials = viewer.kind === 'operator' ? rows : rows.map(withoutMetadata)
       return { credentials, limits: await limitsOf(admin, 'credential', credentials.map(idOf)), ...next }
     },
   ),
@@ -160,6 +161,11 @@ export const keyEndpoints = [
 ]
 
 const idOf = ({ credentialId }: CredentialRow): string => credentialId
+
+/** What a host notes about a key is for the host. */
+function withoutMetadata({ metadata: _, ...row }: CredentialRow): CredentialRow {
+  return row
+}
 
 const SCANNED_AT_ONCE = 500
 

@@ -104,7 +104,7 @@ export function entryView(
   const own = entry.postings.find((posting) => posting.account === account)
   const isAll = viewer.kind === 'operator'
   const isOpen = isAll || facts?.account === viewer.account
-  const { id, at, kind, memo, refund, holdId } = entry
+  const { id, at, kind, memo, reference, refund, holdId } = entry
   return {
     id,
     at,
@@ -114,6 +114,7 @@ export function entryView(
     /** A user sees only its own account's posting. */
     postings: isAll ? entry.postings : entry.postings.filter((posting) => posting === own),
     memo: refund === undefined || isOpen ? memo : undefined,
+    reference: refund === undefined || isOpen ? reference : undefined,
     /** Replaces `charge` and `facts` if a user earned from another account's call. */
     earnedFrom: facts === undefined || isOpen ? undefined : { model: facts.model, appId: facts.appId },
     ...(isOpen && {

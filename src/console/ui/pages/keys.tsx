@@ -270,9 +270,15 @@ function KeyName({ of }: { of: KeyView }) {
     <>
       {of.label !== undefined && <span>{of.label} </span>}
       <code>{hintOf(of)}</code>
+      {of.metadata !== undefined && <div class="hint">{pairsOf(of.metadata)}</div>}
     </>
   )
 }
+
+const pairsOf = (metadata: NonNullable<KeyView['metadata']>): string =>
+  Object.entries(metadata)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(', ')
 
 function Role({ of: { kind, appId, allowedModels } }: { of: KeyView }) {
   if (kind === 'access-token') return <>app {appId}</>

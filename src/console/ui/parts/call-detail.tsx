@@ -32,6 +32,7 @@ interface CallDetailProps {
   readonly postings?: readonly { readonly account: string; readonly amount: string }[]
   readonly holdId?: string
   readonly memo?: string
+  readonly reference?: string
   readonly message?: string
   readonly id?: string
   /** The id that the client saw. */
@@ -43,11 +44,16 @@ interface CallDetailProps {
 /** Explains one call: its route, hold, tokens, price and end. */
 export function CallDetail(props: CallDetailProps) {
   const { facts, caller, charge, refund, explanation, postings, holdId } = props
-  const { memo, message, id, requestId, askedModel, field } = props
+  const { memo, message, reference, id, requestId, askedModel, field } = props
   return (
     <div class="call-detail">
       {message !== undefined && <p>{message}</p>}
       {memo !== undefined && <p>{memo}</p>}
+      {reference !== undefined && (
+        <p class="hint">
+          Reference <code>{reference}</code>
+        </p>
+      )}
       {refund !== undefined && (
         <p>
           Refunded <Amount value={refund.amount} unit /> of the charge <code>{refund.of}</code>.
