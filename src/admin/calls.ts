@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { CallPage, KeptCall } from '../contracts/index.js'
 import { idSchema, idsSchema, parseField, parseInput, whose } from '../rules/schemas.js'
 import type { SqlDatabase } from '../sql/database.js'
+import { entryOfCall } from '../sql/entry-of-call.js'
 import { findCall, type KeptCallsQuery, readCalls } from '../sql/read-calls.js'
 import { historyFilters } from './entries.js'
 
@@ -12,7 +13,12 @@ export interface CallsAdmin {
    * Returns the recorded call with this id. If there is none, returns the newest one with this request id. With an
    * account, finds only that account's calls. Returns undefined if there is none.
    */
-  find(id: string, query?: { readonly account?: string }): Promise<KeptCall | undefined>
+  find(id: string, query?: { readonly account?: string }): Promise<FoundCall | undefined>
+}
+
+export interface FoundCall extends KeptCall {
+  /** The entry that charged it. Absent if it was not charged, or its charge is not posted yet. */
+  readonly entryId?: string
 }
 
 const callsSchema = z.strictObject({
@@ -33,7 +39,10 @@ export function createCallsAdmin(database: SqlDatabase): CallsAdmin {
     },
     async find(id, query = {}) {
       const { account } = parseInput(findSchema, query, 'call')
-      return findCall(database, account, parseField(idSchema, id, 'id', 'call'))
+      const call = await findCall(database, account, parseField(idSchema, id, 'id', 'call'))
+      if (call === undefined) return undefined
+      const entryId = await entryOfCall(database, call)
+      return entryId === undefined ? call : { ...call, entryId }
     },
   }
 }

@@ -15,7 +15,8 @@ import {
 import type { PostedEntry } from '../sql/credits.js'
 import type { SqlDatabase } from '../sql/database.js'
 import { type PayerQuery, readEntries } from '../sql/entries.js'
-import { postRefund } from '../sql/refunds.js'
+import { entryOfReply } from '../sql/entry-of-call.js'
+import { isEntryId, postRefund } from '../sql/refunds.js'
 
 export { isSearch } from '../sql/entries.js'
 
@@ -51,6 +52,8 @@ export interface EntriesAdmin {
    * `amount`, a decimal string of credits, it reverses everything that is left of the charge. All refunds together are
    * never more than its cost. Budgets in credits that counted the charge get the amount back, as long as their period
    * is running. Rejects if there is no such charge, or if less of it is left.
+   *
+   * @param entryId the id of its entry, or of the reply that it paid for, as long as the call is kept
    */
   refund(entryId: string, amount?: string, options?: RefundOptions): Promise<PostedEntry>
 }
@@ -67,12 +70,13 @@ export function createEntriesAdmin(database: SqlDatabase): EntriesAdmin {
       parseInput(entriesSchema, query, 'entries')
       return readEntries(database, query)
     },
-    async refund(entryId, text, options = {}) {
-      parseField(idSchema, entryId, 'entryId')
+    async refund(id, text, options = {}) {
+      parseField(idSchema, id, 'entryId')
       const { memo, reference = newId() } = parseInput(refundSchema, options, 'refund')
       const credits = parseField(creditsSchema.optional(), text, 'amount', 'refund')
       const amount = credits === undefined ? undefined : parseCredits(credits)
       if (amount === 0n) throw outOfRange({ of: 'refund', field: 'amount' }, 'must be above 0')
+      const entryId = isEntryId(id) ? id : ((await entryOfReply(database, id)) ?? id)
       return postRefund(database, { entryId, amount, memo, reference })
     },
   }

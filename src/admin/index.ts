@@ -37,7 +37,7 @@ export type {
   ReviewedValues,
 } from './app-rows.js'
 export type { AppsAdmin } from './apps.js'
-export type { CallsAdmin } from './calls.js'
+export type { CallsAdmin, FoundCall } from './calls.js'
 export type { PutOptions } from './compare-and-put.js'
 export type {
   CapRequest,

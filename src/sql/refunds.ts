@@ -29,6 +29,10 @@ interface Refundable {
 /** The largest id has 19 digits. A repeat compares ids as text, so an id has one spelling. */
 const ENTRY_ID_PATTERN = /^[1-9]\d{0,17}$/
 
+export function isEntryId(text: string): boolean {
+  return ENTRY_ID_PATTERN.test(text)
+}
+
 /** SQL that is true for the refund's entry `e` until its payer's posting exists, which is made last. */
 const IS_NEW = `e.reference = ?1 and e.refund_of = cast(?2 as bigint) and not exists (
     select 1 from {postings} p where p.account = e.account and p.at = e.at and p.entry_id = e.id
@@ -71,7 +75,7 @@ function asRepeat(first: Entry, { entryId, amount, reference }: RefundPosting): 
 }
 
 async function findRefundable(database: SqlDatabase, entryId: string): Promise<Refundable> {
-  const parameters = [ENTRY_ID_PATTERN.test(entryId) ? BigInt(entryId) : -1n]
+  const parameters = [isEntryId(entryId) ? BigInt(entryId) : -1n]
   const [rows, refunds] = await database.batch([
     { text: "select * from {entries} where id = ?1 and kind = 'charge'", parameters },
     { text: 'select details from {entries} where refund_of = ?1', parameters },

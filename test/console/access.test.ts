@@ -421,6 +421,16 @@ describe('a user of the console', () => {
     await bench.admin.apps.remove('tide')
   })
 
+  it('sees no metadata of a key, which an operator does', async () => {
+    const { credentialId } = await bench.admin.keys.issue({ account: 'alice', metadata: { plan: 'gold' } })
+    const listed = async (who: Visitor) => {
+      const { json } = await who.get<ReplyOf<'keys'>>('api/keys')
+      return json.credentials.find((key) => key.credentialId === credentialId)
+    }
+    expect(await listed(bench.as(operator))).toMatchObject({ metadata: { plan: 'gold' } })
+    expect(await listed(user())).not.toHaveProperty('metadata')
+  })
+
   it("may not set a key's metadata, since limits depend on it", async () => {
     const ask = { account: 'alice', metadata: { tier: 'gold' } }
     expect((await user().post('api/keys/issue', ask)).status).toBe(403)

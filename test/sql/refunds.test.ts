@@ -74,6 +74,35 @@ describe.each(engineNames)('refunds on %s', (name) => {
     return { ...stores, admin, settle, idOf, balances, facts }
   }
 
+  it('name the charge by the reply that it paid for, as long as the call is kept', async () => {
+    const { admin, calls, facts, idOf } = await openBooks()
+    const of = await idOf('shared')
+    const kept = {
+      operation: 'chat',
+      at: Date.now(),
+      durationMs: 5,
+      outcome: 'completed',
+      status: 200,
+      facts,
+    }
+    const charge = createCharge(1_001n)
+    calls.record({ ...kept, id: 'reply-1', requestId: 'r-7', holdId: 'shared', charge })
+    calls.record({ ...kept, id: 'reply-2', requestId: 'r-8', holdId: 'unknown', charge })
+    await expect.poll(() => admin.calls.find('reply-2')).toBeDefined()
+    expect(await admin.calls.find('reply-1')).toMatchObject({ id: 'reply-1', entryId: of })
+    expect(await admin.calls.find('reply-2')).not.toHaveProperty('entryId')
+
+    const refund = await admin.entries.refund('reply-1', nanos(1n), { reference: 'ticket 8' })
+    expect(refund).toMatchObject({ refund: { of, amount: 1n }, reference: 'ticket 8' })
+    expect(await admin.entries.refund('reply-1', nanos(1n), { reference: 'ticket 8' })).toMatchObject({
+      id: refund.id,
+      isRepeat: true,
+    })
+    for (const other of ['reply-2', 'r-7', 'nothing']) {
+      await expect(admin.entries.refund(other)).rejects.toThrow(`There is no charge "${other}"`)
+    }
+  })
+
   it('reverse a whole charge once, as an entry of their own with the facts of the call', async () => {
     const { admin, balances, facts, idOf } = await openBooks()
     const of = await idOf('shared')

@@ -1,3 +1,4 @@
+import type { FoundCall } from '../../admin/index.js'
 import { present } from '../../base/present.js'
 import type { KeptCall, RoutingExplanation } from '../../contracts/index.js'
 import { ownerOfCall } from '../../rules/kept-calls.js'
@@ -70,7 +71,7 @@ function toRow(call: KeptCall): TableRow {
   }
 }
 
-function toDetails(call: KeptCall): readonly TableRow[] {
+function toDetails(call: FoundCall): readonly TableRow[] {
   const { charge, facts, limit, routing } = call
   const owner = ownerOfCall(call)
   const values: TableRow = {
@@ -99,6 +100,7 @@ function toDetails(call: KeptCall): readonly TableRow[] {
     'input tokens': charge?.usage.prompt,
     'output tokens': charge?.usage.completion,
     basis: charge?.basis,
+    entry: call.entryId,
     cost: charge?.cost,
     base: charge?.base,
     markup: charge?.markup,

@@ -32,9 +32,11 @@ export const entries: Noun = {
           if (page.next !== undefined) context.say(`More: --after ${page.next}`)
         }),
 
-    'refund <entry> [credits]': (command, context) =>
+    'refund <charge> [credits]': (command, context) =>
       command
-        .description('reverse a charge, or a part of it; everything that is left by default')
+        .description(
+          'reverse a charge by its entry or its reply, or a part of it; by default all that is left',
+        )
         .option('--reference <text>', 'identifies this posting; a repeat posts nothing')
         .option('--memo <text>', 'the reason, shown with the entry')
         .action(async (entryId: string, amount: string | undefined, options: RefundOptions) => {
