@@ -1,5 +1,5 @@
 /** A place up to which the provider may cache the prompt. */
-interface Cacheable {
+export interface Cacheable {
   /** Whether everything up to and including this may be cached. */
   readonly cache: boolean
 }

@@ -39,7 +39,7 @@ export type Members = Readonly<Record<string, unknown>>
 /** Members of a provider's reply beside its choices: `id`, `system_fingerprint`, `service_tier`, lists like `citations`. */
 export type Labels = Readonly<Record<string, unknown>>
 
-interface OfChoice {
+export interface OfChoice {
   readonly choice: number
 }
 
@@ -50,10 +50,6 @@ export interface ChoiceStart extends OfChoice {
 
 /** Whether a message is the answer, or commentary on the way to it. */
 export type Phase = 'commentary' | 'final_answer'
-
-export function isPhase(value: unknown): value is Phase {
-  return value === 'commentary' || value === 'final_answer'
-}
 
 /** A message starts. It is a boundary that its text does not show. */
 export interface MessageBegin {

@@ -1,6 +1,6 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/providers.js'
-import { type CallPiece, isPhase, type ProviderDelta, type TextPiece } from '../../conversation/delta.js'
+import type { CallPiece, Phase, ProviderDelta, TextPiece } from '../../conversation/delta.js'
 import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
@@ -298,3 +298,7 @@ function encrypted({ encrypted_content: data, id }: JsonObject): ProviderEvent[]
 const CALL = 'input'
 const MESSAGE: JsonObject = Object.freeze({ type: 'message' })
 const THOUGHT: JsonObject = Object.freeze({ type: 'reasoning' })
+
+function isPhase(value: unknown): value is Phase {
+  return value === 'commentary' || value === 'final_answer'
+}
