@@ -294,6 +294,27 @@ export const READING_PATHS: readonly ReadingPath[] = [
     }),
     most: 1_000,
   }),
+  ...byAll('signatures of calls behind them', {
+    path: '/responses',
+    body: (size) => ({
+      input: [
+        user,
+        ...list(size / 2, (index) => ({
+          type: 'reasoning',
+          summary: [],
+          encrypted_content: sealReasoning({
+            provider: 'p0',
+            details: [
+              { type: 'reasoning.encrypted', id: `c${index}`, data: 'x', format: 'google-gemini-v1' },
+            ],
+          }),
+        })),
+        ...list(size / 2, () => ({ role: 'assistant', content: 'x' })),
+        user,
+      ],
+    }),
+    most: 8_000,
+  }),
   {
     name: 'references to earlier items',
     adapter: 'responses',

@@ -3,6 +3,7 @@ import type {
   Answer,
   CallSignature,
   Instructions,
+  Maker,
   MediaPart,
   Part,
   TextPart,
@@ -132,24 +133,57 @@ class ItemReader {
     const { answers, from, signatures } = this
     if (signatures.length === 0) return
     this.signatures = []
+    const byCall = new SignaturesByCall(signatures)
     const { turns } = answers
-    for (let at = from; at < turns.length; at++) turns[at] = withSignatures(turns[at] as Answer, signatures)
+    for (let at = from; at < turns.length; at++) turns[at] = withSignatures(turns[at] as Answer, byCall)
+  }
+}
+
+/** A signature among the thoughts, with its position there. */
+interface Signed {
+  readonly position: number
+  readonly maker: Maker | undefined
+  readonly piece: ThoughtPiece
+}
+
+/** The signatures of calls, by the ids of the calls. */
+class SignaturesByCall {
+  private readonly all = new Map<string | undefined, Signed[]>()
+
+  constructor(thoughts: readonly Thought[]) {
+    let position = 0
+    for (const { maker, pieces } of thoughts) {
+      for (const piece of pieces) {
+        const signed = { position: position++, maker, piece }
+        const known = this.all.get(piece.id)
+        if (known === undefined) this.all.set(piece.id, [signed])
+        else known.push(signed)
+      }
+    }
+  }
+
+  /** Removes and returns those of these calls, in order. Each belongs to the first answer with its call. */
+  take(calls: readonly ToolCall[]): readonly Signed[] {
+    const taken: Signed[] = []
+    for (const { id } of calls) {
+      for (const signed of this.all.get(id) ?? []) taken.push(signed)
+      this.all.delete(id)
+    }
+    return taken.sort((one, other) => one.position - other.position)
   }
 }
 
 /** Puts the signatures that this service made to their calls, and those that a provider made among the thoughts. */
-function withSignatures(answer: Answer, signatures: readonly Thought[]): Answer {
+function withSignatures(answer: Answer, signatures: SignaturesByCall): Answer {
   const { thoughts, toolCalls } = answer
-  const ids = new Set<string | undefined>(toolCalls.map(({ id }) => id))
+  const taken = signatures.take(toolCalls)
+  if (taken.length === 0) return answer
   const ofCalls = new Map<string | undefined, CallSignature>()
   const added: Thought[] = []
-  for (const { maker, pieces, text } of signatures) {
-    const own = pieces.filter(({ id }) => ids.has(id))
-    for (const piece of own) {
-      const { data: bytes, id } = piece
-      if (!isSignatureOfCall(piece)) added.push({ text, pieces: [piece], ...(maker && { maker }) })
-      else if (bytes !== undefined && !ofCalls.has(id)) ofCalls.set(id, { bytes, ...(maker && { maker }) })
-    }
+  for (const { maker, piece } of taken) {
+    const { data: bytes, id } = piece
+    if (!isSignatureOfCall(piece)) added.push({ text: '', pieces: [piece], ...(maker && { maker }) })
+    else if (bytes !== undefined && !ofCalls.has(id)) ofCalls.set(id, { bytes, ...(maker && { maker }) })
   }
   const signed = toolCalls.map((call) => {
     const signature = ofCalls.get(call.id)
