@@ -314,7 +314,7 @@ describe.each(engineNames)('sessions on %s', (name) => {
     [{ ttlMs: 12 * HOUR_MS + 1 }, 'session.ttlMs'],
     [{ endsAt: 1_700_000_000 }, 'session.endsAt'],
     [{ budget: { amount: 'all' } }, 'session.budget.amount'],
-    [{ budget: { amount: '1', per: 'week' } }, 'session.budget.per'],
+    [{ budget: { amount: '1', per: 'fortnight' } }, 'session.budget.per'],
     [{ budget: 5 }, 'session.budget'],
     [{ budget: { amount: '1', zone: 'UTC' } }, 'session.budget.zone'],
     [{ scopes: [] }, 'scopes'],

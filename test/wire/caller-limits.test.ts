@@ -551,7 +551,7 @@ describe('limits that a credential store returns wrongly', () => {
     ['limits.1.unit: must be "credits", "requests" or "tokens"', [RATE, { ...MONTHLY, unit: 'calls' }]],
     ['limits.0.amount: must be', [{ ...RATE, amount: 60 }]],
     ['limits.0.amount: must be from 0n', [{ ...RATE, amount: -1n }]],
-    ['limits.0.per: must be', [{ ...RATE, per: 'week' }]],
+    ['limits.0.per: must be', [{ ...RATE, per: 'fortnight' }]],
     ['limits.0.zone: must be the name of a time zone', [{ ...MONTHLY, zone: 'Mars/Phobos' }]],
     ['limits: must not have an id twice', [RATE, RATE]],
   ])('are a fault of the store, before any hold: %s', async (fault, limits) => {
