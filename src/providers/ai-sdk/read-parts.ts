@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { eventTooLong, replyTooLong } from '../../base/errors.js'
 import type { ProviderCall, ProviderEvent } from '../../contracts/index.js'
-import { readOrPassOver, unreadable } from '../unreadable.js'
+import { addOrPassOver, unreadable } from '../unreadable.js'
 import { abortedError } from './abort.js'
 import { toProviderError, toUnreadable } from './errors.js'
 import { lengthOf } from './length.js'
@@ -55,7 +55,9 @@ export function readParts(
       const { done, value } = await next()
       if (done || signal.aborted) break
       check(value)
-      const taken = take(readOrPassOver(() => parts.read(value)))
+      const events: ProviderEvent[] = []
+      addOrPassOver(events, () => parts.read(value))
+      const taken = take(events)
       if (taken !== undefined) await taken
       count += 1
       if (count % PARTS_A_TURN === 0) await nextTurn()

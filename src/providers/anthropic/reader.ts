@@ -1,7 +1,7 @@
 import { fromLatin1 } from '../../protocol/latin1.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { ReplyReader } from '../reply-reader.js'
-import { readOrPassOver, unreadable } from '../unreadable.js'
+import { addOrPassOver, unreadable } from '../unreadable.js'
 import { frameError } from './errors.js'
 import { readMessage } from './message.js'
 import { ofMessage } from './message-events.js'
@@ -19,12 +19,12 @@ export function createReader(eventBytes: number, fastPaths = true): ReplyReader 
       for (const event of readFrame(text, type, events)) {
         const read = isTooDeepAs(text, event) ? ofMessage(event) : event
         if (read === undefined) events.push(unreadable('An event of the stream is nested too deeply.'))
-        else events.push(...readOrPassOver(() => stream.read(read)))
+        else addOrPassOver(events, () => stream.read(read))
       }
       return stream.terminated
     },
     onBody(json, events) {
-      events.push(...readMessage(parseProviderObject(json)))
+      for (const event of readMessage(parseProviderObject(json))) events.push(event)
     },
   })
 }

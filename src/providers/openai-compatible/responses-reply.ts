@@ -7,7 +7,7 @@ import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
 import { urlCitation } from '../../protocol/url-citation.js'
 import { isTooDeepAs, parseLoosely, parseProviderObject, readFrame } from '../provider-json.js'
 import { ReplyReader } from '../reply-reader.js'
-import { readOrPassOver, UnreadableContent, unreadable } from '../unreadable.js'
+import { addOrPassOver, UnreadableContent, unreadable } from '../unreadable.js'
 import { frameError } from '../upstream-errors.js'
 import { BYTES_A_CHARACTER, REPEATS, readStateEvent } from './response-state.js'
 import { readUsage, type UnlistedTokens } from './usage.js'
@@ -36,12 +36,12 @@ export function createResponsesReader(
       const text = fromLatin1(data)
       const state = readStateEvent(text)
       if (state !== undefined) {
-        for (const event of readOrPassOver(() => stream.read(state, events))) events.push(event)
+        addOrPassOver(events, () => stream.read(state, events))
         return stream.terminated
       }
       for (const event of readFrame(text, type, events)) {
         if (isTooDeepAs(text, event)) events.push(unreadable('An event of the stream is nested too deeply.'))
-        else events.push(...readOrPassOver(() => stream.read(event, events)))
+        else addOrPassOver(events, () => stream.read(event, events))
       }
       return stream.terminated
     },
@@ -140,12 +140,8 @@ class ResponseReader {
 
   /** Reads a whole response as the events in which it would have been streamed. */
   readWhole(response: JsonObject, events: ProviderEvent[]): void {
-    // One by one, because a single call with as many arguments as a reply may have items overflows the stack.
-    const add = (read: () => ProviderEvent[]) => {
-      for (const event of readOrPassOver(read)) events.push(event)
-    }
-    add(() => this.start(response))
-    add(() => this.readEnd(response, events))
+    addOrPassOver(events, () => this.start(response))
+    addOrPassOver(events, () => this.readEnd(response, events))
   }
 
   private start(response: JsonObject): ProviderEvent[] {
@@ -170,9 +166,9 @@ class ResponseReader {
       const open = this.items.get(index)
       // The positions in the last event may differ from those of the stream.
       if (open !== undefined && open.given.type !== item.type) continue
-      read.push(...readOrPassOver(() => this.finish(index, item)))
+      addOrPassOver(read, () => this.finish(index, item))
     }
-    for (const [index, { given }] of this.items) read.push(...readOrPassOver(() => this.finish(index, given)))
+    for (const [index, { given }] of this.items) addOrPassOver(read, () => this.finish(index, given))
     this.terminated = true
     const why = isObject(incomplete) ? textOf(incomplete.reason) : undefined
     const reason = why ?? (this.calls > 0 ? 'tool_calls' : 'stop')

@@ -1,5 +1,6 @@
-import { beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import type { ProviderAdapter } from '../../../src/contracts/providers.js'
+import { openaiCompatible } from '../../../src/providers/openai-compatible/index.js'
 import { finishChunk, type ScriptedUpstream, sse, textChunk } from '../../helpers/scripted-upstream.js'
 import { openAdapter, runCall, textOf } from './run-call.js'
 
@@ -159,4 +160,23 @@ it('the adapter hands over nothing more of an aborted call, and everything of th
   expect((await aborted).error?.reason).toBe('cut-short')
   expect(takenAfter).toBe(0)
   for (const [number, { events }] of others.entries()) expect(textOf(events)).toBe(names[number + 1])
+})
+
+it('the adapter reads a response with more parts than one call has room for arguments', async () => {
+  const parts = 150_000
+  const content = Array.from({ length: parts }, () => ({ type: 'output_text', text: 'x' }))
+  const usage = { input_tokens: 1, output_tokens: parts, total_tokens: parts + 1 }
+  const output = [{ type: 'message', role: 'assistant', content }]
+  const response = JSON.stringify({ object: 'response', status: 'completed', output, usage })
+  upstream.scriptOnce(async (reply) => {
+    reply.head(200, { 'content-type': 'application/json' })
+    await reply.write(response)
+    reply.end()
+  })
+  const responses = openaiCompatible({ baseUrl: upstream.baseUrl, api: 'responses' })
+  onTestFinished(async () => responses.close?.())
+  const { error, events } = await runCall(responses, { stream: false })
+  expect(error).toBeUndefined()
+  const texts = events.flatMap((event) => (event.type === 'deltas' ? event.deltas : []))
+  expect(texts.filter(({ type }) => type === 'text')).toHaveLength(parts)
 })
