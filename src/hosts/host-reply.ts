@@ -8,7 +8,7 @@ import { piecesOf } from './reply-head.js'
 /** What the replies of every host need from their handler. */
 export type HostReplyTools = Pick<HostOptions, 'resourceMetadata' | 'timeouts' | 'onFault'>
 
-/** The parts of a reply that are the same in every host: its states, and who is told that the client left. */
+/** The part of a reply that is the same in every host: its states, and the listener for a client that leaves. */
 export abstract class HostReply implements HostedReply {
   protected phase: 'waiting' | 'stream' | 'done' = 'waiting'
   protected hasLeft = false

@@ -147,7 +147,7 @@ export class ChatReader {
     return sent
   }
 
-  /** Returns the lane for a provider's choice. If one choice was requested, all belong to it. */
+  /** Returns the number by which calls of a provider's choice are told apart. If one choice was requested, all belong to it. */
   private providerChoiceOf(given: unknown, position: number): number {
     const providerChoice = Number.isInteger(given) ? (given as number) : position
     if (providerChoice !== 0 && !this.hasRenumbered) {

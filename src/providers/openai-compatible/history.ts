@@ -38,7 +38,7 @@ export interface HistoryForm {
   readonly answersResults: boolean
   /** Whether a reply at the end, which the model continues, is marked as `prefix`. Mistral requires that. */
   readonly marksPrefix: boolean
-  /** Whether words stand in place of images, files and other media, for models that read only text. */
+  /** Whether images, files and other media are replaced by words, for models that read only text. */
   readonly textAlone: boolean
 }
 

@@ -4,11 +4,12 @@ import { write } from '../base/api.js'
 import { changeQuery, type Place } from '../base/place.js'
 import { ownAccount, useSession } from '../base/session.js'
 import { useLoad } from '../base/use-load.js'
-import { Badge, Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
+import { Button, Choice, PageHead, RowButton, Time } from '../parts/basics.js'
 import type { Values } from '../parts/dialogs.js'
 import type { FieldSpec, Found } from '../parts/fields.js'
 import { Filters, useSubjectSpecs } from '../parts/filters.js'
 import { appOption, seenTerms, useFoundAccounts, useFoundApps } from '../parts/found.js'
+import { hintOf, KeyName, KeyRole, KeyState, nameOf } from '../parts/key-cells.js'
 import { Limits } from '../parts/limits.js'
 import { Empty, Listing } from '../parts/notice.js'
 import { Pager, usePages } from '../parts/pager.js'
@@ -16,7 +17,6 @@ import { dayEnd, needed, newLimits } from '../parts/read-values.js'
 import { Table } from '../parts/table.js'
 import { useActions } from '../parts/use-actions.js'
 import { useKeySpend } from '../parts/use-key-spend.js'
-import { ModelList } from '../parts/values.js'
 
 const SHOWN = [
   { value: 'in-use', label: 'In use' },
@@ -217,11 +217,11 @@ export function Keys({ query }: { query: Place['query'] }) {
                 columns={[
                   { head: 'Key', cell: (key) => <KeyName of={key} /> },
                   { head: 'Account', cell: (key) => key.account },
-                  { head: 'Acts as', cell: (key) => <Role of={key} /> },
+                  { head: 'Acts as', cell: (key) => <KeyRole of={key} /> },
                   { head: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
                   { head: 'Last used', cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
                   { head: 'Spent', isNumber: true, cell: ({ credentialId }) => spend(credentialId) },
-                  { head: 'State', cell: (key) => <State of={key} /> },
+                  { head: 'State', cell: (key) => <KeyState of={key} /> },
                   {
                     head: 'Limits',
                     cell: (key) => (
@@ -259,54 +259,4 @@ function newEnd(values: Values, before: number | undefined): number | null | und
   const day = values.text('expiresAt')
   if (day === (before === undefined ? undefined : dayOf(before))) return undefined
   return dayEnd(values, 'expiresAt') ?? null
-}
-
-const hintOf = ({ prefix, lastFour }: KeyView): string => `${prefix}…${lastFour}`
-
-const nameOf = (key: KeyView): string => key.label ?? hintOf(key)
-
-function KeyName({ of }: { of: KeyView }) {
-  return (
-    <>
-      {of.label !== undefined && <span>{of.label} </span>}
-      <code>{hintOf(of)}</code>
-      {of.metadata !== undefined && <div class="hint">{pairsOf(of.metadata)}</div>}
-    </>
-  )
-}
-
-const pairsOf = (metadata: NonNullable<KeyView['metadata']>): string =>
-  Object.entries(metadata)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join(', ')
-
-function Role({ of: { kind, appId, allowedModels } }: { of: KeyView }) {
-  if (kind === 'access-token') return <>app {appId}</>
-  if (allowedModels === undefined) return <>API key</>
-  return (
-    <>
-      API key for <ModelList ids={allowedModels} />
-    </>
-  )
-}
-
-function State({ of: { revokedAt, expiresAt, previousExpiresAt } }: { of: KeyView }) {
-  if (revokedAt !== undefined) return <Badge tone="bad">revoked</Badge>
-  if (expiresAt !== undefined && expiresAt <= Date.now()) return <Badge tone="warn">expired</Badge>
-  return (
-    <>
-      <Badge tone="good">in use</Badge>
-      {expiresAt !== undefined && (
-        <>
-          {' until '}
-          <Time at={expiresAt} />
-        </>
-      )}
-      {previousExpiresAt !== undefined && (
-        <>
-          , previous token until <Time at={previousExpiresAt} />
-        </>
-      )}
-    </>
-  )
 }
