@@ -1,14 +1,21 @@
 import type { MediaPart } from '../../conversation/conversation.js'
 import { unsupported } from '../../conversation/unsupported.js'
 import type { JsonObject } from '../../protocol/json-values.js'
-import { readSource } from '../openai-input/media.js'
+import { type ReadSource, readSource } from '../openai-input/media.js'
 import type { SpecificationVersion, SupportedUrls } from './specification.js'
+
+/** A media part whose source has been read. */
+interface ReadPart {
+  readonly part: MediaPart
+  readonly source: ReadSource
+  readonly mediaType: string
+}
 
 /** Converts a media part of a user's message to the specification's form. */
 export function toFilePart(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): JsonObject {
-  const mediaType = mediaTypeOf(part)
-  const filename = part.filename === undefined ? {} : { filename: part.filename }
-  return { type: 'file', mediaType, data: dataOf(part, version, urls), ...filename }
+  const read = readPart(part)
+  const { mediaType } = read
+  return { type: 'file', mediaType, data: dataOf(read, version, urls), ...nameOf(part) }
 }
 
 /** Converts a media part of a tool result. Each version has another form. */
@@ -17,35 +24,44 @@ export function toResultPart(
   version: SpecificationVersion,
   urls: SupportedUrls,
 ): JsonObject {
-  const mediaType = mediaTypeOf(part)
-  const filename = part.filename === undefined ? {} : { filename: part.filename }
-  if (version === 'v4') return { type: 'file', mediaType, data: dataOf(part, version, urls), ...filename }
-  const source = readSource(part)
+  if (version === 'v4') return toFilePart(part, version, urls)
+  const { mediaType, source } = readPart(part)
   const isImage = mediaType.startsWith('image/')
   if (source.kind === 'inline') {
     if (version === 'v2') return { type: 'media', data: source.base64, mediaType }
-    return { type: isImage ? 'image-data' : 'file-data', data: source.base64, mediaType, ...filename }
+    return { type: isImage ? 'image-data' : 'file-data', data: source.base64, mediaType, ...nameOf(part) }
   }
   checkUrl(part, source.url, mediaType, urls)
   if (version === 'v2') throw needsInline(part)
   return { type: isImage ? 'image-url' : 'file-url', url: source.url }
 }
 
-function dataOf(part: MediaPart, version: SpecificationVersion, urls: SupportedUrls): unknown {
+function readPart(part: MediaPart): ReadPart {
   const source = readSource(part)
+  return { part, source, mediaType: mediaTypeOf(part, source) }
+}
+
+function nameOf({ filename }: MediaPart): JsonObject {
+  return filename === undefined ? {} : { filename }
+}
+
+function dataOf(
+  { mediaType, part, source }: ReadPart,
+  version: SpecificationVersion,
+  urls: SupportedUrls,
+): unknown {
   if (source.kind === 'inline') {
     return version === 'v4' ? { type: 'data', data: source.base64 } : source.base64
   }
-  checkUrl(part, source.url, mediaTypeOf(part), urls)
+  checkUrl(part, source.url, mediaType, urls)
   const url = new URL(source.url)
   return version === 'v4' ? { type: 'url', url } : url
 }
 
 /** The media type of a URL is guessed from its ending, since nothing is opened. */
-function mediaTypeOf(part: MediaPart): string {
-  const source = readSource(part)
+function mediaTypeOf({ image }: MediaPart, source: ReadSource): string {
   if (source.kind === 'inline') return source.mediaType
-  if (part.image) return 'image/*'
+  if (image) return 'image/*'
   return new URL(source.url).pathname.toLowerCase().endsWith('.pdf')
     ? 'application/pdf'
     : 'application/octet-stream'

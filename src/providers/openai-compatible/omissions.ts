@@ -138,9 +138,12 @@ export function fieldsAfter(
   return unknown === undefined ? undefined : { ...fields, omitted: [...fields.omitted, unknown] }
 }
 
+/** Hosts may allow fields of any name, but a name with other characters has another meaning in a pattern. */
+const PLAIN_NAME = /^\w+$/
+
 /** Whether a provider names a field of the request, and not a member of another one. */
 function isNamed(field: string, words: string): boolean {
-  return new RegExp(`(?<![\\w.])${field}(?![\\w.])`).test(words)
+  return PLAIN_NAME.test(field) && new RegExp(`(?<![\\w.])${field}(?![\\w.])`).test(words)
 }
 
 /**

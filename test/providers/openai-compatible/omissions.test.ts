@@ -173,6 +173,12 @@ describe('a provider that takes less than a client sends', () => {
     expect(error).toMatchObject({ reason: 'unsupported-request', param: 'verbosity' })
   })
 
+  it('may be sent a field whose name is no pattern, which the host has allowed', async () => {
+    opened.upstream.script(refuse([400, { error: { message: "Unknown parameter: 'a(b'.", type: 'x' } }]))
+    const { error } = await runCall(opened.adapter, { request: { ...short, 'a(b': 1 } })
+    expect(error).toMatchObject({ reason: 'status', status: 400 })
+  })
+
   it('refuses a value of a field that it knows, and the host sees its status', async () => {
     opened.upstream.scriptOnce(
       refusing("Unsupported value: 'temperature' does not support 0.5.", 'temperature'),
