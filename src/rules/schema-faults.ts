@@ -71,11 +71,11 @@ export function describeFieldless(input: unknown): string | undefined {
 }
 
 /** Classes whose instances are often mistaken for plain objects. */
-const CLASSES: readonly { readonly of: new () => object; readonly name: string }[] = [
+const CLASSES: readonly { readonly of: new (...given: never[]) => object; readonly name: string }[] = [
   { of: Map, name: 'a Map' },
   { of: Set, name: 'a Set' },
   { of: Date, name: 'a Date' },
-  { of: Promise as unknown as new () => object, name: 'a promise' },
+  { of: Promise, name: 'a promise' },
 ]
 const FROM_ENTRIES = ': convert it with Object.fromEntries'
 

@@ -89,7 +89,12 @@ export function createSqlIdempotency(
   }
 }
 
-const AMOUNTS: readonly string[] = ['cost', 'base', 'markup', 'shortfall'] satisfies (keyof Charge)[]
+type Amounts = Pick<Charge, 'cost' | 'base' | 'markup' | 'shortfall'>
+
+/** A reply as it is written: each amount is a decimal string. */
+interface WrittenReply extends Omit<StoredReply, 'charge'> {
+  readonly charge: Omit<Charge, keyof Amounts> & { readonly [Name in keyof Amounts]: string }
+}
 
 /** JSON escapes the characters that a database cannot store as text. Amounts become strings. */
 function formatReply(reply: StoredReply): string {
@@ -97,9 +102,11 @@ function formatReply(reply: StoredReply): string {
 }
 
 function parseReply(text: string): StoredReply {
-  const reply = JSON.parse(text) as StoredReply
-  const charge: Record<string, unknown> = { ...reply.charge }
-  for (const name of AMOUNTS)
-    if (typeof charge[name] === 'string') charge[name] = BigInt(charge[name] as string)
-  return { ...reply, charge: charge as unknown as Charge }
+  const { charge, ...reply } = JSON.parse(text) as WrittenReply
+  const { cost, base, markup, shortfall, ...facts } = charge
+  const amounts = { cost: BigInt(cost), base: BigInt(base), markup: BigInt(markup) }
+  return {
+    ...reply,
+    charge: { ...facts, ...amounts, ...(shortfall !== undefined && { shortfall: BigInt(shortfall) }) },
+  }
 }

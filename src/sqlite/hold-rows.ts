@@ -137,7 +137,7 @@ export function createHoldRows(connection: Connection): HoldRows {
 }
 
 function toSettledHold(row: Row): SettledHold {
-  const { account, amount, claim, entryId, limits } = row as unknown as Omit<SettledHold, 'limits'> & {
+  const { account, amount, claim, entryId, limits } = row as Omit<SettledHold, 'limits'> & {
     limits: string | null
   }
   return { account, amount, claim, entryId, limits: readLimits(limits) }

@@ -39,7 +39,7 @@ describe('names of tools within the limits of an API', () => {
     const names = ['a.b', 'a_b', 'a/b', 'a:b']
     const sent = fitting(...names)
     expect(new Set(names.map((name) => sent[name] ?? name)).size).toBe(4)
-    expect(sent['a_b']).toBeUndefined()
+    expect(sent.a_b).toBeUndefined()
   })
 
   it('are at most as long as the name with which a prompt is estimated', () => {
