@@ -182,5 +182,6 @@ export interface ProviderEnd extends OfChoice {
   readonly reason: string
   /** Says more than the reason, if the provider has two words. */
   readonly native?: string | undefined
+  /** The text at which the model stopped, if the provider says so. */
   readonly stopSequence?: string | undefined
 }

@@ -183,7 +183,7 @@ export class ReplyChoice {
   private read({ native, reason, stopSequence }: ProviderEnd): GivenReason | undefined {
     const words = { finish_reason: reason, native_finish_reason: native }
     const word = readEnd(words)
-    if (stopSequence !== undefined && this.stopSequences.has(stopSequence)) this.stopSequence = stopSequence
+    this.stopSequence = stopSequence ?? this.stopSequence
     if (word === undefined) return undefined
     return { reason: word, native: cleanLabel(shownFinishReason(words, word)) }
   }

@@ -1,13 +1,13 @@
 import { ProviderError, replyTooLong } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
-import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
+import type { Labels, ProviderDelta } from '../../conversation/delta.js'
+import { isObject, isText, type JsonObject } from '../../protocol/json-values.js'
 import { scalarText } from '../../protocol/scalars.js'
-import { toAnnotation, toArguments, toImage } from './content.js'
-import { toFinish } from './finish.js'
+import { UnreadableContent } from '../unreadable.js'
 import { lengthOf } from './length.js'
-import { callFields, callSignature, thoughtDetail } from './signatures.js'
-import { toUsage, type UsageSource } from './usage.js'
-import { type AskedFields, ignoredFields } from './warnings.js'
+import { createPartReader, type PartReader } from './stream.js'
+import type { UsageSource } from './usage.js'
+import type { AskedFields } from './warnings.js'
 
 export interface ResultReading {
   readonly source: UsageSource
@@ -15,7 +15,7 @@ export interface ResultReading {
   readonly replyBytes: number
 }
 
-/** Reads a result of `doGenerate` as one completion and its usage. Throws a `ProviderError` if it has no content. */
+/** Reads a result of `doGenerate` as the parts in which it would have been streamed. Throws a `ProviderError` if it has no content. */
 export function readResult(result: unknown, { source, asked, replyBytes }: ResultReading): ProviderEvent[] {
   if (!isObject(result) || !Array.isArray(result.content)) {
     throw new ProviderError('invalid-response', 'The result of the model has no content.')
@@ -24,65 +24,65 @@ export function readResult(result: unknown, { source, asked, replyBytes }: Resul
   if (parts.reduce((total: number, part) => total + lengthOf(part), 0) > replyBytes) {
     throw replyTooLong(replyBytes)
   }
-  const id = isObject(result.response) ? textOf(result.response.id) : undefined
-  const usage = toUsage(result.usage, result.providerMetadata, source)
-  const choice = {
-    index: 0,
-    message: toMessage(parts.filter(isObject)),
-    ...(toFinish(result, source) ?? { finish_reason: null }),
-  }
-  return [
-    ...ignoredFields(result.warnings, asked),
-    {
-      type: 'completion',
-      completion: { ...(id !== undefined && { id }), object: 'chat.completion', choices: [choice] },
-    },
-    ...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]),
-  ]
-}
-
-function toMessage(parts: readonly JsonObject[]): JsonObject {
-  const ofType = (type: string) => parts.filter((part) => part.type === type)
-  const textIn = (type: string) => ofType(type).map((part) => scalarText(part.text) ?? '')
-  const content = textIn('text').join('')
-  const reasoning = textIn('reasoning').join('\n\n')
-  const calls = ofType('tool-call').filter((part) => part.providerExecuted !== true)
-  const details = parts.map(toDetail).filter((detail) => detail !== undefined)
-  const annotations = ofType('source')
-    .map(toAnnotation)
-    .filter((annotation) => annotation !== undefined)
-  const images = ofType('file')
-    .map(toImage)
-    .filter((image) => image !== undefined)
-  return {
-    role: 'assistant',
-    content: content === '' && calls.length > 0 ? null : content,
-    ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
-    ...(details.length !== 0 && { reasoning_details: details }),
-    ...(calls.length !== 0 && { tool_calls: calls.map(toToolCall) }),
-    ...(annotations.length !== 0 && { annotations }),
-    ...(images.length !== 0 && { images }),
-  }
-}
-
-function toDetail(part: JsonObject, index: number): JsonObject | undefined {
-  if (part.type === 'reasoning') return thoughtDetail(textOf(part.text) ?? '', part.providerMetadata, index)
-  const id = textOf(part.toolCallId)
-  const signature = part.type === 'tool-call' ? callSignature(part.providerMetadata) : undefined
-  return id === undefined || signature === undefined ? undefined : callFields(id, signature, index).detail
-}
-
-function toToolCall(part: JsonObject, index: number): JsonObject {
-  const id = textOf(part.toolCallId)
-  const name = textOf(part.toolName)
-  if (id === undefined || name === undefined) {
+  const reader = createPartReader(source, asked)
+  const { finishReason, providerMetadata, response, usage, warnings } = result
+  try {
+    return joined([
+      ...reader.read({ type: 'stream-start', warnings }),
+      ...(isObject(response) ? reader.read({ ...response, type: 'response-metadata' }) : []),
+      ...readContent(parts.filter(isObject), reader),
+      ...reader.read({ type: 'finish', finishReason, providerMetadata, usage }),
+    ])
+  } catch (error) {
+    if (!(error instanceof UnreadableContent)) throw error
     throw new ProviderError('invalid-response', 'A tool call of the model has no id or name.')
   }
-  const signature = callSignature(part.providerMetadata)
-  return {
-    id,
-    type: 'function',
-    function: { name, arguments: toArguments(part.input) },
-    ...(signature !== undefined && callFields(id, signature, index).call),
+}
+
+const BETWEEN: ProviderDelta = Object.freeze({ type: 'text', choice: 0, kind: 'thought', text: '\n\n' })
+
+function readContent(parts: readonly JsonObject[], reader: PartReader): ProviderEvent[] {
+  let hasReasoned = false
+  return parts.flatMap((part, id) => {
+    const text = scalarText(part.text)
+    switch (part.type) {
+      case 'text':
+        return reader.read({ type: 'text-delta', delta: text })
+      case 'reasoning': {
+        const { providerMetadata } = part
+        const read = reader.read({ type: 'reasoning-delta', id, delta: text, providerMetadata })
+        const isNext = hasReasoned && isText(text)
+        hasReasoned ||= isText(text)
+        return isNext ? [{ type: 'deltas', deltas: [BETWEEN] }, ...read] : read
+      }
+      case 'tool-call':
+      case 'source':
+      case 'file':
+        return reader.read(part)
+      default:
+        return []
+    }
+  })
+}
+
+/** Joins the deltas before each usage into one event, since they came at once. */
+function joined(events: readonly ProviderEvent[]): ProviderEvent[] {
+  const read: ProviderEvent[] = []
+  let deltas: ProviderDelta[] = []
+  let labels: Labels | undefined
+  const flush = (): void => {
+    if (deltas.length > 0) read.push({ type: 'deltas', deltas, ...(labels !== undefined && { labels }) })
+    deltas = []
   }
+  for (const event of events) {
+    if (event.type === 'deltas') {
+      labels ??= event.labels
+      deltas.push(...event.deltas)
+      continue
+    }
+    if (event.type === 'usage') flush()
+    read.push(event)
+  }
+  flush()
+  return read
 }

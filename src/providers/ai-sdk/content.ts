@@ -1,8 +1,9 @@
+import type { MadeImage } from '../../conversation/delta.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { urlCitation } from '../../protocol/url-citation.js'
 
 /** Converts a generated image to the form that clients read. A reply cannot contain other files. */
-export function toImage(file: JsonObject): JsonObject | undefined {
+export function toImage(file: JsonObject): MadeImage | undefined {
   const mediaType = textOf(file.mediaType)
   if (mediaType === undefined || !mediaType.startsWith('image/')) return undefined
   const data = isObject(file.data) && !(file.data instanceof Uint8Array) ? file.data : { data: file.data }
@@ -12,7 +13,10 @@ export function toImage(file: JsonObject): JsonObject | undefined {
   return typeof data.data === 'string' ? imageAt(inline(mediaType, data.data)) : undefined
 }
 
-const imageAt = (url: string): JsonObject => ({ type: 'image_url', image_url: { url } })
+function imageAt(address: string): MadeImage {
+  return { type: 'image', choice: 0, address, image: { type: 'image_url', image_url: { url: address } } }
+}
+
 const inline = (mediaType: string, base64: string) => `data:${mediaType};base64,${base64}`
 
 /** Converts a source with a URL to an annotation. */

@@ -1,3 +1,4 @@
+import type { ProviderEnd } from '../../conversation/delta.js'
 import { isObject, type JsonObject, textOf } from '../../protocol/json-values.js'
 import { isCount, type UsageReport } from '../../protocol/usage.js'
 import type { UsageSource } from './usage.js'
@@ -6,33 +7,28 @@ import type { UsageSource } from './usage.js'
 const COUNTS_ON_THE_WAY = new Set(['google.generative-ai', 'google.vertex.chat'])
 
 /**
- * Returns `finish_reason`, `native_finish_reason` and, as vLLM does, `stop_reason` of a choice, from the string of version 2 or the object of later
- * versions.
+ * Returns the end of a reply, from the string of version 2 or the object of later versions.
  *
  * Returns `undefined` if the provider gave no reason. Packages then report `unknown`, or `other` without the
  * provider's own reason, and an incomplete reply would pass for a complete one.
  */
-export function toFinish(
+export function toEnd(
   { finishReason: reason, providerMetadata: metadata }: JsonObject,
   source: UsageSource,
-): (JsonObject & { finish_reason: string }) | undefined {
+): ProviderEnd | undefined {
   const unified = unifiedReason(reason)
   const raw = isObject(reason) ? textOf(reason.raw) : undefined
   if (unified === undefined || unified === 'interrupted' || isMadeUp(unified, source)) return undefined
   if (unified === 'other' && isObject(reason) && raw === undefined) return undefined
   const native = raw ?? (isDroppedByGoogle(unified, source) ? 'MALFORMED_FUNCTION_CALL' : undefined)
-  return {
-    finish_reason: unified.replace('-', '_'),
-    ...(native !== undefined && { native_finish_reason: native }),
-    ...stopSequence(metadata),
-  }
+  const stopSequence = stopSequenceIn(metadata)
+  return { type: 'end', choice: 0, reason: unified.replace('-', '_'), native, stopSequence }
 }
 
 /** Claude's package says which sequence stopped a reply. */
-function stopSequence(metadata: unknown): { stop_reason?: string } {
+function stopSequenceIn(metadata: unknown): string | undefined {
   const claude = isObject(metadata) ? metadata.anthropic : undefined
-  const sequence = isObject(claude) ? textOf(claude.stopSequence) : undefined
-  return sequence === undefined ? {} : { stop_reason: sequence }
+  return isObject(claude) ? textOf(claude.stopSequence) : undefined
 }
 
 /** Version 2 has no field for Google's own reason. Google's packages use `error` for no other complete reply. */

@@ -6,7 +6,7 @@ import {
   piecesOf,
   reasoningOf,
 } from '../../conversation/thoughts.js'
-import { isObject, isText, type JsonObject, textOf } from '../../protocol/json-values.js'
+import { isObject, isText, textOf } from '../../protocol/json-values.js'
 import { RESPONSES_FORMAT } from '../../protocol/responses-request.js'
 import { isOfClaude, signedThoughts } from '../openai-input/signed-thoughts.js'
 import type { PromptPart, ProviderOptions } from './specification.js'
@@ -24,36 +24,18 @@ export function callSignature(metadata: unknown): string | undefined {
   return memberOf(metadata, GOOGLE, 'thoughtSignature')
 }
 
-/** Returns the fields of a tool call and of its message with which a client sends the signature back. */
-export function callFields(id: string, signature: string, index: number) {
-  return {
-    call: { extra_content: { google: { thought_signature: signature } } },
-    detail: { type: 'reasoning.encrypted', id, data: signature, format: GOOGLE_FORMAT, index },
-  }
-}
-
 /** Returns a thought with its signature, or one that only its provider can read. Undefined if it is neither. */
-export function thoughtDetail(text: string, metadata: unknown, index: number): JsonObject | undefined {
+export function thoughtPiece(text: string, metadata: unknown, index: number): ThoughtPiece | undefined {
   const google = memberOf(metadata, GOOGLE, 'thoughtSignature')
-  if (google !== undefined) {
-    return { type: 'reasoning.text', text, signature: google, format: GOOGLE_FORMAT, index }
-  }
+  if (google !== undefined) return { kind: 'text', text, signature: google, format: GOOGLE_FORMAT, index }
   const signature = memberOf(metadata, CLAUDE, 'signature')
-  if (signature !== undefined)
-    return { type: 'reasoning.text', text, signature, format: CLAUDE_FORMAT, index }
+  if (signature !== undefined) return { kind: 'text', text, signature, format: CLAUDE_FORMAT, index }
   const redacted = memberOf(metadata, CLAUDE, 'redactedData')
-  if (redacted !== undefined)
-    return { type: 'reasoning.encrypted', data: redacted, format: CLAUDE_FORMAT, index }
+  if (redacted !== undefined) return { kind: 'encrypted', data: redacted, format: CLAUDE_FORMAT, index }
   const data = memberOf(metadata, OPENAI, 'reasoningEncryptedContent')
   if (data === undefined) return undefined
   const id = memberOf(metadata, OPENAI, 'itemId')
-  return {
-    type: 'reasoning.encrypted',
-    data,
-    ...(id !== undefined && { id }),
-    format: RESPONSES_FORMAT,
-    index,
-  }
+  return { kind: 'encrypted', data, id, format: RESPONSES_FORMAT, index }
 }
 
 function memberOf(metadata: unknown, providers: readonly string[], name: string): string | undefined {

@@ -1,5 +1,7 @@
 import { ProviderError } from '../../base/errors.js'
 import type { ProviderEvent } from '../../contracts/index.js'
+import type { ThoughtPiece } from '../../conversation/conversation.js'
+import type { Labels, ProviderDelta, ProviderEnd, TextPiece } from '../../conversation/delta.js'
 import { GOOGLE_FORMAT } from '../../conversation/thoughts.js'
 import { isFailureReason, ownFinishReason } from '../../protocol/finish-reason.js'
 import { isObject, type JsonObject, saysNothing, textOf } from '../../protocol/json-values.js'
@@ -7,8 +9,8 @@ import { scalarText } from '../../protocol/scalars.js'
 import { UnreadableContent } from '../unreadable.js'
 import { toAnnotation, toArguments, toImage } from './content.js'
 import { toFrameError, toUnreadable } from './errors.js'
-import { endedUnnamed, toFinish, unifiedReason } from './finish.js'
-import { callFields, callSignature, thoughtDetail } from './signatures.js'
+import { endedUnnamed, toEnd, unifiedReason } from './finish.js'
+import { callSignature, thoughtPiece } from './signatures.js'
 import { toUsage, type UsageSource } from './usage.js'
 import { type AskedFields, ignoredFields } from './warnings.js'
 
@@ -25,7 +27,9 @@ export interface PartReader {
 
 interface OpenCall {
   readonly index: number
-  hasArguments: boolean
+  hasInput: boolean
+  /** Its whole input, once that has come. */
+  whole: string | undefined
 }
 
 /** A thought so far, and the last metadata that came with it. */
@@ -41,100 +45,89 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
   const thoughts = new Map<unknown, OpenThought>()
   const passedOver = new Set<unknown>()
   /** Those of calls. */
-  const details: JsonObject[] = []
-  let detailIndex = 0
-  let started = false
-  let id: string | undefined
+  const signatures: ThoughtPiece[] = []
+  let callCount = 0
+  let thoughtIndex = 0
+  let labels: Labels | undefined
   let terminated = false
   let couldNotRead = false
 
-  const chunk = (delta: JsonObject, finish: JsonObject = { finish_reason: null }): ProviderEvent => {
-    const role = started ? {} : { role: 'assistant' }
-    started = true
-    return {
-      type: 'chunk',
-      chunk: {
-        ...(id !== undefined && { id }),
-        object: 'chat.completion.chunk',
-        choices: [{ index: 0, delta: { ...role, ...delta }, ...finish }],
-      },
-    }
-  }
-  const textChunk = (value: unknown, toDelta: (text: string) => JsonObject): ProviderEvent[] => {
+  const step = (...deltas: readonly ProviderDelta[]): ProviderEvent =>
+    labels === undefined ? { type: 'deltas', deltas } : { type: 'deltas', deltas, labels }
+  const say = (kind: TextPiece['kind'], value: unknown): ProviderEvent[] => {
     const text = stringOf(value)
     if (text === '') return []
-    return typeof value === 'string' ? [chunk(toDelta(text))] : [chunk(toDelta(text)), TEXT_COERCED]
+    const said = step({ type: 'text', choice: 0, kind, text })
+    return typeof value === 'string' ? [said] : [said, TEXT_COERCED]
   }
   const think = ({ delta, id: thoughtId, providerMetadata }: JsonObject): ProviderEvent[] => {
-    const thought = thoughts.get(thoughtId) ?? { index: detailIndex++, text: '', metadata: undefined }
+    const thought = thoughts.get(thoughtId) ?? { index: thoughtIndex++, text: '', metadata: undefined }
     thoughts.set(thoughtId, thought)
     thought.text += stringOf(delta)
     thought.metadata = providerMetadata ?? thought.metadata
-    return textChunk(delta, (text) => ({ reasoning: text, reasoning_content: text }))
+    return say('thought', delta)
   }
   /**
-   * Returns the details of thoughts that are signed by now. Any part of a thought may bring its signature. They go out
-   * before the text or the call that follows them, so that they are in order. Those of Google wait for the end, since
-   * Google signs calls too, and some clients keep only the last delta with details.
+   * Returns the thoughts that are signed by now. Any part of a thought may bring its signature. They go out before the
+   * text or the call that follows them, so that they are in order. Those of Google wait for the end, since Google signs
+   * calls too, and some clients keep only the last delta with details.
    */
-  const signedThoughts = (isEnd = false): JsonObject[] => {
-    const signed: JsonObject[] = []
+  const signedThoughts = (isEnd = false): ThoughtPiece[] => {
+    const signed: ThoughtPiece[] = []
     for (const [thoughtId, { index, metadata, text }] of thoughts) {
-      const detail = thoughtDetail(text, metadata, index)
-      if (detail === undefined || (detail.format === GOOGLE_FORMAT && !isEnd)) continue
-      signed.push(detail)
+      const piece = thoughtPiece(text, metadata, index)
+      if (piece === undefined || (piece.format === GOOGLE_FORMAT && !isEnd)) continue
+      signed.push(piece)
       thoughts.delete(thoughtId)
     }
     return signed
   }
-  /** Sends details in one delta, since some clients keep only the last one. */
-  const detailChunk = (details: readonly JsonObject[]): ProviderEvent[] =>
-    details.length === 0 ? [] : [chunk({ reasoning_details: details })]
-  const startCall = (callId: string, name: unknown, text: string): ProviderEvent[] => {
-    const index = calls.size
-    calls.set(callId, { index, hasArguments: text !== '' })
-    const definition = { name: requiredString(name), arguments: text }
-    return [chunk({ tool_calls: [{ index, id: callId, type: 'function', function: definition }] })]
+  /** Sends pieces in one delta, since some clients keep only the last one. */
+  const signed = (pieces: readonly ThoughtPiece[]): ProviderEvent[] =>
+    pieces.length === 0 ? [] : [step({ type: 'thoughts', choice: 0, pieces })]
+  const startCall = (id: string, named: unknown, input: string, signature?: string): ProviderEvent[] => {
+    const call = callCount++
+    calls.set(id, { index: call, hasInput: input !== '', whole: undefined })
+    const name = requiredString(named)
+    return [step({ type: 'call', choice: 0, call, form: 'function', id, name, input, signature })]
   }
-  const continueCall = (call: OpenCall | undefined, text: string): ProviderEvent[] => {
-    if (call === undefined || text === '') return []
-    call.hasArguments = true
-    return [chunk({ tool_calls: [{ index: call.index, function: { arguments: text } }] })]
+  const continueCall = (call: OpenCall | undefined, input: string, signature?: string): ProviderEvent[] => {
+    if (call === undefined || (input === '' && signature === undefined)) return []
+    call.hasInput ||= input !== ''
+    return [step({ type: 'call', choice: 0, call: call.index, form: 'function', input, signature })]
   }
   const finishCall = (part: JsonObject): ProviderEvent[] => {
     const callId = requiredString(part.toolCallId)
     if (part.providerExecuted === true || passedOver.has(callId)) return []
     const call = calls.get(callId)
     const signature = callSignature(part.providerMetadata)
-    const text = toArguments(part.input)
+    const input = toArguments(part.input)
+    // Some servers give several calls one id, or repeat a call.
+    const isOther = call?.whole !== undefined && call.whole !== input
     const events =
-      call === undefined
-        ? [...detailChunk(signedThoughts()), ...startCall(callId, part.toolName, text)]
-        : continueCall(call, call.hasArguments ? '' : text)
-    return signature === undefined ? events : [...events, signCall(callId, signature)]
-  }
-  const signCall = (callId: string, signature: string): ProviderEvent => {
-    const { call, detail } = callFields(callId, signature, detailIndex++)
-    details.push(detail)
-    return chunk({ tool_calls: [{ index: calls.get(callId)!.index, ...call }] })
+      call === undefined || isOther
+        ? [...signed(signedThoughts()), ...startCall(callId, part.toolName, input, signature)]
+        : continueCall(call, call.hasInput ? '' : input, signature)
+    calls.get(callId)!.whole = input
+    if (signature !== undefined) signatures.push(signatureOf(callId, signature, thoughtIndex++))
+    return events
   }
   const finish = (part: JsonObject): ProviderEvent[] => {
     const usage = toUsage(part.usage, part.providerMetadata, source)
     const unnamed = endedUnnamed(part.finishReason, usage, source)
     // If a package could not read a piece, it reports `error` as the reason for the end of the reply.
     const hasEnded = unnamed || (couldNotRead && unifiedReason(part.finishReason) === 'error')
-    const end = hasEnded ? { finish_reason: 'stop' } : toFinish(part, source)
-    const open = [...calls.values()].filter((call) => !call.hasArguments)
+    const end = hasEnded ? ENDED : toEnd(part, source)
+    const open = [...calls.values()].filter((call) => !call.hasInput)
     const counted: ProviderEvent[] = usage === undefined ? [] : [{ type: 'usage', usage }]
     terminated = end !== undefined
     if (end === undefined) return counted
     const rest = [
-      ...detailChunk([...signedThoughts(true), ...details]),
+      ...signed([...signedThoughts(true), ...signatures]),
       ...open.flatMap((call) => continueCall(call, '{}')),
     ]
-    if (usage === undefined || !isFailureReason(ownFinishReason(end)))
-      return [...rest, chunk({}, end), ...counted]
-    return [...rest, { type: 'usage', usage, final: true }, chunk({}, end)]
+    if (usage === undefined || !isFailure(end)) return [...rest, step(end), ...counted]
+    return [...rest, { type: 'usage', usage, final: true }, step(end)]
   }
 
   return {
@@ -146,11 +139,13 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
       switch (part.type) {
         case 'stream-start':
           return ignoredFields(part.warnings, asked)
-        case 'response-metadata':
-          id ??= textOf(part.id)
+        case 'response-metadata': {
+          const id = textOf(part.id)
+          if (id !== undefined) labels ??= { id }
           return []
+        }
         case 'text-delta':
-          return [...detailChunk(signedThoughts()), ...textChunk(part.delta, (content) => ({ content }))]
+          return [...signed(signedThoughts()), ...say('text', part.delta)]
         case 'reasoning-start':
         case 'reasoning-delta':
         case 'reasoning-end':
@@ -160,18 +155,18 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
             passedOver.add(part.id)
             return []
           }
-          return [...detailChunk(signedThoughts()), ...startCall(requiredString(part.id), part.toolName, '')]
+          return [...signed(signedThoughts()), ...startCall(requiredString(part.id), part.toolName, '')]
         case 'tool-input-delta':
           return continueCall(calls.get(requiredString(part.id)), stringOf(part.delta))
         case 'tool-call':
           return finishCall(part)
         case 'source': {
           const annotation = toAnnotation(part)
-          return annotation === undefined ? [] : [chunk({ annotations: [annotation] })]
+          return annotation === undefined ? [] : [step({ type: 'annotation', choice: 0, annotation })]
         }
         case 'file': {
           const image = toImage(part)
-          return image === undefined ? [] : [chunk({ images: [image] })]
+          return image === undefined ? [] : [step(image)]
         }
         case 'finish':
           return finish(part)
@@ -185,6 +180,17 @@ export function createPartReader(source: UsageSource, asked: AskedFields): PartR
       }
     },
   }
+}
+
+const ENDED: ProviderEnd = Object.freeze({ type: 'end', choice: 0, reason: 'stop' })
+
+/** A client may send back only this of a signed call. */
+function signatureOf(id: string, signature: string, index: number): ThoughtPiece {
+  return { kind: 'encrypted', id, data: signature, format: GOOGLE_FORMAT, index }
+}
+
+function isFailure({ native, reason }: ProviderEnd): boolean {
+  return isFailureReason(ownFinishReason({ finish_reason: reason, native_finish_reason: native }))
 }
 
 /** Returns text. Accepts a number or a boolean too, since a token may be a JSON number or literal. */

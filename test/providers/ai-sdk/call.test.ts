@@ -7,7 +7,7 @@ import { createSecret } from '../../../src/base/secret.js'
 import type { ProviderEvent } from '../../../src/contracts/index.js'
 import { aiSdk } from '../../../src/providers/ai-sdk/index.js'
 import { runCall } from '../openai-compatible/run-call.js'
-import { choicesOf, fakeModel, optionsFor, runModel, streamOf } from './models.js'
+import { deltasOf, fakeModel, optionsFor, runModel, streamOf } from './models.js'
 
 const finish = { type: 'finish', usage: {}, finishReason: { unified: 'stop', raw: 'stop' } }
 const text = (delta: string) => ({ type: 'text-delta', id: 't', delta })
@@ -317,7 +317,7 @@ describe('an error thrown by an AI SDK model', () => {
       fakeModel({ parts: [text('Hel'), { type: 'error', error: thrown }, finish] }),
     )
     expect(outcome.error).toMatchObject(expected)
-    expect(choicesOf(outcome.events)).toHaveLength(1)
+    expect(deltasOf(outcome.events)).toHaveLength(1)
   })
 })
 
@@ -380,7 +380,7 @@ describe('a real AI SDK model', () => {
 
   it('produces the same events wherever its stream is cut', async () => {
     const whole = await read([wire])
-    expect(choicesOf(whole).at(-1)).toMatchObject({ finish_reason: 'tool_calls' })
+    expect(deltasOf(whole).flat().at(-1)).toMatchObject({ reason: 'tool_calls' })
     expect(JSON.stringify(whole)).toContain('Grüße 👋')
     const expected = JSON.stringify(whole)
     for (let cut = 1; cut < wire.length; cut++) {

@@ -73,10 +73,11 @@ export async function optionsFor(
   return { options, error, called: model.calls.length > 0 }
 }
 
-export const choicesOf = (events: readonly ProviderEvent[]): readonly unknown[] =>
+/** The deltas of each event, without what they all have. */
+export const deltasOf = (events: readonly ProviderEvent[]): readonly (readonly object[])[] =>
   events.flatMap((event) => {
-    if (event.type === 'chunk') return event.chunk.choices ?? []
-    return event.type === 'completion' ? event.completion.choices : []
+    if (event.type !== 'deltas') return []
+    return [event.deltas.map(({ choice: _, ...delta }) => delta)]
   })
 
 export const usageOf = (events: readonly ProviderEvent[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { choicesOf, fakeModel, runModel, usageOf, type Version } from './models.js'
+import { deltasOf, fakeModel, runModel, usageOf, type Version } from './models.js'
 
 const nested = {
   inputTokens: { total: 21, noCache: 10, cacheRead: 8, cacheWrite: 3 },
@@ -13,11 +13,10 @@ const finishOf = (version: Version, unified: string, raw?: string) =>
 const stream = (parts: readonly unknown[], version: Version = 'v3', provider?: string) =>
   runModel(fakeModel({ version, parts, ...(provider ? { provider } : {}) }))
 
-const deltasOf = async (parts: readonly unknown[]) =>
-  choicesOf((await stream(parts)).events).map((choice) => (choice as { delta: unknown }).delta)
+const deltasFrom = async (parts: readonly unknown[]) => deltasOf((await stream(parts)).events)
 
 describe('an AI SDK stream', () => {
-  it.each(['v2', 'v3', 'v4'] as const)('of %s becomes chunks, a finish and usage', async (version) => {
+  it.each(['v2', 'v3', 'v4'] as const)('of %s becomes deltas, an end and usage', async (version) => {
     const usage = version === 'v2' ? flat : nested
     const { events, terminated } = await stream(
       [
@@ -33,24 +32,25 @@ describe('an AI SDK stream', () => {
       ],
       version,
     )
-    const chunk = (delta: object, finish: object = { finish_reason: null }) => ({
-      type: 'chunk',
-      chunk: { id: 'resp_1', object: 'chat.completion.chunk', choices: [{ index: 0, delta, ...finish }] },
+    const step = (delta: object) => ({
+      type: 'deltas',
+      deltas: [{ choice: 0, ...delta }],
+      labels: { id: 'resp_1' },
     })
-    const native = version === 'v2' ? {} : { native_finish_reason: 'end_turn' }
+    const native = version === 'v2' ? undefined : 'end_turn'
     const cacheWrite = version === 'v2' ? undefined : 3
     const total = version === 'v2' ? { total: flat.totalTokens } : {}
     expect(events).toEqual([
-      chunk({ role: 'assistant', reasoning: 'Hm', reasoning_content: 'Hm' }),
-      chunk({ content: 'Hello' }),
-      chunk({}, { finish_reason: 'stop', ...native }),
+      step({ type: 'text', kind: 'thought', text: 'Hm' }),
+      step({ type: 'text', kind: 'text', text: 'Hello' }),
+      step({ type: 'end', reason: 'stop', native }),
       { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite, completion: 13, reasoning: 4, ...total } },
     ])
     expect(terminated).toBe(true)
   })
 
   it('reports calls that come in pieces, whole, or without arguments', async () => {
-    const deltas = await deltasOf([
+    const deltas = await deltasFrom([
       { type: 'tool-input-start', id: 'a', toolName: 'look' },
       { type: 'tool-input-delta', id: 'a', delta: '{"x":' },
       { type: 'tool-input-delta', id: 'a', delta: '1}' },
@@ -62,12 +62,12 @@ describe('an AI SDK stream', () => {
       { type: 'tool-input-start', id: 'd', toolName: 'stop' },
       { type: 'finish', usage: nested, finishReason: { unified: 'tool-calls', raw: 'tool_use' } },
     ])
-    const start = (index: number, id: string, name: string, text: string) => ({
-      tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }],
-    })
-    const more = (index: number, text: string) => ({ tool_calls: [{ index, function: { arguments: text } }] })
+    const start = (call: number, id: string, name: string, input: string) => [
+      { type: 'call', call, form: 'function', id, name, input },
+    ]
+    const more = (call: number, input: string) => [{ type: 'call', call, form: 'function', input }]
     expect(deltas).toEqual([
-      { role: 'assistant', ...start(0, 'a', 'look', '') },
+      start(0, 'a', 'look', ''),
       more(0, '{"x":'),
       more(0, '1}'),
       start(1, 'b', 'see', '{"y":2}'),
@@ -75,13 +75,19 @@ describe('an AI SDK stream', () => {
       more(2, '{}'),
       start(3, 'd', 'stop', ''),
       more(3, '{}'),
-      {},
+      [{ type: 'end', reason: 'tool_calls', native: 'tool_use' }],
     ])
+  })
+
+  it('has two calls with one id if their inputs differ, and one if it is repeated', async () => {
+    const call = (input: string) => ({ type: 'tool-call', toolCallId: 'a', toolName: 'look', input })
+    const deltas = await deltasFrom([call('{"x":1}'), call('{"x":1}'), call('{"x":2}')])
+    expect(deltas).toMatchObject([[{ call: 0, input: '{"x":1}' }], [{ call: 1, input: '{"x":2}' }]])
   })
 
   it('skips calls that the provider executed itself, and unknown parts', async () => {
     expect(
-      await deltasOf([
+      await deltasFrom([
         { type: 'tool-input-start', id: 'a', toolName: 'web_search', providerExecuted: true },
         { type: 'tool-input-delta', id: 'a', delta: '{}' },
         { type: 'tool-call', toolCallId: 'a', toolName: 'web_search', input: '{}', providerExecuted: true },
@@ -94,7 +100,7 @@ describe('an AI SDK stream', () => {
 
   it('reports sources as annotations and images as images', async () => {
     const image = (data: unknown, mediaType = 'image/png') => ({ type: 'file', mediaType, data })
-    const deltas = await deltasOf([
+    const deltas = await deltasFrom([
       { type: 'source', sourceType: 'url', id: 's', url: 'https://a.example', title: 'A' },
       { type: 'source', sourceType: 'document', id: 's', title: 'B' },
       image('AAEC'),
@@ -103,21 +109,17 @@ describe('an AI SDK stream', () => {
       image({ type: 'url', url: new URL('https://a.example/a.png') }),
       image('AAEC', 'application/pdf'),
     ])
-    const inline = { images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAEC' } }] }
+    const imageAt = (address: string) => [
+      { type: 'image', address, image: { type: 'image_url', image_url: { url: address } } },
+    ]
+    const inline = imageAt('data:image/png;base64,AAEC')
+    const citation = { url: 'https://a.example', title: 'A', start_index: 0, end_index: 0 }
     expect(deltas).toEqual([
-      {
-        role: 'assistant',
-        annotations: [
-          {
-            type: 'url_citation',
-            url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 0 },
-          },
-        ],
-      },
+      [{ type: 'annotation', annotation: { type: 'url_citation', url_citation: citation } }],
       inline,
       inline,
       inline,
-      { images: [{ type: 'image_url', image_url: { url: 'https://a.example/a.png' } }] },
+      imageAt('https://a.example/a.png'),
     ])
   })
 
@@ -137,7 +139,7 @@ describe('an AI SDK stream', () => {
         version,
         provider,
       )
-      expect(choicesOf(outcome.events)).toMatchObject([{ finish_reason: expected }])
+      expect(deltasOf(outcome.events)).toMatchObject([[{ type: 'end', reason: expected }]])
       expect(outcome.terminated).toBe(true)
     },
   )
@@ -157,9 +159,7 @@ describe('an AI SDK stream', () => {
         provider,
       )
       expect(terminated).toBe(false)
-      expect(choicesOf(events)).toEqual([
-        { index: 0, delta: { role: 'assistant', content: 'Hel' }, finish_reason: null },
-      ])
+      expect(deltasOf(events)).toEqual([[{ type: 'text', kind: 'text', text: 'Hel' }]])
     },
   )
 
@@ -169,7 +169,7 @@ describe('an AI SDK stream', () => {
       stream([text, { type: 'finish', usage, finishReason: 'unknown' }], 'v2', provider)
     const { events, terminated } = await ending(flat)
     expect(terminated).toBe(true)
-    expect(choicesOf(events).at(-1)).toEqual({ index: 0, delta: {}, finish_reason: 'stop' })
+    expect(deltasOf(events).at(-1)).toEqual([{ type: 'end', reason: 'stop' }])
     expect(usageOf(events)).toMatchObject([{ prompt: 21, completion: 13 }])
     const other = { type: 'finish', usage: flat, finishReason: 'other' }
     expect((await stream([text, other], 'v2', 'openrouter')).terminated).toBe(true)
@@ -217,7 +217,7 @@ describe('an AI SDK stream', () => {
   it("reports Google's reason for a dropped tool call, which version 2 has no field for", async () => {
     const ends = { type: 'finish', usage: { inputTokens: 3, outputTokens: 4 }, finishReason: 'error' }
     const { events } = await stream([ends], 'v2', 'google.generative-ai')
-    expect(choicesOf(events).at(-1)).toMatchObject({ native_finish_reason: 'MALFORMED_FUNCTION_CALL' })
+    expect(deltasOf(events).at(-1)).toMatchObject([{ native: 'MALFORMED_FUNCTION_CALL' }])
   })
 })
 
@@ -368,7 +368,7 @@ describe('AI SDK usage', () => {
 })
 
 describe('an AI SDK result', () => {
-  it('becomes one completion and its usage', async () => {
+  it('becomes one event with all deltas, and its usage', async () => {
     const result = {
       content: [
         { type: 'reasoning', text: 'Hm' },
@@ -387,50 +387,48 @@ describe('an AI SDK result', () => {
     const { events, terminated } = await runModel(fakeModel({ result }), { stream: false })
     expect(events).toEqual([
       {
-        type: 'completion',
-        completion: {
-          id: 'resp_1',
-          object: 'chat.completion',
-          choices: [
-            {
-              index: 0,
-              finish_reason: 'tool_calls',
-              native_finish_reason: 'tool_use',
-              message: {
-                role: 'assistant',
-                content: 'Hello',
-                reasoning: 'Hm',
-                reasoning_content: 'Hm',
-                tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } }],
-                annotations: [
-                  {
-                    type: 'url_citation',
-                    url_citation: {
-                      url: 'https://a.example',
-                      title: 'https://a.example',
-                      start_index: 0,
-                      end_index: 0,
-                    },
-                  },
-                ],
-                images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAEC' } }],
+        type: 'deltas',
+        labels: { id: 'resp_1' },
+        deltas: [
+          { type: 'text', choice: 0, kind: 'thought', text: 'Hm' },
+          { type: 'text', choice: 0, kind: 'text', text: 'Hel' },
+          { type: 'text', choice: 0, kind: 'text', text: 'lo' },
+          { type: 'call', choice: 0, call: 0, form: 'function', id: 'a', name: 'look', input: '{}' },
+          {
+            type: 'annotation',
+            choice: 0,
+            annotation: {
+              type: 'url_citation',
+              url_citation: {
+                url: 'https://a.example',
+                title: 'https://a.example',
+                start_index: 0,
+                end_index: 0,
               },
             },
-          ],
-        },
+          },
+          {
+            type: 'image',
+            choice: 0,
+            address: 'data:image/png;base64,AAEC',
+            image: { type: 'image_url', image_url: { url: 'data:image/png;base64,AAEC' } },
+          },
+          { type: 'end', choice: 0, reason: 'tool_calls', native: 'tool_use' },
+        ],
       },
       { type: 'usage', usage: { prompt: 21, cached: 8, cacheWrite: 3, completion: 13, reasoning: 4 } },
     ])
     expect(terminated).toBe(true)
   })
 
-  it('has no content if it contains only calls', async () => {
-    const result = {
-      content: [{ type: 'tool-call', toolCallId: 'a', toolName: 'f', input: '{}' }],
-      finishReason: 'stop',
-    }
+  it('has a blank line between its thoughts', async () => {
+    const content = ['', 'One', 'Two'].map((text) => ({ type: 'reasoning', text }))
+    const result = { content, finishReason: 'stop' }
     const { events } = await runModel(fakeModel({ version: 'v2', result }), { stream: false })
-    expect(choicesOf(events)).toMatchObject([{ message: { content: null } }])
+    const texts = deltasOf(events)
+      .flat()
+      .map((delta) => ('text' in delta ? delta.text : ''))
+    expect(texts.join('')).toBe('One\n\nTwo')
   })
 
   it.each([[{}], [{ content: 'text' }], [{ content: [{ type: 'tool-call' }] }]])(

@@ -98,6 +98,8 @@ export class ChatChoice {
     if (end === undefined) return choice
     choice.finish_reason = end.reason
     if (end.native !== undefined) choice.native_finish_reason = end.native
+    // As vLLM names it.
+    if (end.stopSequence !== undefined) choice.stop_reason = end.stopSequence
     return choice
   }
 
