@@ -20,6 +20,9 @@ const DECLARATIONS: readonly string[] = ['api', 'package', 'value-exports'].map(
   (name) => `test/package/${name}.test.ts`,
 )
 
+/** Runs programs that `npm test` does not install. */
+const AGENTS = 'test/agents/'
+
 /** What a test file does that looks at pages in a browser. */
 const BROWSER = /\b(?:openBrowser|connectToChromium)\(/
 
@@ -37,7 +40,7 @@ export function kindsOfFiles(): {
   const kinds = { alone: [] as string[], browser: [] as string[], together: [] as string[] }
   for (const found of readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })) {
     const name = `test/${found.replaceAll('\\', '/')}`
-    if (name.endsWith('.test.ts') && !DECLARATIONS.includes(name))
+    if (name.endsWith('.test.ts') && !DECLARATIONS.includes(name) && !name.startsWith(AGENTS))
       kinds[kindOf(name, readFileSync(join(root, name), 'utf8'))].push(name)
   }
   return { ...kinds, package: [...DECLARATIONS] }

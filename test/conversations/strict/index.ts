@@ -8,4 +8,4 @@ export {
 } from './refusal.js'
 export type { StrictCall, StrictReply, StrictUsage } from './replies.js'
 export { sign } from './signatures.js'
-export { type RecordedRequest, StrictUpstream } from './upstream.js'
+export { type RecordedRequest, type ScriptedReply, StrictUpstream } from './upstream.js'

@@ -15,6 +15,9 @@ export interface RecordedRequest {
   readonly refusal?: StrictRefusal
 }
 
+/** A reply, or what makes one for a request. */
+export type ScriptedReply = StrictReply | ((request: RecordedRequest) => StrictReply)
+
 const PREFIXES: Readonly<Record<StrictRow, string>> = {
   openai: '/openai/v1',
   anthropic: '/anthropic/v1',
@@ -28,7 +31,7 @@ const PREFIXES: Readonly<Record<StrictRow, string>> = {
 /** The strict APIs of all vendors on one real socket of 127.0.0.1. */
 export class StrictUpstream {
   readonly requests: RecordedRequest[] = []
-  private readonly scripts = new Map<StrictRow, StrictReply[]>()
+  private readonly scripts = new Map<StrictRow, ScriptedReply[]>()
   private replies = 0
 
   private constructor(
@@ -56,7 +59,7 @@ export class StrictUpstream {
   }
 
   /** Answers what a row accepts with these in turn, and from then on with the last one. */
-  script(row: StrictRow, ...replies: readonly StrictReply[]): void {
+  script(row: StrictRow, ...replies: readonly ScriptedReply[]): void {
     this.scripts.set(row, [...replies])
   }
 
@@ -81,12 +84,14 @@ export class StrictUpstream {
     )
     const body = parsed(text)
     const refusal = refusalOf(row, { path, headers, body })
-    this.requests.push({ row, path, headers, body, text, ...(refusal === undefined ? {} : { refusal }) })
-    if (refusal === undefined) this.reply(row, path, body, response)
+    const recorded = { row, path, headers, body, text, ...(refusal === undefined ? {} : { refusal }) }
+    this.requests.push(recorded)
+    if (refusal === undefined) this.reply(recorded, response)
     else send(response, refusal.status, refusal.body)
   }
 
-  private reply(row: StrictRow, path: string, body: unknown, response: ServerResponse): void {
+  private reply(recorded: RecordedRequest, response: ServerResponse): void {
+    const { body, path, row } = recorded
     const api = apiOf(path)
     if (api === undefined || !isObject(body)) throw new Error(`${path} was accepted.`)
     if (/count_?tokens/i.test(path)) {
@@ -94,9 +99,10 @@ export class StrictUpstream {
       return
     }
     const script = this.scripts.get(row)
-    const reply = (script !== undefined && script.length > 1 ? script.shift() : script?.[0]) ?? {
+    const scripted = (script !== undefined && script.length > 1 ? script.shift() : script?.[0]) ?? {
       text: 'Hello',
     }
+    const reply = typeof scripted === 'function' ? scripted(recorded) : scripted
     const asked = {
       row,
       n: ++this.replies,

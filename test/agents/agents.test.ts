@@ -1,0 +1,63 @@
+import { describe, type ExpectStatic, test } from 'vitest'
+import { TARGETS, type Target } from '../conversations/shape.js'
+import { AGENTS, type Agent, MAIN } from './agents.js'
+import { ClosedProxy } from './closed-proxy.js'
+import { firstChange } from './requests.js'
+import { Service } from './service.js'
+import { ASIDE, DONE, priceOf, SUM, TURNS } from './task.js'
+import { Workplace } from './workplace.js'
+
+/** Each begins and ends at another kind of provider, and comes back to one that has thoughts of its own to verify. */
+const CHANGES: Readonly<Record<Agent['api'], readonly Target[]>> = {
+  responses: ['responses', 'messages', 'responses', 'sdk-chat'],
+  messages: ['messages', 'responses', 'messages', 'gemini-chat'],
+  chat: ['sdk-messages', 'chat', 'sdk-messages', 'sdk-responses'],
+}
+
+/** Members that these providers do not know, so that the router asks again without them. */
+const ASKED_WITHOUT =
+  /^groq .*'(prompt_cache_key|verbosity)'|^gemini-chat .*"prompt_cache_key\\"|^mistral .*"(user|verbosity|reasoning|reasoning_content)"/
+
+/** Runs an agent through the task, whose turns go to these targets, and checks what reached everybody. */
+async function work(agent: Agent, targets: readonly Target[], expect: ExpectStatic, signal: AbortSignal) {
+  const workplace = await Workplace.make()
+  const proxy = await ClosedProxy.start()
+  const { place, service } = await Service.start(agent.model, targets, workplace.project)
+  try {
+    const ended = await workplace.run(agent, place, proxy.env, signal).finally(() => service.close())
+    const refusals = service.refusals.filter((refusal) => !ASKED_WITHOUT.test(refusal))
+    expect({ ...ended, refusals }).toMatchObject({ code: 0, refusals: [] })
+    expect(ended.printed).toContain(DONE)
+    expect(await workplace.read(SUM.file)).toBe(SUM.text)
+
+    const { asides, asked } = service
+    expect(asked.map(({ target }) => target)).toEqual(TURNS.map((_, turn) => targets[turn] ?? targets.at(-1)))
+    for (const [turn, { knows = '' }] of TURNS.entries()) {
+      const { request, target } = asked[turn]!
+      expect(request.text).toContain(knows)
+      const next = asked[turn + 1]
+      if (next?.target === target) expect(firstChange(request.body, next.request.body)).toBe(undefined)
+    }
+
+    const replies = [...TURNS.map(({ says }) => says), ...Array.from({ length: asides }, () => ASIDE)]
+    expect((await service.charged()).sort()).toEqual(replies.map(priceOf).sort())
+    expect(await service.held()).toBe(0n)
+    expect(service.trimmed).toEqual(agent.trimmed)
+  } finally {
+    await proxy.close()
+    await workplace.remove()
+  }
+}
+
+describe.concurrent.each(MAIN)('$name does a task of four turns', (agent) => {
+  test.for(TARGETS)('at the provider %s', (target, { expect, signal }) =>
+    work(agent, [target], expect, signal),
+  )
+})
+
+describe.concurrent('in a task of four turns at changing providers', () => {
+  test.for(AGENTS.map((agent) => [agent.name, agent] as const))(
+    '%s goes on with what others have said',
+    ([, agent], { expect, signal }) => work(agent, CHANGES[agent.api], expect, signal),
+  )
+})
