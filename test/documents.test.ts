@@ -10,6 +10,7 @@ import { KNOWN_FIELDS } from '../src/protocol/request-fields/known-fields.js'
 import { REFUSED_FIELDS } from '../src/protocol/request-fields/refused-fields.js'
 import type { DurableStores } from '../src/sqlite/index.js'
 import tsup from '../tsup.config.js'
+import agentsJson from './agents/package.json' with { type: 'json' }
 import { listCommands, nameOf, withCommandTable } from './cli/command-table.js'
 import { allEndpoints } from './helpers/all-endpoints.js'
 import { anchors, codeBlocks, codeSpans, relativeLinks, tableUnder } from './helpers/markdown.js'
@@ -46,6 +47,14 @@ describe('the tables of the documents', () => {
       'none',
     ])
     expect(Object.fromEntries(rows)).toEqual(Object.fromEntries([...defaults, ...none]))
+  })
+
+  it('have every coding agent that is tested, with its version', () => {
+    const rows = tableUnder(read('docs/clients.md'), 'Coding agents').map(([, name, version]) => [
+      codeSpans(name!)[0],
+      version,
+    ])
+    expect(Object.fromEntries(rows)).toEqual(agentsJson.devDependencies)
   })
 
   it('have every error code, under its status', () => {
