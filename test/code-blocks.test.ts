@@ -38,7 +38,7 @@ const blocks = documents.flatMap((document) =>
 )
 /** Pages with blocks that show a part of a program or a configuration. */
 const withParts = new Set(
-  ['calls', 'charging', 'limits', 'lookups', 'messages', 'observability', 'responses', 'stores'].map(
+  ['calls', 'charging', 'limits', 'lookups', 'observability', 'responses', 'stores'].map(
     (name) => `docs/${name}.md`,
   ),
 )

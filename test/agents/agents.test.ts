@@ -26,7 +26,13 @@ async function work(agent: Agent, targets: readonly Target[], expect: ExpectStat
   try {
     const ended = await workplace.run(agent, place, proxy.env, signal).finally(() => service.close())
     const refusals = service.refusals.filter((refusal) => !ASKED_WITHOUT.test(refusal))
-    expect({ ...ended, refusals }).toMatchObject({ code: 0, refusals: [] })
+    const wanted = [...proxy.wanted].filter((host) => !agent.asksElsewhere.includes(host))
+    expect({ ...ended, failures: service.failures, refusals, wanted }).toMatchObject({
+      code: 0,
+      failures: [],
+      refusals: [],
+      wanted: [],
+    })
     expect(ended.printed).toContain(DONE)
     expect(await workplace.read(SUM.file)).toBe(SUM.text)
 
@@ -34,6 +40,7 @@ async function work(agent: Agent, targets: readonly Target[], expect: ExpectStat
     expect(asked.map(({ target }) => target)).toEqual(TURNS.map((_, turn) => targets[turn] ?? targets.at(-1)))
     for (const [turn, { knows = '' }] of TURNS.entries()) {
       const { request, target } = asked[turn]!
+      for (const { says } of TURNS.slice(0, turn)) expect(request.text).toContain(says.text)
       expect(request.text).toContain(knows)
       const next = asked[turn + 1]
       if (next?.target === target) expect(firstChange(request.body, next.request.body)).toBe(undefined)
@@ -49,15 +56,18 @@ async function work(agent: Agent, targets: readonly Target[], expect: ExpectStat
   }
 }
 
-describe.concurrent.each(MAIN)('$name does a task of four turns', (agent) => {
-  test.for(TARGETS)('at the provider %s', (target, { expect, signal }) =>
-    work(agent, [target], expect, signal),
-  )
-})
+type Run = readonly [title: string, agent: Agent, targets: readonly Target[]]
 
-describe.concurrent('in a task of four turns at changing providers', () => {
-  test.for(AGENTS.map((agent) => [agent.name, agent] as const))(
-    '%s goes on with what others have said',
-    ([, agent], { expect, signal }) => work(agent, CHANGES[agent.api], expect, signal),
-  )
+const RUNS: readonly Run[] = [
+  ...MAIN.flatMap((agent) =>
+    TARGETS.map((target): Run => [`${agent.name} does a task of four turns at ${target}`, agent, [target]]),
+  ),
+  ...AGENTS.map((agent): Run => {
+    const targets = CHANGES[agent.api]
+    return [`${agent.name} does a task whose four turns go to ${targets.join(', ')}`, agent, targets]
+  }),
+]
+
+describe.concurrent('A coding agent', () => {
+  test.for(RUNS)('%s', ([, agent, targets], { expect, signal }) => work(agent, targets, expect, signal))
 })

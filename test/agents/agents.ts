@@ -1,5 +1,9 @@
 import type { Api } from '../conversations/shape.js'
+import { documentedSettings, exported } from './settings.js'
 import { PROMPT } from './task.js'
+
+/** The package with which the clients page sets up opencode. */
+const CHATS_PACKAGE = '@ai-sdk/openai-compatible'
 
 /** Where an agent runs, and what it is to ask. */
 export interface Place {
@@ -26,6 +30,8 @@ export interface Agent {
   readonly model: string
   /** What the router leaves out of its requests, and reports. */
   readonly trimmed: readonly string[]
+  /** Where else it wants to go in any case. It must do its task all the same if nothing lets it. */
+  readonly asksElsewhere: readonly string[]
   start(place: Place): Start
 }
 
@@ -36,24 +42,18 @@ const codex = (model: string, trimmed: string): Agent => ({
   api: 'responses',
   model,
   trimmed: [trimmed],
-  start: ({ key, router }) => ({
-    // A sandbox needs rights that a container may not have. The project is a folder that nothing else uses.
-    args: ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', PROMPT],
-    env: { COMPAT_API_KEY: key },
-    home: {
-      '.codex/config.toml': `
-model = "${model}"
-model_provider = "compat"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[model_providers.compat]
-name = "Compat"
-base_url = "${router}/v1"
-env_key = "COMPAT_API_KEY"
-wire_api = "responses"
-`,
-    },
+  asksElsewhere: ['api.github.com:443', 'chatgpt.com:443', 'github.com:443'],
+  start: (place) => ({
+    args: [
+      'exec',
+      '--skip-git-repo-check',
+      // A sandbox needs rights that a container may not have. The project is a folder that nothing else uses.
+      '--dangerously-bypass-approvals-and-sandbox',
+      ...['-c', 'check_for_update_on_startup=false', '-c', 'analytics.enabled=false'],
+      PROMPT,
+    ],
+    env: { COMPAT_API_KEY: place.key },
+    home: { '.codex/config.toml': documentedSettings('codex', place) },
   }),
 })
 
@@ -64,12 +64,11 @@ const claudeCode = (form: 'text' | 'stream-json'): Agent => ({
   api: 'messages',
   model: 'acme/fast',
   trimmed: [],
-  start: ({ key, model, router }) => ({
+  asksElsewhere: [],
+  start: (place) => ({
     args: ['-p', PROMPT, '--output-format', form, '--verbose', '--allowedTools', 'Read,Write,Edit,Bash'],
     env: {
-      ANTHROPIC_AUTH_TOKEN: key,
-      ANTHROPIC_BASE_URL: router,
-      ANTHROPIC_MODEL: model,
+      ...exported(documentedSettings('claude-code', place)),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       DISABLE_TELEMETRY: '1',
@@ -85,25 +84,19 @@ const opencode = (npm: string, api: Api): Agent => ({
   api,
   model: 'acme/fast',
   trimmed: [],
-  start: ({ key, model, router }) => ({
-    args: ['run', '-m', `compat/${model}`, PROMPT],
+  asksElsewhere: ['registry.npmjs.org:443'],
+  start: (place) => ({
+    args: ['run', PROMPT],
     env: {
+      COMPAT_API_KEY: place.key,
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
+      OPENCODE_DISABLE_SHARE: '1',
     },
     home: {
-      '.config/opencode/opencode.json': JSON.stringify({
-        autoupdate: false,
-        share: 'disabled',
-        provider: {
-          compat: {
-            npm,
-            name: 'Compat',
-            options: { baseURL: `${router}/v1`, apiKey: key },
-            models: { [model]: { name: 'Fast' } },
-          },
-        },
-      }),
+      // It waits until the registry has refused its package for plugins, and by default asks three times in half a minute.
+      '.npmrc': 'fetch-retries=0\n',
+      '.config/opencode/opencode.json': documentedSettings('opencode', place).replace(CHATS_PACKAGE, npm),
     },
   }),
 })
@@ -114,7 +107,7 @@ export const MAIN: readonly Agent[] = [
   codex('gpt-5.5', 'tools.web_search'),
   codex('gpt-6.2-sol', 'reasoning.context'),
   claudeCode('text'),
-  opencode('@ai-sdk/openai-compatible', 'chat'),
+  opencode(CHATS_PACKAGE, 'chat'),
 ]
 
 /** All go through conversations whose provider changes. */

@@ -89,6 +89,14 @@ export class Service {
     )
   }
 
+  /** Requests of the agent that the router did not answer as asked, by their operations and outcomes. */
+  get failures(): readonly string[] {
+    return this.harness
+      .of('request-end')
+      .filter(({ outcome }) => outcome !== 'completed')
+      .map(({ operation, outcome }) => `${operation}: ${outcome}`)
+  }
+
   /** What the router has left out of requests. */
   get trimmed(): readonly string[] {
     return [...new Set(this.harness.of('request-trimmed').flatMap(({ members }) => members))]

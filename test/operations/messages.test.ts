@@ -131,7 +131,7 @@ describe('a native provider of the Messages API', () => {
     stop_sequences: ['END'],
     temperature: 0.5,
     top_k: 5,
-    thinking: { type: 'adaptive' },
+    thinking: { type: 'adaptive', display: 'updates' },
     output_config: { effort: 'high' },
     metadata: { user_id: 'user-1' },
     context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },

@@ -171,6 +171,17 @@ export const MESSAGES_RULES: readonly MessagesRule[] = [
     accepts: asked({}),
   },
   {
+    id: 'updates-of-thinking',
+    source: 'https://platform.claude.com/docs/en/build-with-claude/thinking',
+    betas: 'interleaved-thinking-2025-05-14',
+    objection: ({ thinking }, betas) =>
+      !isObject(thinking) || thinking.display !== 'updates' || betas.includes('thinking-display-updates')
+        ? undefined
+        : { message: "thinking.adaptive.display: Input should be 'summarized' or 'omitted'" },
+    refuses: asked({ max_tokens: 4_096, thinking: { type: 'adaptive', display: 'updates' } }),
+    accepts: asked({ max_tokens: 4_096, thinking: { type: 'adaptive', display: 'omitted' } }),
+  },
+  {
     id: 'scope-of-mark',
     source: 'https://github.com/caozhiyuan/copilot-api/issues/145',
     betas: 'interleaved-thinking-2025-05-14',

@@ -84,7 +84,7 @@ const toolChoice: Member = (value, place, reading) => {
 const thinking = needing(['type'], {
   type: oneOf('enabled', 'adaptive', 'between_tools', 'disabled'),
   budget_tokens: positive,
-  display: oneOf('summarized', 'omitted'),
+  display: oneOf('summarized', 'omitted', 'updates'),
 })
 
 const format = needing(['type', 'schema'], { type: oneOf('json_schema'), schema: data })
