@@ -153,6 +153,7 @@ export class UpstreamExchange implements Dispatcher.DispatchHandler {
       this.sentBytes = this.request.body.length
       this.request.body = ''
       this.request.instead = undefined
+      this.request.explain = undefined
       this.compression = compression
       for (const word of ignored) this.events.push(mended('encoding-ignored', word))
       this.reportProgress()

@@ -89,8 +89,8 @@ function withRequest<Request extends ProviderRequest>(
 const HINTS = new Set<string | undefined>(['reasoning_effort', 'parallel_tool_calls', 'verbosity'])
 
 /**
- * Sends a request. If the adapter cannot express a hint, sends it again without the hint. An adapter reports that before
- * it has sent anything.
+ * Sends a request. If the adapter cannot express a hint, or its provider does not know it, sends it again without the
+ * hint. Nothing of a reply has come by then.
  */
 async function runWith<Api extends 'converse' | 'chat'>(
   adapter: Methods,

@@ -12,6 +12,7 @@ import type { HostDispatcher } from '../dispatcher.js'
 import { refusesSigned, wordsOfRefusal } from '../openai-input/signed-thoughts.js'
 import { withPlainFunctions } from '../plain-functions.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
+import { unknownField } from '../unknown-fields.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, headersSchema, upstreamSchemas } from '../upstream.js'
 import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
@@ -108,6 +109,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
       const other = thinkingAfter(failure, thinking)
       return other === undefined ? undefined : prepare(call, take, other)
     },
+    explain: (failure) => unknownField(failure, call.request) ?? failure,
   })
 
   const prepareNative = (
@@ -125,6 +127,7 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
       const other = thinkingAfter(failure, thinking)
       return other === undefined ? undefined : prepareNative(call, take, other)
     },
+    explain: (failure) => unknownField(failure, call.request) ?? failure,
   })
 
   const prepareCount = (

@@ -8,6 +8,7 @@ import type {
   ProviderEvent,
   ProviderRequest,
 } from '../../contracts/providers.js'
+import type { ConversationRequest } from '../../conversation/conversation.js'
 import type { ChatRequest } from '../../protocol/chat-request.js'
 import { isObject, type JsonObject } from '../../protocol/json-values.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
@@ -20,6 +21,7 @@ import { parseProviderObject } from '../provider-json.js'
 import { type ReplyFormat, ReplyReader } from '../reply-reader.js'
 import { reportingLosses } from '../report-losses.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
+import { unknownField } from '../unknown-fields.js'
 import { warnOfUnsetKey } from '../unset-key.js'
 import { createUpstream, type UpstreamSettings, upstreamSchemas } from '../upstream.js'
 import { frameError } from '../upstream-errors.js'
@@ -33,12 +35,12 @@ import {
   lossesOf,
   rejectsFunctions,
   rejectsReasoning,
-  unknownField,
+  unknownLabel,
 } from './omissions.js'
 import { ProviderReasoning, ReplyReading } from './reply.js'
 import { buildRequestBody, FULL_FORM } from './request.js'
 import { createResponsesReader, repeatedBytes } from './responses-reply.js'
-import { buildResponsesBody, toResponsesRequest } from './responses-request.js'
+import { buildResponsesBody, type ResponsesForm, toResponsesRequest } from './responses-request.js'
 import { readUsage } from './usage.js'
 
 export interface OpenAiCompatibleSettings extends UpstreamSettings {
@@ -198,15 +200,16 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
       return newer && prepare(newer.call, newer.take, history, fields)
     },
     explain: (failure) =>
-      unknownField(failure, call) ?? (call.stream && streamUsage ? hintAtUsage(failure) : failure),
+      unknownField(failure, call.request) ?? (call.stream && streamUsage ? hintAtUsage(failure) : failure),
   })
 
   const prepareResponse = (
     call: ProviderCall<ResponsesRequest>,
     take: UpstreamRequest['take'],
-    withReasoning: boolean,
+    form: ResponsesForm,
+    given?: ConversationRequest,
   ): UpstreamRequest => {
-    const body = buildResponsesBody(call.request, call.stream, withReasoning)
+    const body = buildResponsesBody(call.request, call.stream, form)
     return {
       call,
       endpoint: RESPONSES,
@@ -215,13 +218,25 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
       reader: createResponsesReader(body, call.sizes.eventBytes, unlistedTokens),
       repeatedBytes: repeatedBytes(body),
       take,
-      instead: (failure) =>
-        withReasoning && rejectsReasoning(failure, call) ? prepareResponse(call, take, false) : undefined,
+      instead(failure) {
+        const { omitted, reasoning } = form
+        if (reasoning && rejectsReasoning(failure, call)) {
+          return prepareResponse(call, take, { ...form, reasoning: false }, given)
+        }
+        const label = unknownLabel(failure, call.request, omitted)
+        if (label === undefined) return undefined
+        return prepareResponse(call, take, { ...form, omitted: [...omitted, label] }, given)
+      },
+      explain: (failure) => unknownField(failure, given ?? call.request) ?? failure,
     }
   }
-  const respond = withFittingNames<ResponsesRequest>('responses', TOOL_NAMES.responses, async (call, take) =>
-    upstream.post(() => prepareResponse(call, take, reasoningHistory !== false)),
-  )
+  /** @param given the conversation from which the request was made, if its client has another API */
+  const respond = (given?: ConversationRequest) =>
+    withFittingNames<ResponsesRequest>('responses', TOOL_NAMES.responses, async (call, take) =>
+      upstream.post(() =>
+        prepareResponse(call, take, { reasoning: reasoningHistory !== false, omitted: [] }, given),
+      ),
+    )
   const chatNames = WANT_PLAIN_NAMES.test(hostname) ? TOOL_NAMES.plain : TOOL_NAMES.chat
   const complete = withFittingNames<ChatRequest>('chat', chatNames, (call, take) => {
     const newer = knowsFunctions ? undefined : withoutOlderForm(call, take)
@@ -231,9 +246,9 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
   return {
     ...(api === 'chat' && { chat: complete }),
     ...(api === 'responses' && {
-      responses: respond,
+      responses: respond(),
       converse: withPlainFunctions({ customTools: true, singleCalls: true }, async (call, take) =>
-        respond({ ...call, request: toResponsesRequest(call.request) }, take),
+        respond(call.request)({ ...call, request: toResponsesRequest(call.request) }, take),
       ),
     }),
     embeddings: async (call, take) =>
@@ -245,6 +260,7 @@ export function openaiCompatible(given: OpenAiCompatibleSettings): EmbeddingsAda
         body: JSON.stringify(asBase64 ? { ...call.request, encoding_format: 'base64' } : call.request),
         reader: new ReplyReader(call.sizes.eventBytes, embeddingsFormat),
         take,
+        explain: (failure) => unknownField(failure, call.request) ?? failure,
       })),
     ...(asBase64 && { embeddingsFormat: 'base64' as const }),
     ...(outputBound !== undefined && { outputBound }),

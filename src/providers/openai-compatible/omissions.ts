@@ -1,15 +1,15 @@
 import { isProviderError, ProviderError } from '../../base/errors.js'
-import type { ProviderCall } from '../../contracts/providers.js'
+import type { ProviderCall, ProviderRequest } from '../../contracts/providers.js'
 import { callsOf } from '../../conversation/chat-results.js'
 import { isObject } from '../../protocol/json-values.js'
 import { isNeutral } from '../../protocol/request-fields/known-fields.js'
 import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { refusesEncrypted } from '../openai-input/signed-thoughts.js'
 import { mostStopsIn } from '../openai-input/stops.js'
+import { fieldsIn, refusalOf, saysUnknown } from '../unknown-fields.js'
 import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning, mediaIn } from './history.js'
 import { type FieldForm, hasMoreStops } from './limits.js'
 
-const LONGEST_WORDS = 4_096
 const SAYS_USAGE = /stream_options/
 /**
  * Matches a path in the request, or Groq's or OpenAI's phrases, but no complaint about missing reasoning. Bounded, so
@@ -90,17 +90,9 @@ const LABELS: ReadonlySet<string> = new Set([
   'prompt_cache_retention',
 ])
 const OLDER_FIELDS = ['functions', 'function_call'] as const
-/** Members of a request that every provider knows. */
-const NOT_FIELDS: ReadonlySet<string> = new Set(['model', 'messages', 'tools', 'stream', 'stream_options'])
 /** Fields that decide in which form the reply and its usage come. A caller can make a provider name them. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['stream', 'stream_options'])
-/** Phrases of OpenAI, Groq, Google, Mistral and vLLM for a field that they do not know. */
-const SAYS_UNKNOWN =
-  /\bunsupported\b|\bunknown (?:name|parameter|field)\b|\bunrecognized\b|\bnot permitted\b|\bcannot find field\b/i
 const MISTRAL_UNKNOWN = /\bExtra inputs are not permitted\b/
-/** A field that is known, but not with this value. */
-const SAYS_VALUE = /\bunsupported value\b/i
-
 /**
  * Returns the fields with which to send a request again after a provider rejected one that it does not know: a label, a
  * field whose value asks for the default, `seed`, which Mistral calls `random_seed`, or `reasoning`, which strict
@@ -113,54 +105,29 @@ export function fieldsAfter(
   { request }: Pick<ProviderCall, 'request'>,
 ): FieldForm | undefined {
   const words = refusalOf(failure)
-  const names = (field: string) => isNamed(field, words)
   const mostStops = mostStopsIn(words)
   if (mostStops !== undefined && mostStops < fields.mostStops && hasMoreStops(request, mostStops)) {
     return { ...fields, mostStops }
   }
-  if (!SAYS_UNKNOWN.test(words)) return undefined
-  if (!fields.randomSeed && request.seed !== undefined && MISTRAL_UNKNOWN.test(words) && names('seed')) {
+  if (!saysUnknown(words)) return undefined
+  const named = fieldsIn(words)
+  if (!fields.randomSeed && request.seed !== undefined && MISTRAL_UNKNOWN.test(words) && named.has('seed')) {
     return { ...fields, randomSeed: true }
   }
   const { reasoning, reasoning_effort: effort = null } = request
-  if (!fields.effortAlone && isObject(reasoning) && names('reasoning'))
+  if (!fields.effortAlone && isObject(reasoning) && named.has('reasoning'))
     return { ...fields, effortAlone: true }
   const isMadeUp = fields.effortAlone && isObject(reasoning) && effort === null
-  if (isMadeUp && !fields.omitted.includes('reasoning_effort') && names('reasoning_effort')) {
+  if (isMadeUp && !fields.omitted.includes('reasoning_effort') && named.has('reasoning_effort')) {
     return { ...fields, omitted: [...fields.omitted, 'reasoning_effort'] }
   }
   const unknown = Object.keys(request).find(
     (field) =>
       (LABELS.has(field) || (!OWN_FIELDS.has(field) && isNeutral(field, request[field]))) &&
       !fields.omitted.includes(field) &&
-      names(field),
+      named.has(field),
   )
   return unknown === undefined ? undefined : { ...fields, omitted: [...fields.omitted, unknown] }
-}
-
-/** Hosts may allow fields of any name, but a name with other characters has another meaning in a pattern. */
-const PLAIN_NAME = /^\w+$/
-
-/** Whether a provider names a field of the request, and not a member of another one. */
-function isNamed(field: string, words: string): boolean {
-  return PLAIN_NAME.test(field) && new RegExp(`(?<![\\w.])${field}(?![\\w.])`).test(words)
-}
-
-/**
- * Returns the failure as that of a request that this provider cannot express, if it rejected a field because it does not
- * know it. Another provider may know it, and without a field that is only a hint the call can go on.
- */
-export function unknownField(
-  failure: unknown,
-  { request }: Pick<ProviderCall, 'request'>,
-): ProviderError | undefined {
-  const words = refusalOf(failure)
-  if (!isProviderError(failure) || !SAYS_UNKNOWN.test(words) || SAYS_VALUE.test(words)) return undefined
-  const field = Object.keys(request).find((name) => !NOT_FIELDS.has(name) && isNamed(name, words))
-  if (field === undefined) return undefined
-  const { address, cause, message, providerCode, providerMessage, status } = failure
-  const fields = { address, cause, param: field, providerCode, providerMessage, status }
-  return new ProviderError('unsupported-request', message, fields)
 }
 
 /** Whether a provider rejected the older form of tools, `functions`. */
@@ -168,7 +135,7 @@ export function rejectsFunctions(failure: unknown): boolean {
   const words = refusalOf(failure)
   return (
     /\bunknown variant `function`/.test(words) ||
-    (SAYS_UNKNOWN.test(words) && OLDER_FIELDS.some((name) => isNamed(name, words)))
+    (saysUnknown(words) && OLDER_FIELDS.some((name) => fieldsIn(words).has(name)))
   )
 }
 
@@ -182,6 +149,22 @@ export function lossesOf(
   if (hasMoreStops(request, fields.mostStops)) lost.push('stop')
   if (fields.omitted.includes('reasoning_effort')) lost.push('reasoning')
   return lost
+}
+
+/**
+ * Returns a label of a request that its provider does not know, and that is not omitted yet. Undefined if there is none.
+ */
+export function unknownLabel(
+  failure: unknown,
+  request: ProviderRequest,
+  omitted: readonly string[],
+): string | undefined {
+  const words = refusalOf(failure)
+  if (!saysUnknown(words)) return undefined
+  const named = fieldsIn(words)
+  return Object.keys(request).find(
+    (field) => LABELS.has(field) && !omitted.includes(field) && named.has(field),
+  )
 }
 
 /** Whether a provider rejected the reasoning of earlier replies. The conversation can continue without it. */
@@ -209,12 +192,4 @@ export function hintAtUsage(failure: unknown): unknown {
     retryAfterSeconds,
     status,
   })
-}
-
-/** Returns the field and the message with which a provider rejected a request; empty for any other failure. */
-function refusalOf(failure: unknown): string {
-  if (!isProviderError(failure) || failure.reason !== 'status') return ''
-  const { param = '', providerMessage = '', status } = failure
-  if (status !== 400 && status !== 422) return ''
-  return `${param.slice(0, LONGEST_WORDS)} ${providerMessage.slice(0, LONGEST_WORDS)}`
 }

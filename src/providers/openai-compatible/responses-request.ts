@@ -12,19 +12,28 @@ import { readMaxTokens, readReasoning } from '../openai-input/parameters.js'
 import { fittingFields } from './limits.js'
 import { itemsOf } from './responses-items.js'
 
+/** How a request is sent. */
+export interface ResponsesForm {
+  /** Whether the reasoning of earlier replies is sent. */
+  readonly reasoning: boolean
+  /** Fields that the provider does not know, and that the request can do without. */
+  readonly omitted: readonly string[]
+}
+
 /** Returns the JSON body to post. Nothing is ever stored at the provider. */
 export function buildResponsesBody(
   request: ResponsesRequest,
   stream: boolean,
-  withReasoning: boolean,
+  { omitted, reasoning }: ResponsesForm,
 ): string {
-  const sent = withReasoning ? request.input : request.input.filter(({ type }) => type !== 'reasoning')
+  const sent = reasoning ? request.input : request.input.filter(({ type }) => type !== 'reasoning')
   const input = withFittingIds(settleResults(sent, CALLS))
-  const body = Object.assign({}, request, fittingFields(request), {
+  const body: JsonObject = Object.assign({}, request, fittingFields(request), {
     input,
     store: false,
     stream: stream ? true : undefined,
   })
+  for (const name of omitted) body[name] = undefined
   return writeExactly(body, randomUUID)
 }
 
