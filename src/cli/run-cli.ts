@@ -70,7 +70,23 @@ export function createProgram(surroundings: Surroundings, context: CommandContex
       )
     })
   addDemoCommand(program, surroundings.write)
+  refuseRepeats(program)
   return program
+}
+
+/** Refuses options given twice, of which commander would keep the last and drop the others without a word. */
+function refuseRepeats(command: Command): void {
+  const given = new Set<string>()
+  for (const option of command.options) {
+    if (option.isBoolean()) continue
+    command.on(`option:${option.name()}`, () => {
+      const collects = Array.isArray(command.getOptionValue(option.attributeName()))
+      if (given.has(option.name()) && !collects)
+        command.error(`error: option '${option.flags}' is given twice; it takes one value`)
+      given.add(option.name())
+    })
+  }
+  command.commands.forEach(refuseRepeats)
 }
 
 /** If all addresses of a host refuse, Node's error has no message. */

@@ -171,6 +171,27 @@ describe('the command line', () => {
       { unit: 'credits', per: 'month', amount: '20.5' },
       { unit: 'requests', per: 'minute', amount: '60' },
     ])
+    for (const given of ['keys issue alice', 'keys issue-token alice writer']) {
+      const several = await run(
+        `--json ${given} --budget 1/day --budget 20/month --rate 5/minute --rate 9/hour`,
+      )
+      const { credentialId } = JSON.parse(several.out)
+      const limits: { amount: string; per: string }[] = JSON.parse(
+        (await run(`--json limits list --owner ${credentialId}`)).out,
+      )
+      expect(limits.map(({ amount, per }) => `${amount}/${per}`).toSorted()).toEqual([
+        '1/day',
+        '20/month',
+        '5/minute',
+        '9/hour',
+      ])
+    }
+    expect((await run('keys issue alice --label one --label two')).said).toContain(
+      "option '--label <text>' is given twice; it takes one value",
+    )
+    expect((await run('--schema one --schema two keys list')).said).toContain(
+      "'--schema <name>' is given twice",
+    )
     for (const wrong of ['20', '20/fortnight', '/month', '-1/month', '20/']) {
       expect((await run(`keys issue alice --budget=${wrong}`)).said).toContain('such as 20/month')
     }

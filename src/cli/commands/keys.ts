@@ -2,15 +2,15 @@ import type { Admin, CredentialRow, IssuedCredential, NewLimit } from '../../adm
 import { present } from '../../base/present.js'
 import type { CommandContext } from '../context/context.js'
 import { formatTime } from '../context/output.js'
-import { type AmountPer, collect, parseAmountPer, parseExpiry, parseInteger } from '../context/parse.js'
+import { type AmountPer, collect, collectAmountsPer, parseExpiry, parseInteger } from '../context/parse.js'
 import type { Noun } from './noun.js'
 
 interface IssueOptions {
   readonly label?: string
   readonly expires?: number
   readonly keysPerAccount?: number
-  readonly budget?: AmountPer
-  readonly rate?: AmountPer
+  readonly budget?: readonly AmountPer[]
+  readonly rate?: readonly AmountPer[]
 }
 
 interface KeyOptions extends IssueOptions {
@@ -36,8 +36,16 @@ export const keys: Noun = {
         .option('--label <text>', 'a name, to tell it from others')
         .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
         .option('--allow <model>', 'a model that it may use, instead of all; repeatable', collect)
-        .option('--budget <credits/period>', 'what it may spend, such as 20/month', parseAmountPer)
-        .option('--rate <requests/period>', 'how many calls it may make, such as 60/minute', parseAmountPer)
+        .option(
+          '--budget <credits/period>',
+          'what it may spend, such as 20/month; repeatable',
+          collectAmountsPer,
+        )
+        .option(
+          '--rate <requests/period>',
+          'how many calls it may make, such as 60/minute; repeatable',
+          collectAmountsPer,
+        )
         .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
         .action(async (account: string, { label, expires, allow, budget, rate, ...bound }: KeyOptions) => {
           const admin = await context.admin(bound)
@@ -60,8 +68,16 @@ export const keys: Noun = {
         .option('--scope <scope>', 'repeatable; models.run by default', collect)
         .option('--label <text>', 'a name, to tell it from others')
         .option('--expires <time>', 'when it expires, such as 2027-01-31T12:00Z', parseExpiry)
-        .option('--budget <credits/period>', 'what it may spend, such as 20/month', parseAmountPer)
-        .option('--rate <requests/period>', 'how many calls it may make, such as 60/minute', parseAmountPer)
+        .option(
+          '--budget <credits/period>',
+          'what it may spend, such as 20/month; repeatable',
+          collectAmountsPer,
+        )
+        .option(
+          '--rate <requests/period>',
+          'how many calls it may make, such as 60/minute; repeatable',
+          collectAmountsPer,
+        )
         .option('--keys-per-account <number>', 'maximum number in use; 100 by default', parseInteger)
         .action(
           async (
@@ -125,13 +141,13 @@ export const keys: Noun = {
 }
 
 function limitsOf(
-  budget: AmountPer | undefined,
-  rate: AmountPer | undefined,
+  budgets: readonly AmountPer[] = [],
+  rates: readonly AmountPer[] = [],
 ): readonly NewLimit[] | undefined {
-  if (budget === undefined && rate === undefined) return undefined
+  if (budgets.length + rates.length === 0) return undefined
   return [
-    ...(budget === undefined ? [] : [{ ...budget, unit: 'credits' as const }]),
-    ...(rate === undefined ? [] : [{ ...rate, unit: 'requests' as const }]),
+    ...budgets.map((budget) => ({ ...budget, unit: 'credits' as const })),
+    ...rates.map((rate) => ({ ...rate, unit: 'requests' as const })),
   ]
 }
 

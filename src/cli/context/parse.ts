@@ -44,7 +44,7 @@ export interface AmountPer {
 }
 
 /** Parses an amount and its period, such as `20/month`. */
-export function parseAmountPer(text: string): AmountPer {
+function parseAmountPer(text: string): AmountPer {
   const [, amount, name] = /^([\d.]+)\/(\w+)$/.exec(text) ?? []
   const per = PERIOD_NAMES.find((period) => period === name)
   if (amount === undefined || per === undefined) {
@@ -58,6 +58,11 @@ export function parseAmountPer(text: string): AmountPer {
 /** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text]
+}
+
+/** Collects the amounts of an option that may be repeated, each with its period. */
+export function collectAmountsPer(text: string, before: readonly AmountPer[] = []): readonly AmountPer[] {
+  return [...before, parseAmountPer(text)]
 }
 
 /** Reads JSON from a file, or from standard input if the path is `-`. */
