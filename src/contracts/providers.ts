@@ -202,6 +202,11 @@ export interface ProviderCall<Request extends ProviderRequest = ChatRequest> {
 }
 
 export type ProviderEvent =
+  /**
+   * The client's own names of tools, by those that the provider was sent in their place. Comes before all other events of
+   * a reply. The reply gives the client its own names, also of calls whose names come in pieces.
+   */
+  | { readonly type: 'tool-names'; readonly names: ReadonlyMap<string, string> }
   /** One step of a reply, in the terms of no API. All deltas are of one choice, and together they count as one event. */
   | { readonly type: 'deltas'; readonly deltas: readonly ProviderDelta[]; readonly labels?: Labels }
   /**

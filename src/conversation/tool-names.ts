@@ -87,9 +87,6 @@ export const NAMES_IN_CHAT: NamePlace = { ...CHAT_SETTINGS, messages: [CHAT_MESS
 /** Where a conversation has them. */
 export const NAMES_IN_CONVERSATION: NamePlace = { ...CHAT_SETTINGS, turns: [{ toolCalls: [{ name: NAME }] }] }
 
-/** Where the chunks and the completion of a chat have them. */
-export const NAMES_IN_CHAT_REPLY: NamePlace = { choices: [{ delta: CHAT_REPLY, message: CHAT_REPLY }] }
-
 const RESPONSES_TOOL = ({ type }: JsonObject): NamePlace | undefined => {
   if (type === 'namespace') return { tools: [RESPONSES_TOOL] }
   return NAMED.has(type) ? { name: NAME } : undefined

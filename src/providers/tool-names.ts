@@ -1,21 +1,15 @@
-import type { AdapterRun, ProviderEvent, ProviderRequest } from '../contracts/providers.js'
-import type { ProviderDelta } from '../conversation/delta.js'
+import type { AdapterRun, ProviderRequest } from '../contracts/providers.js'
 import {
   fittingNames,
   NAMES_IN_CHAT,
-  NAMES_IN_CHAT_REPLY,
   NAMES_IN_CONVERSATION,
   NAMES_IN_MESSAGES,
-  NAMES_IN_MESSAGES_REPLY,
   NAMES_IN_RESPONSES,
   type NamePlace,
   type NameRule,
   PLAIN_NAME,
   renamed,
 } from '../conversation/tool-names.js'
-import { isObject } from '../protocol/json-values.js'
-import { fromLatin1 } from '../protocol/latin1.js'
-import { parseLoosely } from './provider-json.js'
 
 /** The names of tools that each API takes. Gemini, Kimi and the AI SDK's other models have narrower rules. */
 export const TOOL_NAMES = {
@@ -33,8 +27,8 @@ const PLACES = {
 } as const
 
 /**
- * Returns an adapter's method that sends only names of tools that its API takes, in tools, choices and history. Clients
- * get back their own names. A request whose names all fit is passed on unchanged.
+ * Returns an adapter's method that sends only names of tools that its API takes, in tools, choices and history. The
+ * reply gets the names with which clients know them. A request whose names all fit is passed on unchanged.
  *
  * @param api the API of the request, which need not be that of the provider
  */
@@ -48,19 +42,14 @@ export function withFittingNames<Request extends ProviderRequest>(
     const { request } = call
     if (allFit(request, place, rule)) return run(call, take)
     const sent = fittingNames(namesIn(request, place), rule)
-    const given = new Map([...sent].map(([name, fitted]) => [fitted, name]))
-    const back = (name: string): string => given.get(name) ?? name
-    return run(
-      {
-        ...call,
-        request: renamed(request, place, (name) => sent.get(name) ?? name),
-      },
-      (events, heldBytes) =>
-        take(
-          events.map((event) => withOwnNames(event, back)),
-          heldBytes,
-        ),
-    )
+    const names = new Map([...sent].map(([name, fitted]) => [fitted, name]))
+    const fitting = { ...call, request: renamed(request, place, (name) => sent.get(name) ?? name) }
+    let areKnown = false
+    return run(fitting, (events, heldBytes) => {
+      if (areKnown || events.length === 0) return take(events, heldBytes)
+      areKnown = true
+      return take([{ type: 'tool-names', names }, ...events], heldBytes)
+    })
   }
 }
 
@@ -80,33 +69,4 @@ function namesIn(request: ProviderRequest, place: NamePlace): ReadonlySet<string
     return name
   })
   return names
-}
-
-function withOwnNames(event: ProviderEvent, back: (name: string) => string): ProviderEvent {
-  switch (event.type) {
-    case 'deltas':
-      return { ...event, deltas: event.deltas.map((delta) => withOwnName(delta, back)) }
-    case 'data':
-      return MAY_NAME.test(event.bytes) ? parsed(event, back) : event
-    case 'chunk':
-      return { ...event, chunk: renamed(event.chunk, NAMES_IN_CHAT_REPLY, back) }
-    case 'completion':
-      return { ...event, completion: renamed(event.completion, NAMES_IN_CHAT_REPLY, back) }
-    case 'native':
-      return { ...event, value: renamed(event.value, NAMES_IN_MESSAGES_REPLY, back) }
-    default:
-      return event
-  }
-}
-
-function withOwnName(delta: ProviderDelta, back: (name: string) => string): ProviderDelta {
-  return delta.type === 'call' && delta.name !== undefined ? { ...delta, name: back(delta.name) } : delta
-}
-
-const MAY_NAME = /"(?:tool_calls|function_call)"/
-
-/** Parses an event that may have a name. */
-function parsed(event: ProviderEvent & { type: 'data' }, back: (name: string) => string): ProviderEvent {
-  const chunk = parseLoosely(fromLatin1(event.bytes))
-  return isObject(chunk) ? { type: 'chunk', chunk: renamed(chunk, NAMES_IN_CHAT_REPLY, back) } : event
 }

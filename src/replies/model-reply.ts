@@ -10,6 +10,7 @@ import type { DeltaWriter } from './delta-writer.js'
 import { invalidReply } from './invalid-reply.js'
 import { isIndex } from './joined-choices.js'
 import { LostPieces } from './lost-pieces.js'
+import { withOwnNames } from './own-names.js'
 import { ReplyChoice } from './reply-choice.js'
 import { ReplyLabels } from './reply-labels.js'
 import { OUT_OF_RANGE } from './whole-choices.js'
@@ -47,6 +48,8 @@ export class ModelReply implements Reply, ReadReply {
   private readonly labels = new ReplyLabels()
   /** Lists from an event without choices, for the next chunk. Undefined if there are none. */
   private waitingLabels: Labels | undefined
+  /** The client's names of tools that the provider knows by others. Undefined if there are none. */
+  private toolNames: ReadonlyMap<string, string> | undefined
   /** Whether the choices of a JSON body are written. */
   private hasEndedBody = false
 
@@ -213,6 +216,9 @@ export class ModelReply implements Reply, ReadReply {
         return this.chat.takeChunk(event.chunk)
       case 'completion':
         return this.chat.takeCompletion(event.completion)
+      case 'tool-names':
+        this.toolNames = event.names
+        return ''
       case 'unreadable':
         this.lost.add(event.why, undefined)
         return ''
@@ -286,8 +292,10 @@ export class ModelReply implements Reply, ReadReply {
   }
 
   /** Returns the bytes for some deltas of one choice. None if the client gets a JSON reply. */
-  write(deltas: readonly Delta[], labels: Labels): string {
-    if (deltas.length === 0) return ''
+  write(given: readonly Delta[], labels: Labels): string {
+    if (given.length === 0) return ''
+    const { toolNames } = this
+    const deltas = toolNames === undefined ? given : given.map((delta) => withOwnNames(delta, toolNames))
     if (!this.asked.stream) return this.writer.write(deltas, labels)
     if (this.lost.why !== undefined) return ''
     const { waitingLabels } = this

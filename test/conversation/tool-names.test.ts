@@ -3,7 +3,6 @@ import {
   fittingNames,
   longestName,
   NAMES_IN_CHAT,
-  NAMES_IN_CHAT_REPLY,
   NAMES_IN_MESSAGES,
   NAMES_IN_RESPONSES,
   PLAIN_NAME,
@@ -148,13 +147,6 @@ describe('the places of names of tools', () => {
           content: [{ type: 'tool_result', content: [{ type: 'tool_reference', tool_name: 'A' }] }],
         },
       ],
-    })
-  })
-
-  it('are found in a call that a provider sends instead of a list', () => {
-    const chunk = { choices: [{ delta: { tool_calls: { function: { name: 'a' } } } }] }
-    expect(renamed(chunk, NAMES_IN_CHAT_REPLY, shout)).toEqual({
-      choices: [{ delta: { tool_calls: { function: { name: 'A' } } } }],
     })
   })
 

@@ -124,8 +124,8 @@ function converseWith(
     const { modelId, provider } = languageModel
     const names = { modelId: modelId ?? '', provider: provider ?? '' }
     const run = runWith(languageModel, version, names, parameters)
-    const fitting = withFittingNames('conversation', namesOf(names), run)
-    return withPlainFunctions({ customTools: false, singleCalls: false }, fitting)(call, take)
+    const plain = withPlainFunctions({ customTools: false, singleCalls: false }, run)
+    return withFittingNames('conversation', namesOf(names), plain)(call, take)
   }
 }
 

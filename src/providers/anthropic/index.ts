@@ -143,9 +143,10 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
   })
 
   return {
-    converse: withPlainFunctions(
-      { customTools: false, singleCalls: true },
-      withFittingNames<ConversationRequest>('conversation', names, async (call, take) =>
+    converse: withFittingNames<ConversationRequest>(
+      'conversation',
+      names,
+      withPlainFunctions({ customTools: false, singleCalls: true }, async (call, take) =>
         upstream.post(() => prepare(call, take, ALL_THINKING)),
       ),
     ),

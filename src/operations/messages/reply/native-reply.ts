@@ -1,6 +1,7 @@
 import { type CompatError, isProviderError, ProviderError } from '../../../base/errors.js'
 import type { Reply, ReplyEvent, ReplyParts } from '../../../contracts/operation.js'
 import type { TokenTally } from '../../../contracts/token-counter.js'
+import { NAMES_IN_MESSAGES_REPLY, renamed } from '../../../conversation/tool-names.js'
 import {
   type FinishReason,
   finishReasonFor,
@@ -46,6 +47,7 @@ export class NativeReply implements Reply {
   private readonly lost: LostPieces
   private pending = ''
   private spokenEvents = 0
+  private toolNames: ReadonlyMap<string, string> | undefined
   private reason: string | undefined
   private sequence: string | null = null
   private details: JsonObject | undefined
@@ -189,8 +191,14 @@ export class NativeReply implements Reply {
     switch (event.type) {
       case 'native-data':
         return this.takeData(event.bytes)
-      case 'native':
-        return this.takeNative(event.value)
+      case 'native': {
+        const { toolNames } = this
+        const own = (name: string) => toolNames?.get(name) ?? name
+        return this.takeNative(renamed(event.value, NAMES_IN_MESSAGES_REPLY, own))
+      }
+      case 'tool-names':
+        this.toolNames = event.names
+        return ''
       case 'unreadable':
         this.lost.add(event.why, undefined)
         return ''
