@@ -73,7 +73,8 @@ export {
   sessionHandler,
 } from './session-handler.js'
 export type { SessionBudget, SessionRequest, SessionsAdmin, SessionToken } from './sessions.js'
-export type { SpendBooks, SpendQuery, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
+export type { SpendBooks, SpendReport, SpendReportQuery, SpendRow } from './spend.js'
+export type { SpendQuery } from './spend-rows.js'
 export type { AccountStatement } from './statement.js'
 export { type ToJson, toJson } from './to-json.js'
 export type { LimitRequest, LimitRow, LimitsAdmin, LimitsQuery, NewLimit } from './usage-limits.js'

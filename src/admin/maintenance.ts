@@ -6,7 +6,7 @@ import type { SqlDatabase } from '../sql/database.js'
 import { HOLD_STATE } from '../sql/hold-states.js'
 import { bindingOf } from '../sql/route-rows.js'
 import type { SecretBox } from '../sql/secret-box.js'
-import { clearTotals, foldTotals } from '../sql/totals.js'
+import { clearTotals, foldAccounts, foldTotals } from '../sql/totals.js'
 import { freeHold, type OpenHold, type OpenHoldsQuery, readOpenHolds } from './holds.js'
 import { readRoutes } from './routes.js'
 import { type Discrepancy, MIN_PRUNE_DAYS, readDiscrepancies } from './verify.js'
@@ -86,10 +86,12 @@ export function createMaintenanceAdmin(
     freeHold: async (holdId) => freeHold(database, ledger, parseField(idSchema, holdId, 'holdId'), context),
     async rebuildTotals() {
       await clearTotals(database)
-      for (;;) {
-        const state = await foldTotals(database)
-        if (state === 'done') return
-        if (state === 'busy') await delay(BUSY_MS)
+      for (const fold of [async () => (await foldTotals(database)).state, () => foldAccounts(database)]) {
+        let state = await fold()
+        while (state !== 'done') {
+          if (state === 'busy') await delay(BUSY_MS)
+          state = await fold()
+        }
       }
     },
     rotateSecrets: () => rotateSecrets(database, secrets),

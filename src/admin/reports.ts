@@ -3,11 +3,11 @@ import { type AppFigures, type AppFiguresQuery, readAppFigures } from './app-fig
 import {
   readSpend,
   readSpendReport,
-  type SpendQuery,
   type SpendReport,
   type SpendReportQuery,
   type SpendRow,
 } from './spend.js'
+import type { SpendQuery } from './spend-rows.js'
 
 export interface ReportsAdmin {
   /** Sums up charges and their refunds by model, key, account or another part. */

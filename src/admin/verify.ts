@@ -1,4 +1,5 @@
 import { type Credits, formatCredits } from '../base/money.js'
+import { ACCOUNT_KEYS, accountRows, KEY_KEYS, keyRows } from '../sql/account-totals.js'
 import { postedOf } from '../sql/balances.js'
 import { readOptionalJson, readText } from '../sql/cells.js'
 import type { Row, SqlDatabase } from '../sql/database.js'
@@ -11,13 +12,13 @@ import {
   partsOf,
   postedPartsOf,
   readSum,
-  sumColumns,
   sumOf,
   totalOf,
   wholeSum,
 } from '../sql/sums.js'
-import { AMOUNTS, CHARGE_SUMS, COUNTS } from '../sql/total-columns.js'
-import { CHARGE_KEYS, chargesByKeys, isSummed } from '../sql/totals.js'
+import { ACCOUNT_SUMS, CHARGE_SUMS } from '../sql/total-columns.js'
+import { CHARGE_KEYS, chargesByKeys } from '../sql/totals.js'
+import { isKeyed, isSummed } from '../sql/unsummed.js'
 
 /** A difference in the books. */
 export interface Discrepancy {
@@ -35,8 +36,8 @@ export interface Discrepancy {
    * - `posted`: the amount that an entry says it posted to its own account; that posting
    * - `missing-posting`: the posting of a credit or a correction, or of the payer of a refund; the amount in its entry
    * - `missing-entry`: the largest posting of an entry that is missing; 0
-   * - `totals`: the cost of the charges of a day or a quarter of an hour, model, provider and app in the kept totals; in
-   *   their entries. Another of their sums may differ instead
+   * - `totals`: the cost of charges in a row of the kept totals; in their entries. Another sum of the row may
+   *   differ instead
    * - `limit-held`: the credits or tokens on hold in a limit's bucket; the sum in open holds
    * - `limit-used`: the use of a limit's bucket; the sum in its period's entries or, for requests, in its holds
    */
@@ -146,28 +147,43 @@ function comparedBooks(database: SqlDatabase): readonly string[] {
   ]
 }
 
-/** Compares the kept totals with the charges that they contain: the sums of each key on two sides must be equal. */
-function comparedTotals({ engine }: SqlDatabase): string {
-  const keys = CHARGE_KEYS.join(', ')
-  const columns = [keys, ...CHARGE_SUMS].join(', ')
-  const difference = (column: string) => wholeSum(`side * ${column}`)
-  const differs = [
-    ...COUNTS.map((name) => `${difference(name)} <> 0`),
-    ...AMOUNTS.map((name) => {
-      const [high, low] = sumColumns(name)
-      return isNotZero(difference(high), difference(low))
-    }),
+/** A table of kept totals, and SQL for the same rows from the entries that it contains. */
+interface Totals {
+  readonly table: string
+  readonly keys: readonly string[]
+  readonly sums: readonly string[]
+  readonly rows: string
+}
+
+function keptTotals(engine: SqlDatabase['engine']): readonly Totals[] {
+  const keyed = { from: '{entries} e', where: isKeyed(engine) }
+  const days = `(${accountRows(engine, 'charge', keyed)} union all ${accountRows(engine, 'refund', keyed)})`
+  const charges = `(${chargesByKeys(engine, isSummed(engine))})`
+  return [
+    { table: 'charge_totals', keys: CHARGE_KEYS, sums: CHARGE_SUMS, rows: charges },
+    { table: 'account_totals', keys: ACCOUNT_KEYS, sums: ACCOUNT_SUMS, rows: days },
+    { table: 'key_totals', keys: KEY_KEYS, sums: ACCOUNT_SUMS, rows: `(${keyRows(engine, days)})` },
   ]
-  const costOf = (side: number, column: string) =>
-    wholeSum(`case when side = ${side} then ${column} else 0 end`)
-  return `select 'totals' as what, span || ' ' || starts_at || ' ' || model || ' ' || provider || ' ' || app_id as id,
-      ${costOf(1, 'cost_high')} as found_high, ${costOf(1, 'cost_low')} as found_low,
-      ${costOf(-1, 'cost_high')} as expected_high, ${costOf(-1, 'cost_low')} as expected_low, cast(null as text) as shown
+}
+
+/** Compares kept totals with the entries that they contain: the sums of each key on two sides must be equal. */
+function comparedTotals({ table, keys, sums, rows }: Totals): string {
+  const columns = [...keys, ...sums].join(', ')
+  const difference = (column: string) => wholeSum(`side * ${column}`)
+  const differs = sums.map((name) => {
+    if (!name.endsWith('_high')) return name.endsWith('_low') ? [] : [`${difference(name)} <> 0`]
+    return [isNotZero(difference(name), difference(name.replace('_high', '_low')))]
+  })
+  const costOn = (side: number, part: string) =>
+    wholeSum(`case when side = ${side} then cost_${part} else 0 end`)
+  return `select 'totals' as what, '${table} ' || ${keys.join(" || ' ' || ")} as id,
+      ${costOn(1, 'high')} as found_high, ${costOn(1, 'low')} as found_low,
+      ${costOn(-1, 'high')} as expected_high, ${costOn(-1, 'low')} as expected_low, cast(null as text) as shown
     from (
-      select 1 as side, ${columns} from {charge_totals}
-      union all select -1 as side, ${columns} from (${chargesByKeys(isSummed(engine))}) c
+      select 1 as side, ${columns} from {${table}}
+      union all select -1 as side, ${columns} from ${rows} c
     ) sides
-    group by ${keys} having ${differs.join(' or ')}`
+    group by ${keys.join(', ')} having ${differs.flat().join(' or ')}`
 }
 
 /** SQL for the parts of buckets that rows account for, from JSON as `LimitCells` describes it. */
@@ -222,7 +238,11 @@ function comparedBuckets(database: SqlDatabase): readonly string[] {
 
 /** Compares the whole books with themselves, in one snapshot. */
 export async function readDiscrepancies(database: SqlDatabase): Promise<readonly Discrepancy[]> {
-  const parts = [...comparedBooks(database), comparedTotals(database), ...comparedBuckets(database)]
+  const parts = [
+    ...comparedBooks(database),
+    ...keptTotals(database.engine).map(comparedTotals),
+    ...comparedBuckets(database),
+  ]
   const rows = await database.all({
     isReport: true,
     text: `with by_entry as (${BY_ENTRY}) select * from (${parts.join(' union all ')}) compared
@@ -280,7 +300,7 @@ function explain(what: Discrepancy['what'], id: string, found: string, expected:
     case 'missing-entry':
       return `The entry ${id} is missing, but it has postings of up to ${found}: restore its entries row from a backup.`
     case 'totals':
-      return `The kept totals of the span, time, model, provider and app ${JSON.stringify(id)} do not agree with their charges, which cost ${expected}: run compat-router maintenance rebuild-totals.`
+      return `The kept totals ${JSON.stringify(id)} show a cost of ${found}, but their entries add up to ${expected}, or another of their sums differs: run compat-router maintenance rebuild-totals.`
     case 'limit-held':
       return `The limit ${JSON.stringify(id)} has ${found} on hold, but its open holds add up to ${expected}: while no router runs, set held in its limit_buckets row to their sum.`
     case 'limit-used':

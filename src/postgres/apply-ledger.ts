@@ -458,7 +458,7 @@ begin
 
     -- The totals do not contain these entries yet.
     if cardinality(array_remove(v_entries, null)) > 0 then
-      insert into {unsummed} (ids) values (array_remove(v_entries, null));
+      insert into {unsummed} (ids, at) values (array_remove(v_entries, null), v_now);
     end if;
 
     -- Take the claims. A settlement without one takes that of its hold. A hold that already has the claim, open or settled,

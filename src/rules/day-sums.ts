@@ -22,15 +22,6 @@ export class DaySums {
     if (day > this.latest - KEPT_DAYS) this.days.set(day, (this.days.get(day) ?? 0n) + amount)
   }
 
-  /** Returns a copy that can grow independently. */
-  copy(): DaySums {
-    const copy = new DaySums()
-    copy.total = this.total
-    copy.latest = this.latest
-    for (const [day, amount] of this.days) copy.days.set(day, amount)
-    return copy
-  }
-
   /** Returns the sums at this time, in milliseconds since the Unix epoch. A period with more refunds than charges has 0. */
   at(now: number): SpentSums {
     const today = Math.floor(now / DAY_MS)

@@ -199,11 +199,14 @@ function readFacts(row: Row): CallFacts {
   }
 }
 
+/** SQL for the part of its charge's cost that a refund `e` reverses. */
+export function refundedBy(engine: SqlDatabase['engine']): string {
+  return engine === 'postgres'
+    ? "cast(cast(e.details as json) ->> 'amount' as bigint)"
+    : "cast(e.details ->> 'amount' as integer)"
+}
+
 /** SQL for what a charge or a refund `e` adds to what its account has spent. */
 export function spentOf({ engine }: Pick<SqlDatabase, 'engine'>): string {
-  const refunded =
-    engine === 'postgres'
-      ? "cast(cast(e.details as json) ->> 'amount' as bigint)"
-      : "cast(e.details ->> 'amount' as integer)"
-  return `case e.kind when 'refund' then -${refunded} else e.cost end`
+  return `case e.kind when 'refund' then -${refundedBy(engine)} else e.cost end`
 }

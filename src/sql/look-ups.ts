@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type {
   CountedLimit,
   LedgerCall,
@@ -16,23 +15,12 @@ import { createConditions } from './conditions.js'
 import type { Row, SqlDatabase, Statement } from './database.js'
 import { readEntry, spentOf } from './entry-rows.js'
 import { HOLD_STATE } from './hold-states.js'
+import { unkeyedOfAccount } from './unsummed.js'
 
-/** How long after its end a day is read again, since an entry has the time at which its transaction began. */
-const SPARE_MS = 3_600_000
-const KNOWN_SUMS = 10_000
-/** How long remembered sums are used. This bounds the error after a clock was set back. */
-const KNOWN_MS = 24 * 3_600_000
 const MAX_HOLDS = 100
-
-/** The sums of the days before `day`, which no longer change. */
-interface ClosedDays {
-  readonly sums: DaySums
-  readonly day: number
-}
 
 /** Creates the look-ups of a ledger. */
 export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
-  const closed = new LRUCache<string, ClosedDays>({ max: KNOWN_SUMS, ttl: KNOWN_MS })
   /** By query: the answer that is being read, and the one to be read after it. */
   const reading = new Map<string, Promise<void>>()
   const waiting = new Map<string, Promise<Spent>>()
@@ -54,7 +42,7 @@ export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
   async function readNext(key: string, query: SpentQuery): Promise<Spent> {
     await reading.get(key)
     waiting.delete(key)
-    const answer = sum(key, query)
+    const answer = sum(query)
     const ended = answer.then(
       () => {},
       () => {},
@@ -67,23 +55,12 @@ export function createSqlLookUps(database: SqlDatabase): LedgerLookUps {
     }
   }
 
-  /** Reads the days that may still change, and remembers the others. */
-  async function sum(key: string, query: SpentQuery): Promise<Spent> {
-    const known = closed.get(key) ?? { sums: new DaySums(), day: 0 }
-    const rows = await database.all(spentStatement(database, query, known.day))
+  async function sum(query: SpentQuery): Promise<Spent> {
+    const rows = await database.all(spentStatement(database, query))
     const [first] = rows
-    const now = readNumber(first!, 'now')
-    const firstOpen = Math.floor((now - SPARE_MS) / DAY_MS)
-    const before = known.sums.copy()
-    const all = known.sums.copy()
-    for (const row of rows) {
-      if (row.day === null) continue
-      const [day, amount] = [readNumber(row, 'day'), readBigint(row, 'amount')]
-      all.add(day, amount)
-      if (day < firstOpen) before.add(day, amount)
-    }
-    if (firstOpen > known.day) closed.set(key, { sums: before, day: firstOpen })
-    return { balance: readBalance(first!), ...all.at(now) }
+    const sums = new DaySums()
+    for (const row of rows) if (row.day !== null) sums.add(readNumber(row, 'day'), readBigint(row, 'amount'))
+    return { balance: readBalance(first!), ...sums.at(readNumber(first!, 'now')) }
   }
 
   async function countsOf(limits: readonly CountedLimit[]): Promise<readonly LimitCount[]> {
@@ -168,28 +145,33 @@ function isOpen(row: Row): boolean {
   )
 }
 
-/** Sums what an account spent on each day from this one on, and reads its balance. Returns a row without a day if there are none. */
-function spentStatement(
-  database: SqlDatabase,
-  { account, credentialId }: SpentQuery,
-  day: number,
-): Statement {
-  const { now } = database
-  const { conditions, parameters, add, where } = createConditions()
-  add((value) => `p.account = ${value}`, account)
-  conditions.push('e.account = p.account', "e.kind in ('charge', 'refund')")
+/**
+ * Reads the balance of an account, and its spending by day or, for months that have passed, by month. Returns a row without a
+ * day if it spent nothing.
+ */
+function spentStatement(database: SqlDatabase, { account, credentialId }: SpentQuery): Statement {
+  const { engine, now } = database
+  const { conditions, parameters, add } = createConditions()
+  add((value) => `e.account = ${value}`, account)
   if (credentialId !== undefined) add((value) => `e.credential_id = ${value}`, credentialId)
-  add((value) => `p.at >= ${value}`, BigInt(day * DAY_MS))
+  const own = conditions.join(' and ')
+  const waiting = unkeyedOfAccount(engine, '?1')
+  const total = `e.starts_at / ${DAY_MS} as day,
+    (e.cost_high - e.refunded_high) * 1000000000 + e.cost_low - e.refunded_low as amount`
+  // The month before the current one is read by day, so a clock that differs from the database's does no harm.
+  const date = new Date()
+  const byDay = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1, 1)
   return {
-    isReport: true,
     text: `select b.now, b.posted, b.held, s.day, s.amount from (
         select n.now, coalesce(${postedOf(database)}, 0) as posted, coalesce(${heldOf(database)}, 0) as held
         from (select ${now} as now) n left join {accounts} a on a.id = ?1
       ) b left join (
-        select p.at / ${DAY_MS} as day, sum(${spentOf(database)}) as amount
-        from {postings} p join {entries} e on e.id = p.entry_id
-        ${where()}
-        group by p.at / ${DAY_MS}
+        select day, sum(amount) as amount from (
+          select ${total} from {key_totals} e where ${own} and e.starts_at < ${byDay}
+          union all select ${total} from {account_totals} e where ${own} and e.starts_at >= ${byDay}
+          union all select e.at / ${DAY_MS} as day, ${spentOf(database)} as amount
+          from ${waiting.from} where ${waiting.where} and ${own} and e.kind in ('charge', 'refund')
+        ) parts group by day
       ) s on true`,
     parameters,
   }

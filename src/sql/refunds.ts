@@ -8,6 +8,7 @@ import { type RefundDetails, readEntry, toPostingsCell } from './entry-rows.js'
 import { toLimitCells } from './limit-cells.js'
 import { lockName } from './locks.js'
 import { type RefundStep, refundPostings, refundUses } from './refund-shares.js'
+import { noteUnsummed } from './unsummed.js'
 
 export interface RefundPosting {
   /** The entry of the charge. */
@@ -140,6 +141,7 @@ function refundStatements(
         where id = ?3 and starts_at = cast(?5 as bigint) and exists (select 1 from {entries} e where ${IS_NEW})`,
       parameters: [...key, bucket, used, BigInt(from)],
     })),
+    ...noteUnsummed(database.engine, IS_NEW, key),
     ...postings.map(({ account, amount: change }) => ({
       text: `insert into {postings} (account, at, entry_id, amount)
         select ?3, e.at, e.id, cast(?4 as bigint) from {entries} e where ${IS_NEW}`,

@@ -15,6 +15,14 @@ export function sumOf(amount: string, name: string): string {
   return `${wholeSum(`(${amount}) / ${PART}`)} + ${rest} / ${PART} as ${high}, ${rest} % ${PART} as ${low}`
 }
 
+/** SQL for the same as {@link sumOf}. In PostgreSQL, a sum is exact, and dividing it once is cheaper than each amount. */
+export function sumOfAmounts(engine: SqlDatabase['engine'], amount: string, name: string): string {
+  if (engine === 'sqlite') return sumOf(amount, name)
+  const [high, low] = sumColumns(name)
+  const sum = `coalesce(sum(${amount}), 0)`
+  return `cast(div(${sum}, ${PART}) as bigint) as ${high}, cast(mod(${sum}, ${PART}) as bigint) as ${low}`
+}
+
 /** SQL for an amount as the columns of a sum. */
 export function partsOf(amount: string, name: string): string {
   const [high, low] = sumColumns(name)

@@ -1,4 +1,4 @@
-import { CHARGE_SUMS } from './total-columns.js'
+import { ACCOUNT_SUMS, CHARGE_SUMS } from './total-columns.js'
 
 /** The words that differ between the engines' table definitions. */
 export interface SchemaWords {
@@ -11,6 +11,8 @@ export interface SchemaWords {
   readonly keyed: string
   /** Ends the definition of a table whose rows change in place many times a second. */
   readonly busy: string
+  /** Both. */
+  readonly busyKeyed: string
   /** Ends the definition of every other table. */
   readonly plain: string
 }
@@ -120,12 +122,17 @@ function ledgerTables({ name, integer, serial, keyed, busy, plain }: SchemaWords
 }
 
 /**
- * `charge_totals` are the sums of the charges of a time, model, provider and app, so that reports need not read them all.
- * `span` is the length of the time: a quarter of an hour or a day. `provider` and `app_id` may be empty. Settlements never touch them: another transaction adds the entries
- * later (`totals.ts`), and a report reads the totals and the entries that they do not contain yet.
+ * Sums of entries, so that reports need not read them all. Settlements never touch them: another transaction adds the
+ * entries later (`totals.ts`), and a report reads the totals and the entries that they do not contain yet.
+ *
+ * - `charge_totals` are the charges of a time, model, provider and app. `span` is the length of the time: a quarter of an
+ *   hour or a day. `provider` and `app_id` may be empty.
+ * - `account_totals` are the charges and refunds of a day, account, key, app, model and provider, and `key_totals` those of a
+ *   month, account and key.
  */
-function totalTables({ name, integer, busy }: SchemaWords): readonly string[] {
-  const sums = CHARGE_SUMS.map((column) => `${column} ${integer} not null`).join(',\n      ')
+function totalTables({ name, integer, busy, busyKeyed }: SchemaWords): readonly string[] {
+  const sums = (columns: readonly string[]) =>
+    columns.map((column) => `${column} ${integer} not null`).join(',\n      ')
   return [
     `create table {charge_totals} (
       span ${integer} not null,
@@ -133,9 +140,28 @@ function totalTables({ name, integer, busy }: SchemaWords): readonly string[] {
       model ${name} not null,
       provider ${name} not null,
       app_id ${name} not null,
-      ${sums},
+      ${sums(CHARGE_SUMS)},
       primary key (span, starts_at, model, provider, app_id)
     ) ${busy}`,
+    `create table {account_totals} (
+      account ${name} not null,
+      starts_at ${integer} not null,
+      credential_id ${name} not null,
+      app_id ${name} not null,
+      model ${name} not null,
+      provider ${name} not null,
+      ${sums(ACCOUNT_SUMS)},
+      primary key (account, starts_at, credential_id, app_id, model, provider)
+    ) ${busyKeyed}`,
+    'create index compat_account_totals_at on {account_totals} (starts_at)',
+    `create table {key_totals} (
+      account ${name} not null,
+      starts_at ${integer} not null,
+      credential_id ${name} not null,
+      ${sums(ACCOUNT_SUMS)},
+      primary key (account, starts_at, credential_id)
+    ) ${busyKeyed}`,
+    'create index compat_key_totals_at on {key_totals} (starts_at)',
   ]
 }
 

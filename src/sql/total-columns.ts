@@ -1,6 +1,7 @@
+import type { SqlDatabase } from './database.js'
 import { MEDIA_COLUMNS } from './entry-rows.js'
 import { isUnequal, keptOf } from './payer-posting.js'
-import { partsOf, sumColumns, wholeSum } from './sums.js'
+import { sumColumns, sumOfAmounts, wholeSum } from './sums.js'
 
 /**
  * Totals of charges are kept for each day in UTC, since many days have few rows, and for each quarter of an hour, with which
@@ -9,17 +10,10 @@ import { partsOf, sumColumns, wholeSum } from './sums.js'
 export const DAY_MS = 86_400_000
 export const QUARTER_MS = 900_000
 
+const TOKENS = ['prompt', 'cached', 'cache_write', 'completion', 'reasoning'] as const
+
 /** The sums of charges that are counts. */
-export const COUNTS: readonly string[] = [
-  'calls',
-  'prompt',
-  'cached',
-  'cache_write',
-  'completion',
-  'reasoning',
-  ...MEDIA_COLUMNS,
-  'unequal',
-]
+export const COUNTS: readonly string[] = ['calls', ...TOKENS, ...MEDIA_COLUMNS, 'unequal']
 
 /** The sums of charges that are amounts, in two columns each. */
 export const AMOUNTS = ['cost', 'base', 'markup', 'posted', 'kept'] as const
@@ -27,15 +21,28 @@ export const AMOUNTS = ['cost', 'base', 'markup', 'posted', 'kept'] as const
 /** The columns of a row of sums of charges. */
 export const CHARGE_SUMS: readonly string[] = [...COUNTS, ...AMOUNTS.flatMap(sumColumns)]
 
-/** SQL for a charge `e` as a row of such sums. */
-export const ONE_CHARGE = [
-  '1 as calls',
-  ...['prompt', 'cached', 'cache_write', 'completion', 'reasoning'].map((name) => `e.${name}`),
-  ...MEDIA_COLUMNS.map((name) => `coalesce(e.${name}, 0) as ${name}`),
-  `case when ${isUnequal('e.posted')} then 1 else 0 end as unequal`,
-  ...(['cost', 'base', 'markup', 'posted'] as const).map((name) => partsOf(`e.${name}`, name)),
-  partsOf(keptOf('e.posted'), 'kept'),
-].join(', ')
+/** The columns of a row of sums by account. `refunded` is the part of costs that refunds reversed. */
+export const ACCOUNT_SUMS: readonly string[] = [...CHARGE_SUMS, ...sumColumns('refunded')]
+
+/** SQL for a cell of a charge `e`. */
+const UNEQUAL = `case when ${isUnequal('e.posted')} then 1 else 0 end`
+const AMOUNT_OF = {
+  cost: 'e.cost',
+  base: 'e.base',
+  markup: 'e.markup',
+  posted: 'e.posted',
+  kept: keptOf('e.posted'),
+} as const
+
+/** SQL that adds up charges `e`, in the columns of {@link CHARGE_SUMS}. */
+export function sumCharges(engine: SqlDatabase['engine']): string {
+  return [
+    'count(*) as calls',
+    ...[...TOKENS, ...MEDIA_COLUMNS].map((name) => `${wholeSum(`e.${name}`)} as ${name}`),
+    `${wholeSum(UNEQUAL)} as unequal`,
+    ...AMOUNTS.map((name) => sumOfAmounts(engine, AMOUNT_OF[name], name)),
+  ].join(', ')
+}
 
 /** SQL that adds up columns of sums, under the same names. */
 export function addUp(columns: readonly string[]): string {

@@ -1,4 +1,5 @@
-import { type FoldingDatabase, foldTotals } from './totals.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type FoldingDatabase, foldAccounts, foldTotals, isDue } from './totals.js'
 
 /** Adds this process's entries to the totals, soon after they were written. Others do the same, one at a time. */
 export interface TotalsFolder {
@@ -30,6 +31,8 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let isClosed = false
+  /** The entries that are being added to the totals by account. That may take seconds. */
+  let keying: Promise<void> | undefined
 
   function tellBehind(): void {
     const now = performance.now()
@@ -46,14 +49,33 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
   async function round(): Promise<void> {
     const startedAt = performance.now()
     try {
-      let state = await foldTotals(database)
-      while (state === 'more') state = await foldTotals(database)
+      let waiting = await foldTotals(database)
+      while (waiting.state === 'more') waiting = await foldTotals(database)
       // What was written meanwhile is left for the next round.
-      if (state === 'done') since = wroteAt > startedAt ? startedAt : undefined
+      if (waiting.state === 'done') since = wroteAt > startedAt ? startedAt : undefined
+      if (isDue(waiting, Date.now())) {
+        keying ??= addByAccount().finally(() => {
+          keying = undefined
+        })
+      }
     } catch {
       // The next round tries again, and an event tells if none succeeds.
     }
     tellBehind()
+  }
+
+  async function addByAccount(): Promise<void> {
+    try {
+      let startedAt = performance.now()
+      while ((await foldAccounts(database)) === 'more' && !isClosed) {
+        // Calls that wait for SQLite get as much time.
+        if (database.engine === 'sqlite')
+          await delay(performance.now() - startedAt, undefined, { ref: false })
+        startedAt = performance.now()
+      }
+    } catch {
+      // Nothing of the step was kept, and the next round tries again.
+    }
   }
 
   function schedule(): void {
@@ -79,6 +101,7 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
       clearTimeout(timer)
       await running
       if (since !== undefined && everyMs !== null) await round()
+      await keying
     },
   }
 }

@@ -1,50 +1,32 @@
-import { readNumber } from './cells.js'
-import type { SqlDatabase } from './database.js'
-import { addUp, CHARGE_SUMS, DAY_MS, ONE_CHARGE, QUARTER_MS } from './total-columns.js'
+import { ACCOUNT_ENTRIES, addAccountsInSqlite, addRows } from './account-totals.js'
+import { readNumber, readOptionalNumber } from './cells.js'
+import type { Row, SqlDatabase } from './database.js'
+import { addUp, CHARGE_SUMS, DAY_MS, QUARTER_MS, sumCharges } from './total-columns.js'
 
 type Engine = SqlDatabase['engine']
 
-/** SQL for the table `e` of the entries that the totals do not contain yet. */
-export function unsummedEntries(engine: Engine): string {
-  return engine === 'postgres'
-    ? // The entries are looked up one by one: the planner cannot know how few there are.
-      `(select f.* from (select unnest(ids) as id from {unsummed}) u
-          cross join lateral (select * from {entries} f where f.id = u.id limit 1) f) e`
-    : '(select f.* from {entries} f where f.id > (select s.entry_id from {summed} s)) e'
-}
-
-/** SQL that is true if the totals contain the entry `e`. */
-export function isSummed(engine: Engine): string {
-  return engine === 'postgres'
-    ? 'e.id not in (select unnest(u.ids) from {unsummed} u)'
-    : 'e.id <= (select s.entry_id from {summed} s)'
-}
-
-/** A statement that adds the entries `e` of this condition to the totals. */
-function addToTotals(condition: string): string {
-  const keys = CHARGE_KEYS.join(', ')
-  return `insert into {charge_totals} as t (${[...CHARGE_KEYS, ...CHARGE_SUMS].join(', ')})
-      select ${keys}, ${addUp(CHARGE_SUMS)} from (${chargesByKeys(condition)}) r where true group by ${keys}
-      on conflict (${keys}) do update set ${CHARGE_SUMS.map((name) => `${name} = t.${name} + excluded.${name}`).join(', ')}`
-}
-
 /** The key of the totals of charges. A charge without a provider or an app has an empty one. */
 export const CHARGE_KEYS = ['span', 'starts_at', 'model', 'provider', 'app_id'] as const
+
+/** A statement that adds the entries `e` of this condition to the totals. */
+function addCharges(engine: Engine, condition: string): string {
+  const keys = CHARGE_KEYS.join(', ')
+  const rows = `select ${keys}, ${addUp(CHARGE_SUMS)} from (${chargesByKeys(engine, condition)}) c group by ${keys}`
+  return addRows('charge_totals', CHARGE_KEYS, CHARGE_SUMS, `(${rows})`)
+}
 
 /**
  * SQL for the charges `e` of this condition as rows of their totals. They are added up by their quarter first, and few rows
  * are left for the day.
  */
-export function chargesByKeys(condition: string): string {
+export function chargesByKeys(engine: Engine, condition: string): string {
   const names = 'model, provider, app_id'
   return `select s.span, q.starts_at - q.starts_at % s.span as starts_at, ${names}, ${CHARGE_SUMS.join(', ')}
     from (
-      select starts_at, ${names}, ${addUp(CHARGE_SUMS)} from (
-        select e.at - e.at % ${QUARTER_MS} as starts_at, e.model, coalesce(e.provider, '') as provider,
-          coalesce(e.app_id, '') as app_id, ${ONE_CHARGE}
-        from {entries} e where ${condition} and e.kind = 'charge'
-      ) c
-      group by starts_at, ${names}
+      select e.at - e.at % ${QUARTER_MS} as starts_at, e.model, coalesce(e.provider, '') as provider,
+        coalesce(e.app_id, '') as app_id, ${sumCharges(engine)}
+      from {entries} e where ${condition} and e.kind = 'charge'
+      group by 1, 2, 3, 4
     ) q cross join (select ${DAY_MS} as span union all select ${QUARTER_MS}) s`
 }
 
@@ -53,44 +35,88 @@ const ENTRIES = 1_000
 /** Transactions whose entries one transaction of PostgreSQL adds. */
 const POSTGRES_ROWS = 200
 
+/** Once a day has been over for so long, its entries are added to the totals by account. */
+const SPARE_MS = 3_600_000
+/** If so many wait earlier, these are added too: a report by key reads all that wait. */
+const MAX_WAITING = 300_000
+
 /** What {@link foldTotals} needs of a database. */
 export type FoldingDatabase = Pick<SqlDatabase, 'engine' | 'all' | 'batch'>
 
-/**
- * Adds entries to the totals, as many as one short transaction may. Returns `done` if no entries are left, `more` if there
- * may be some, and `busy` if another process is adding them.
- */
-export async function foldTotals({ engine, all, batch }: FoldingDatabase): Promise<'done' | 'more' | 'busy'> {
+/** Whether entries that have to be added are left. `busy`: another process is adding them. */
+export type Folded = 'done' | 'more' | 'busy'
+
+export interface Waiting {
+  /** Of the totals of charges. */
+  readonly state: Folded
+  /** The entries that wait for the totals by account. */
+  readonly entries: number
+  /** A time that none of these entries precedes. */
+  readonly since: number | undefined
+}
+
+/** Adds entries to the totals of charges, as many as one short transaction may. */
+export async function foldTotals({ engine, all, batch }: FoldingDatabase): Promise<Waiting> {
+  const read = (row: Row, state: Folded): Waiting => ({
+    state,
+    entries: readNumber(row, 'entries'),
+    since: readOptionalNumber(row, 'since'),
+  })
   if (engine === 'postgres') {
     const [row] = await all({
-      text: 'select {fold_totals_1}(?1) as folded',
+      text: 'select folded, entries, since from {fold_totals_1}(?1)',
       parameters: [POSTGRES_ROWS],
     })
     const folded = readNumber(row!, 'folded')
-    if (folded < 0) return 'busy'
-    return folded < POSTGRES_ROWS ? 'done' : 'more'
+    return read(row!, folded < 0 ? 'busy' : folded < POSTGRES_ROWS ? 'done' : 'more')
   }
   const mark = '(select s.entry_id from {summed} s)'
   const condition = `e.id > ${mark} and e.id <= ${mark} + ${ENTRIES}`
   const last = '(select coalesce(max(f.id), 0) from {entries} f)'
   const results = await batch([
-    { text: addToTotals(condition) },
+    { text: addCharges('sqlite', condition) },
     {
-      text: `update {summed} set entry_id = min(entry_id + ${ENTRIES}, ${last})
-        returning entry_id, ${last} as last`,
+      text: `update {summed} set entry_id = min(entry_id + ${ENTRIES}, ${last}),
+          at = (select min(w.at) from (
+            select s.at from {summed} s union all select e.at from {entries} e where ${condition}
+          ) w)
+        returning entry_id, ${last} as last, entry_id - keyed_id as entries, at as since`,
     },
   ])
   const [row] = results.at(-1)!
-  return readNumber(row!, 'entry_id') === readNumber(row!, 'last') ? 'done' : 'more'
+  return read(row!, readNumber(row!, 'entry_id') === readNumber(row!, 'last') ? 'done' : 'more')
+}
+
+/** Returns whether it is time to add entries to the totals by account. */
+export function isDue({ entries, since }: Waiting, now: number): boolean {
+  const over = now - SPARE_MS
+  return entries >= MAX_WAITING || (since !== undefined && since < over - (over % DAY_MS))
+}
+
+/** Adds entries to the totals by account, as many as one transaction may. */
+export async function foldAccounts(
+  { engine, all, batch }: FoldingDatabase,
+  entries: number = ACCOUNT_ENTRIES[engine],
+): Promise<Folded> {
+  if (engine === 'postgres') {
+    // It may take seconds, and nothing waits for it.
+    const [row] = await all({
+      isReport: true,
+      text: 'select {fold_accounts_1}(?1) as folded',
+      parameters: [entries],
+    })
+    const folded = readNumber(row!, 'folded')
+    return folded < 0 ? 'busy' : folded > 0 ? 'more' : 'done'
+  }
+  const results = await batch(addAccountsInSqlite(entries))
+  return readNumber(results.at(-1)![0]!, 'more') === 1 ? 'more' : 'done'
 }
 
 /**
- * PostgreSQL: a transaction that settles inserts one row with the ids of its charges, which becomes visible with them. The
- * transaction that adds them to the totals deletes that row. So each charge is in exactly one of the two, whatever the order
- * of commits. No mark over ids or times could tell, since both are taken before a commit. Returns the number of rows, or
- * -1 if another transaction adds charges.
+ * PostgreSQL: the same as one call, which deletes rows of `unsummed` and puts their ids into `unkeyed`. `folded` is the number
+ * of these rows, or -1 if another transaction adds entries.
  */
-export const foldTotalsFunction = `create function {fold_totals_1}(p_rows bigint) returns bigint
+export const foldTotalsFunction = `create function {fold_totals_1}(p_rows bigint, out folded bigint, out entries bigint, out since bigint)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 -- As in apply_ledger: the tables are large and the arrays small.
@@ -101,38 +127,62 @@ set enable_mergejoin = off
 set jit = off
 as $function$
 declare
-  v_rows bigint;
   v_ids bigint[];
+  v_at bigint;
+  v_ranges int8multirange;
 begin
-  if not pg_try_advisory_xact_lock(hashtext('{unsummed}'), 0) then return -1; end if;
+  entries := 0;
+  if not pg_try_advisory_xact_lock(hashtext('{unsummed}'), 0) then
+    folded := -1;
+    return;
+  end if;
   -- A commit that is lost with the machine's power is lost whole, and its rows are there again.
   perform set_config('synchronous_commit', 'off', true);
   with taken as (
-    delete from {unsummed} u where u.ctid = any (array(select o.ctid from {unsummed} o limit p_rows)) returning u.ids
+    delete from {unsummed} u where u.ctid = any (array(select o.ctid from {unsummed} o limit p_rows)) returning u.ids, u.at
   )
-  select (select count(*) from taken), array(select unnest(k.ids) from taken k) into v_rows, v_ids;
-  if v_rows > 0 then
-    ${addToTotals('e.id = any (v_ids)')};
+  select (select count(*) from taken), array(select unnest(k.ids) from taken k), (select min(k.at) from taken k)
+  into folded, v_ids, v_at;
+  if folded > 0 then
+    ${addCharges('postgres', 'e.id = any (v_ids)')};
+    -- Ids that follow each other are one range, so there is one short row, and another while fold_accounts has that one.
+    with taken as (
+      delete from {unkeyed} k where k.ctid = any (array(select o.ctid from {unkeyed} o for update skip locked))
+      returning k.ids, k.at
+    )
+    select range_agg(r.ids), least(v_at, (select min(k.at) from taken k)) from (
+      select unnest(k.ids) as ids from taken k union all select int8range(i.id, i.id, '[]') from unnest(v_ids) i(id)
+    ) r into v_ranges, since;
+    insert into {unkeyed} (ids, at) values (v_ranges, since);
+  else
+    select range_agg(k.ids), min(k.at) from (select unnest(o.ids) as ids, o.at from {unkeyed} o) k into v_ranges, since;
   end if;
-  return v_rows;
+  entries := (select coalesce(sum(upper(r.ids) - lower(r.ids)), 0) from (select unnest(v_ranges) as ids) r);
 end
 $function$`
 
-/** Empties the totals, and marks every charge as one that they do not contain. Reports stay exact. */
+/** Empties the totals, and lets every entry wait for them again. Reports stay exact. */
 export async function clearTotals({ engine, all, batch }: FoldingDatabase): Promise<void> {
   if (engine === 'postgres') await all({ isReport: true, text: 'select {clear_totals_1}()' })
-  else await batch([{ text: 'delete from {charge_totals}' }, { text: 'update {summed} set entry_id = 0' }])
+  else {
+    await batch([
+      ...TOTALS.map((table) => ({ text: `delete from {${table}}` })),
+      { text: 'update {summed} set entry_id = 0, keyed_id = 0, at = null' },
+    ])
+  }
 }
+
+const TOTALS = ['charge_totals', 'account_totals', 'key_totals'] as const
 
 export const clearTotalsFunction = `create function {clear_totals_1}() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $function$
 begin
-  perform pg_advisory_xact_lock(hashtext('{unsummed}'), 0);
-  -- One statement, so that all parts see the same charges.
-  with totals as (delete from {charge_totals}), marks as (delete from {unsummed})
-  insert into {unsummed} (ids)
-  select array_agg(e.id) from {entries} e where e.kind = 'charge' group by e.id / ${ENTRIES};
+  perform pg_advisory_xact_lock(hashtext('{unsummed}'), 0), pg_advisory_xact_lock(hashtext('{unkeyed}'), 0);
+  -- One statement, so that all parts see the same entries.
+  with ${[...TOTALS, 'unsummed', 'unkeyed'].map((table) => `old_${table} as (delete from {${table}})`).join(', ')}
+  insert into {unsummed} (ids, at)
+  select array_agg(e.id), min(e.at) from {entries} e where e.kind in ('charge', 'refund') group by e.id / ${ENTRIES};
 end
 $function$`

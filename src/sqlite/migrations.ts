@@ -9,6 +9,7 @@ const WORDS: SchemaWords = {
   serial: 'integer primary key',
   keyed: 'strict, without rowid',
   busy: 'strict',
+  busyKeyed: 'strict, without rowid',
   plain: 'strict',
 }
 
@@ -20,10 +21,10 @@ const changesTable = `create table {changes} (
   at integer not null
 ) strict`
 
-/** One row: the last entry that the totals contain. There is one writer, so ids are in the order of commits. */
-const summedMark = [
-  'create table {summed} (entry_id integer not null) strict',
-  'insert into {summed} (entry_id) values (0)',
+/** One row: the last entry in the totals of charges, and the last one in those by account. See `unsummed.ts`. */
+const summedMarks = [
+  'create table {summed} (entry_id integer not null, keyed_id integer not null, at integer) strict',
+  'insert into {summed} (entry_id, keyed_id) values (0, 0)',
 ]
 
 /** Add the size of a reply's body to its account's total, and subtract it again. */
@@ -50,7 +51,7 @@ export const sqliteMigrations: readonly Migration[] = [
   {
     version: 1,
     name: 'initial schema',
-    statements: [...tables(WORDS), ...summedMark, changesTable, ...countReplies],
+    statements: [...tables(WORDS), ...summedMarks, changesTable, ...countReplies],
   },
 ]
 

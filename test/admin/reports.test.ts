@@ -107,12 +107,15 @@ describe.each(engineNames)('admin reports on %s', (name) => {
       [midnight + 86_400_000, 1n],
     ] as const) {
       await settle(stores, 'alice', [cost, 0n], 'dev')
-      for (const [table, id] of [
-        ['entries', 'id'],
-        ['postings', 'entry_id'],
+      for (const [table, condition] of [
+        ['entries', 'id = (select max(id) from {entries})'],
+        ['postings', 'entry_id = (select max(id) from {entries})'],
+        ...(engine.name === 'PostgreSQL'
+          ? [['unsummed', '(select max(id) from {entries}) = any (ids)']]
+          : []),
       ]) {
         await stores.database.all({
-          text: `update {${table}} set at = ?1 where ${id} = (select max(id) from {entries})`,
+          text: `update {${table}} set at = ?1 where ${condition}`,
           parameters: [BigInt(at)],
         })
       }

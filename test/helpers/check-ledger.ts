@@ -20,9 +20,11 @@ export async function checkLedger(
     const [row] = await stores.database.all({
       text: "select count(*) as calls from {entries} where kind = 'charge'",
     })
-    const { total, books } = await admin.reports.spendReport({ by: 'model' })
-    expect(total.calls).toBe(Number(row!.calls))
-    expect(books.isEqual).toBe(true)
+    for (const by of ['model', 'key'] as const) {
+      const { total, books } = await admin.reports.spendReport({ by })
+      expect(total.calls).toBe(Number(row!.calls))
+      expect(books.isEqual).toBe(true)
+    }
   }
   const settled = new Map<string, number>()
   let after: string | undefined

@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { PostgresPool } from '../../src/postgres/index.js'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores, DurableStoresOptions } from '../../src/sql/stores.js'
-import { foldTotals } from '../../src/sql/totals.js'
+import { foldAccounts, foldTotals } from '../../src/sql/totals.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { createMigratedDatabase, findTemplate, type TestDatabase } from './postgres.js'
 import { createTestFile, type TestFile } from './sqlite.js'
@@ -25,10 +25,12 @@ export const engineNames = ['SQLite', 'PostgreSQL'] as const
 
 /** Adds all entries to the totals, as soon as no other process does. */
 export async function foldAll({ database }: DurableStores): Promise<void> {
-  for (;;) {
-    const state = await foldTotals(database)
-    if (state === 'done') return
-    if (state === 'busy') await delay(10)
+  for (const fold of [async () => (await foldTotals(database)).state, () => foldAccounts(database)]) {
+    let state = await fold()
+    while (state !== 'done') {
+      if (state === 'busy') await delay(10)
+      state = await fold()
+    }
   }
 }
 

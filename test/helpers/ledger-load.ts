@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createPostgresStores } from '../../src/postgres/stores.js'
 import type { DurableStores } from '../../src/sql/stores.js'
+import { foldAccounts } from '../../src/sql/totals.js'
 import { createSqliteStores } from '../../src/sqlite/stores.js'
 import { context, createHold, createSettle } from './ledger-requests.js'
 import { createPool } from './postgres.js'
@@ -37,8 +39,17 @@ async function call(account: string): Promise<void> {
   }
 }
 
+/** As the router does much more rarely, so that a process is also killed within such a step. */
+async function foldAccountsOften(): Promise<void> {
+  for (;;) {
+    await foldAccounts(stores.database, 50)
+    await delay(FOLD_MS)
+  }
+}
+
 await stores.ready()
 process.stdout.write('ready\n')
+foldAccountsOften().catch(() => undefined)
 await Promise.all(
   Array.from({ length: load.callers }, (_, index) => call(load.accounts[index % load.accounts.length]!)),
 )

@@ -388,7 +388,11 @@ describe('the errors of admin functions', () => {
     ['routes.put', { ...route, settings: [] }, 'route.settings: must be an object; got a list'],
     ['routes.put', { ...route, secret: '' }, 'route.secret: must not be empty'],
     ['routes.remove', undefined, 'route.id: is missing; it must be a string'],
-    ['reports.spend', { by: 'colour' }, 'spend.by: must be "day", "model", "app", "key" or "provider"'],
+    [
+      'reports.spend',
+      { by: 'colour' },
+      'spend.by: must be "day", "model", "app", "key", "account" or "provider"',
+    ],
   ])('explain bad input to %s: the field, the fault and the fix', async (name, input, message) => {
     const [group, own] = name.split('.') as [keyof Admin, string]
     const functions = admin[group] as unknown as Readonly<

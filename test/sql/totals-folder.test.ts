@@ -18,7 +18,7 @@ function createFolder(answer: { folded: number | Error }) {
       async all() {
         rounds++
         if (answer.folded instanceof Error) throw answer.folded
-        return [{ folded: String(answer.folded) }]
+        return [{ folded: String(answer.folded), entries: '0', since: null }]
       },
       batch: async () => [],
     },

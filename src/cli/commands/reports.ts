@@ -7,10 +7,10 @@ export const reports: Noun = {
   about: 'sums over many calls',
   verbs: {
     spend: (command, context) =>
-      addFilters(command.description('sum up charges by day, model, app, key or provider'))
+      addFilters(command.description('sum up charges by day, model, app, key, account or provider'))
         .addOption(
           new Option('--by <group>', 'how to group the sums')
-            .choices(['day', 'model', 'app', 'key', 'provider'])
+            .choices(['day', 'model', 'app', 'key', 'account', 'provider'])
             .default('day'),
         )
         .action(async (options: FilterOptions & { by: SpendQuery['by'] }) => {
