@@ -141,7 +141,11 @@ export function createPostgresStores(
   })
   const callQueries = createQueries(pool, schema, callGate)
   const folder = createTotalsFolder({
-    database: { ...database, all: callQueries.run },
+    // Steps that take seconds take turns with reports.
+    database: {
+      ...database,
+      all: (statement) => (statement.isReport ? database.all(statement) : callQueries.run(statement)),
+    },
     onBehind: behindReporter(options),
     everyMs: foldMs,
   })

@@ -7,6 +7,7 @@ import {
   type SpendRow,
 } from '../../src/admin/index.js'
 import type { Entry, Posting } from '../../src/contracts/index.js'
+import type { DurableStores } from '../../src/sql/stores.js'
 import { foldAccounts, foldTotals } from '../../src/sql/totals.js'
 import { engineNames, foldAll, useEngine } from '../helpers/engines.js'
 import { context, createCharge, createFacts, createSettle } from '../helpers/ledger-requests.js'
@@ -90,6 +91,13 @@ function spentOf(entries: readonly Entry[], account: string, key: string | undef
 
 const inOrder = <Row extends { readonly key: string | undefined }>(rows: readonly Row[]) =>
   [...rows].sort((one, other) => String(one.key).localeCompare(String(other.key)))
+
+const TABLES = [
+  ...['accounts', 'holds', 'claims', 'entries', 'postings'],
+  ...['charge_totals', 'account_totals', 'key_totals'],
+]
+/** The entries that wait for totals, and the earnings of accounts. */
+const QUEUES = { SQLite: ['summed'], PostgreSQL: ['unsummed', 'unkeyed', 'earned'] } as const
 
 const at = <Item>(items: readonly Item[], place: number): Item => items[place % items.length]!
 
@@ -312,4 +320,40 @@ describe.each(engineNames)('the totals by account and key on %s', (name) => {
     await foldAll(processes[1]!)
     await compare()
   }, 120_000)
+
+  it('contain or await each entry once in a copy of the tables, too', async () => {
+    const [stores, copy] = [engine.open('accounts-dumped'), engine.open('accounts-restored')]
+    const charge = async ({ ledger }: DurableStores, holdId: string) =>
+      ledger.settle(createSettle(holdId, 'alice', 10n, { facts: createFacts('alice') }), context)
+    // One entry in all totals, one that waits for those by account, and one that waits for all of them.
+    await charge(stores, 'h1')
+    await foldAll(stores)
+    await charge(stores, 'h2')
+    await foldTotals(stores.database)
+    await charge(stores, 'h3')
+    await copy.ready()
+    for (const table of [...TABLES, ...QUEUES[name]]) {
+      await copy.database.all({ text: `delete from {${table}}` })
+      for (const row of await stores.database.all({ text: `select * from {${table}}` })) {
+        const columns = Object.keys(row)
+        await copy.database.all({
+          text: `insert into {${table}} (${columns}) values (${columns.map((_, place) => `?${place + 1}`)})`,
+          parameters: Object.values(row),
+        })
+      }
+    }
+    if (name === 'PostgreSQL')
+      await copy.database.all({ text: "select setval('{entries_id_seq}', max(id)) from {entries}" })
+    const admin = createAdmin(copy)
+    const check = async (calls: number) => {
+      expect(await admin.maintenance.verify()).toEqual([])
+      for (const by of ['key', 'model'] as const)
+        expect(await admin.reports.spend({ by })).toMatchObject([{ calls }])
+    }
+    await check(3)
+    await charge(copy, 'h4')
+    await check(4)
+    await foldAll(copy)
+    await check(4)
+  })
 })
