@@ -25,24 +25,25 @@ interface Requests {
 
 type Methods = { readonly [Api in keyof Requests]?: AdapterRun<Requests[Api]> | undefined }
 
-/** A request of one API, as each kind of adapter gets it. */
-export interface Conversing<Api extends Exclude<keyof Requests, 'converse'>> {
-  /** The API of the client. */
-  readonly api: Api
+/** A request to a model, as each adapter gets it that does not have the API of the client. */
+export interface Convertible {
   /** Whether a hint that a provider does not know is left out. Otherwise it is refused. */
   readonly omitsHints: boolean
-  /** Returns the request for a route that has this API. */
-  ownRequest(route: Route, onCallersKey: boolean, outputTokens: number): Requests[Api]
-  /** Returns the request for any other route. */
+  /** Returns the request for such a route. */
   conversation(route: Route, onCallersKey: boolean, outputTokens: number): ConversationRequest
-  /** @param isOwn whether the provider has this API */
+  /** @param isOwn whether the provider has the API of the client */
   reply(parts: ReplyParts, isOwn: boolean): Reply
 }
 
-/**
- * Returns how a route takes a request: in the client's own API if its adapter has that, otherwise as a conversation, and
- * as a chat if its adapter knows nothing else.
- */
+/** A request of an API that some adapters have too. */
+export interface Conversing<Api extends Exclude<keyof Requests, 'converse'>> extends Convertible {
+  /** The API of the client. */
+  readonly api: Api
+  /** Returns the request for a route that has this API. */
+  ownRequest(route: Route, onCallersKey: boolean, outputTokens: number): Requests[Api]
+}
+
+/** Returns how a route takes a request: in the client's own API if its adapter has that, or else as any other. */
 export function routedCall<Api extends Exclude<keyof Requests, 'converse'>>(
   request: Conversing<Api>,
   route: Route,
@@ -50,13 +51,24 @@ export function routedCall<Api extends Exclude<keyof Requests, 'converse'>>(
 ): RoutedCall | undefined {
   const { api } = request
   const adapter: Methods = route.adapter
-  if (adapter[api] !== undefined) {
-    return {
-      run: (call, outputTokens, take) =>
-        adapter[api]!(withRequest(call, request.ownRequest(route, onCallersKey, outputTokens)), take),
-      reply: (parts) => request.reply(parts, true),
-    }
+  if (adapter[api] === undefined) return convertedCall(request, route, onCallersKey)
+  return {
+    run: (call, outputTokens, take) =>
+      adapter[api]!(withRequest(call, request.ownRequest(route, onCallersKey, outputTokens)), take),
+    reply: (parts) => request.reply(parts, true),
   }
+}
+
+/**
+ * Returns how a route takes a request of an API that its adapter does not have: as a conversation, and as a chat if the
+ * adapter knows nothing else. An API that no provider has needs only this.
+ */
+export function convertedCall(
+  request: Convertible,
+  route: Route,
+  onCallersKey: boolean,
+): RoutedCall | undefined {
+  const adapter: Methods = route.adapter
   const reply = (parts: ReplyParts) => request.reply(parts, false)
   if (adapter.converse !== undefined) {
     return {
