@@ -4,7 +4,7 @@ export interface CallsAndResults<Element> {
   callsOf(element: Element): readonly string[]
   /**
    * Returns the id of the call whose result an element is, or undefined if it is no result. `''` stands for a result
-   * without an id, which answers the next call.
+   * without an id, which answers the next call of the last reply with calls.
    */
   resultOf(element: Element): string | undefined
   /** Whether an element belongs to the reply of the one before it. Absent if each element is a reply of its own. */
@@ -88,20 +88,33 @@ interface Call<Element> {
   readonly id: string
   readonly element: Element
   result: Element | undefined
-  /** What the result says as JSON, once it is compared with others. */
-  said?: string
 }
 
 /** Calls in their order. Those before `next` have their results. */
 class Queue<Element> {
   readonly calls: Call<Element>[] = []
   private next = 0
+  /** What the results of the first calls say, once another is compared with them: so many as `compared`. */
+  private readonly said = new Set<string>()
+  private compared = 0
 
   /** Returns the first call without a result. */
   first(): Call<Element> | undefined {
     while (this.calls[this.next]?.result !== undefined) this.next++
     return this.calls[this.next]
   }
+
+  /** Whether the result of a call says the same, if all calls have one. */
+  hasSaid(result: Element, view: CallsAndResults<Element>): boolean {
+    for (; this.compared < this.calls.length; this.compared++)
+      this.said.add(JSON.stringify(view.saidBy(this.calls[this.compared]!.result!)))
+    return this.said.has(JSON.stringify(view.saidBy(result)))
+  }
+}
+
+/** Returns the calls to which a result without an id belongs: those of the last reply, unless an earlier call has no id. */
+function nextUnnamed<Element>(last: Queue<Element>, unnamed: Queue<Element> | undefined): Queue<Element> {
+  return last.first()?.id !== '' && unnamed?.first() !== undefined ? unnamed : last
 }
 
 class Settlement<Element> {
@@ -115,15 +128,16 @@ class Settlement<Element> {
   ) {
     const byId = new Map<string, Queue<Element>>()
     let reply = new Queue<Element>()
+    let lastWithCalls = reply
     let hasEnded = false
     for (const [position, element] of elements.entries()) {
       const id = view.resultOf(element)
       if (id !== undefined) {
         hasEnded = true
-        const calls = id === '' ? reply : byId.get(id)
+        const calls = id === '' ? nextUnnamed(lastWithCalls, byId.get('')) : byId.get(id)
         const call = calls?.first()
         if (call !== undefined) call.result = element
-        else if (!this.isRepeated(element, calls?.calls.at(-1))) this.orphans.add(position)
+        else if (calls?.hasSaid(element, view) !== true) this.orphans.add(position)
         continue
       }
       if (hasEnded || view.continuesReply?.(element) !== true) {
@@ -133,6 +147,7 @@ class Settlement<Element> {
       for (const callId of view.callsOf(element)) {
         const call: Call<Element> = { id: callId, element, result: undefined }
         reply.calls.push(call)
+        lastWithCalls = reply
         const queue = byId.get(callId) ?? new Queue()
         queue.calls.push(call)
         byId.set(callId, queue)
@@ -155,13 +170,6 @@ class Settlement<Element> {
       }
     }
     return settled
-  }
-
-  /** Whether a further result of a call says the same. */
-  private isRepeated(result: Element, call: Call<Element> | undefined): boolean {
-    if (call?.result === undefined) return false
-    call.said ??= JSON.stringify(this.view.saidBy(call.result))
-    return JSON.stringify(this.view.saidBy(result)) === call.said
   }
 
   private goesOnAfter(position: number): boolean {

@@ -45,7 +45,11 @@ describe('the results of calls', () => {
     ['a second result after another message', 'c:a r:a=1 u r:a=2', 'c:a r:a=1 u orphan:a:r:a=2'],
     ['one id twice, results apart', 'c:a,a r:a=1 u r:a=2', 'c:a,a r:a=1 r:a=2 u'],
     ['a call without an id and without a result', 'c: u', 'c: missing: u'],
-    ['a result without an id', 'c:a,b u r:a r:', 'c:a,b r:a missing:b u orphan::r:'],
+    ['a result without an id', 'c:a,b u r:a r:', 'c:a,b r:a r: u'],
+    ['a result without an id behind a message', 'c: u r: u', 'c: r: u u'],
+    ['more results without an id than calls', 'c:a u r:=1 r:=2 t', 'c:a r:=1 u orphan::r:=2 t'],
+    ['a result of a call without an id, behind another reply', 'c: u c:a r:a r: u', 'c: r: u c:a r:a u'],
+    ['one id twice, and a result again', 'c:a,a r:a=1 r:a=2 r:a=1 u', 'c:a,a r:a=1 r:a=2 u'],
   ])('are put behind their calls: %s', (_name, given, wanted) => {
     expect(settled(given)).toBe(wanted)
     expect(settled(wanted.replaceAll('missing:', 'r:').replaceAll(/orphan:\S+/g, 'u'))).toBe(
