@@ -96,6 +96,14 @@ export function writeDetail(piece: ThoughtPiece): JsonObject {
   }
 }
 
+/**
+ * Whether OpenAI encrypted it, by the version of the encryption and the first bytes of its time. A server between a client
+ * and OpenAI may have sent it as the signature of a thought. Claude would refuse the whole request because of it.
+ */
+export function isEncryptedByOpenAi(bytes: string): boolean {
+  return bytes.startsWith('gAAAAA')
+}
+
 /** Whether a model is Claude, by its name. */
 export function isClaude(model: string): boolean {
   return model.includes('claude')

@@ -320,6 +320,23 @@ describe('a native provider of the Messages API', () => {
     expect(lastBody().messages).toMatchObject([{}, { content: [{ type: 'text', text: 'b' }] }, {}])
   })
 
+  it('gets no thinking that OpenAI signed, as a server in between may have sent it, but its own', async () => {
+    await startWith([native, 'claude-x'])
+    service.upstream.script(answerJson(message([{ type: 'text', text: 'Hi' }])))
+    const thought = (signature: string) => ({
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'x', signature },
+        { type: 'text', text: 'b' },
+      ],
+    })
+    const [first, other] = [thought('gAAAAABo3w'), thought('EqQB')]
+    const user = { role: 'user', content: 'a' }
+    await whole({ messages: [user, first, user, other, user] })
+    expect(service.asked).toHaveLength(1)
+    expect(lastBody().messages).toMatchObject([{}, { content: first.content.slice(1) }, {}, other, {}])
+  })
+
   it('gets no thinking of another provider, and no other provider gets its own', async () => {
     await startWith([native, 'claude-x'], [native, 'glm-5'], [openai, 'deepseek'])
     const [claude, glm, deepseek] = service.upstreams

@@ -11,6 +11,7 @@ import { mustBe } from '../../rules/schema-faults.js'
 import type { HostDispatcher } from '../dispatcher.js'
 import { refusesSigned, wordsOfRefusal } from '../openai-input/signed-thoughts.js'
 import { withPlainFunctions } from '../plain-functions.js'
+import { reportingLosses } from '../report-losses.js'
 import { TOOL_NAMES, withFittingNames } from '../tool-names.js'
 import { unknownField } from '../unknown-fields.js'
 import { warnOfUnsetKey } from '../unset-key.js'
@@ -19,7 +20,7 @@ import type { HeaderList, UpstreamRequest } from '../upstream-request.js'
 import { countBody, nativeBody } from './native-body.js'
 import { createCountReader, createNativeReader } from './native-reader.js'
 import { createReader } from './reader.js'
-import { ALL_THINKING, type SentThinking, toNativeRequest } from './request.js'
+import { ALL_THINKING, lossesOf, type SentThinking, toNativeRequest } from './request.js'
 
 const BASE_URL = 'https://api.anthropic.com/v1'
 const ENDPOINT = '/messages'
@@ -98,19 +99,22 @@ export function anthropic(given: AnthropicSettings = {}): MessagesAdapter {
     call: ProviderCall<ConversationRequest>,
     take: UpstreamRequest['take'],
     thinking: SentThinking,
-  ): UpstreamRequest => ({
-    call,
-    endpoint: ENDPOINT,
-    headers: headersOf(call),
-    body: writeExactly(toNativeRequest(call.request, call.stream, thinking), randomUUID),
-    reader: createReader(call.sizes.eventBytes, call.fastPaths?.lines),
-    take,
-    instead(failure) {
-      const other = thinkingAfter(failure, thinking)
-      return other === undefined ? undefined : prepare(call, take, other)
-    },
-    explain: (failure) => unknownField(failure, call.request) ?? failure,
-  })
+  ): UpstreamRequest => {
+    const native = toNativeRequest(call.request, call.stream, thinking)
+    return {
+      call,
+      endpoint: ENDPOINT,
+      headers: headersOf(call),
+      body: writeExactly(native, randomUUID),
+      reader: createReader(call.sizes.eventBytes, call.fastPaths?.lines),
+      take: reportingLosses(lossesOf(call.request, native), take),
+      instead(failure) {
+        const other = thinkingAfter(failure, thinking)
+        return other === undefined ? undefined : prepare(call, take, other)
+      },
+      explain: (failure) => unknownField(failure, call.request) ?? failure,
+    }
+  }
 
   const prepareNative = (
     call: ProviderCall<MessagesRequest>,

@@ -44,6 +44,11 @@ export const ALL_THINKING: SentThinking = { blocks: true, budget: true }
 
 const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 'enabled'
 
+/** Settings that the API does not take in every request. */
+const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
+/** While a model thinks, the API takes no smaller `top_p`. */
+const LEAST_TOP_P_OF_THINKING = 0.95
+
 /**
  * Converts a conversation to the format of the Messages API.
  *
@@ -54,6 +59,9 @@ const isBudget = (thinking: unknown) => isObject(thinking) && thinking.type === 
  * - `user` becomes `metadata.user_id`. `top_k`, `thinking` and `cache_control` are passed on unchanged.
  * - A thinking budget is omitted while the model answers results of calls that another provider's model made: the API
  *   would reject them, because no signed thought precedes them.
+ * - While a model thinks, the API forces no tool, and takes neither `top_k` nor a temperature or `top_p` that changes much.
+ *   An effort therefore yields to a forced tool, and those settings yield to an effort. Newer models of Claude take a
+ *   temperature or `top_p`, not both: the latter is omitted.
  * - A parameter that the API cannot express throws `unsupported-request` with its name, unless its value asks for the
  *   default behaviour (`n: 1`, `frequency_penalty: 0`, `temperature: 1`, …).
  */
@@ -71,7 +79,9 @@ export function toNativeRequest(
   const stop = readStop(request)
   const reasoning = readReasoning(request)
   const { thinking: wanted, effort } = reasoning ? toThinking(reasoning, model, maxTokens) : {}
-  const thinking = given ?? wanted
+  const tools = toToolParameters(request)
+  const asked = isForcing(tools.tool_choice) && wanted?.type !== 'disabled' ? undefined : wanted
+  const thinking = given ?? asked
   const mayThink = !isBudget(thinking) || (budget && !(isClaude(model) && lacksThought(turns)))
   const outputConfig = { ...(effort && { effort }), ...toOutputFormat(request) }
   return {
@@ -79,15 +89,37 @@ export function toNativeRequest(
     max_tokens: maxTokens,
     ...(system.length !== 0 && { system }),
     messages: turns,
-    ...toToolParameters(request),
+    ...tools,
     ...(stop.length !== 0 && { stop_sequences: stop }),
     ...(thinking && mayThink && { thinking }),
     ...(Object.keys(outputConfig).length !== 0 && { output_config: outputConfig }),
     ...(typeof request.user === 'string' && { metadata: { user_id: request.user } }),
     ...(Boolean(request.cache_control) && { cache_control: request.cache_control }),
-    ...same,
+    ...(given === undefined ? samplingBeside(mayThink ? asked : undefined, same, model) : same),
     ...(stream && { stream }),
   }
+}
+
+const isForcing = (choice: JsonObject | undefined) => choice?.type === 'any' || choice?.type === 'tool'
+
+/** Returns the settings that the API takes together, and with this thinking. */
+function samplingBeside(thinking: JsonObject | undefined, given: JsonObject, model: string): JsonObject {
+  const { temperature, top_p: topP, ...others } = given
+  if (thinking !== undefined && thinking.type !== 'disabled') {
+    return typeof topP === 'number' && topP >= LEAST_TOP_P_OF_THINKING ? { top_p: topP } : {}
+  }
+  return temperature === undefined || topP === undefined || !isClaude(model)
+    ? given
+    : { ...others, temperature }
+}
+
+/** The names of the settings that a request left out, as far as they change the reply. */
+export function lossesOf(request: ConversationRequest, sent: NativeRequest): readonly string[] {
+  const lost: string[] = SAMPLING.filter((name) => (request[name] ?? 1) !== 1 && sent[name] === undefined)
+  const { effort = 'none' } = readReasoning(request) ?? {}
+  if (effort !== 'none' && sent.thinking === undefined)
+    lost.push((request.reasoning_effort ?? null) === null ? 'reasoning' : 'reasoning_effort')
+  return lost
 }
 
 /**

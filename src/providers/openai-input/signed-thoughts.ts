@@ -1,6 +1,6 @@
 import { isProviderError } from '../../base/errors.js'
 import type { ThoughtPiece } from '../../conversation/conversation.js'
-import { CLAUDE_FORMAT } from '../../conversation/thoughts.js'
+import { CLAUDE_FORMAT, isEncryptedByOpenAi } from '../../conversation/thoughts.js'
 
 /** A thought of an earlier reply that its provider can verify, or that only its provider can read. */
 export type SignedThought =
@@ -11,8 +11,8 @@ export type SignedThought =
  * Whether a detail may come from Claude. A conversation that changed models contains details of others, which the API
  * rejects.
  */
-export function isOfClaude({ format }: ThoughtPiece): boolean {
-  return format === undefined || format === CLAUDE_FORMAT
+export function isOfClaude({ data = '', format, signature = data }: ThoughtPiece): boolean {
+  return format === CLAUDE_FORMAT || (format === undefined && !isEncryptedByOpenAi(signature))
 }
 
 /**

@@ -4,12 +4,11 @@ import { readChat } from '../../../src/conversation/read-chat.js'
 import { NO_RESULT } from '../../../src/conversation/results.js'
 import { settled } from '../../../src/conversation/turns.js'
 import type { ChatRequest } from '../../../src/protocol/chat-request.js'
-import { toNativeRequest } from '../../../src/providers/anthropic/request.js'
+import { lossesOf, toNativeRequest } from '../../../src/providers/anthropic/request.js'
 
-const convert = (fields: Partial<ChatRequest>, stream = false) => {
-  const chat = { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields }
-  return toNativeRequest(settled(readChat(chat)), stream)
-}
+const asked = (fields: Partial<ChatRequest>) =>
+  settled(readChat({ model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: 'Hi' }], ...fields }))
+const convert = (fields: Partial<ChatRequest>, stream = false) => toNativeRequest(asked(fields), stream)
 
 const convertMessages = (...messages: ChatRequest['messages']) => convert({ messages })
 const convertParts = (...content: unknown[]) =>
@@ -456,7 +455,6 @@ describe("a conversion of parameters to Anthropic's format", () => {
         max_tokens: 8,
         stop: 'END',
         temperature: 0.5,
-        top_p: 0.9,
         top_k: 3,
         user: 'u',
       }),
@@ -464,10 +462,13 @@ describe("a conversion of parameters to Anthropic's format", () => {
       max_tokens: 9,
       stop_sequences: ['END'],
       temperature: 0.5,
-      top_p: 0.9,
       top_k: 3,
       metadata: { user_id: 'u' },
     })
+    const both = { temperature: 0.5, top_p: 0.9 }
+    expect(convert(both)).not.toHaveProperty('top_p')
+    expect(lossesOf(asked(both), convert(both))).toEqual(['top_p'])
+    expect(convert({ ...both, model: 'kimi-k2' })).toMatchObject(both)
     expect(convert({ max_tokens: -1, stop: ['a', 'b'] })).toMatchObject({
       max_tokens: -1,
       stop_sequences: ['a', 'b'],
@@ -593,6 +594,42 @@ describe('reasoning in a request to Anthropic', () => {
     expect(convert({ model, reasoning_effort: 'medium' })).toMatchObject({
       thinking: { type: 'enabled', budget_tokens: 2_048 },
     })
+  })
+
+  it.each([
+    [{ temperature: 0.5, top_p: 0.5, top_k: 3 }, ['temperature', 'top_p', 'top_k']],
+    [{ temperature: 1, top_p: 0.97 }, []],
+    [{ top_p: 0.9 }, ['top_p']],
+  ])('leaves out settings that the API refuses beside it, and names them: %j', (settings, left) => {
+    const request = asked({ reasoning_effort: 'low', max_tokens: 10_000, ...settings })
+    const native = toNativeRequest(request, false)
+    expect(native).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 2_000 } })
+    expect(lossesOf(request, native)).toEqual(left)
+    for (const name of ['temperature', 'top_k', ...left]) expect(native).not.toHaveProperty(name)
+  })
+
+  it.each(['required', { type: 'function', function: { name: 'look' } }])(
+    'yields to a tool that must be called, since the API takes one of the two: %j',
+    (choice) => {
+      const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }]
+      const request = asked({ reasoning_effort: 'low', temperature: 0.5, tools, tool_choice: choice })
+      const native = toNativeRequest(request, false)
+      expect(native).toMatchObject({ temperature: 0.5, tool_choice: {} })
+      expect(native).not.toHaveProperty('thinking')
+      expect(lossesOf(request, native)).toEqual(['reasoning_effort'])
+    },
+  )
+
+  it('is never a signature that OpenAI made, which a server in between may have sent as that of a thought', () => {
+    const details = [
+      { type: 'reasoning.text', text: 'One', signature: 'gAAAAABo3w', index: 0 },
+      { type: 'reasoning.text', text: 'Two', signature: 'EqQB', index: 1 },
+    ]
+    const reply = { role: 'assistant', content: 'Hm.', reasoning_details: details }
+    expect(convertMessages({ role: 'user', content: 'Hi' }, reply).messages[1]?.content).toEqual([
+      { type: 'thinking', thinking: 'Two', signature: 'EqQB' },
+      { type: 'text', text: 'Hm.' },
+    ])
   })
 
   it('can be turned off, and is rejected if it cannot be read', () => {

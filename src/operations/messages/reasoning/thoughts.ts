@@ -1,5 +1,5 @@
 import type { Maker, ThoughtPiece } from '../../../conversation/conversation.js'
-import { isClaude, providerDigest, readDetail } from '../../../conversation/thoughts.js'
+import { isClaude, isEncryptedByOpenAi, providerDigest, readDetail } from '../../../conversation/thoughts.js'
 import { isWithin, parseText } from '../../../protocol/inner-json.js'
 import { MAX_VALUES } from '../../../protocol/json-scan.js'
 import { isObject, type JsonObject } from '../../../protocol/json-values.js'
@@ -54,7 +54,9 @@ const OF_CLAUDE: Maker = { isClaude: true }
 /** Reads the signature of a block. Undefined if nobody can use it. */
 export function readSealed(signature: string): Sealed | undefined {
   const marked = MARKED.exec(signature)
-  if (marked === null) return signature === '' ? undefined : { maker: OF_CLAUDE, signature }
+  if (marked === null) {
+    return signature === '' || isEncryptedByOpenAi(signature) ? undefined : { maker: OF_CLAUDE, signature }
+  }
   const [, digest = '', kind, rest = ''] = marked
   return kind === 's'
     ? { maker: { providerDigest: digest, isClaude: false }, signature: rest }
