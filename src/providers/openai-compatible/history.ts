@@ -94,15 +94,20 @@ export function mediaIn(messages: readonly ChatMessage[]): ReadonlySet<string> {
   )
 }
 
+/** Whether a message has a part that is no text: media, or the words with which a model refused. */
+export function hasOtherParts({ content: parts }: ChatMessage): boolean {
+  return Array.isArray(parts) && parts.some((part) => isMediaOfResult(part) && !isThinking(part))
+}
+
 /** Returns a message with words in place of its media. */
 function inWords(message: ChatMessage): ChatMessage {
-  const { content: parts, role } = message
-  if (role === 'assistant' || !Array.isArray(parts) || !parts.some(isMediaOfResult)) return message
+  const { content: parts } = message
+  if (!Array.isArray(parts) || !hasOtherParts(message)) return message
   return { ...message, content: parts.filter(isObject).map(wordsOf).join('\n\n') }
 }
 
-function wordsOf({ file, text, type }: JsonObject): string {
-  if (type === 'text') return textOf(text) ?? ''
+function wordsOf({ file, refusal, text, type }: JsonObject): string {
+  if (type === 'text' || type === 'refusal') return textOf(text ?? refusal) ?? ''
   const { filename = 'A file' } = isObject(file) ? file : {}
   const what = type === 'image_url' ? 'An image' : type === 'file' ? String(filename) : 'A part'
   return `[${what} was left out here: this model reads only text.]`

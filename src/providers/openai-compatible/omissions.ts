@@ -7,7 +7,14 @@ import type { ResponsesRequest } from '../../protocol/responses-request.js'
 import { refusesEncrypted } from '../openai-input/signed-thoughts.js'
 import { mostStopsIn } from '../openai-input/stops.js'
 import { fieldsIn, refusalOf, saysUnknown } from '../unknown-fields.js'
-import { type HistoryForm, hasExtras, hasLateSystem, hasReasoning, mediaIn } from './history.js'
+import {
+  type HistoryForm,
+  hasExtras,
+  hasLateSystem,
+  hasOtherParts,
+  hasReasoning,
+  mediaIn,
+} from './history.js'
 import { type FieldForm, hasMoreStops } from './limits.js'
 
 const SAYS_USAGE = /stream_options/
@@ -64,7 +71,8 @@ export function formAfter(
   if (!form.signsCalls && hasCalls && MISSES_SIGNATURE.test(words)) return { ...form, signsCalls: true }
   if (!form.shortIds && hasCalls && SAYS_CALL_ID.test(words)) return { ...form, shortIds: true }
   if (!form.answersResults && hasCalls && SAYS_ORDER.test(words)) return { ...form, answersResults: true }
-  if (!form.marksPrefix && SAYS_LAST_ROLE.test(words) && messages.at(-1)?.role === 'assistant') {
+  // A reply between a call and its result comes last once these stand together.
+  if (!form.marksPrefix && SAYS_LAST_ROLE.test(words) && messages.some(isReply)) {
     return { ...form, marksPrefix: true }
   }
   if (!form.systemFirst && SAYS_SYSTEM_FIRST.test(words) && hasLateSystem(messages)) {
@@ -75,7 +83,7 @@ export function formAfter(
     return { ...form, developerRole: false }
   }
   if (form.extras && SAYS_EXTRAS.test(words) && messages.some(hasExtras)) return { ...form, extras: false }
-  if (!form.textAlone && SAYS_TEXT_ALONE.test(words) && mediaIn(messages).size > 0) {
+  if (!form.textAlone && SAYS_TEXT_ALONE.test(words) && messages.some(hasOtherParts)) {
     return { ...form, textAlone: true }
   }
   return undefined
@@ -130,11 +138,11 @@ export function fieldsAfter(
   return unknown === undefined ? undefined : { ...fields, omitted: [...fields.omitted, unknown] }
 }
 
-/** Whether a provider rejected the older form of tools, `functions`. */
+/** Whether a provider rejected the older form of tools, `functions`. DeepSeek reads a call in that form as an empty reply. */
 export function rejectsFunctions(failure: unknown): boolean {
   const words = refusalOf(failure)
   return (
-    /\bunknown variant `function`/.test(words) ||
+    /\bunknown variant `function`|\bcontent or tool_calls must be set\b/.test(words) ||
     (saysUnknown(words) && OLDER_FIELDS.some((name) => fieldsIn(words).has(name)))
   )
 }

@@ -109,6 +109,21 @@ describe('a provider that takes less than a client sends', () => {
     expect(events.slice(0, 2)).toEqual([reported('image_url'), reported('file')])
   })
 
+  it('gets a reply marked as the beginning of its own, if only a result that belongs further up came behind it', async () => {
+    const message =
+      'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant'
+    opened.upstream.scriptOnce(refusing(message))
+    const called = [{ id: 'abcdefghi', type: 'function', function: { name: 'look', arguments: '{}' } }]
+    const messages = [
+      { role: 'assistant', content: null, tool_calls: called },
+      { role: 'assistant', content: 'It is' },
+      { role: 'tool', tool_call_id: 'abcdefghi', content: 'Sun' },
+    ]
+    await succeed(ask({ messages }))
+    const [calls, reply, result] = messages
+    expect(asked()[1]).toMatchObject({ messages: [calls, result, { ...reply, prefix: true }] })
+  })
+
   it('gets as many stop sequences as it says that it takes, which is reported', async () => {
     opened.upstream.scriptOnce(
       refusing("Invalid 'stop': array too long. Expected an array with maximum length 4, but got 5.", 'stop'),
@@ -139,33 +154,37 @@ describe('a provider that takes less than a client sends', () => {
     expect(events[0]).toEqual(reported('reasoning'))
   })
 
-  it("gets functions and their calls in today's form, and its calls come back in the older one", async () => {
-    opened.upstream.scriptOnce(
-      refuse([400, { error: { message: 'messages[1].role: unknown variant `function`, expected `tool`' } }]),
-    )
-    const [question] = short.messages
-    const called = { name: 'look', arguments: '{}' }
-    await succeed(
-      ask({
-        functions: [{ name: 'look' }],
+  it.each([
+    'messages[1].role: unknown variant `function`, expected `tool`',
+    'Invalid assistant message: content or tool_calls must be set',
+  ])(
+    "gets functions and their calls in today's form, and its calls come back in the older one: %s",
+    async (message) => {
+      opened.upstream.scriptOnce(refuse([400, { error: { message } }]))
+      const [question] = short.messages
+      const called = { name: 'look', arguments: '{}' }
+      await succeed(
+        ask({
+          functions: [{ name: 'look' }],
+          messages: [
+            question,
+            { role: 'assistant', content: null, function_call: called },
+            { role: 'function', name: 'look', content: 'Sun' },
+          ],
+        }),
+      )
+      const id = 'function_call_1'
+      expect(asked()[1]).toMatchObject({
+        tools: [{ type: 'function', function: { name: 'look' } }],
         messages: [
           question,
-          { role: 'assistant', content: null, function_call: called },
-          { role: 'function', name: 'look', content: 'Sun' },
+          { role: 'assistant', tool_calls: [{ id, type: 'function', function: called }] },
+          { role: 'tool', tool_call_id: id, content: 'Sun' },
         ],
-      }),
-    )
-    const id = 'function_call_1'
-    expect(asked()[1]).toMatchObject({
-      tools: [{ type: 'function', function: { name: 'look' } }],
-      messages: [
-        question,
-        { role: 'assistant', tool_calls: [{ id, type: 'function', function: called }] },
-        { role: 'tool', tool_call_id: id, content: 'Sun' },
-      ],
-    })
-    expect(asked()[1]).not.toHaveProperty('functions')
-  })
+      })
+      expect(asked()[1]).not.toHaveProperty('functions')
+    },
+  )
 
   it('cannot express a request with a field that it does not know, so that another provider may be asked', async () => {
     opened.upstream.scriptOnce(refusing("property 'verbosity' is unsupported"))
