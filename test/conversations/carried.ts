@@ -233,6 +233,8 @@ function readMessages(body: Json, raw: string): Told {
       schema: textOf(object(format ?? body.output_format).schema),
       toolChoice: choice === 'tool' ? { tool: name } : choice,
       parallel: alone === true ? false : undefined,
+      // The only label that the API has.
+      metadata: undefined,
       user: object(body.metadata).user_id,
     }),
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Carried, plainInput, type Told } from './carried.js'
-import type { Call, Json, Part, Result, Settings, Shape, Target, Turn } from './shape.js'
+import type { Call, Json, Part, Result, Settings, Shape, Target, Tool, Turn } from './shape.js'
 
 /** What a provider must be told, by the conversation alone. */
 export interface Due {
@@ -20,9 +20,11 @@ const DIGITS = /\d{17,}/g
 export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to: Target): Due {
   const spine: Carried[] = []
   const anywhere: Carried[] = []
-  const results = turns.flatMap((turn) => ('results' in turn ? turn.results : []))
+  const results = turns.flatMap((turn, at) =>
+    'results' in turn ? turn.results.map((result) => ({ result, at })) : [],
+  )
   const given = new Set<Result>()
-  const called = new Set(turns.flatMap(callsOf).map(({ id }) => id))
+  const called = new Set<string>()
   const addParts = (parts: string | readonly Part[], as: 'user'): void => {
     for (const part of typeof parts === 'string' ? [parts] : parts) {
       if (typeof part === 'string') addText(part, as)
@@ -42,11 +44,11 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
     // A result without a text is one all the same.
     for (const text of texts.length === 0 ? [''] : texts) spine.push({ as: 'result', text, of: input })
   }
-  for (const turn of turns) {
+  for (const [at, turn] of turns.entries()) {
     if ('system' in turn) anywhere.push({ as: 'system', text: turn.system })
     else if ('user' in turn) addParts(turn.user, 'user')
     else if ('results' in turn) {
-      // Those of no call are text of the user.
+      // Those of no call before them are text of the user.
       for (const { of, says } of turn.results)
         if (!called.has(of) && typeof says === 'string') spine.push({ as: 'user', text: says })
     } else {
@@ -64,11 +66,15 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
         spine.push({ as: 'call', text: plainInput(input), of: name })
       }
       for (const { id, input } of calls) {
-        const result = results.find((one) => one.of === id && !given.has(one))
-        if (result !== undefined) addResult(result, plainInput(input))
+        called.add(id)
+        const found = results.find((one) => one.at > at && one.result.of === id && !given.has(one.result))
+        if (found !== undefined) addResult(found.result, plainInput(input))
       }
     }
   }
+  // Claude takes no white space at the end of a reply that it is to continue.
+  const last = spine.at(-1)
+  if (last?.as === 'assistant') spine[spine.length - 1] = { ...last, text: last.text.trimEnd() }
   return {
     spine,
     anywhere,
@@ -76,7 +82,7 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
       ...tools.map(({ name, namespace }) => (namespace === undefined ? name : `${namespace}__${name}`)),
       ...turns.flatMap((turn) => ('native' in turn ? (turn.tools ?? []) : [])),
     ],
-    settings: unjudged ? {} : settings,
+    settings: unjudged ? {} : withTools(settings, tools),
     // The AI SDK hands over values, not texts.
     literally: to.startsWith('sdk-')
       ? []
@@ -85,6 +91,19 @@ export function dueOf({ settings = {}, tools = [], turns, unjudged }: Shape, to:
           ...tools.map(({ schema }) => schema ?? ''),
           settings.schema ?? '',
         ].flatMap((text) => text.match(DIGITS) ?? []),
+  }
+}
+
+/**
+ * Returns settings without those that say nothing: of tools if there are none, and of calls at once if there are to be
+ * none, or if the client has the older form, which has room for one.
+ */
+function withTools({ parallel, toolChoice, ...others }: Settings, tools: readonly Tool[]): Settings {
+  const hasCalls = toolChoice !== 'none' && !tools.some(({ legacy }) => legacy)
+  return {
+    ...others,
+    ...(tools.length > 0 && toolChoice !== undefined && { toolChoice }),
+    ...(tools.length > 0 && hasCalls && parallel !== undefined && { parallel }),
   }
 }
 
@@ -152,7 +171,9 @@ export function differences(due: Due, told: Told, raw: string, without: Readonly
   for (const { text } of due.spine) {
     const isMarked = text.length > 8 && !without.has(text)
     const count = told.carried.filter(({ as, text: has }) => as !== 'thought' && has.includes(text)).length
-    if (isMarked && count > 1) faults.push(`'${cut(text)}' comes ${count} times`)
+    // A client may send the result of a call that is gone twice.
+    if (isMarked && count > due.spine.filter((one) => one.text === text).length)
+      faults.push(`'${cut(text)}' comes ${count} times`)
   }
   const twice = told.ids.find((id, index) => told.ids.indexOf(id) !== index)
   if (twice !== undefined) faults.push(`two calls have the id '${cut(twice)}'`)
@@ -210,6 +231,10 @@ function isSetting(name: string, sent: unknown, value: unknown): boolean {
         (wanted.length > MOST_STOPS && isDeepStrictEqual(sent, wanted.slice(0, MOST_STOPS)))
       )
     }
+    case 'temperature':
+      // The default of every API.
+      return sent === value || (sent === undefined && value === 1)
+    case 'cacheKey':
     case 'user':
       // A digest, if the label is too long for the provider.
       return sent === value || (typeof sent === 'string' && String(value).length > 64 && sent.length <= 64)

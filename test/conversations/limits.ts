@@ -1,5 +1,5 @@
 import { mediaIn } from './expected.js'
-import type { Api, Exception, Settings, Shape, Target } from './shape.js'
+import type { Api, Exception, Part, Settings, Shape, Target, Turn } from './shape.js'
 
 interface Limit extends Exception {
   /** The values that it is about. All by default. */
@@ -63,7 +63,7 @@ const LIMITS: Partial<Record<keyof Settings, readonly Limit[]>> = {
     leftOut('metadata', 'responses', undefined, 'it is only repeated in the reply'),
   ],
   parallel: [
-    refused('chat', SDK, 'parallel_tool_calls'),
+    { ...refused('chat', SDK, 'parallel_tool_calls'), onlyIf: ({ parallel }) => parallel === false },
     leftOut('parallel', ['responses', 'messages'], SDK, UNTRANSLATED),
   ],
   seed: [
@@ -92,16 +92,60 @@ const LIMITS: Partial<Record<keyof Settings, readonly Limit[]>> = {
 const OF_TOOLS: ReadonlySet<string> = new Set(['parallel', 'toolChoice'])
 
 /** What becomes of the settings of a conversation, by the limits of the APIs alone. */
-export function exceptionsOfSettings({ settings = {}, tools = [] }: Shape): readonly Exception[] {
-  return Object.keys(settings)
-    .filter((name) => tools.length > 0 || !OF_TOOLS.has(name))
-    .flatMap((name) => LIMITS[name as keyof Settings] ?? [])
-    .filter(({ onlyIf }) => onlyIf?.(settings) !== false)
+export function exceptionsOfSettings({ settings = {}, tools = [], turns }: Shape): readonly Exception[] {
+  const thinks = settings.thinking !== undefined && settings.thinking !== 'off'
+  return [
+    ...Object.keys(settings)
+      .filter((name) => tools.length > 0 || !OF_TOOLS.has(name))
+      .flatMap((name) => LIMITS[name as keyof Settings] ?? [])
+      .filter(({ onlyIf }) => onlyIf?.(settings) !== false),
+    ...(thinks && turns.some(hasCalls) ? [THINKING_OF_OTHERS] : []),
+    ...(thinks || settings.topP !== undefined ? [SAMPLING_OF_CLAUDE] : []),
+    ...(thinks && isForced(settings) ? [FORCED_TOOL_OF_CLAUDE] : []),
+  ]
+}
+
+/** Whether a turn has results or calls, which get a result if they have none. */
+const hasCalls = (turn: Turn) =>
+  'results' in turn ||
+  ('assistant' in turn &&
+    turn.assistant?.some((piece) => typeof piece === 'object' && 'call' in piece) === true)
+
+const THINKING_OF_OTHERS: Exception = {
+  to: CLAUDE,
+  either: ['thinking'],
+  why: 'Claude would refuse to think about calls and results without thoughts of its own',
+}
+const SAMPLING_OF_CLAUDE: Exception = {
+  to: CLAUDE,
+  either: ['temperature', 'topP', 'toolChoice'],
+  why: 'Claude refuses some of them together, and with thinking',
+}
+
+const isForced = ({ toolChoice }: Settings) => toolChoice === 'any' || typeof toolChoice === 'object'
+const FORCED_TOOL_OF_CLAUDE: Exception = {
+  to: CLAUDE,
+  either: ['thinking'],
+  why: 'Claude cannot be made to call a tool while it thinks',
+}
+
+const isMedia = (part: Part) => typeof part !== 'string'
+const RESULTS_OF_PACKAGE: Exception = {
+  to: 'sdk-chat',
+  skipped: true,
+  why: 'the package of the AI SDK writes a result with media as the text of its JSON',
 }
 
 /** Chats that take no media get words in their place. */
 export function exceptionsOfMedia(shape: Shape): readonly Exception[] {
   const media = mediaIn(shape)
   if (media.length === 0) return []
-  return [{ to: 'deepseek', without: media, why: 'its models read only text, which is reported' }]
+  const inResults = shape.turns.some(
+    (turn) =>
+      'results' in turn && turn.results.some(({ says }) => typeof says !== 'string' && says.some(isMedia)),
+  )
+  return [
+    { to: 'deepseek', without: media, why: 'its models read only text, which is reported' },
+    ...(inResults ? [RESULTS_OF_PACKAGE] : []),
+  ]
 }

@@ -65,6 +65,8 @@ export interface Exception {
   readonly there?: true
   /** Texts, or names of settings, that the provider does not get. */
   readonly without?: readonly string[]
+  /** Settings that depend on more than a table can say, and are not looked at. */
+  readonly either?: readonly (keyof Settings)[]
   /** Nothing is sent there: a package between the router and the provider reads it in a way of its own. */
   readonly skipped?: true
 }

@@ -19,8 +19,8 @@ import type { NativeBlock, NativeTurn } from './wire.js'
  *   and none from another provider. Models of other providers sign nothing, and some require all reasoning.
  * - Calls may come from another provider. For Claude models, their ids are reduced to the characters that the
  *   API accepts. A repeated id is replaced, since the API accepts each only once.
- * - Text of white space alone is omitted, and so is a message without content, such as an empty reply: the API rejects
- *   both.
+ * - Text of white space alone is omitted, and so is a message without content, such as an empty reply, and the white space
+ *   at the end of a reply that the model continues: the API rejects all three.
  */
 export function toTurns(
   conversation: readonly Turn[],
@@ -47,6 +47,8 @@ export function toTurns(
     turn.content.push(...blocks)
   }
   for (const turn of turns) if (turn.role === 'user') turn.content = resultsFirst(turn.content)
+  const last = turns.at(-1)
+  if (last?.role === 'assistant') last.content = withoutSpaceAtEnd(last.content)
   return { system, turns }
 }
 
@@ -111,6 +113,12 @@ function toThinkingBlocks(message: Answer): NativeBlock[] {
   const reasoning = reasoningOf(message)
   if (signed.length > 0 || reasoning === undefined) return signed
   return [{ type: 'thinking', thinking: reasoning, signature: '' }]
+}
+
+function withoutSpaceAtEnd(content: NativeBlock[]): NativeBlock[] {
+  const last = content.at(-1)
+  if (last?.type !== 'text') return content
+  return [...content.slice(0, -1), { ...last, text: String(last.text).trimEnd() }]
 }
 
 const isResult = (block: NativeBlock) => block.type === 'tool_result'

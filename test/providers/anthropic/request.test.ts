@@ -35,6 +35,13 @@ describe("a conversion of messages to Anthropic's format", () => {
     })
   })
 
+  it('has no white space at the end of a reply that the model continues, which the API refuses', () => {
+    const replies = ['One \n', 'Two '].map((content) => ({ role: 'assistant', content }))
+    const user = { role: 'user', content: 'Hi' }
+    const native = convertMessages(user, replies[0]!, user, replies[1]!)
+    expect(native.messages.map(({ content }) => content[0]!.text)).toEqual(['Hi', 'One \n', 'Hi', 'Two'])
+  })
+
   it('gathers all system and developer messages in the system prompt', () => {
     const native = convertMessages(
       { role: 'system', content: 'One' },
