@@ -141,17 +141,24 @@ begin
   with taken as (
     delete from {unsummed} u where u.ctid = any (array(select o.ctid from {unsummed} o limit p_rows)) returning u.ids, u.at
   )
-  select (select count(*) from taken), array(select unnest(k.ids) from taken k), (select min(k.at) from taken k)
-  into folded, v_ids, v_at;
+  select (select count(*) from taken), array(select unnest(k.ids) from taken k), (select min(k.at) from taken k),
+    -- The ids of a transaction nearly always follow each other.
+    (select range_agg(r.ids) from taken k
+      cross join lateral (select min(i) as first, max(i) as last, count(*) as many from unnest(k.ids) i) b
+      cross join lateral (
+        select int8range(b.first, b.last, '[]') as ids where b.last - b.first < b.many
+        union all select int8range(i, i, '[]') from unnest(k.ids) i where b.last - b.first >= b.many
+      ) r)
+  into folded, v_ids, v_at, v_ranges;
   if folded > 0 then
     ${addCharges('postgres', 'e.id = any (v_ids)')};
-    -- Ids that follow each other are one range, so there is one short row, and another while fold_accounts has that one.
+    -- There is one row of few ranges, and another while fold_accounts has that one.
     with taken as (
       delete from {unkeyed} k where k.ctid = any (array(select o.ctid from {unkeyed} o for update skip locked))
       returning k.ids, k.at
     )
     select range_agg(r.ids), least(v_at, (select min(k.at) from taken k)) from (
-      select unnest(k.ids) as ids from taken k union all select int8range(i.id, i.id, '[]') from unnest(v_ids) i(id)
+      select unnest(k.ids) as ids from taken k union all select unnest(v_ranges)
     ) r into v_ranges, since;
     insert into {unkeyed} (ids, at) values (v_ranges, since);
   else
