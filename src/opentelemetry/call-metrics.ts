@@ -33,6 +33,7 @@ const INCIDENTS: Readonly<Record<Incident, true>> = {
 export class CallMetrics {
   private readonly instruments: Instruments
   private readonly credits: CreditTotals
+  private behindMs = 0
 
   constructor(
     meter: Meter,
@@ -40,6 +41,11 @@ export class CallMetrics {
   ) {
     this.instruments = createInstruments(meter)
     this.credits = new CreditTotals(meter)
+    const behind = meter.createObservableGauge('compat_router.totals.behind', {
+      unit: 's',
+      description: 'How long charges have waited for the kept totals, once that is longer than a minute.',
+    })
+    meter.addBatchObservableCallback((result) => result.observe(behind, this.behindMs / 1_000), [behind])
     const { incidents, overdrafts } = this.instruments
     overdrafts.add(0)
     for (const incident of Object.keys(INCIDENTS)) incidents.add(0, { 'compat_router.incident': incident })
@@ -57,6 +63,9 @@ export class CallMetrics {
         return
       case 'charge-failed':
         this.credits.addUnsettled(event.request.charge.cost)
+        break
+      case 'totals-behind':
+        this.behindMs = event.behindMs
     }
     incidents.add(1, { 'compat_router.incident': event.type })
   }

@@ -208,6 +208,16 @@ describe('the metrics of calls', () => {
     expect(durations[0]!.attributes['error.type']).toBe('client-left')
   })
 
+  it('have the seconds that charges have waited for the kept totals', async () => {
+    const exported = exportToMemory()
+    const behind = async () => exported.value('compat_router.totals.behind')
+    expect(await behind()).toBe(0)
+    exported.telemetry.onEvent({ type: 'totals-behind', behindMs: 61_500 })
+    expect(await behind()).toBe(61.5)
+    exported.telemetry.onEvent({ type: 'totals-behind', behindMs: 0 })
+    expect(await behind()).toBe(0)
+  })
+
   it('count calls of every operation that asks a model', async () => {
     const exported = exportToMemory()
     for (const operation of ['chat', 'embeddings']) exported.telemetry.onEvent({ ...endOf({}), operation })
