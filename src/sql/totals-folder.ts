@@ -33,10 +33,12 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
   let isClosed = false
   /** The entries that are being added to the totals by account. That may take seconds. */
   let keying: Promise<void> | undefined
+  /** When that failed, unless it has succeeded since. */
+  let failedAt: number | undefined
 
   function tellBehind(): void {
     const now = performance.now()
-    const behindMs = since === undefined ? 0 : now - since
+    const behindMs = now - Math.min(since ?? now, failedAt ?? now)
     if (behindMs < BEHIND_MS) {
       if (toldAt !== undefined) onBehind(0)
       toldAt = undefined
@@ -53,9 +55,11 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
       while (waiting.state === 'more') waiting = await foldTotals(database)
       // What was written meanwhile is left for the next round.
       if (waiting.state === 'done') since = wroteAt > startedAt ? startedAt : undefined
-      if (isDue(waiting, Date.now())) {
+      if (!isDue(waiting, Date.now())) failedAt = undefined
+      else if (!isClosed) {
         keying ??= addByAccount().finally(() => {
           keying = undefined
+          if (failedAt !== undefined) schedule()
         })
       }
     } catch {
@@ -73,8 +77,10 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
           await delay(performance.now() - startedAt, undefined, { ref: false })
         startedAt = performance.now()
       }
+      failedAt = undefined
     } catch {
-      // Nothing of the step was kept, and the next round tries again.
+      // Nothing of the step was kept. The next round tries again, as above.
+      failedAt ??= performance.now()
     }
   }
 
@@ -84,7 +90,7 @@ export function createTotalsFolder({ database, onBehind, everyMs }: TotalsFolder
       timer = undefined
       running = round().finally(() => {
         running = undefined
-        if (since !== undefined || toldAt !== undefined) schedule()
+        if (since !== undefined || failedAt !== undefined || toldAt !== undefined) schedule()
       })
     }, everyMs)
     timer.unref()

@@ -61,3 +61,37 @@ it.each([
     await folder.close()
   },
 )
+
+it('a folder of totals that cannot add entries by account for a minute says so, and tries again', async () => {
+  const told: number[] = []
+  let isBroken = true
+  let tries = 0
+  const waiting = { folded: '0', entries: '400000', since: '1' }
+  const folder = createTotalsFolder({
+    database: {
+      engine: 'postgres',
+      async all({ text }) {
+        if (text.includes('fold_totals'))
+          return [isBroken ? waiting : { ...waiting, entries: '0', since: null }]
+        tries++
+        if (isBroken) throw new Error('gone')
+        return [{ folded: '0' }]
+      },
+      batch: async () => [],
+    },
+    onBehind: (behindMs) => told.push(behindMs),
+    everyMs: 1_000,
+  })
+  folder.wrote()
+  await vi.advanceTimersByTimeAsync(59_000)
+  expect(told).toEqual([])
+  await vi.advanceTimersByTimeAsync(4_000)
+  expect(told).toEqual([expect.closeTo(60_000, -4)])
+  expect(tries).toBeGreaterThan(10)
+  const before = tries
+  isBroken = false
+  await vi.advanceTimersByTimeAsync(3_000)
+  expect(tries).toBe(before)
+  expect(told.at(-1)).toBe(0)
+  await folder.close()
+})
